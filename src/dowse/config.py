@@ -1,0 +1,153 @@
+"""Every setting in one table. Flags win over `DOWSE_…` variables, those over `dowse.toml`, those over defaults.
+
+Settings are parsed once, at the edge, into a frozen `Settings`; nothing below reads the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from dowse.errors import BadInput
+
+FILE_NAME = "dowse.toml"
+PREFIX = "DOWSE_"
+
+
+def _setting(default: Any, help: str) -> Any:  # noqa: ANN401 - a dataclass field takes the type it is declared with
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    index: Path | None = _setting(None, "the index file; default: one per root in the data directory")
+    data_dir: Path | None = _setting(None, "where indexes and caches are kept; default: the user's data directory")
+    encoder: str = _setting("auto", "auto, granite (a real transformer, on this machine), hashing, or none")
+    include: tuple[str, ...] = _setting((), "globs of files to index, comma separated; default: every text file")
+    exclude: tuple[str, ...] = _setting((), "globs of files to leave out, besides what .gitignore and .dowseignore name")
+    default_excludes: bool = _setting(True, "leave out lock files, minified code, caches and the like")
+    gitignore: bool = _setting(True, "leave out what git ignores")
+    max_file_bytes: int = _setting(10_000_000, "files larger than this are listed as skipped")
+    max_chunk_chars: int = _setting(2000, "the longest piece of text that is ranked as one")
+    min_chunk_chars: int = _setting(120, "shorter pieces are joined with their neighbours")
+    rrf_k: int = _setting(60, "the constant of reciprocal rank fusion")
+    limit: int = _setting(10, "how many hits an answer has")
+    first_answer_s: float = _setting(20.0, "how long a first search may encode before it answers with what it has")
+    lock_timeout_s: float = _setting(10.0, "how long to wait for another process that is writing")
+    any_root: bool = _setting(False, "allow a home directory or / as a root")
+
+    def __post_init__(self) -> None:
+        _check("max_file_bytes", self.max_file_bytes, 1, 2**40)
+        _check("max_chunk_chars", self.max_chunk_chars, 50, 100_000)
+        _check("min_chunk_chars", self.min_chunk_chars, 1, self.max_chunk_chars)
+        _check("rrf_k", self.rrf_k, 1, 1_000_000)
+        _check("limit", self.limit, 1, 1000)
+        _check("first_answer_s", self.first_answer_s, 0, 86_400)
+        _check("lock_timeout_s", self.lock_timeout_s, 0, 86_400)
+
+
+def _check(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise BadInput(f"{name} must be between {low:,} and {high:,}, not {value:,}")
+
+
+SETTINGS = {it.name: it for it in fields(Settings)}
+
+
+def load_settings(
+    *, flags: Mapping[str, object], environment: Mapping[str, str], folder: Path | None, defaults: Settings | None = None
+) -> Settings:
+    """Settings from, in order, flags (None means not given), variables and the nearest `dowse.toml`."""
+    values: dict[str, object] = {} if defaults is None else {name: getattr(defaults, name) for name in SETTINGS}
+    if folder is not None:
+        values |= _from_file(folder)
+    for name in SETTINGS:
+        text = environment.get(PREFIX + name.upper())
+        if text is not None and text != "":
+            values[name] = parse_setting(name, text, f"the variable {PREFIX}{name.upper()}")
+    for name, value in flags.items():
+        if value is not None:
+            values[name] = parse_setting(name, value, f"--{name.replace('_', '-')}")
+    return Settings(**values)  # type: ignore[arg-type]
+
+
+def _from_file(folder: Path) -> dict[str, object]:
+    path = folder / FILE_NAME
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        raise BadInput(f"can not read {path}: {error}") from error
+    unknown = sorted(set(table) - set(SETTINGS))
+    if unknown:
+        raise BadInput(f"{path} has unknown settings {', '.join(unknown)}; known are {', '.join(SETTINGS)}")
+    values = {name: parse_setting(name, value, f"{path}: {name}") for name, value in table.items()}
+    return {name: folder / value if isinstance(value, Path) else value for name, value in values.items()}
+
+
+def parse_setting(name: str, value: object, where: str) -> object:
+    """The value as the setting's type; says where a wrong one was found."""
+    kind = str(SETTINGS[name].type)
+    parser = {
+        "str": _as_text, "int": _as_int, "float": _as_float, "bool": _as_bool,
+        "tuple[str, ...]": _as_texts, "Path | None": _as_path,
+    }[kind]  # fmt: skip
+    try:
+        return parser(value)
+    except (ValueError, TypeError) as error:
+        raise BadInput(f"{where} must be {_KIND_NAMES[kind]}, not {value!r}") from error
+
+
+_KIND_NAMES = {
+    "str": "text", "int": "a whole number", "float": "a number", "bool": "true or false",
+    "tuple[str, ...]": "globs", "Path | None": "a path",
+}  # fmt: skip
+
+
+def _as_text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _as_int(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise TypeError
+    return int(value)
+
+
+def _as_float(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise TypeError
+    return float(value)
+
+
+_BOOLS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+def _as_bool(value: object) -> bool:
+    word = str(value).strip().lower()
+    if word not in _BOOLS:
+        raise ValueError
+    return _BOOLS[word]
+
+
+def _as_texts(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = value.split(",")
+    if not isinstance(value, list | tuple) or not all(isinstance(it, str) for it in value):
+        raise TypeError
+    return tuple(it.strip() for it in value if it.strip())
+
+
+def _as_path(value: object) -> Path:
+    if isinstance(value, Path):
+        return value
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise TypeError
+    return Path(os.path.expanduser(value))

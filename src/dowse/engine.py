@@ -1,0 +1,234 @@
+"""The API: everything Dowse can do, as verbs. Shells and profiles call these and nothing below them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dowse.config import Settings
+from dowse.errors import BadInput, Unreadable
+from dowse.ingest.chunk import Limits
+from dowse.ingest.embed import Progress
+from dowse.ingest.sources.base import Source
+from dowse.ingest.sources.files import FileSource
+from dowse.ingest.sources.fingerprint import fingerprint
+from dowse.ingest.sync import Sync
+from dowse.lookup.read import Passage, find_chunk, find_record, read_lines
+from dowse.model import (
+    Answer,
+    Collection,
+    Completeness,
+    Counts,
+    Hit,
+    Item,
+    Query,
+    Record,
+    Skipped,
+    Stored,
+    SyncReport,
+)
+from dowse.places import Places, checked_root
+from dowse.search.search import search
+from dowse.semantics import Description, Semantics
+from dowse.store.base import Store
+from dowse.store.sqlite import SqliteStore
+from dowse.store.sqlite.database import migrations
+from dowse.text.decode import decode
+
+
+def _quiet(stage: str, done: int, total: int) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of an index, for people and programs."""
+
+    index: Path
+    collections: tuple[Collection, ...]
+    counts: Counts
+    encoder: str
+    encoder_why: str
+    schema: int
+    skipped: tuple[Skipped, ...]
+
+
+class Engine:
+    """Opened and closed by its owner; safe to use from several threads."""
+
+    def __init__(self, settings: Settings, index: Path, *, create: bool, store: Store | None = None) -> None:
+        self.settings = settings
+        self.index_path = index
+        self._store = store or SqliteStore(index, create=create, busy_timeout_s=settings.lock_timeout_s)
+        self._sources: dict[str, Source] = {}
+        self._semantics = Semantics(settings.encoder, Places.of(settings), self._store)
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._store.close()
+
+    # --- indexing ---
+
+    def index(
+        self,
+        roots: Sequence[Path],
+        *,
+        force: bool = False,
+        prune: bool = True,
+        embed_for_s: float | None = None,
+        progress: Progress = _quiet,
+    ) -> SyncReport:
+        """Bring the roots into the index, words first, then vectors (for at most `embed_for_s` seconds)."""
+        places = [checked_root(root, any_root=self.settings.any_root) for root in roots]
+        total = SyncReport()
+        with self._store.writing(self.settings.lock_timeout_s):
+            for place in places:
+                root, under = self._collection_root(place)
+                collection = self._store.add_collection(str(root))
+                total.add(self._sync(self._files(root, under), collection, under, force, prune, progress))
+            self._embed(total, embed_for_s, progress)
+        return total
+
+    def index_source(self, name: str, source: Source, *, progress: Progress = _quiet) -> SyncReport:
+        """Bring any source into the index under a name, e.g. a labelled corpus for evaluation."""
+        with self._store.writing(self.settings.lock_timeout_s):
+            collection = self._store.add_collection(name)
+            self._sources[collection.name] = source
+            report = self._sync(source, collection, "", False, True, progress)
+            self._embed(report, None, progress)
+        return report
+
+    def _sync(
+        self, source: Source, collection: Collection, under: str, force: bool, prune: bool, progress: Progress
+    ) -> SyncReport:
+        limits = Limits(self.settings.max_chunk_chars, self.settings.min_chunk_chars)
+        return Sync(source, self._store, collection.name, limits, force, prune, under, progress).run()
+
+    def _embed(self, report: SyncReport, embed_for_s: float | None, progress: Progress) -> None:
+        deadline = None if embed_for_s is None else time.monotonic() + embed_for_s
+        filled = self._semantics.fill(progress, lambda: deadline is not None and time.monotonic() > deadline)
+        report.embedded, report.reused = filled.encoded, filled.reused
+        report.notes.extend(filled.notes)
+
+    def _collection_root(self, place: Path) -> tuple[Path, str]:
+        """A place inside a root that is indexed already belongs to it; a lone file to its directory."""
+        known = [Path(it.root) for it in self._store.collections()]
+        outer = next((root for root in known if root == place or root in place.parents), None)
+        root = outer or (place if place.is_dir() else place.parent)
+        under = place.relative_to(root).as_posix()
+        return root, "" if under == "." else under
+
+    def _files(self, root: Path, under: str = "") -> FileSource:
+        others = {Path(it.root) for it in self._store.collections()} - {root}
+        inner = {other for other in others if root in other.parents}
+        settings = self.settings
+        return FileSource(
+            root,
+            include=settings.include,
+            exclude=settings.exclude,
+            default_excludes=settings.default_excludes,
+            use_gitignore=settings.gitignore,
+            max_file_bytes=settings.max_file_bytes,
+            under=under,
+            barred=frozenset(inner | {self.index_path.parent.absolute()}),
+        )
+
+    def settle(self) -> None:
+        """Leave everything in the index file itself, so that it can be moved."""
+        self._store.settle()
+
+    # --- asking ---
+
+    def search(self, query: Query) -> Answer:
+        if not query.text.strip():
+            raise BadInput("the query is empty; ask for something")
+        hits, steps = search(query, self._store, self._semantics.encode_query, rrf_k=self.settings.rrf_k)
+        return Answer(query, tuple(self._checked(hits)), tuple(steps), self.completeness())
+
+    def _checked(self, hits: Iterable[Hit]) -> Iterator[Hit]:
+        """Each hit with how its file compares with the disk now."""
+        for hit in hits:
+            record = hit.stored.record
+            item = Item(record.path, record.size, record.mtime_ns)
+            yield replace(hit, freshness=self._source(record.collection).freshness(item))
+
+    def _source(self, collection: str) -> Source:
+        if collection not in self._sources:
+            root = next(it.root for it in self._store.collections() if it.name == collection)
+            self._sources[collection] = self._files(Path(root))
+        return self._sources[collection]
+
+    def completeness(self) -> Completeness:
+        collections, counts = self._store.collections(), self._store.counts()
+        notes = []
+        unfinished = [it.name for it in collections if not it.synced_at]
+        if not collections:
+            notes.append("nothing is indexed yet")
+        if unfinished:
+            notes.append(f"indexing of {', '.join(unfinished)} has not finished")
+        if counts.vectors < counts.chunks and self._semantics.wanted:
+            notes.append(f"{counts.vectors:,} of {counts.chunks:,} chunks have vectors")
+        return Completeness(
+            indexed=counts.records,
+            listed=sum(it.listed for it in collections),
+            skipped=len(self._store.skipped()),
+            chunks=counts.chunks,
+            vectors=counts.vectors,
+            synced_at=min((it.synced_at for it in collections), default=0.0),
+            notes=tuple(notes),
+        )
+
+    # --- knowing ---
+
+    def collections(self) -> list[Collection]:
+        return self._store.collections()
+
+    def encoder(self) -> Description:
+        return self._semantics.describe()
+
+    def fingerprint(self, places: Sequence[Path]) -> dict[str, object] | None:
+        """Which commits of which work trees the places are at; None outside of git."""
+        return fingerprint(places)
+
+    # --- reading ---
+
+    def chunk(self, chunk_id: str, collection: str | None = None) -> Stored | None:
+        return find_chunk(self._store, chunk_id, collection)
+
+    def record(self, path: str, collection: str | None = None) -> Record | None:
+        return find_record(self._store, path, collection)
+
+    def chunks(self, record: Record) -> list[Stored]:
+        return self._store.chunks(record)
+
+    def lines(self, record: Record, start_line: int = 1, end_line: int | None = None) -> Passage:
+        source = self._source(record.collection)
+        item = Item(record.path, record.size, record.mtime_ns)
+        freshness = source.freshness(item)
+        try:
+            current = decode(source.read(item)[1])
+        except Unreadable:
+            current = None
+        return read_lines(self._store, record, current, freshness, start_line, end_line)
+
+    def export(self) -> Iterator[Stored]:
+        return self._store.export()
+
+    def status(self) -> Status:
+        choice = self.encoder()
+        return Status(
+            index=self.index_path,
+            collections=tuple(self._store.collections()),
+            counts=self._store.counts(),
+            encoder=choice.name,
+            encoder_why=choice.why,
+            schema=len(migrations()),
+            skipped=tuple(self._store.skipped()),
+        )

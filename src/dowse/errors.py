@@ -1,0 +1,44 @@
+"""What can go wrong, each saying the next step.
+
+DowseError
+├── BadInput          the caller's words: a parameter, a path, a setting
+├── NotIndexed        there is no index here yet
+├── IndexBusy         another process holds the write lock
+├── IndexUnusable     the index cannot be opened: newer version, not an index, damaged
+├── Unreadable        one item cannot be indexed; sync lists it and goes on
+└── EncoderMissing    a model was asked for that is not installed or not intact
+"""
+
+from __future__ import annotations
+
+
+class DowseError(Exception):
+    """The root of everything Dowse raises on purpose; its text is one line for the user."""
+
+
+class BadInput(DowseError):
+    pass
+
+
+class NotIndexed(DowseError):
+    pass
+
+
+class IndexBusy(DowseError):
+    pass
+
+
+class IndexUnusable(DowseError):
+    pass
+
+
+class Unreadable(DowseError):
+    """`lasting` reasons (binary, too large) hold until the file changes; others are tried again each time."""
+
+    def __init__(self, reason: str, *, lasting: bool = True) -> None:
+        super().__init__(reason)
+        self.lasting = lasting
+
+
+class EncoderMissing(DowseError):
+    pass

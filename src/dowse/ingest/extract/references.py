@@ -1,0 +1,91 @@
+"""References in prose: links with their kind and surroundings, bare addresses, and inline tags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+from urllib.parse import unquote
+
+from dowse.ingest.extract.events import Outline, Prose, Reference
+from dowse.ingest.extract.spans import Lines
+from dowse.model import Link
+
+CONTEXT_CHARS: Final = 100
+MAX_TARGET_CHARS: Final = 2000
+MAX_TAG_CHARS: Final = 100
+
+# What a heading says about the links below it; the first that matches counts.
+_RELATIONS = (
+    ("implements", re.compile(r"\bimplement(?:s|ed|ing|ations?)?\b", re.IGNORECASE)),
+    ("tests", re.compile(r"\btest(?:s|ed|ing)?\b", re.IGNORECASE)),
+    ("related", re.compile(r"\brelated\b|\bsee also\b", re.IGNORECASE)),
+)
+_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//|(?:mailto|tel):", re.IGNORECASE)
+_BARE_ADDRESS = re.compile(r"https?://[^\s<>\[\]\"`|]+", re.IGNORECASE)
+_TAG = re.compile(r"(?<![^\s(\[\"',;])#(\w[\w/-]*)")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ufffd]")
+
+
+def links(text: str, found: Outline, below: Sequence[tuple[str, ...]], lines: Lines) -> tuple[Link, ...]:
+    """Every usable reference of a document in order of appearance."""
+    relations = [_relation(trail) for trail in below]
+    addresses = (each for prose in found.prose for each in _bare_addresses(text, prose))
+    references = sorted([*found.references, *addresses], key=lambda each: each.start)
+    described = ((each, _target(each)) for each in references)
+    return tuple(
+        Link(_kind(each, target, relations), target, lines.at(each.start), _context(text, each))
+        for each, target in described
+        if target
+    )
+
+
+def tags(text: str, prose: Sequence[Prose]) -> Iterator[str]:
+    """Inline `#tags`; one without any letter is a number, such as that of a ticket."""
+    for each in prose:
+        for match in _TAG.finditer(text, each.start, each.end):
+            tag = match[1].rstrip("/-")
+            if len(tag) <= MAX_TAG_CHARS and any(map(str.isalpha, tag)):
+                yield tag
+
+
+def _bare_addresses(text: str, prose: Prose) -> Iterator[Reference]:
+    for match in _BARE_ADDRESS.finditer(text, prose.start, prose.end):
+        target = match[0].rstrip(".,:;!?*_~'")
+        if target.endswith(")") and "(" not in target:
+            target = target.rstrip(").,")
+        end = match.start() + len(target)
+        yield Reference(match.start(), end, prose.section, target)
+
+
+def _target(reference: Reference) -> str:
+    """The target as written, decoded when it is a path; empty when nothing could ever resolve it."""
+    # In a table the bar before an alias is escaped, and the backslash left at the target's end.
+    written = reference.target.strip().rstrip("\\")
+    if len(written) > MAX_TARGET_CHARS or written[:5].lower() == "data:":
+        return ""
+    if reference.wiki or _ADDRESS.match(written):
+        return written
+    decoded = unquote(written)
+    return written if _CONTROL.search(decoded) else decoded
+
+
+def _kind(reference: Reference, target: str, relations: Sequence[str]) -> str:
+    if reference.image:
+        return "transcludes" if reference.wiki else "image"
+    return "url" if _ADDRESS.match(target) else relations[reference.section]
+
+
+def _relation(trail: tuple[str, ...]) -> str:
+    """The nearest heading that says something about its links decides."""
+    for name in reversed(trail):
+        for relation, words in _RELATIONS:
+            if words.search(name):
+                return relation
+    return "links_to"
+
+
+def _context(text: str, reference: Reference) -> str:
+    start = max(0, reference.start - CONTEXT_CHARS // 2)
+    end = min(reference.end, reference.start + CONTEXT_CHARS) + CONTEXT_CHARS // 2
+    return " ".join(text[start:end].split())

@@ -1,0 +1,36 @@
+"""A source lists items with their versions and reads them; files and labelled corpora are sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from dowse.model import Freshness, Item
+
+
+@dataclass(slots=True)
+class Listing:
+    """Everything a source offers now.
+
+    `refused` are paths it will not offer, with the reason. `unseen` are path prefixes it could not
+    look into: nothing below them may be taken for deleted.
+    """
+
+    items: list[Item] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
+
+
+class Source(Protocol):
+    def listing(self) -> Listing: ...
+
+    def read(self, item: Item) -> tuple[Item, bytes]:
+        """The item's content and the version it belongs to, which may be newer than the one listed.
+
+        Raises Unreadable with the reason when it cannot be indexed.
+        """
+        ...
+
+    def freshness(self, item: Item) -> Freshness:
+        """How the item's version compares with what is there now."""
+        ...

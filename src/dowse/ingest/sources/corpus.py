@@ -1,0 +1,130 @@
+"""A labelled corpus as a source: one JSON-lines file in BEIR's form, one document per line."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from dowse.errors import BadInput, Unreadable
+from dowse.ingest.sources.base import Listing
+from dowse.model import Freshness, Item
+
+
+class _Stamp(NamedTuple):
+    mtime_ns: int
+    size: int
+
+
+class CorpusSource:
+    """Documents of a `corpus.jsonl`; an item's path is the document's `_id`, whatever it looks like.
+
+    Only the byte offset of each document is kept, never its text: a corpus may be larger than memory.
+    """
+
+    __slots__ = ("_file", "_offsets", "_stamp")
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._offsets: dict[str, int] = {}
+        self._stamp: _Stamp | None = None
+
+    def listing(self) -> Listing:
+        try:
+            with open(self._file, "rb") as file:
+                return Listing(items=self._scan(file))
+        except OSError as error:
+            raise BadInput(
+                f"cannot read {self._file} ({error.strerror}); check the path of the corpus"
+            ) from error
+
+    def read(self, item: Item) -> tuple[Item, bytes]:
+        """The document as it is now, which may be newer than `item`."""
+        try:
+            with open(self._file, "rb") as file:
+                return self._document(file, item.path)
+        except OSError as error:
+            raise Unreadable(f"cannot read the corpus: {error.strerror}", lasting=False) from error
+
+    def freshness(self, item: Item) -> Freshness:
+        """Documents share the file's version: any change to it makes all of them suspect."""
+        try:
+            mtime_ns = self._file.stat().st_mtime_ns
+        except (FileNotFoundError, NotADirectoryError):
+            return "gone"
+        except OSError:
+            return "unknown"
+        return "fresh" if mtime_ns == item.mtime_ns else "changed"
+
+    def _scan(self, file: BinaryIO) -> list[Item]:
+        stamp = _stamp(file)
+        offsets: dict[str, int] = {}
+        items: list[Item] = []
+        for offset, raw, where in _lines(file, self._file):
+            path, content = _parsed(raw, where)
+            if path in offsets:
+                raise BadInput(f"{where}: document {path!r} appears twice; give each document its own _id")
+            offsets[path] = offset
+            items.append(Item(path, len(content), stamp.mtime_ns))
+        self._offsets, self._stamp = offsets, stamp
+        return items
+
+    def _document(self, file: BinaryIO, path: str) -> tuple[Item, bytes]:
+        stamp = _stamp(file)
+        if stamp != self._stamp:
+            self._scan(file)
+        if path not in self._offsets:
+            raise Unreadable("the corpus no longer holds this document", lasting=False)
+        file.seek(self._offsets[path])
+        _, content = _parsed(file.readline(), f"{self._file}: document {path!r}")
+        return Item(path, len(content), stamp.mtime_ns), content
+
+
+def _stamp(file: BinaryIO) -> _Stamp:
+    status = os.fstat(file.fileno())
+    return _Stamp(status.st_mtime_ns, status.st_size)
+
+
+def _lines(file: BinaryIO, name: Path) -> Iterator[tuple[int, bytes, str]]:
+    """Lines that are not blank, each with its offset and `file:line` for messages."""
+    offset = 0
+    for number, raw in enumerate(file, 1):
+        if raw.strip():
+            yield offset, raw, f"{name}:{number}"
+        offset += len(raw)
+
+
+def _parsed(raw: bytes, where: str) -> tuple[str, bytes]:
+    """A document's id and content; the title leads unless the text already begins with it."""
+    try:
+        entry = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{where}: not JSON ({error}); correct the line") from error
+    if not isinstance(entry, dict):
+        raise BadInput(f"{where}: expected a JSON object; correct the line")
+    text = _text(entry, "text", where)
+    title = _text(entry, "title", where).strip() if entry.get("title") else ""
+    parts = [text] if text.startswith(title) else [title, text]
+    content = "\n\n".join(part for part in parts if part)
+    # JSON can spell halves of surrogate pairs, which no encoding can write.
+    return _identity(entry, where), content.encode("utf-8", "replace")
+
+
+def _text(entry: dict[str, object], key: str, where: str) -> str:
+    value = entry.get(key)
+    if isinstance(value, str):
+        return value
+    raise BadInput(f'{where}: "{key}" must be a string; correct the line')
+
+
+def _identity(entry: dict[str, object], where: str) -> str:
+    identity = _text(entry, "_id", where)
+    try:
+        identity.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f'{where}: "_id" holds half a surrogate pair; correct the line') from error
+    if not identity.strip():
+        raise BadInput(f'{where}: "_id" is empty; give each document its own _id')
+    return identity

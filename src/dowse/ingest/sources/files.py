@@ -1,0 +1,108 @@
+"""The files below a directory as a source."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+
+from dowse.errors import BadInput, Unreadable
+from dowse.ingest.sources.base import Listing
+from dowse.ingest.sources.defaults import DEFAULT_EXCLUDE, MAX_FILE_BYTES
+from dowse.ingest.sources.ledger import too_large
+from dowse.ingest.sources.regular_file import ChangingError, NotRegularError, opened_below, read_whole
+from dowse.model import Freshness, Item
+
+READ_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """Lists what git would not ignore, reads nothing outside the root, and follows no links.
+
+    `exclude` comes on top of the default excludes; `under` narrows the listing to one directory or
+    file; `barred` are absolute directories that are not entered, such as other collections' roots.
+    """
+
+    root: Path
+    _: KW_ONLY
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    default_excludes: bool = True
+    max_file_bytes: int = MAX_FILE_BYTES
+    use_gitignore: bool = True
+    under: str = ""
+    barred: frozenset[Path] = frozenset()
+
+    def listing(self) -> Listing:
+        # Only listing needs what these import; reading and checking freshness start quicker without.
+        from dowse.ingest.sources.selection import select
+        from dowse.ingest.sources.survey import survey
+
+        under = self.under.removesuffix("/")
+        if under and not _stays_inside(under):
+            raise BadInput(
+                f"{self.under!r} is not a path inside {self.root}; give it relative to that, without '..'"
+            )
+        root = self._resolved_root()
+        exclude = (*DEFAULT_EXCLUDE, *self.exclude) if self.default_excludes else self.exclude
+        selection = select(self.include, exclude, under)
+        barred = frozenset(str(place.resolve()) for place in self.barred)
+        found = survey(
+            root, selection, barred, use_gitignore=self.use_gitignore, max_file_bytes=self.max_file_bytes
+        )
+        return found.listing()
+
+    def read(self, item: Item) -> tuple[Item, bytes]:
+        if not _stays_inside(item.path):
+            raise Unreadable("its path leads out of the collection")
+        for _ in range(READ_ATTEMPTS):
+            try:
+                with opened_below(str(self.root), item.path) as handle:
+                    status, content = read_whole(handle, self.max_file_bytes)
+            except ChangingError:
+                continue
+            except NotRegularError as error:
+                raise Unreadable(str(error), lasting=False) from error
+            except OSError as error:
+                raise Unreadable(f"cannot be read: {error.strerror}", lasting=False) from error
+            if status.st_size > self.max_file_bytes:
+                raise Unreadable(too_large(status.st_size, self.max_file_bytes))
+            return Item(item.path, status.st_size, status.st_mtime_ns), content
+        raise Unreadable("changing while it is read", lasting=False)
+
+    def freshness(self, item: Item) -> Freshness:
+        try:
+            status = os.lstat(f"{self.root}/{item.path}")
+        except (FileNotFoundError, NotADirectoryError):
+            return "gone"
+        except OSError:
+            return "unknown"
+        if not stat.S_ISREG(status.st_mode):
+            return "gone"
+        return "fresh" if (status.st_size, status.st_mtime_ns) == (item.size, item.mtime_ns) else "changed"
+
+    def _resolved_root(self) -> str:
+        """The root may be a link, or lie below one; from here on no link is followed."""
+        try:
+            root = self.root.resolve(strict=True)
+            with os.scandir(root):
+                return str(root)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            is_missing = isinstance(error, FileNotFoundError)
+            problem = "does not exist" if is_missing else "is not a directory"
+            raise BadInput(f"{self.root} {problem}; give the directory that holds the files") from error
+        except (OSError, RuntimeError) as error:
+            raise BadInput(
+                f"{self.root} cannot be read ({error}); check the path and its permissions"
+            ) from error
+
+
+def _stays_inside(path: str) -> bool:
+    """Whether the path names something below the directory it is joined to, as far as its text goes."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in path and not any(part in ("", ".", "..") for part in path.split("/"))

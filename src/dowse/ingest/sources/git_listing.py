@@ -1,0 +1,80 @@
+"""Asks git for the files of a work tree, in a way that runs nothing a repository configures."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+TIMEOUT_SECONDS = 60
+
+# A repository's own configuration names programs; these are the ones a listing could reach.
+_HARDENED = (
+    "--no-pager",
+    "--no-replace-objects",
+    "-c", "core.fsmonitor=false",
+    "-c", "core.hooksPath=/dev/null",
+    "-c", "core.attributesFile=/dev/null",
+    "-c", "core.untrackedCache=false",
+)  # fmt: skip
+# The caller's git variables may point at another repository; only where the user's settings are is kept.
+_KEPT_VARIABLES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
+_FORCED_VARIABLES = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    # A partial clone would fetch what it lacks, with the programs its remotes name.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "LC_ALL": "C",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GitListing:
+    """Names relative to the directory: tracked files, there or not, and untracked ones that are not ignored.
+
+    A nested repository is one name with a trailing slash. `complained` means git could not see everything.
+    """
+
+    names: list[str]
+    complained: bool
+
+
+def list_work_tree(directory: str) -> GitListing | None:
+    """What git lists below the directory; None without git, if it fails, or if it ignores the directory."""
+    git = shutil.which("git")
+    if git is None:
+        return None
+    listed = run_git(git, directory, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+    if listed is None or listed.returncode != 0:
+        return None
+    is_top = os.path.lexists(f"{directory}/.git")
+    if not is_top and _is_ignored(git, directory):
+        return None
+    names = {os.fsdecode(name) for name in listed.stdout.split(b"\0") if name}
+    return GitListing(sorted(names), complained=bool(listed.stderr))
+
+
+def _is_ignored(git: str, directory: str) -> bool:
+    checked = run_git(git, directory, "check-ignore", "--quiet", ".")
+    return checked is not None and checked.returncode == 0
+
+
+def run_git(git: str, directory: str, *command: str) -> subprocess.CompletedProcess[bytes] | None:
+    kept = {
+        name: text
+        for name, text in os.environ.items()
+        if not name.startswith("GIT_") or name in _KEPT_VARIABLES
+    }
+    try:
+        return subprocess.run(
+            [git, "-C", directory, *_HARDENED, *command],
+            env=kept | _FORCED_VARIABLES,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None

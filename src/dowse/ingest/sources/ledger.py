@@ -1,0 +1,82 @@
+"""Writes down what a survey meets: items, what is refused and why, and where it could not look."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from dowse.ingest.sources.base import Listing
+from dowse.ingest.sources.regular_file import kind_of
+from dowse.model import Item
+
+
+class Ledger:
+    """One survey's findings below `root`, which is absolute and resolved."""
+
+    __slots__ = ("_items", "_max_file_bytes", "_refused", "_root", "_unseen")
+
+    def __init__(self, root: str, max_file_bytes: int) -> None:
+        self._root = root
+        self._max_file_bytes = max_file_bytes
+        self._items: dict[str, Item] = {}
+        self._refused: dict[str, str] = {}
+        self._unseen: set[str] = set()
+
+    def listing(self) -> Listing:
+        items = [self._items[path] for path in sorted(self._items)]
+        return Listing(items, sorted(self._refused.items()), sorted(self._unseen))
+
+    def add(self, path: str, status: os.stat_result) -> None:
+        """An entry that is not a directory, by the status of itself, not of what it may link to."""
+        if stat.S_ISLNK(status.st_mode):
+            self._add_link(path)
+        elif not stat.S_ISREG(status.st_mode):
+            self.refuse(path, f"{kind_of(status.st_mode)}, not a regular file")
+        elif status.st_size > self._max_file_bytes:
+            self.refuse(path, too_large(status.st_size, self._max_file_bytes))
+        elif not _is_text(path):
+            self.refuse(path, "its name is not valid UTF-8; rename it")
+        else:
+            self._items[path] = Item(path, status.st_size, status.st_mtime_ns)
+
+    def refuse(self, path: str, reason: str) -> None:
+        self._refused[_printable(path)] = reason
+
+    def close(self, directory: str, error: OSError) -> None:
+        """A directory that could not be looked into; one that is gone is not refused, for now."""
+        self._unseen.add(_printable(directory + "/") if directory else "")
+        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+            self.refuse(directory or ".", f"the directory cannot be read: {error.strerror}")
+
+    def adopt_closed(self, other: Ledger) -> None:
+        """Takes over only where another survey could not look."""
+        self._unseen |= other._unseen
+        for prefix in other._unseen:
+            directory = prefix.rstrip("/") or "."
+            if directory in other._refused:
+                self._refused[directory] = other._refused[directory]
+
+    def _add_link(self, path: str) -> None:
+        """A link to something in the root is left out silently: its target is listed under its own name."""
+        try:
+            target = os.path.realpath(f"{self._root}/{path}", strict=True)
+        except OSError as error:
+            loops = error.errno == errno.ELOOP
+            self.refuse(path, "a symbolic link that leads to itself" if loops else "a broken symbolic link")
+            return
+        if target != self._root and not target.startswith(self._root.rstrip("/") + "/"):
+            self.refuse(path, "a symbolic link that points out of the collection; links are not followed")
+
+
+def too_large(size: int, limit: int) -> str:
+    return f"{size / 1e6:,.1f} MB, larger than max_file_bytes ({limit / 1e6:,.1f} MB)"
+
+
+def _is_text(path: str) -> bool:
+    """Whether the name came from valid UTF-8; other bytes are smuggled in as surrogates."""
+    return path.isascii() or not any("\ud800" <= character <= "\udfff" for character in path)
+
+
+def _printable(path: str) -> str:
+    return path if _is_text(path) else os.fsencode(path).decode("utf-8", "backslashreplace")

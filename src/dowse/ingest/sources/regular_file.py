@@ -1,0 +1,79 @@
+"""Reads regular files only, whatever is put in their place: links, pipes, devices, growing files."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+# Without O_NONBLOCK, opening a pipe that replaced the file would wait for a writer for ever.
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_DIRECTORY_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+class NotRegularError(OSError):
+    """Something else than a regular file is there; the text says what."""
+
+
+class ChangingError(OSError):
+    """The file was written to while it was read."""
+
+
+def kind_of(mode: int) -> str:
+    return _KINDS.get(stat.S_IFMT(mode), "a special file")
+
+
+@contextmanager
+def opened_below(root: str, path: str) -> Iterator[int]:
+    """The file at `path`, opened; no component below `root` may be a link, so it cannot lead outside."""
+    *directories, name = path.split("/")
+    handles = [os.open(root, _DIRECTORY_FLAGS & ~os.O_NOFOLLOW)]
+    try:
+        for directory in directories:
+            handles.append(os.open(directory, _DIRECTORY_FLAGS, dir_fd=handles[-1]))
+        # Looked at first because merely opening a device can do something.
+        _require_regular(os.stat(name, dir_fd=handles[-1], follow_symlinks=False))
+        handles.append(os.open(name, _FILE_FLAGS, dir_fd=handles[-1]))
+        yield handles[-1]
+    finally:
+        for handle in handles:
+            os.close(handle)
+
+
+@contextmanager
+def opened(path: str) -> Iterator[int]:
+    handle = os.open(path, _FILE_FLAGS)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def read_whole(handle: int, limit: int) -> tuple[os.stat_result, bytes]:
+    """The file's status and the bytes that belong to it; of a file larger than `limit`, only the status."""
+    before = os.fstat(handle)
+    _require_regular(before)
+    if before.st_size > limit:
+        return before, b""
+    with open(handle, "rb", closefd=False) as file:
+        content = file.read(limit + 1)
+    after = os.fstat(handle)
+    is_same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+    if not is_same or len(content) != before.st_size:
+        raise ChangingError("changing while it is read")
+    return before, content
+
+
+def _require_regular(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise NotRegularError(f"{kind_of(status.st_mode)}, not a regular file")

@@ -1,0 +1,53 @@
+"""Lists a root territory by territory: each repository in it is asked by itself, the rest is walked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dowse.ingest.sources.doors import Doors
+from dowse.ingest.sources.git_listing import list_work_tree
+from dowse.ingest.sources.ledger import Ledger
+from dowse.ingest.sources.repository import work_tree_above
+from dowse.ingest.sources.selection import Selection
+from dowse.ingest.sources.walk import Walk
+from dowse.ingest.sources.work_tree import WorkTree
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    root: str
+    walk: Walk
+    work_tree: WorkTree
+    max_file_bytes: int
+
+    def run(self) -> Ledger:
+        ledger = Ledger(self.root, self.max_file_bytes)
+        territories = [""]
+        while territories:
+            territories += self._take(territories.pop(), ledger)
+        return ledger
+
+    def _take(self, territory: str, ledger: Ledger) -> list[str]:
+        """Writes the territory down and returns those nested in it."""
+        place = f"{self.root}/{territory}" if territory else self.root
+        listed = list_work_tree(place) if self.walk.use_gitignore and work_tree_above(place) else None
+        if listed is None:
+            return self.walk.take(territory, ledger)
+        if listed.complained:
+            self._look_for_closed(territory, ledger)
+        return self.work_tree.take(territory, listed.names, ledger)
+
+    def _look_for_closed(self, territory: str, ledger: Ledger) -> None:
+        """git says in prose where it could not look; walking finds it out reliably."""
+        scout = Ledger(self.root, self.max_file_bytes)
+        self.walk.take(territory, scout)
+        ledger.adopt_closed(scout)
+
+
+def survey(
+    root: str, selection: Selection, barred: frozenset[str], *, use_gitignore: bool, max_file_bytes: int
+) -> Ledger:
+    """Everything below `root` (absolute, resolved) that the selection wants."""
+    doors = Doors(root, barred)
+    walk = Walk(root, selection, doors, use_gitignore)
+    return Survey(root, walk, WorkTree(root, selection, doors), max_file_bytes).run()

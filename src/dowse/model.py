@@ -1,0 +1,284 @@
+"""The nouns every part of Dowse speaks: plain frozen data, no behaviour that needs I/O.
+
+Record, Chunk, Symbol and Link hold everything that is indexed; Scope, Query, Hit, Step and
+Answer hold everything that is asked. Kinds of content differ only in the values they put here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+TRAIL_SEPARATOR = " > "
+
+Freshness = Literal["fresh", "changed", "gone", "unknown"]
+NO_FACETS: Mapping[str, str] = MappingProxyType({})
+
+
+# --- what goes in ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something a source can read: its identity in the collection and the version seen when listed."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A span of characters that belongs together, below one trail of headings or definitions.
+
+    `whole` blocks (fenced code, tables) are only split when they alone exceed the chunk maximum.
+    """
+
+    start: int
+    end: int
+    trail: tuple[str, ...] = ()
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A named span: a heading, later a class or a function. `parent` indexes the same record's symbols."""
+
+    name: str
+    kind: str
+    start_line: int
+    end_line: int
+    level: int = 0
+    parent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A typed reference whose target is text, resolved when asked; an unresolved one is a ghost."""
+
+    kind: str
+    target: str
+    line: int
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """What an extractor reads out of one item. Blocks are ordered, do not overlap and cover the body of `text`."""
+
+    kind: str
+    title: str
+    text: str
+    blocks: tuple[Block, ...]
+    symbols: tuple[Symbol, ...] = ()
+    links: tuple[Link, ...] = ()
+    tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    facets: Mapping[str, str] = field(default_factory=lambda: NO_FACETS)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The unit of ranking: a verbatim slice of a record's text, with its lines and its trail of names."""
+
+    ordinal: int
+    text: str
+    start_line: int
+    end_line: int
+    trail: tuple[str, ...] = ()
+    role: str = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One indexed thing: identity (collection, path), version, and what filters and presenters read."""
+
+    collection: str
+    path: str
+    kind: str
+    title: str
+    size: int
+    mtime_ns: int
+    digest: str
+    chunking: str
+    settled: bool = True
+    tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    facets: Mapping[str, str] = field(default_factory=lambda: NO_FACETS)
+
+
+class Version(NamedTuple):
+    """What sync compares to decide whether an item must be read, and whether what it read is new.
+
+    Not `settled` means it was read so soon after it was written that its timestamp proves nothing.
+    """
+
+    size: int
+    mtime_ns: int
+    digest: str
+    chunking: str
+    settled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """An item that could not be indexed, and why; its version lets an unchanged one be left alone."""
+
+    collection: str
+    path: str
+    reason: str
+    size: int = 0
+    mtime_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A root that is indexed: `listed` and `synced_at` are of its last completed sync (0 before it)."""
+
+    name: str
+    root: str
+    listed: int = 0
+    synced_at: float = 0.0
+
+
+# --- what is asked --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The one filter type. Empty fields do not filter; it is applied before ranking, never after."""
+
+    collections: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    since: float | None = None
+    until: float | None = None
+
+
+EVERYTHING = Scope()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    text: str
+    scope: Scope = EVERYTHING
+    limit: int = 10
+    recipe: str = "hybrid"
+    budget_tokens: int | None = None
+
+
+class Scored(NamedTuple):
+    """A chunk's key in its store and how well one retriever liked it; higher is better."""
+
+    key: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A chunk as it lies in a store: its key there, its public id and the record it belongs to."""
+
+    key: int
+    chunk: Chunk
+    record: Record
+
+    @property
+    def chunk_id(self) -> str:
+        return public_chunk_id(self.record.path, self.chunk.ordinal)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    stored: Stored
+    score: float
+    evidence: Mapping[str, float]
+    freshness: Freshness = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One stage of an answer: what went in, what came out, what it cost, and why it did less than usual."""
+
+    name: str
+    before: int
+    after: int
+    ms: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Completeness:
+    """How much of the collection the answer could see."""
+
+    indexed: int
+    listed: int
+    skipped: int
+    chunks: int
+    vectors: int
+    synced_at: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        return not self.notes and self.indexed + self.skipped >= self.listed
+
+    def sentence(self, hits: int) -> str:
+        parts = [f"{hits:,} hits" if hits != 1 else "1 hit", f"{self.indexed:,} of {self.listed:,} files indexed"]
+        if self.skipped:
+            parts.append(f"{self.skipped:,} skipped (see status)")
+        return "; ".join([parts[0], ", ".join(parts[1:]), *self.notes])
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    query: Query
+    hits: tuple[Hit, ...]
+    steps: tuple[Step, ...]
+    completeness: Completeness
+    abstained: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    records: int = 0
+    chunks: int = 0
+    symbols: int = 0
+    links: int = 0
+    vectors: int = 0
+
+
+@dataclass(slots=True)
+class SyncReport:
+    """What one sync did, file by file counts; `notes` are sentences a person should read."""
+
+    listed: int = 0
+    indexed: int = 0
+    unchanged: int = 0
+    touched: int = 0
+    deleted: int = 0
+    skipped: int = 0
+    embedded: int = 0
+    reused: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, other: SyncReport) -> None:
+        for name in ("listed", "indexed", "unchanged", "touched", "deleted", "skipped", "embedded", "reused"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.notes.extend(other.notes)
+
+
+# --- identities -----------------------------------------------------------------------------
+
+
+def normal_path(path: str) -> str:
+    """A collection-relative path with `/`, the form identities are made from."""
+    return path.replace("\\", "/").lstrip("/")
+
+
+def public_chunk_id(path: str, ordinal: int) -> str:
+    """The id clients see: stable as long as the path and the chunk's place in it are."""
+    return hashlib.sha256(f"{normal_path(path)}::{ordinal}".encode()).hexdigest()[:16]

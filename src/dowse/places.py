@@ -1,0 +1,51 @@
+"""Where things lie on this machine: data directory, the index of a root, which root a directory belongs to."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from dowse.config import Settings
+from dowse.errors import BadInput
+
+INDEX_NAME = "index.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    data_dir: Path
+
+    @classmethod
+    def of(cls, settings: Settings) -> Places:
+        if settings.data_dir is not None:
+            return cls(settings.data_dir.absolute())
+        from platformdirs import user_data_path
+
+        return cls(user_data_path("dowse", appauthor=False))
+
+    @property
+    def vectors(self) -> Path:
+        """Vectors by text, shared by every index of this user."""
+        return self.data_dir / "vectors"
+
+    @property
+    def models(self) -> Path:
+        return self.data_dir / "models"
+
+    def index_of(self, root: Path) -> Path:
+        """A root's index: readable by its name, unique by its path."""
+        key = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+        name = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in root.name) or "root"
+        return self.data_dir / "indexes" / f"{name[:60]}-{key}" / INDEX_NAME
+
+
+
+def checked_root(root: Path, *, any_root: bool) -> Path:
+    """The root as an absolute path; refuses what nobody means to index whole."""
+    resolved = root.expanduser().resolve()
+    if not resolved.exists():
+        raise BadInput(f"{root} does not exist; name an existing directory")
+    if not any_root and resolved in (Path("/"), Path.home().resolve()):
+        raise BadInput(f"{resolved} is too broad to index; name a directory below it, or pass --any-root")
+    return resolved

@@ -1,0 +1,309 @@
+"""The native tools: few, and understood at once. Also the JSON that `--json` and the tools share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from dowse.engine import Engine, Status
+from dowse.errors import BadInput
+from dowse.live.jobs import Job, Jobs
+from dowse.lookup.read import Passage
+from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query, Scope, Stored, SyncReport
+from dowse.profiles.tool import Param, Profile, Reply, Tool
+from dowse.text.times import ago, iso, parse_moment
+
+INSTRUCTIONS = """\
+Dowse searches this project's files (documents and code) on this machine; nothing leaves it.
+- `search` first, with a question or keywords; put a "phrase" in quotes to require it. Hits come with \
+path, lines, the trail of headings and an id.
+- `fetch` an id or a path to read more: lines around a hit, or a whole file.
+- A hit marked `changed` or `gone` is older than the file on disk: `index`, then search again.
+- No hits? Look at `completeness` in the answer: it says what was searched and what was not. `status` says more.
+- Exact words or identifiers: mode `lexical`. Meaning without the words: `semantic`. Else leave `hybrid`."""
+
+Mode = Literal["hybrid", "lexical", "semantic"]
+
+
+class Core:
+    """The tools, bound to the engine and the job queue of one server."""
+
+    def __init__(self, engine: Callable[[], Engine], jobs: Jobs, roots: tuple[Path, ...]) -> None:
+        self._engine = engine
+        self._jobs = jobs
+        self._roots = roots
+
+    def profile(self) -> Profile:
+        tools = (
+            Tool(self.search, "Search documents and code"),
+            Tool(self.fetch, "Read a hit or a file"),
+            Tool(self.index, "Bring the index up to date", read_only=False),
+            Tool(self.status, "State of the index"),
+        )
+        return Profile("core", "dowse", INSTRUCTIONS, tools)
+
+    def search(
+        self,
+        query: Annotated[str, Param("What to look for: a question, keywords, an identifier, or a \"phrase\" in quotes")],
+        limit: Annotated[int, Param("How many hits at most", ge=1, le=100)] = 8,
+        mode: Annotated[Mode, Param("hybrid (words and meaning), lexical (words) or semantic (meaning)")] = "hybrid",
+        kinds: Annotated[list[Literal["doc", "code"]] | None, Param("Only these kinds of content")] = None,
+        paths: Annotated[list[str] | None, Param("Only files matching these globs, e.g. docs/** or *.py")] = None,
+        tags: Annotated[list[str] | None, Param("Only documents with any of these tags")] = None,
+        since: Annotated[str | None, Param("Only files changed since: 2026-11-02, 7d, 12h")] = None,
+        until: Annotated[str | None, Param("Only files last changed before this")] = None,
+        files: Annotated[bool, Param("Each file once, by its best passage")] = False,
+        budget_tokens: Annotated[int, Param("About how long the answer's texts may be", ge=50, le=100_000)] = 3000,
+        explain: Annotated[bool, Param("Also say what each step did and cost")] = False,
+    ) -> Reply:
+        """Search the indexed files and get ranked passages with path, lines, heading trail, why each was found,
+        whether its file has changed since, and how complete the index is."""
+        scope = make_scope(kinds or (), paths or (), tags or (), since, until)
+        recipe = f"{mode}-files" if files else mode
+        answer = self._engine().search(Query(query, scope, limit, recipe, budget_tokens))
+        return Reply(answer_json(answer, self._running()), answer_text(answer, explain, self._running()))
+
+    def fetch(
+        self,
+        id: Annotated[str, Param("A hit's chunk_id, or a path relative to the root")],
+        start_line: Annotated[int | None, Param("First line to read", ge=1)] = None,
+        end_line: Annotated[int | None, Param("Last line to read", ge=1)] = None,
+        collection: Annotated[str | None, Param("Which root, where several are indexed")] = None,
+    ) -> Reply:
+        """Read lines of an indexed file as they are on disk now: of the passage with this chunk_id, or of this path."""
+        engine = self._engine()
+        stored = engine.chunk(id, collection)
+        record = stored.record if stored else engine.record(id, collection)
+        if record is None:
+            raise BadInput(f"nothing indexed has the id or path {id!r}; `search` gives ids, `index` picks up new files")
+        first = start_line or (stored.chunk.start_line if stored else 1)
+        last = end_line or (max(first, stored.chunk.end_line) if stored else None)
+        passage = engine.lines(record, first, last)
+        return Reply(passage_json(passage), passage_text(passage))
+
+    def index(
+        self,
+        force: Annotated[bool, Param("Read every file again, even unchanged ones")] = False,
+        wait: Annotated[bool, Param("Answer when it is done instead of at once")] = True,
+    ) -> Reply:
+        """Bring the index in line with the files on disk: new, changed and deleted ones. Quick when little changed."""
+        job = self.start_indexing(force=force)
+        while wait and job.finished is None:
+            time.sleep(0.02)
+        if job.error:
+            raise BadInput(job.error)
+        return Reply(self._job_json(job))
+
+    def start_indexing(self, *, force: bool = False) -> Job:
+        return self._jobs.submit(
+            "index",
+            lambda progress: report_json(self._engine().index(self._roots, force=force, progress=progress)),
+        )
+
+    def status(self) -> Reply:
+        """What is indexed, how fresh and complete it is, which encoder is used and why, and what was skipped."""
+        data = status_json(self._engine().status(), self._engine())
+        data["jobs"] = [self._job_json(job) for job in self._jobs.all()]
+        return Reply(data)
+
+    def _running(self) -> str:
+        job = self._jobs.running()
+        return "" if job is None else f"indexing is running ({job.stage or job.status} {job.done:,} of {job.total:,})"
+
+    def _job_json(self, job: Job) -> dict[str, object]:
+        return {
+            "job_id": job.id,
+            "name": job.name,
+            "status": job.status,
+            "stage": job.stage,
+            "done": job.done,
+            "total": job.total,
+            "elapsed_seconds": round(self._jobs.elapsed_s(job), 3),
+            "result": job.result,
+            "error": job.error,
+        }
+
+
+def make_scope(
+    kinds: Sequence[str] = (),
+    paths: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    since: str | None = None,
+    until: str | None = None,
+) -> Scope:
+    now = time.time()
+    return Scope(
+        kinds=tuple(kinds),
+        paths=tuple(paths),
+        tags=tuple(tags),
+        since=None if since is None else parse_moment(since, now),
+        until=None if until is None else parse_moment(until, now),
+    )
+
+
+# --- JSON: keys are added, never renamed ---
+
+
+def answer_json(answer: Answer, running: str = "") -> dict[str, object]:
+    return {
+        "query": answer.query.text,
+        "recipe": answer.query.recipe,
+        "count": len(answer.hits),
+        "hits": [hit_json(rank, hit) for rank, hit in enumerate(answer.hits, 1)],
+        "steps": [
+            {"name": it.name, "before": it.before, "after": it.after, "ms": it.ms, "note": it.note}
+            for it in answer.steps
+        ],
+        "abstained": answer.abstained,
+        "completeness": {
+            "text": _completeness_text(answer, running),
+            "complete": answer.completeness.complete and not running,
+            "indexed": answer.completeness.indexed,
+            "listed": answer.completeness.listed,
+            "skipped": answer.completeness.skipped,
+            "chunks": answer.completeness.chunks,
+            "vectors": answer.completeness.vectors,
+            "as_of": iso(answer.completeness.synced_at) if answer.completeness.synced_at else None,
+        },
+    }
+
+
+def hit_json(rank: int, hit: Hit) -> dict[str, object]:
+    chunk, record = hit.stored.chunk, hit.stored.record
+    return {
+        "rank": rank,
+        "chunk_id": hit.stored.chunk_id,
+        "collection": record.collection,
+        "kind": record.kind,
+        "path": record.path,
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "trail": list(chunk.trail),
+        "title": record.title,
+        "score": hit.score,
+        "text": chunk.text,
+        "evidence": dict(hit.evidence),
+        "freshness": hit.freshness,
+    }
+
+
+def passage_json(passage: Passage) -> dict[str, object]:
+    return {
+        "collection": passage.record.collection,
+        "path": passage.record.path,
+        "kind": passage.record.kind,
+        "title": passage.record.title,
+        "start_line": passage.start_line,
+        "end_line": passage.end_line,
+        "total_lines": passage.total_lines,
+        "freshness": passage.freshness,
+        "text": passage.text,
+    }
+
+
+def export_json(stored: Stored) -> dict[str, object]:
+    return {
+        "path": stored.record.path,
+        "chunk_index": stored.chunk.ordinal,
+        "trail": list(stored.chunk.trail),
+        "start_line": stored.chunk.start_line,
+        "end_line": stored.chunk.end_line,
+        "text": stored.chunk.text,
+        "collection": stored.record.collection,
+        "chunk_id": stored.chunk_id,
+    }
+
+
+def report_json(report: SyncReport) -> dict[str, object]:
+    return {
+        "listed": report.listed,
+        "indexed": report.indexed,
+        "unchanged": report.unchanged,
+        "touched": report.touched,
+        "deleted": report.deleted,
+        "skipped": report.skipped,
+        "embedded": report.embedded,
+        "reused": report.reused,
+        "notes": list(report.notes),
+    }
+
+
+def status_json(status: Status, engine: Engine) -> dict[str, object]:
+    completeness = engine.completeness()
+    counts = status.counts
+    return {
+        "root": status.collections[0].root if status.collections else None,
+        "index": str(status.index),
+        "collections": [
+            {
+                "name": it.name,
+                "root": it.root,
+                "listed": it.listed,
+                "synced_at": iso(it.synced_at) if it.synced_at else None,
+            }
+            for it in status.collections
+        ],
+        "records": counts.records,
+        "chunks": counts.chunks,
+        "symbols": counts.symbols,
+        "links": counts.links,
+        "vectors": counts.vectors,
+        "encoder": status.encoder,
+        "encoder_why": status.encoder_why,
+        "schema": status.schema,
+        "jobs": [],
+        "watcher": {"enabled": False},
+        "skipped": [{"collection": it.collection, "path": it.path, "reason": it.reason} for it in status.skipped],
+        "quarantined": [],
+        "freshness": {
+            "as_of": iso(completeness.synced_at) if completeness.synced_at else None,
+            "complete": completeness.complete,
+            "notes": list(completeness.notes),
+        },
+    }
+
+
+# --- text for a model to read ---
+
+
+def answer_text(answer: Answer, explain: bool = False, running: str = "") -> str:
+    lines = [_completeness_text(answer, running), ""]
+    for rank, hit in enumerate(answer.hits, 1):
+        chunk, record = hit.stored.chunk, hit.stored.record
+        trail = TRAIL_SEPARATOR.join(chunk.trail)
+        stale = "" if hit.freshness == "fresh" else f" [{hit.freshness}]"
+        lines += [
+            f"{rank}. {record.path}:{chunk.start_line}-{chunk.end_line}{f'  {trail}' if trail else ''}{stale}",
+            f"   id {hit.stored.chunk_id}; {evidence_text(hit.evidence)}",
+            chunk.text,
+            "",
+        ]
+    notes = [f"{step.name}: {step.note}" for step in answer.steps if step.note]
+    if explain:
+        notes = [
+            f"{it.name}: {it.before} → {it.after} in {it.ms:.1f} ms{f' ({it.note})' if it.note else ''}"
+            for it in answer.steps
+        ]
+    return "\n".join(lines + notes).rstrip() + "\n"
+
+
+def evidence_text(evidence: Mapping[str, float]) -> str:
+    return ", ".join(
+        f"{name.replace('_', ' ')} {value:.4g}" if name != "rrf" else f"rrf {value:.4f}"
+        for name, value in evidence.items()
+    )
+
+
+def passage_text(passage: Passage) -> str:
+    stale = "" if passage.freshness == "fresh" else f" [{passage.freshness}]"
+    lines = f"lines {passage.start_line}-{passage.end_line} of {passage.total_lines}"
+    return f"{passage.record.path} ({lines}){stale}\n{passage.text}\n"
+
+
+def _completeness_text(answer: Answer, running: str) -> str:
+    state = answer.completeness
+    sentence = state.sentence(len(answer.hits))
+    as_of = f"as of {ago(state.synced_at, time.time())}" if state.synced_at else "not synced yet"
+    return "; ".join(part for part in (sentence, as_of, running) if part)

@@ -1,0 +1,263 @@
+"""The Rifflux contract, told in engine verbs: the same tools, parameters, defaults, bounds and keys."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from dowse.config import Settings
+from dowse.engine import Engine
+from dowse.errors import BadInput
+from dowse.live.jobs import Job, Jobs, Progress
+from dowse.model import TRAIL_SEPARATOR, Hit, Query, Stored, SyncReport
+from dowse.profiles.tool import Param, Profile, Reply, Tool
+
+INSTRUCTIONS = """\
+Hybrid search over the Markdown files indexed on this machine. `reindex` brings files in, `search_rifflux` finds \
+chunks (hybrid, lexical or semantic), `get_chunk` and `get_file` read them, `index_status` tells the state."""
+
+DEFAULTS = Settings(
+    index=Path(".tmp/rifflux/rifflux.db"),
+    include=("*.md",),
+    exclude=(
+        ".git/*", ".venv/*", "**/__pycache__/*", "**/.pytest_cache/*", "**/.ruff_cache/*", "**/node_modules/*",
+    ),
+)  # fmt: skip
+
+# The original's variables, and the settings they stand for here.
+ALIASES: Mapping[str, str] = {
+    "RIFFLUX_DB_PATH": "DOWSE_INDEX",
+    "RIFFLUX_MAX_CHUNK_CHARS": "DOWSE_MAX_CHUNK_CHARS",
+    "RIFFLUX_MIN_CHUNK_CHARS": "DOWSE_MIN_CHUNK_CHARS",
+    "RIFFLUX_RRF_K": "DOWSE_RRF_K",
+    "RIFFLUX_EMBEDDING_BACKEND": "DOWSE_ENCODER",
+    "RIFFLUX_INDEX_INCLUDE_GLOBS": "DOWSE_INCLUDE",
+    "RIFFLUX_INDEX_EXCLUDE_GLOBS": "DOWSE_EXCLUDE",
+}
+
+Mode = Literal["lexical", "semantic", "hybrid"]
+ChunkId = Annotated[str, Param("The chunk_id of a search result")]
+DbPath = Annotated[str | None, Param("Another index file than the server's own")]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the original's other variables switch."""
+
+    auto_reindex: bool = False
+    auto_reindex_paths: tuple[str, ...] = (".",)
+    auto_reindex_min_interval_s: float = 2.0
+
+
+def with_aliases(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment with `RIFFLUX_…` standing in for `DOWSE_…` where only the former is set."""
+    renamed = {ours: environment[theirs] for theirs, ours in ALIASES.items() if environment.get(theirs)}
+    return renamed | dict(environment)
+
+
+def options_from(environment: Mapping[str, str]) -> Options:
+    seconds = environment.get("RIFFLUX_AUTO_REINDEX_MIN_INTERVAL_SECONDS") or "2.0"
+    paths = environment.get("RIFFLUX_AUTO_REINDEX_PATHS") or "."
+    try:
+        interval_s = max(0.0, float(seconds))
+    except ValueError:
+        raise BadInput(f"RIFFLUX_AUTO_REINDEX_MIN_INTERVAL_SECONDS must be a number, not {seconds!r}") from None
+    enabled = environment.get("RIFFLUX_AUTO_REINDEX_ON_SEARCH", "0").strip().lower() in ("1", "true", "yes", "on")
+    return Options(enabled, tuple(it.strip() for it in paths.split(",") if it.strip()), interval_s)
+
+
+class Rifflux:
+    """The tools, bound to the engines, the queue and the working directory of one server."""
+
+    def __init__(
+        self,
+        engine: Callable[[str | None], Engine],
+        jobs: Jobs,
+        cwd: Path,
+        options: Options,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._engine = engine
+        self._jobs = jobs
+        self._cwd = cwd
+        self._options = options
+        self._clock = clock
+        self._turn = threading.Lock()
+        self._last_auto_reindex: float | None = None
+
+    def profile(self) -> Profile:
+        tools = (
+            Tool(self.search_rifflux, "Search the indexed Markdown"),
+            Tool(self.get_chunk, "Read one chunk"),
+            Tool(self.get_file, "Read one file's chunks"),
+            Tool(self.index_status, "State of the index"),
+            Tool(self.reindex, "Index files", read_only=False),
+        )
+        return Profile("rifflux", "rifflux", INSTRUCTIONS, tools)
+
+    # --- the tools ---
+
+    def search_rifflux(
+        self,
+        query: Annotated[str, Param("What to look for")],
+        top_k: Annotated[int, Param("How many results at most", ge=1, le=100)] = 10,
+        mode: Annotated[Mode, Param("hybrid fuses lexical and semantic ranks")] = "hybrid",
+        db_path: DbPath = None,
+    ) -> Reply:
+        """Search indexed Markdown chunks by words (BM25), by meaning (vectors), or both fused by reciprocal rank."""
+        engine = self._engine(db_path)
+        auto_reindex = self._auto_reindex(db_path)
+        hits: Sequence[Hit] = ()
+        if query.strip():
+            hits = engine.search(Query(query, limit=top_k, recipe=f"rifflux-{mode}")).hits
+        results = [{**_chunk_json(it.stored), **_scores_json(it, mode)} for it in hits]
+        return Reply(
+            {
+                "query": query,
+                "mode": mode,
+                "count": len(results),
+                "embedding_model": engine.encoder().name,
+                "auto_reindex": auto_reindex,
+                "results": results,
+            }
+        )
+
+    def get_chunk(self, chunk_id: ChunkId, db_path: DbPath = None) -> Reply:
+        """The chunk with this id, or null."""
+        stored = self._engine(db_path).chunk(chunk_id)
+        return Reply({"chunk": None if stored is None else _chunk_json(stored)})
+
+    def get_file(
+        self, path: Annotated[str, Param("The path of a search result")], db_path: DbPath = None
+    ) -> Reply:
+        """All chunks of the file with this path, in order, or null."""
+        engine = self._engine(db_path)
+        record = engine.record(path)
+        if record is None:
+            return Reply({"file": None})
+        keys = ("chunk_id", "heading_path", "chunk_index", "content")
+        chunks = [{key: _chunk_json(it)[key] for key in keys} for it in engine.chunks(record)]
+        return Reply({"file": {"path": record.path, "chunks": chunks}})
+
+    def index_status(self, db_path: DbPath = None) -> Reply:
+        """How many files, chunks and embeddings there are, with which model, and what runs in the background."""
+        engine = self._engine(db_path)
+        status = engine.status()
+        return Reply(
+            {
+                "files": status.counts.records,
+                "chunks": status.counts.chunks,
+                "embeddings": status.counts.vectors,
+                "db_path": str(engine.index_path),
+                "embedding_backend": _backend(status.encoder),
+                "embedding_model": status.encoder,
+                "index_include_globs": list(engine.settings.include),
+                "index_exclude_globs": list(engine.settings.exclude),
+                "git_fingerprint": engine.fingerprint([Path(it.root) for it in status.collections]),
+                "background_jobs": [self._job_json(job) for job in self._jobs.all()],
+                "file_watcher": {"enabled": False},
+                "skipped": [{"path": it.path, "reason": it.reason} for it in status.skipped],
+            }
+        )
+
+    def reindex(
+        self,
+        path: Annotated[str | None, Param("A directory or file; default: the server's working directory")] = None,
+        paths: Annotated[list[str] | None, Param("Several of them; wins over path when not empty")] = None,
+        force: Annotated[bool, Param("Index unchanged files again too")] = False,
+        prune_missing: Annotated[bool, Param("Drop files that are gone from these locations")] = True,
+        background: Annotated[bool, Param("Return a job at once instead of waiting")] = False,
+    ) -> Reply:
+        """Index one or more locations; only new and changed files are read."""
+        locations = [self._cwd / it for it in (paths or [path or "."])]
+
+        def work(progress: Progress) -> Mapping[str, object]:
+            return self._reindexed(locations, force, prune_missing, several=bool(paths), progress=progress)
+
+        if background:
+            return Reply(self._job_json(self._jobs.submit("reindex", work)))
+        return Reply(work(lambda stage, done, total: None))
+
+    # --- how they do it ---
+
+    def _reindexed(
+        self, locations: Sequence[Path], force: bool, prune_missing: bool, *, several: bool, progress: Progress
+    ) -> dict[str, object]:
+        engine = self._engine(None)
+        report = engine.index(locations, force=force, prune=prune_missing, progress=progress)
+        return {
+            **_report_json(report),
+            **({"indexed_paths": [str(it) for it in locations]} if several else {}),
+            "embedding_model": engine.encoder().name,
+            "embedding_backend": _backend(engine.encoder().name),
+            "git_fingerprint": engine.fingerprint(locations),
+            "prune_missing": prune_missing,
+        }
+
+    def _auto_reindex(self, db_path: str | None) -> dict[str, object] | None:
+        """Bring the index up to date behind the search, at most once per interval."""
+        if not self._options.auto_reindex or db_path is not None:
+            return None
+        with self._turn:
+            now, last = self._clock(), self._last_auto_reindex
+            if last is not None and now - last < self._options.auto_reindex_min_interval_s:
+                return {
+                    "enabled": True,
+                    "executed": False,
+                    "reason": "throttled",
+                    "min_interval_seconds": self._options.auto_reindex_min_interval_s,
+                }
+            self._last_auto_reindex = now
+        locations = [(self._cwd / it).resolve() for it in self._options.auto_reindex_paths]
+        job = self._jobs.submit(
+            "auto-reindex",
+            lambda progress: self._reindexed(locations, False, False, several=True, progress=progress),
+        )
+        return {"enabled": True, "executed": "background", "job_id": job.id, "paths": [str(it) for it in locations]}
+
+    def _job_json(self, job: Job) -> dict[str, object]:
+        return {
+            "job_id": job.id,
+            "status": job.status,
+            "elapsed_seconds": round(self._jobs.elapsed_s(job), 3),
+            "result": job.result,
+            "error": job.error,
+            "retries": job.retries,
+        }
+
+
+def _chunk_json(stored: Stored) -> dict[str, object]:
+    return {
+        "chunk_id": stored.chunk_id,
+        "path": stored.record.path,
+        "heading_path": TRAIL_SEPARATOR.join(stored.chunk.trail),
+        "chunk_index": stored.chunk.ordinal,
+        "content": stored.chunk.text,
+    }
+
+
+def _scores_json(hit: Hit, mode: Mode) -> dict[str, object]:
+    """The evidence under the contract's names; bm25 with SQLite's sign, where lower is better."""
+    evidence = hit.evidence
+    if mode == "lexical":
+        return {"bm25_score": -evidence["bm25"], "score_breakdown": {"bm25": -evidence["bm25"]}}
+    if mode == "semantic":
+        return {"cosine": evidence["cosine"], "score_breakdown": {"cosine": evidence["cosine"]}}
+    ranks = {name: evidence.get(name) for name in ("lexical_rank", "semantic_rank")}
+    return {"score_breakdown": {"rrf": evidence["rrf"], **ranks}}
+
+
+def _report_json(report: SyncReport) -> dict[str, object]:
+    return {
+        "indexed_files": report.indexed,
+        "skipped_files": report.unchanged + report.touched + report.skipped,
+        "deleted_files": report.deleted,
+    }
+
+
+def _backend(encoder_name: str) -> str:
+    return "hash" if encoder_name.startswith("hash") else "none" if encoder_name == "none" else "onnx"

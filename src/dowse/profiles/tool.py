@@ -1,0 +1,48 @@
+"""What a profile offers a client: plain functions with a few words about each; schemas come from their signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """In `Annotated[...]` behind a parameter's type: what it is for, and its bounds."""
+
+    help: str
+    ge: float | None = None
+    le: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`data` for programs; `text` for a model to read (None: the data as JSON is what there is to read)."""
+
+    data: Mapping[str, object]
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """The function's docstring is the description a client shows."""
+
+    call: Callable[..., Reply]
+    title: str
+    read_only: bool = True
+    idempotent: bool = True
+    destructive: bool = False
+
+    @property
+    def name(self) -> str:
+        return str(self.call.__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A named set of tools with the server's own words to the client."""
+
+    name: str
+    server_name: str
+    instructions: str
+    tools: tuple[Tool, ...]

@@ -1,0 +1,38 @@
+"""Weighted reciprocal rank fusion: ranks are added up, scores are only kept as evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dowse.model import Scored
+
+SCORE_NAMES = {"lexical": "bm25", "semantic": "cosine"}
+
+
+@dataclass(slots=True)
+class Candidate:
+    key: int
+    score: float = 0.0
+    evidence: dict[str, float] = field(default_factory=dict)
+
+
+def fuse(rankings: Mapping[str, Sequence[Scored]], weights: Mapping[str, float], k: int) -> list[Candidate]:
+    """One ranking from several: a chunk's score is the sum of weight / (k + rank), rank from 1."""
+    candidates: dict[int, Candidate] = {}
+    for name, ranking in rankings.items():
+        for rank, scored in enumerate(ranking, 1):
+            candidate = candidates.setdefault(scored.key, Candidate(scored.key))
+            candidate.score += weights[name] / (k + rank)
+            candidate.evidence |= {SCORE_NAMES[name]: scored.score, f"{name}_rank": rank}
+    for candidate in candidates.values():
+        candidate.evidence["rrf"] = candidate.score
+    return sorted(candidates.values(), key=lambda it: (-it.score, it.key))
+
+
+def single(name: str, ranking: Sequence[Scored]) -> list[Candidate]:
+    """One retriever alone needs no fusion: its own score is the score."""
+    return [
+        Candidate(scored.key, scored.score, {SCORE_NAMES[name]: scored.score, f"{name}_rank": rank})
+        for rank, scored in enumerate(ranking, 1)
+    ]

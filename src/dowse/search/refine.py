@@ -1,0 +1,52 @@
+"""Stages: each takes the ranked hits and gives them back fewer, reordered or cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from dowse.model import Hit
+from dowse.search.run import Run
+
+Stage = Callable[[list[Hit], Run], list[Hit]]
+
+CHARS_PER_TOKEN = 4  # a common rule of thumb; answers are packed a little short rather than over
+
+
+def one_per_record(hits: list[Hit], run: Run) -> list[Hit]:
+    """Each record once, by its best chunk."""
+    best: dict[tuple[str, str], Hit] = {}
+    for hit in hits:
+        best.setdefault((hit.stored.record.collection, hit.stored.record.path), hit)
+    return list(best.values())
+
+
+def best_first(hits: list[Hit], run: Run) -> list[Hit]:
+    """As many as asked for."""
+    return hits[: run.query.limit]
+
+
+def within_budget(hits: list[Hit], run: Run) -> list[Hit]:
+    """What fits into the token budget, best first; the best one is cut rather than left out."""
+    if run.query.budget_tokens is None:
+        return hits
+    left = run.query.budget_tokens * CHARS_PER_TOKEN
+    packed: list[Hit] = []
+    for hit in hits:
+        size = len(hit.stored.chunk.text)
+        if size > left and not packed:
+            packed.append(_cut(hit, left))
+            run.notes.append("the best hit was cut to fit the budget; read it whole by its chunk_id")
+            break
+        if size <= left:
+            packed.append(hit)
+            left -= size
+    if len(packed) < len(hits):
+        run.notes.append(f"{len(hits) - len(packed)} hits did not fit into {run.query.budget_tokens} tokens")
+    return packed
+
+
+def _cut(hit: Hit, size: int) -> Hit:
+    text = hit.stored.chunk.text[:size]
+    chunk = replace(hit.stored.chunk, text=text[: text.rfind("\n")] if "\n" in text else text)
+    return replace(hit, stored=replace(hit.stored, chunk=chunk))

@@ -1,0 +1,49 @@
+"""What one search carries along: the question, where to look, and the log of its steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence, Sized
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from dowse.model import Query, Step
+from dowse.store.base import Store, Weights
+
+if TYPE_CHECKING:
+    from dowse.store.base import Vector
+
+Result = TypeVar("Result", bound=Sized)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    """The query as the encoder sees it, or why there is no such vector."""
+
+    vector: Vector | None
+    why_not: str = ""
+
+
+@dataclass(slots=True)
+class Run:
+    query: Query
+    store: Store
+    encode: Callable[[str], QueryVector]
+    pool: int
+    weights: Weights
+    rrf_k: int
+    clock: Callable[[], float] = time.perf_counter
+    steps: list[Step] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def step(self, name: str, before: Sized, work: Callable[[], Result]) -> Result:
+        """Do the work and write down what went in, what came out, what it cost, and what was noted meanwhile."""
+        self.notes.clear()
+        began = self.clock()
+        result = work()
+        took_ms = (self.clock() - began) * 1000
+        self.steps.append(Step(name, len(before), len(result), round(took_ms, 3), "; ".join(self.notes)))
+        return result
+
+
+NOTHING: Sequence[object] = ()

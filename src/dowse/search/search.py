@@ -1,0 +1,60 @@
+"""Flow 2: plan → retrieve → fuse → load → stages. Every step is timed and counted; nothing is skipped silently."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from dowse.errors import DowseError
+from dowse.model import Hit, Query, Scored, Step
+from dowse.search.fuse import Candidate, fuse, single
+from dowse.search.recipes import Recipe, plan
+from dowse.search.retrieve import Retriever
+from dowse.search.run import NOTHING, QueryVector, Run
+from dowse.store.base import Store
+
+
+def search(
+    query: Query, store: Store, encode: Callable[[str], QueryVector], *, rrf_k: int
+) -> tuple[list[Hit], list[Step]]:
+    recipe = plan(query.recipe)
+    run = Run(query, store, encode, recipe.pool(query.limit), recipe.weights, rrf_k)
+    retrieve = _or_note if len(recipe.routes) > 1 else _or_raise
+    rankings = {
+        name: run.step(name, NOTHING, partial(retrieve, route.retriever, run)) for name, route in recipe.routes.items()
+    }
+    candidates = _fused(recipe, rankings, run)[: recipe.loaded(query.limit)]
+    hits = run.step("load", candidates, partial(_load, candidates, run))
+    for stage in recipe.stages:
+        hits = run.step(stage.__name__, hits, partial(stage, hits, run))
+    return hits, run.steps
+
+
+def _or_raise(retriever: Retriever, run: Run) -> list[Scored]:
+    return retriever(run)
+
+
+def _or_note(retriever: Retriever, run: Run) -> list[Scored]:
+    """One retriever of several may fail without failing the answer; the step says so."""
+    try:
+        return retriever(run)
+    except DowseError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a model or a driver may raise anything here
+        run.notes.append(f"failed and was left out: {type(error).__name__}: {error}")
+        return []
+
+
+def _fused(recipe: Recipe, rankings: dict[str, list[Scored]], run: Run) -> list[Candidate]:
+    if len(rankings) == 1:
+        ((name, ranking),) = rankings.items()
+        return single(name, ranking)
+    found = [scored for ranking in rankings.values() for scored in ranking]
+    weights = {name: route.weight for name, route in recipe.routes.items()}
+    return run.step("fuse", found, partial(fuse, rankings, weights, run.rrf_k))
+
+
+def _load(candidates: list[Candidate], run: Run) -> list[Hit]:
+    by_key = {candidate.key: candidate for candidate in candidates}
+    chunks = run.store.load(list(by_key))
+    return [Hit(it, by_key[it.key].score, by_key[it.key].evidence) for it in chunks]

@@ -1,0 +1,88 @@
+"""The `dowse` command: one module per verb, imported when it is asked for; exit codes are decided here alone.
+
+0 found or done, 1 nothing found, 2 an error, told in one line on stderr that says the next step.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from dowse.errors import DowseError
+
+VERBS = {
+    "search": "Ask a question; builds the index first where there is none.",
+    "index": "Bring directories into the index, or up to date.",
+    "read": "Print lines of an indexed file, or a hit by its id.",
+    "status": "What is indexed, how fresh, with which encoder, and what was skipped.",
+    "export": "Print every chunk of the index, in a stable order.",
+    "rebuild": "Make the index anew from the files.",
+    "eval": "Measure recipes against a gold set.",
+    "mcp": "Serve an AI agent over MCP on stdin and stdout.",
+}
+_LEADING = ("--help", "-h", "--version")
+
+
+class Verbs(click.Group):
+    """Subcommands by name; a module is only imported when its verb runs."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in VERBS:
+            return None
+        command: click.Command = import_module(f"dowse.shells.cli.{name}").command
+        return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """From the table above, so that --help imports no verb."""
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="dowse", message="dowse %(version)s")
+def dowse() -> None:
+    """Search this directory's documents and code: by words, by meaning, on this machine.
+
+    \b
+    dowse search "how are retries handled"     ask; the index is built on the first question
+    dowse mcp                                  the same for an AI agent
+
+    Every setting has a flag, a DOWSE_… variable and a key in dowse.toml, in that order of precedence.
+    """
+
+
+def in_order(arguments: Sequence[str]) -> list[str]:
+    """Flags may stand before the verb too: they are moved behind it."""
+    words = list(arguments)
+    if not words or not words[0].startswith("-") or words[0] in _LEADING:
+        return words
+    place = next((i for i, word in enumerate(words) if word in VERBS), 0)
+    return [words[place], *words[:place], *words[place + 1 :]] if place else words
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    words = in_order(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = dowse.main(words, prog_name="dowse", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("stopped; what was indexed so far is kept", err=True)
+        sys.exit(130)
+    except DowseError as error:
+        click.echo(f"dowse: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python must not complain about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,113 @@
+"""`dowse eval`"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dowse.engine import Engine
+from dowse.model import Query
+from dowse.places import Places
+from dowse.search.evaluate import (
+    Comparison,
+    Gold,
+    Scores,
+    compare_scores,
+    comparison_dict,
+    evaluate,
+    format_table,
+    read_gold,
+    scores_dict,
+)
+from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.progress import progress_bar
+from dowse.shells.cli.search import ready
+from dowse.shells.workspace import Workspace
+
+_DEPTH = 100
+_SEED = 20261115
+
+
+@click.command("eval")
+@click.argument("gold", type=click.Path(path_type=Path))
+@click.option("--recipe", "recipes", multiple=True, help="A recipe to measure; may be repeated.  [default: lexical, semantic, hybrid]")
+@click.option("--measure", default="ndcg@10", show_default=True, help="What recipes are compared by.")
+@click.option("--per-query", is_flag=True, help="With --json: the values of each query too.")
+@root_option
+@json_option
+@settings_options
+def command(
+    gold: Path, recipes: tuple[str, ...], measure: str, per_query: bool, root: Path | None, as_json: bool, **flags: Any  # noqa: ANN401
+) -> int:
+    """Measure how well recipes find what GOLD says is right, and compare each with the first one, paired by query.
+
+    GOLD is a directory in the BEIR layout (corpus.jsonl, queries.jsonl, qrels.tsv), whose corpus gets an index
+    of its own, or a file of JSON lines {"query", "relevance": [{"path_contains", "gain"}]} about the current root.
+    """
+    names = recipes or ("lexical", "semantic", "hybrid")
+    with _opened(gold, workspace_of(root, flags)) as (engine, labelled):
+        scores = {name: evaluate(labelled, _runner(engine, name)) for name in names}
+    comparisons = {
+        name: compare_scores(scores[names[0]], scores[name], measure, seed=_SEED) for name in names[1:]
+    }
+    click.echo(_as_json(scores, comparisons, per_query) if as_json else _as_text(scores, comparisons, measure))
+    return 0
+
+
+@contextmanager
+def _opened(gold: Path, workspace: Workspace) -> Iterator[tuple[Engine, Gold]]:
+    """The engine to ask and the gold to judge by; a labelled corpus is indexed first."""
+    from dowse.ingest.sources.corpus import CorpusSource
+
+    if not (gold / "corpus.jsonl").exists():
+        labelled = read_gold(gold)
+        with ready(workspace) as engine:
+            yield engine, labelled
+        return
+    source = CorpusSource(gold / "corpus.jsonl")
+    labelled = read_gold(gold, {item.path for item in source.listing().items})
+    with _corpus_workspace(gold, workspace).open(create=True) as engine:
+        with progress_bar() as progress:
+            engine.index_source(str(gold.resolve() / "corpus.jsonl"), source, progress=progress)
+        yield engine, labelled
+
+
+def _corpus_workspace(gold: Path, workspace: Workspace) -> Workspace:
+    key = hashlib.sha256(str(gold.resolve()).encode()).hexdigest()[:12]
+    own = Places.of(workspace.settings).data_dir / "eval" / f"{gold.resolve().name}-{key}" / "index.db"
+    return replace(workspace, index=workspace.settings.index or own)
+
+
+def _runner(engine: Engine, recipe: str) -> Callable[[str], list[str]]:
+    def run(text: str) -> list[str]:
+        hits = engine.search(Query(text, limit=_DEPTH, recipe=f"{recipe}-files")).hits
+        return [hit.stored.record.path for hit in hits]
+
+    return run
+
+
+def _as_json(scores: dict[str, Scores], comparisons: dict[str, Comparison], per_query: bool) -> str:
+    return json.dumps(
+        {
+            "recipes": {name: scores_dict(it, per_query=per_query) for name, it in scores.items()},
+            "comparisons": {name: comparison_dict(it) for name, it in comparisons.items()},
+        }
+    )
+
+
+def _as_text(scores: dict[str, Scores], comparisons: dict[str, Comparison], measure: str) -> str:
+    first = next(iter(scores))
+    lines = [format_table(scores), ""]
+    for name, it in comparisons.items():
+        lines.append(
+            f"{name} against {first}: {it.verdict} by {measure} ({it.mean_difference:+.4f}, 95 % {it.low:+.4f} to "
+            f"{it.high:+.4f}, p {it.p_value:.4f}; {it.wins} wins, {it.losses} losses, {it.ties} ties)"
+        )
+    return "\n".join(lines).rstrip()

@@ -1,0 +1,49 @@
+"""`dowse index`"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dowse.model import SyncReport
+from dowse.profiles.core import report_json
+from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.progress import progress_bar
+from dowse.shells.workspace import Workspace
+
+
+@click.command("index")
+@click.argument("roots", nargs=-1, type=click.Path(path_type=Path), metavar="[ROOT]...")
+@click.option("--force", is_flag=True, help="Read and chunk every file again, even unchanged ones.")
+@root_option
+@json_option
+@settings_options
+def command(roots: tuple[Path, ...], root: Path | None, force: bool, as_json: bool, **flags: Any) -> None:  # noqa: ANN401
+    """Bring directories into the index, or up to date: only new and changed files are read.
+
+    Each ROOT has an index of its own; with --index they share that one. A ROOT inside an indexed
+    directory brings that part of it up to date.
+    """
+    report = SyncReport()
+    for place in roots or (root,):
+        workspace = workspace_of(place, flags)
+        report.add(build(workspace, force=force))
+    if as_json:
+        click.echo(json.dumps(report_json(report)))
+    else:
+        click.echo(report_text(report))
+
+
+def build(workspace: Workspace, *, force: bool = False, embed_for_s: float | None = None) -> SyncReport:
+    with workspace.open(create=True) as engine, progress_bar() as progress:
+        return engine.index([workspace.root], force=force, embed_for_s=embed_for_s, progress=progress)
+
+
+def report_text(report: SyncReport) -> str:
+    parts = [f"{report.indexed:,} indexed", f"{report.unchanged + report.touched:,} unchanged"]
+    parts += [f"{count:,} {word}" for word, count in (("deleted", report.deleted), ("skipped", report.skipped)) if count]
+    vectors = f"; {report.embedded:,} chunks encoded, {report.reused:,} from the cache" if report.embedded or report.reused else ""
+    return "\n".join([f"{report.listed:,} files: {', '.join(parts)}{vectors}", *report.notes])

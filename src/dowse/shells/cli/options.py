@@ -1,0 +1,50 @@
+"""Options every verb shares: where to work, how to print, and a flag for each setting."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dowse.config import PREFIX, SETTINGS
+from dowse.shells.workspace import Workspace, find_workspace
+
+Command = Callable[..., Any]
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON; its keys are stable.")
+root_option = click.option(
+    "--root",
+    type=click.Path(path_type=Path),
+    help="The directory to work on; default: the nearest one upwards that is indexed, else the current one.",
+)
+_SHORT = {"limit": ("-k",)}
+
+
+def settings_options(function: Command) -> Command:
+    """A flag for each row of the settings table; none given means the variable, the file or the default."""
+    for name, setting in reversed(SETTINGS.items()):
+        flag = "--" + name.replace("_", "-")
+        default = "" if setting.default in (None, ()) else f"  [default: {_shown(setting.default)}]"
+        text = f"{setting.metadata['help'].capitalize()}.{default}  [{PREFIX}{name.upper()}]"
+        if setting.type == "bool":
+            option = click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=text)
+        else:
+            option = click.option(flag, *_SHORT.get(name, ()), name, default=None, help=text, metavar=_metavar(name))
+        function = option(function)
+    return function
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _metavar(name: str) -> str:
+    kinds = {"int": "N", "float": "N", "str": "NAME", "Path | None": "PATH", "tuple[str, ...]": "GLOB,…"}
+    return kinds[str(SETTINGS[name].type)]
+
+
+def workspace_of(root: Path | None, flags: dict[str, Any]) -> Workspace:
+    settings = {name: flags.get(name) for name in SETTINGS}
+    return find_workspace(cwd=Path.cwd(), environment=os.environ, flags=settings, root=root)

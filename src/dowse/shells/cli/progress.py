@@ -1,0 +1,32 @@
+"""A progress bar on a terminal; silence anywhere else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dowse.ingest.embed import Progress
+
+_WORDS = {"reading": "Reading files", "encoding": "Encoding for semantic search"}
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    if not sys.stderr.isatty():
+        yield lambda stage, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, object] = {}
+
+        def show(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(_WORDS.get(stage, stage), total=total)
+            bars.update(tasks[stage], completed=done, total=total)  # type: ignore[arg-type]
+
+        yield show

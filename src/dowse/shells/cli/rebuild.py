@@ -1,0 +1,28 @@
+"""`dowse rebuild`"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dowse.profiles.core import report_json
+from dowse.shells.cli.index import report_text
+from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.progress import progress_bar
+from dowse.shells.rebuilding import rebuild
+
+
+@click.command("rebuild")
+@root_option
+@json_option
+@settings_options
+def command(root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
+    """Make the index anew from the files, beside the old one, which serves until the new one is complete."""
+    workspace = workspace_of(root, flags)
+    with progress_bar() as progress:
+        report = rebuild(workspace, progress)
+    click.echo(json.dumps(report_json(report)) if as_json else report_text(report))
+    return 0

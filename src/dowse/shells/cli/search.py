@@ -1,0 +1,116 @@
+"""`dowse search`"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dowse.engine import Engine
+from dowse.errors import BadInput, IndexBusy, NotIndexed
+from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query
+from dowse.profiles.core import answer_json, evidence_text, make_scope
+from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.workspace import Workspace
+
+_SHOWN_LINES = 8
+
+
+@click.command("search")
+@click.argument("query", nargs=-1, required=True)
+@click.option("--mode", type=click.Choice(["hybrid", "lexical", "semantic"]), help="Words, meaning, or both fused (default).")
+@click.option("--recipe", help="A recipe by name; --mode names the common ones.")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(["doc", "code"]), help="Only this kind; may be repeated.")
+@click.option("--path", "paths", multiple=True, metavar="GLOB", help="Only files matching; may be repeated.")
+@click.option("--tag", "tags", multiple=True, help="Only documents with this tag; may be repeated.")
+@click.option("--since", metavar="TIME", help="Only files changed since: 2026-11-02, 7d, 12h.")
+@click.option("--until", metavar="TIME", help="Only files last changed before this.")
+@click.option("--files", is_flag=True, help="Each file once, by its best passage.")
+@click.option("--budget", type=click.IntRange(1, 10_000_000), metavar="TOKENS", help="About how long the texts may be in all.")
+@click.option("--explain", is_flag=True, help="Say why each hit is there, and what each step did.")
+@root_option
+@json_option
+@settings_options
+def command(
+    query: tuple[str, ...],
+    mode: str | None,
+    recipe: str | None,
+    kinds: tuple[str, ...],
+    paths: tuple[str, ...],
+    tags: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    files: bool,
+    budget: int | None,
+    explain: bool,
+    root: Path | None,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401
+) -> int:
+    """Ask for something and get ranked passages. Put a "phrase" in quotes to require it.
+
+    Exit code 0: found; 1: nothing found (the last line says what was searched); 2: an error.
+    """
+    if mode and recipe:
+        raise BadInput("give --mode or --recipe, not both")
+    workspace = workspace_of(root, flags)
+    name = recipe or mode or "hybrid"
+    asked = Query(
+        " ".join(query),
+        make_scope(kinds, paths, tags, since, until),
+        workspace.settings.limit,
+        f"{name}-files" if files and not name.endswith("-files") else name,
+        budget,
+    )
+    with ready(workspace) as engine:
+        answer = engine.search(asked)
+    click.echo(json.dumps(answer_json(answer), ensure_ascii=False) if as_json else answer_lines(answer, explain))
+    return 0 if answer.hits else 1
+
+
+def ready(workspace: Workspace) -> Engine:
+    """The index of this workspace, built first where there is none or where building was cut off."""
+    from dowse.shells.cli.index import build
+
+    try:
+        engine = workspace.open(create=False)
+        if all(it.synced_at for it in engine.collections()) and engine.collections():
+            return engine
+        engine.close()
+    except NotIndexed:
+        if sys.stderr.isatty():
+            click.echo(f"No index of {workspace.root} yet: building it.", err=True)
+    try:
+        build(workspace, embed_for_s=workspace.settings.first_answer_s)
+    except IndexBusy:
+        click.echo("Another process is indexing: answering from what is there.", err=True)
+    return workspace.open(create=False)
+
+
+def answer_lines(answer: Answer, explain: bool) -> str:
+    lines: list[str] = []
+    for rank, hit in enumerate(answer.hits, 1):
+        lines += [*_hit_lines(rank, hit, explain), ""]
+    if explain:
+        lines += [_step_line(it.name, it.before, it.after, it.ms, it.note) for it in answer.steps]
+    else:
+        lines += [f"{it.name}: {it.note}" for it in answer.steps if it.note]
+    return "\n".join([*lines, answer.completeness.sentence(len(answer.hits))])
+
+
+def _hit_lines(rank: int, hit: Hit, explain: bool) -> list[str]:
+    chunk, record = hit.stored.chunk, hit.stored.record
+    place = click.style(f"{record.path}:{chunk.start_line}-{chunk.end_line}", fg="cyan", bold=True)
+    trail = TRAIL_SEPARATOR.join(chunk.trail)
+    stale = "" if hit.freshness in ("fresh", "unknown") else click.style(f" [{hit.freshness}]", fg="yellow")
+    text = chunk.text.strip("\n").split("\n")
+    shown = text[:_SHOWN_LINES] + (["…"] if len(text) > _SHOWN_LINES else [])
+    why = [f"   {hit.stored.chunk_id}  score {hit.score:.4g}: {evidence_text(hit.evidence)}"] if explain else []
+    return [f"{rank}. {place}{f'  {trail}' if trail else ''}{stale}", *why, *(f"   {line}" for line in shown)]
+
+
+def _step_line(name: str, before: int, after: int, ms: float, note: str) -> str:
+    return f"{name:>16}  {before:>5} → {after:<5} {ms:8.2f} ms{f'  {note}' if note else ''}"

@@ -1,0 +1,44 @@
+"""`dowse status`"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dowse.profiles.core import status_json
+from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+
+_SHOWN_SKIPPED = 10
+
+
+@click.command("status")
+@root_option
+@json_option
+@settings_options
+def command(root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
+    """What is indexed, how fresh and complete it is, which encoder is used and why, and what was skipped."""
+    workspace = workspace_of(root, flags)
+    with workspace.open(create=False) as engine:
+        data = status_json(engine.status(), engine)
+    click.echo(json.dumps(data, ensure_ascii=False) if as_json else "\n".join(_lines(data)))
+    return 0
+
+
+def _lines(data: dict[str, Any]) -> list[str]:
+    lines = [f"index     {data['index']}"]
+    lines += [f"root      {it['root']} ({it['listed']:,} files, synced {it['synced_at'] or 'never'})" for it in data["collections"]]
+    counted = ", ".join(f"{data[name]:,} {name}" for name in ("records", "chunks", "symbols", "links", "vectors"))
+    lines += [f"holds     {counted}", f"encoder   {data['encoder']}: {data['encoder_why']}"]
+    lines += [f"note      {note}" for note in data["freshness"]["notes"]]
+    skipped = data["skipped"]
+    if skipped:
+        reasons = ", ".join(f"{count:,} × {reason}" for reason, count in Counter(it["reason"] for it in skipped).most_common(5))
+        lines.append(f"skipped   {len(skipped):,}: {reasons}")
+        lines += [f"          {it['path']}: {it['reason']}" for it in skipped[:_SHOWN_SKIPPED]]
+    if len(skipped) > _SHOWN_SKIPPED:
+        lines.append(f"          … and {len(skipped) - _SHOWN_SKIPPED:,} more; --json lists all")
+    return lines

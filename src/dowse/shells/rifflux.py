@@ -1,0 +1,83 @@
+"""The original's four commands under their own names; all but the server print indented JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dowse.errors import DowseError
+from dowse.live.jobs import Jobs
+from dowse.profiles.rifflux import Options, Rifflux
+from dowse.shells.rebuilding import remove
+from dowse.shells.serving import Engines, rifflux_workspace, serve
+
+_path = click.option("--path", default=".", show_default=True, help="The directory or file to index.")
+_db = click.option("--db", default=None, help="The index file.  [default: .tmp/rifflux/rifflux.db, RIFFLUX_DB_PATH]")
+
+
+def _tools(db: str | None) -> tuple[Rifflux, Path]:
+    cwd = Path.cwd()
+    workspace = rifflux_workspace(flags={"index": db}, environment=os.environ, cwd=cwd)
+    return Rifflux(Engines(workspace).at, Jobs(), cwd, Options()), workspace.index
+
+
+def _run(command: Callable[[], None]) -> None:
+    """One line on stderr and exit code 2 for whatever the user can mend."""
+    try:
+        command()
+    except DowseError as error:
+        click.echo(f"{error} (`rifflux-rebuild` makes an unusable index anew)", err=True)
+        sys.exit(2)
+
+
+def _print(data: Any) -> None:  # noqa: ANN401 - JSON
+    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+@click.command()
+@_db
+@click.option("--watch-path", "watch_paths", multiple=True, help="A directory to index at the start; may be repeated.")
+def mcp(db: str | None, watch_paths: tuple[str, ...]) -> None:
+    """Serve the Rifflux tools over MCP on stdin and stdout."""
+    roots = tuple(Path(it) for it in watch_paths)
+    _run(lambda: serve("rifflux", roots=roots, flags={"index": db}, environment=os.environ, cwd=Path.cwd()))
+
+
+@click.command()
+@_path
+@_db
+@click.option("--force", is_flag=True, help="Index unchanged files again too.")
+def reindex(path: str, db: str | None, force: bool) -> None:
+    """Index the Markdown files below a directory; only new and changed ones are read."""
+    _run(lambda: _print(_tools(db)[0].reindex(path=path, force=force).data))
+
+
+@click.command()
+@click.argument("query")
+@click.option("--mode", default="hybrid", show_default=True, type=click.Choice(["hybrid", "lexical", "semantic"]))
+@click.option("--top-k", default=10, show_default=True, type=click.IntRange(1, 100), help="How many results at most.")
+@_db
+def query(query: str, mode: str, top_k: int, db: str | None) -> None:
+    """Search the index."""
+    _run(lambda: _print(_tools(db)[0].search_rifflux(query, top_k, mode).data))  # type: ignore[arg-type]
+
+
+@click.command()
+@_path
+@_db
+def rebuild(path: str, db: str | None) -> None:
+    """Delete the index and index everything again."""
+    _run(lambda: _rebuild(path, db))
+
+
+def _rebuild(path: str, db: str | None) -> None:
+    tools, index = _tools(db)
+    deleted = remove(index)
+    result = tools.reindex(path=path, force=True).data
+    _print({"rebuilt_db_path": str(index), "deleted_existing_db": deleted, **result})

@@ -1,0 +1,138 @@
+"""What a backend must offer: a catalog that is the truth, and two indexes that are caches of it.
+
+Every backend passes the same conformance tests; the dict store is their oracle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from dowse.model import Chunk, Collection, Counts, Link, Record, Scope, Scored, Skipped, Stored, Symbol, Version
+from dowse.text.terms import Terms
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+    Matrix = NDArray[np.float32]
+
+
+class Weights(NamedTuple):
+    """How much a match in each column of the words index counts."""
+
+    title: float = 1.0
+    trail: float = 1.0
+    text: float = 1.0
+    names: float = 1.0
+    tags: float = 1.0
+    path: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A chunk without a vector, and the digest of the text that is to be encoded for it."""
+
+    key: int
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A chunk on its way in, with the digest of its text as the encoder will see it."""
+
+    chunk: Chunk
+    digest: bytes
+
+
+class Catalog(Protocol):
+    """The truth. Each writing method is one transaction: after a crash it happened, or it did not."""
+
+    def collections(self) -> list[Collection]: ...
+
+    def add_collection(self, root: str) -> Collection: ...
+
+    def mark(self, collection: str, *, listed: int, at: float | None) -> None:
+        """How many items its source offers, and when a sync of all of them ended (None: it has begun)."""
+        ...
+
+    def versions(self, collection: str) -> dict[str, Version]: ...
+
+    def put(
+        self,
+        record: Record,
+        pieces: Sequence[Piece],
+        symbols: Sequence[Symbol] = (),
+        links: Sequence[Link] = (),
+    ) -> None:
+        """Replace everything known of the record; chunks whose text is unchanged keep key and vector."""
+        ...
+
+    def touch(self, collection: str, path: str, *, size: int, mtime_ns: int, settled: bool) -> None: ...
+
+    def drop(self, collection: str, paths: Iterable[str]) -> int: ...
+
+    def skip(self, skipped: Skipped) -> None:
+        """Remember why an item is not indexed; whatever was indexed of it is dropped."""
+        ...
+
+    def unskip(self, collection: str, paths: Iterable[str]) -> None: ...
+
+    def skipped(self) -> list[Skipped]: ...
+
+    def load(self, keys: Sequence[int]) -> list[Stored]:
+        """The chunks that exist of these, in the order asked for."""
+        ...
+
+    def by_chunk_id(self, chunk_id: str, collection: str | None = None) -> list[Stored]: ...
+
+    def records(self, path: str, collection: str | None = None) -> list[Record]: ...
+
+    def chunks(self, record: Record) -> list[Stored]: ...
+
+    def symbols(self, record: Record) -> list[Symbol]: ...
+
+    def links(self, record: Record) -> list[Link]: ...
+
+    def export(self) -> Iterator[Stored]:
+        """Every chunk, ordered by collection, path and ordinal."""
+        ...
+
+    def counts(self) -> Counts: ...
+
+    def manifest(self) -> Mapping[str, str]: ...
+
+    def note(self, key: str, value: str) -> None: ...
+
+
+class Words(Protocol):
+    def match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
+        """The best chunks by BM25, higher is better; never raises for any terms."""
+        ...
+
+
+class Vectors(Protocol):
+    def pending(self) -> list[Pending]: ...
+
+    def put_vectors(self, keys: Sequence[int], matrix: Matrix) -> None: ...
+
+    def clear_vectors(self) -> None: ...
+
+    def near(self, vector: Vector, scope: Scope, limit: int) -> list[Scored]:
+        """The nearest chunks by cosine; a zero vector is at 0.0 from everything."""
+        ...
+
+
+class Store(Catalog, Words, Vectors, Protocol):
+    def writing(self, timeout_s: float) -> AbstractContextManager[None]:
+        """Hold the one write lock of this store, or raise IndexBusy after the timeout."""
+        ...
+
+    def settle(self) -> None:
+        """Leave nothing in logs beside the store, so that it can be moved as it is."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,304 @@
+"""A store of dicts: slow, plain, and the oracle that every other backend is compared with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import apsw
+
+from dowse.model import (
+    Collection,
+    Counts,
+    Link,
+    Record,
+    Scope,
+    Scored,
+    Skipped,
+    Stored,
+    Symbol,
+    Version,
+)
+from dowse.store.base import Pending, Piece, Weights
+from dowse.text.globs import compile_globs
+from dowse.text.names import names
+from dowse.text.terms import Term, Terms
+
+if TYPE_CHECKING:
+    from dowse.store.base import Matrix, Vector
+
+_K1, _B = 1.2, 0.75  # what FTS5's bm25() uses
+
+
+@dataclass(slots=True)
+class _Row:
+    stored: Stored
+    digest: bytes
+    columns: tuple[list[str], ...]
+    vector: list[float] | None = None
+
+
+@dataclass(slots=True)
+class _Entry:
+    record: Record
+    symbols: tuple[Symbol, ...]
+    links: tuple[Link, ...]
+
+
+class MemoryStore:
+    def __init__(self) -> None:
+        self._collections: dict[str, Collection] = {}
+        self._entries: dict[tuple[str, str], _Entry] = {}
+        self._rows: dict[int, _Row] = {}
+        self._skipped: dict[tuple[str, str], Skipped] = {}
+        self._manifest: dict[str, str] = {}
+        self._next_key = 1
+        self._tokenize = apsw.Connection(":memory:").fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+
+    # --- catalog ---
+
+    def collections(self) -> list[Collection]:
+        return list(self._collections.values())
+
+    def add_collection(self, root: str) -> Collection:
+        for known in self._collections.values():
+            if known.root == root:
+                return known
+        base = PurePath(root).name or "root"
+        candidates = (base if number == 1 else f"{base}-{number}" for number in range(1, len(self._collections) + 2))
+        name = next(candidate for candidate in candidates if candidate not in self._collections)
+        self._collections[name] = Collection(name, root)
+        return self._collections[name]
+
+    def mark(self, collection: str, *, listed: int, at: float | None) -> None:
+        before = self._collections[collection]
+        moment = before.synced_at if at is None else at
+        self._collections[collection] = replace(before, listed=listed, synced_at=moment)
+
+    def versions(self, collection: str) -> dict[str, Version]:
+        mine = [entry.record for (name, _), entry in self._entries.items() if name == collection]
+        return {it.path: Version(it.size, it.mtime_ns, it.digest, it.chunking, it.settled) for it in mine}
+
+    def put(
+        self,
+        record: Record,
+        pieces: Sequence[Piece],
+        symbols: Sequence[Symbol] = (),
+        links: Sequence[Link] = (),
+    ) -> None:
+        before = {(row.digest, row.stored.chunk.text): row for row in self._rows_of(record.collection, record.path)}
+        self.drop(record.collection, [record.path])
+        self._skipped.pop((record.collection, record.path), None)
+        self._entries[record.collection, record.path] = _Entry(record, tuple(symbols), tuple(links))
+        for piece in pieces:
+            same = before.get((piece.digest, piece.chunk.text))
+            stored = Stored(self._next_key, piece.chunk, record)
+            self._rows[self._next_key] = _Row(
+                stored, piece.digest, self._columns(stored), None if same is None else same.vector
+            )
+            self._next_key += 1
+
+    def touch(self, collection: str, path: str, *, size: int, mtime_ns: int, settled: bool) -> None:
+        entry = self._entries[collection, path]
+        entry.record = replace(entry.record, size=size, mtime_ns=mtime_ns, settled=settled)
+        for row in self._rows_of(collection, path):
+            row.stored = replace(row.stored, record=entry.record)
+
+    def drop(self, collection: str, paths: Iterable[str]) -> int:
+        dropped = 0
+        for path in paths:
+            for row in self._rows_of(collection, path):
+                del self._rows[row.stored.key]
+            dropped += self._entries.pop((collection, path), None) is not None
+        return dropped
+
+    def skip(self, skipped: Skipped) -> None:
+        self.drop(skipped.collection, [skipped.path])
+        self._skipped[skipped.collection, skipped.path] = skipped
+
+    def unskip(self, collection: str, paths: Iterable[str]) -> None:
+        for path in paths:
+            self._skipped.pop((collection, path), None)
+
+    def skipped(self) -> list[Skipped]:
+        order = list(self._collections)
+        return sorted(self._skipped.values(), key=lambda it: (order.index(it.collection), it.path))
+
+    def load(self, keys: Sequence[int]) -> list[Stored]:
+        return [self._rows[key].stored for key in keys if key in self._rows]
+
+    def by_chunk_id(self, chunk_id: str, collection: str | None = None) -> list[Stored]:
+        return [it for it in self._in_order() if it.chunk_id == chunk_id and _in(it.record, collection)]
+
+    def records(self, path: str, collection: str | None = None) -> list[Record]:
+        order = list(self._collections)
+        found = [it.record for it in self._entries.values() if it.record.path == path and _in(it.record, collection)]
+        return sorted(found, key=lambda it: order.index(it.collection))
+
+    def chunks(self, record: Record) -> list[Stored]:
+        mine = [row.stored for row in self._rows_of(record.collection, record.path)]
+        return sorted(mine, key=lambda it: it.chunk.ordinal)
+
+    def symbols(self, record: Record) -> list[Symbol]:
+        return list(self._entries[record.collection, record.path].symbols)
+
+    def links(self, record: Record) -> list[Link]:
+        return list(self._entries[record.collection, record.path].links)
+
+    def export(self) -> Iterator[Stored]:
+        rows = (row.stored for row in self._rows.values())
+        return iter(sorted(rows, key=lambda it: (it.record.collection, it.record.path, it.chunk.ordinal)))
+
+    def counts(self) -> Counts:
+        entries = self._entries.values()
+        return Counts(
+            records=len(entries),
+            chunks=len(self._rows),
+            symbols=sum(len(entry.symbols) for entry in entries),
+            links=sum(len(entry.links) for entry in entries),
+            vectors=sum(row.vector is not None for row in self._rows.values()),
+        )
+
+    def manifest(self) -> Mapping[str, str]:
+        return dict(self._manifest)
+
+    def note(self, key: str, value: str) -> None:
+        self._manifest[key] = value
+
+    # --- words ---
+
+    def match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
+        if not terms or limit < 1:
+            return []
+        ranked = list(terms.required) + [term for term in terms.wanted if term not in terms.required]
+        if terms.required and terms.wanted:
+            ranked.append(terms.required[0])  # it stands in both halves of the expression, and counts twice
+        tokens = {term: self._tokens(" ".join(term.words)) for term in ranked}
+        hits = {
+            key: {term: _occurrences(row.columns, tokens[term], term.prefix) for term in tokens}
+            for key, row in self._rows.items()
+        }
+        scores = self._bm25(ranked, hits, weights)
+        matching = [
+            Scored(key, scores[key])
+            for key, found in hits.items()
+            if _satisfies(terms, found) and _inside(self._rows[key].stored.record, scope)
+        ]
+        return sorted(matching, key=lambda it: (-it.score, it.key))[:limit]
+
+    def _bm25(
+        self, ranked: Sequence[Term], hits: Mapping[int, Mapping[Term, tuple[int, ...]]], weights: Weights
+    ) -> dict[int, float]:
+        total = len(self._rows)
+        lengths = {key: sum(map(len, row.columns)) for key, row in self._rows.items()}
+        average = sum(lengths.values()) / total if total else 1.0
+        scores = dict.fromkeys(hits, 0.0)
+        for term in ranked:
+            containing = sum(any(found[term]) for found in hits.values())
+            idf = max(1e-6, math.log((total - containing + 0.5) / (containing + 0.5)))
+            for key, found in hits.items():
+                frequency = sum(weight * count for weight, count in zip(weights, found[term], strict=True))
+                length = _K1 * (1 - _B + _B * lengths[key] / average)
+                scores[key] += idf * frequency * (_K1 + 1) / (frequency + length)
+        return scores
+
+    def _columns(self, stored: Stored) -> tuple[list[str], ...]:
+        record, chunk = stored.record, stored.chunk
+        trail = " ".join(chunk.trail)
+        extra = names(f"{record.title} {trail} {chunk.text}")
+        texts = (record.title, trail, chunk.text, extra, " ".join(record.tags), record.path)
+        return tuple(map(self._tokens, texts))
+
+    def _tokens(self, text: str) -> list[str]:
+        found = self._tokenize(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False)
+        return [str(token) for colocated in found for token in colocated]
+
+    # --- vectors ---
+
+    def pending(self) -> list[Pending]:
+        return [Pending(key, row.digest) for key, row in sorted(self._rows.items()) if row.vector is None]
+
+    def put_vectors(self, keys: Sequence[int], matrix: Matrix) -> None:
+        for key, vector in zip(keys, matrix, strict=True):
+            if key in self._rows:
+                self._rows[key].vector = [float(value) for value in vector]
+
+    def clear_vectors(self) -> None:
+        for row in self._rows.values():
+            row.vector = None
+
+    def near(self, vector: Vector, scope: Scope, limit: int) -> list[Scored]:
+        scored = [
+            Scored(key, _cosine(row.vector, [float(value) for value in vector]))
+            for key, row in self._rows.items()
+            if row.vector is not None and _inside(row.stored.record, scope)
+        ]
+        return sorted(scored, key=lambda it: (-it.score, it.key))[: max(limit, 0)]
+
+    # --- the rest ---
+
+    @contextmanager
+    def writing(self, timeout_s: float) -> Iterator[None]:
+        yield
+
+    def settle(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def _rows_of(self, collection: str, path: str) -> list[_Row]:
+        wanted = (collection, path)
+        return [it for it in self._rows.values() if (it.stored.record.collection, it.stored.record.path) == wanted]
+
+    def _in_order(self) -> list[Stored]:
+        order = list(self._collections)
+        rows = [row.stored for row in self._rows.values()]
+        return sorted(rows, key=lambda it: (order.index(it.record.collection), it.record.path, it.chunk.ordinal))
+
+
+def _in(record: Record, collection: str | None) -> bool:
+    return collection is None or record.collection == collection
+
+
+def _inside(record: Record, scope: Scope) -> bool:
+    seconds = record.mtime_ns / 1_000_000_000
+    return (
+        (not scope.collections or record.collection in scope.collections)
+        and (not scope.kinds or record.kind in scope.kinds)
+        and (not scope.paths or compile_globs(scope.paths)(record.path))
+        and (not scope.tags or bool({tag.casefold() for tag in scope.tags} & set(record.tags)))
+        and (scope.since is None or seconds >= scope.since)
+        and (scope.until is None or seconds <= scope.until)
+    )
+
+
+def _occurrences(columns: tuple[list[str], ...], phrase: list[str], prefix: bool) -> tuple[int, ...]:
+    """How often the phrase stands in each column."""
+    if not phrase:
+        return (0,) * len(columns)
+    size = len(phrase)
+    return tuple(
+        sum(_same(column[start : start + size], phrase, prefix) for start in range(len(column) - size + 1))
+        for column in columns
+    )
+
+
+def _same(window: list[str], phrase: list[str], prefix: bool) -> bool:
+    last_agrees = window[-1].startswith(phrase[-1]) if prefix else window[-1] == phrase[-1]
+    return window[:-1] == phrase[:-1] and last_agrees
+
+
+def _satisfies(terms: Terms, found: Mapping[Term, tuple[int, ...]]) -> bool:
+    if terms.required:
+        return all(any(found[term]) for term in terms.required)
+    return any(any(found[term]) for term in terms.wanted)
+
+
+def _cosine(left: Sequence[float], right: Sequence[float]) -> float:
+    length = math.sqrt(sum(it * it for it in left)) * math.sqrt(sum(it * it for it in right))
+    return sum(a * b for a, b in zip(left, right, strict=True)) / length if length else 0.0

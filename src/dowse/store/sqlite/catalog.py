@@ -1,0 +1,292 @@
+"""The truth in SQLite: records with their chunks, symbols and links, one transaction per record."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+
+import apsw
+
+from dowse.model import (
+    Collection,
+    Counts,
+    Link,
+    Record,
+    Skipped,
+    Stored,
+    Symbol,
+    Version,
+    public_chunk_id,
+)
+from dowse.store.base import Piece
+from dowse.store.sqlite.database import Database, Row, fetch
+from dowse.store.sqlite.rows import (
+    RECORD_COLUMNS,
+    RECORDS,
+    STORED,
+    STORED_COLUMNS,
+    as_json,
+    join_trail,
+    record_of,
+    stored_of,
+)
+from dowse.text.names import names
+
+
+class SqliteCatalog:
+    db: Database
+
+    # --- collections ---
+
+    def collections(self) -> list[Collection]:
+        rows = self.db.rows("SELECT name, root, listed, synced_at FROM collections ORDER BY id")
+        return [Collection(*row) for row in rows]
+
+    def add_collection(self, root: str) -> Collection:
+        with self.db.transaction() as connection:
+            taken = {row[0]: row[1] for row in connection.execute("SELECT root, name FROM collections")}
+            if root not in taken:
+                connection.execute(
+                    "INSERT INTO collections (name, root) VALUES (?, ?)", (_free_name(root, set(taken.values())), root)
+                )
+        return next(collection for collection in self.collections() if collection.root == root)
+
+    def mark(self, collection: str, *, listed: int, at: float | None) -> None:
+        with self.db.transaction() as connection:
+            connection.execute(
+                "UPDATE collections SET listed = ?, synced_at = coalesce(?, synced_at) WHERE name = ?",
+                (listed, at, collection),
+            )
+
+    # --- one record at a time ---
+
+    def versions(self, collection: str) -> dict[str, Version]:
+        rows = self.db.rows(
+            f"SELECT records.path, size, mtime_ns, digest, chunking, settled FROM {RECORDS} WHERE collections.name = ?",
+            (collection,),
+        )
+        return {
+            path: Version(size, mtime_ns, digest, chunking, bool(settled))
+            for path, size, mtime_ns, digest, chunking, settled in rows
+        }
+
+    def put(
+        self,
+        record: Record,
+        pieces: Sequence[Piece],
+        symbols: Sequence[Symbol] = (),
+        links: Sequence[Link] = (),
+    ) -> None:
+        with self.db.transaction() as connection:
+            collection = _collection_id(connection, record.collection)
+            key, same_words = _put_record(connection, collection, record)
+            _put_chunks(connection, key, record, pieces, reuse=same_words)
+            _put_details(connection, key, symbols, links)
+            connection.execute("DELETE FROM skipped WHERE collection = ? AND path = ?", (collection, record.path))
+
+    def touch(self, collection: str, path: str, *, size: int, mtime_ns: int, settled: bool) -> None:
+        with self.db.transaction() as connection:
+            connection.execute(
+                "UPDATE records SET size = ?, mtime_ns = ?, settled = ? WHERE collection = ? AND path = ?",
+                (size, mtime_ns, settled, _collection_id(connection, collection), path),
+            )
+
+    def drop(self, collection: str, paths: Iterable[str]) -> int:
+        dropped = 0
+        for path in paths:
+            with self.db.transaction() as connection:
+                dropped += _drop_record(connection, _collection_id(connection, collection), path)
+        return dropped
+
+    # --- what is left out ---
+
+    def skip(self, skipped: Skipped) -> None:
+        with self.db.transaction() as connection:
+            collection = _collection_id(connection, skipped.collection)
+            _drop_record(connection, collection, skipped.path)
+            connection.execute(
+                "INSERT OR REPLACE INTO skipped (collection, path, reason, size, mtime_ns) VALUES (?, ?, ?, ?, ?)",
+                (collection, skipped.path, skipped.reason, skipped.size, skipped.mtime_ns),
+            )
+
+    def unskip(self, collection: str, paths: Iterable[str]) -> None:
+        with self.db.transaction() as connection:
+            key = _collection_id(connection, collection)
+            connection.executemany(
+                "DELETE FROM skipped WHERE collection = ? AND path = ?", [(key, path) for path in paths]
+            )
+
+    def skipped(self) -> list[Skipped]:
+        rows = self.db.rows(
+            "SELECT collections.name, skipped.path, reason, size, mtime_ns FROM skipped "
+            "JOIN collections ON collections.id = skipped.collection ORDER BY collections.id, skipped.path"
+        )
+        return [Skipped(*row) for row in rows]
+
+    # --- reading back ---
+
+    def load(self, keys: Sequence[int]) -> list[Stored]:
+        rows = self.db.rows(
+            f"SELECT {STORED_COLUMNS} FROM {STORED} WHERE chunks.id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(keys)),),
+        )
+        found = {stored.key: stored for stored in map(stored_of, rows)}
+        return [found[key] for key in keys if key in found]
+
+    def by_chunk_id(self, chunk_id: str, collection: str | None = None) -> list[Stored]:
+        return self._stored("chunks.public_id = ?", chunk_id, collection)
+
+    def records(self, path: str, collection: str | None = None) -> list[Record]:
+        rows = self.db.rows(
+            f"SELECT {RECORD_COLUMNS} FROM {RECORDS} WHERE records.path = ? AND collections.name = coalesce(?, "
+            "collections.name) ORDER BY collections.id",
+            (path, collection),
+        )
+        return [record_of(row) for row in rows]
+
+    def chunks(self, record: Record) -> list[Stored]:
+        return self._stored("records.path = ?", record.path, record.collection)
+
+    def _stored(self, condition: str, value: str, collection: str | None) -> list[Stored]:
+        rows = self.db.rows(
+            f"SELECT {STORED_COLUMNS} FROM {STORED} WHERE {condition} AND collections.name = coalesce(?, "
+            "collections.name) ORDER BY collections.id, records.path, chunks.ordinal",
+            (value, collection),
+        )
+        return [stored_of(row) for row in rows]
+
+    def symbols(self, record: Record) -> list[Symbol]:
+        rows = self._details("symbols", "symbols.name, symbols.kind, start_line, end_line, level, parent", record)
+        return [Symbol(*row) for row in rows]
+
+    def links(self, record: Record) -> list[Link]:
+        return [Link(*row) for row in self._details("links", "links.kind, target, line, context", record)]
+
+    def _details(self, table: str, columns: str, record: Record) -> list[Row]:
+        return self.db.rows(
+            f"SELECT {columns} FROM {table} JOIN records ON records.id = {table}.record JOIN collections "
+            f"ON collections.id = records.collection WHERE records.path = ? AND collections.name = ? ORDER BY ordinal",
+            (record.path, record.collection),
+        )
+
+    def export(self) -> Iterator[Stored]:
+        rows = self.db.reader().execute(
+            f"SELECT {STORED_COLUMNS} FROM {STORED} ORDER BY collections.name, records.path, chunks.ordinal"
+        )
+        return map(stored_of, rows)
+
+    def counts(self) -> Counts:
+        tables = ("records", "chunks", "symbols", "links", "vectors")
+        columns = ", ".join(f"(SELECT count(*) FROM {table})" for table in tables)
+        (row,) = self.db.rows(f"SELECT {columns}")
+        return Counts(*row)
+
+    # --- the manifest ---
+
+    def manifest(self) -> Mapping[str, str]:
+        return {key: value for key, value in self.db.rows("SELECT key, value FROM manifest")}
+
+    def note(self, key: str, value: str) -> None:
+        with self.db.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO manifest (key, value) VALUES (?, ?)", (key, value))
+
+
+def _free_name(root: str, taken: set[str]) -> str:
+    base = PurePath(root).name or "root"
+    name, number = base, 2
+    while name in taken:
+        name, number = f"{base}-{number}", number + 1
+    return name
+
+
+def _collection_id(connection: apsw.Connection, name: str) -> int:
+    ((key,),) = fetch(connection, "SELECT id FROM collections WHERE name = ?", (name,))
+    return int(key)
+
+
+def _put_record(connection: apsw.Connection, collection: int, record: Record) -> tuple[int, bool]:
+    """The record's key, and whether what its chunks inherit from it in the words index is as before."""
+    tags = as_json(list(record.tags))
+    before = fetch(
+        connection,
+        "SELECT id, tags, title FROM records WHERE collection = ? AND path = ?",
+        (collection, record.path),
+    )
+    values = (
+        record.kind, record.title, record.size, record.mtime_ns, record.digest, record.chunking, record.settled,
+        tags, as_json(list(record.aliases)), as_json(dict(record.facets)),
+    )  # fmt: skip
+    ((key,),) = fetch(
+        connection,
+        "INSERT INTO records (kind, title, size, mtime_ns, digest, chunking, settled, tags, aliases, facets, collection, "
+        "path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (collection, path) DO UPDATE SET "
+        "kind = excluded.kind, title = excluded.title, size = excluded.size, mtime_ns = excluded.mtime_ns, "
+        "digest = excluded.digest, chunking = excluded.chunking, settled = excluded.settled, tags = excluded.tags, "
+        "aliases = excluded.aliases, facets = excluded.facets RETURNING id",
+        (*values, collection, record.path),
+    )
+    return int(key), before == [(key, tags, record.title)]
+
+
+def _put_chunks(
+    connection: apsw.Connection, key: int, record: Record, pieces: Sequence[Piece], *, reuse: bool
+) -> None:
+    """Rows whose words are unchanged only move to their new place, which spares the words index and the vector."""
+    kept: defaultdict[tuple[bytes, str], list[int]] = defaultdict(list)
+    rows = fetch(connection, "SELECT id, digest, text FROM chunks WHERE record = ? ORDER BY ordinal DESC", (key,))
+    for row_key, digest, text in rows:
+        kept[digest, text].append(row_key)
+    for piece in pieces:
+        chunk = piece.chunk
+        place = (chunk.ordinal, public_chunk_id(record.path, chunk.ordinal), chunk.role, chunk.start_line, chunk.end_line)
+        same = kept[piece.digest, chunk.text]
+        if reuse and same:
+            connection.execute(
+                "UPDATE chunks SET ordinal = ?, public_id = ?, role = ?, start_line = ?, end_line = ? WHERE id = ?",
+                (*place, same.pop()),
+            )
+            continue
+        trail = join_trail(chunk.trail)
+        connection.execute(
+            "INSERT INTO chunks (ordinal, public_id, role, start_line, end_line, record, digest, title, trail, text, "
+            "names, tags, path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *place, key, piece.digest, record.title, trail, chunk.text,
+                names(f"{record.title} {trail} {chunk.text}"), " ".join(record.tags), record.path,
+            ),
+        )  # fmt: skip
+    _delete_chunks(connection, [row_key for left in kept.values() for row_key in left])
+
+
+def _put_details(connection: apsw.Connection, key: int, symbols: Sequence[Symbol], links: Sequence[Link]) -> None:
+    for table in ("symbols", "links"):
+        connection.execute(f"DELETE FROM {table} WHERE record = ?", (key,))
+    connection.executemany(
+        "INSERT INTO symbols (record, ordinal, name, kind, start_line, end_line, level, parent) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (key, place, it.name, it.kind, it.start_line, it.end_line, it.level, it.parent)
+            for place, it in enumerate(symbols)
+        ],
+    )
+    connection.executemany(
+        "INSERT INTO links (record, ordinal, kind, target, line, context) VALUES (?, ?, ?, ?, ?, ?)",
+        [(key, place, it.kind, it.target, it.line, it.context) for place, it in enumerate(links)],
+    )
+
+
+def _drop_record(connection: apsw.Connection, collection: int, path: str) -> int:
+    rows = fetch(connection, "SELECT id FROM records WHERE collection = ? AND path = ?", (collection, path))
+    for (key,) in rows:
+        chunks = fetch(connection, "SELECT id FROM chunks WHERE record = ?", (key,))
+        _delete_chunks(connection, [row[0] for row in chunks])
+        _put_details(connection, key, (), ())
+        connection.execute("DELETE FROM records WHERE id = ?", (key,))
+    return len(rows)
+
+
+def _delete_chunks(connection: apsw.Connection, keys: Sequence[int]) -> None:
+    for table, column in (("vectors", "chunk"), ("chunks", "id")):
+        connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(key,) for key in keys])

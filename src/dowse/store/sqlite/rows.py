@@ -1,0 +1,85 @@
+"""Rows to nouns and back, and a Scope as SQL: the only place that knows the columns by heart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import apsw
+
+from dowse.model import Chunk, Record, Scope, Stored
+from dowse.store.sqlite.database import Row
+from dowse.text.globs import compile_globs
+
+TRAIL_JOINT = "\x1f"
+_NS = 1_000_000_000
+
+RECORD_COLUMNS = (
+    "collections.name, records.path, records.kind, records.title, records.size, records.mtime_ns, "
+    "records.digest, records.chunking, records.settled, records.tags, records.aliases, records.facets"
+)
+STORED_COLUMNS = (
+    "chunks.id, chunks.ordinal, chunks.text, chunks.start_line, chunks.end_line, chunks.trail, chunks.role, "
+    + RECORD_COLUMNS
+)
+RECORDS = "records JOIN collections ON collections.id = records.collection"
+STORED = f"chunks JOIN records ON records.id = chunks.record JOIN {RECORDS.removeprefix('records JOIN ')}"
+
+
+def record_of(row: Row) -> Record:
+    name, path, kind, title, size, mtime_ns, digest, chunking, settled, tags, aliases, facets = row
+    return Record(
+        collection=name,
+        path=path,
+        kind=kind,
+        title=title,
+        size=size,
+        mtime_ns=mtime_ns,
+        digest=digest,
+        chunking=chunking,
+        settled=bool(settled),
+        tags=tuple(json.loads(tags)),
+        aliases=tuple(json.loads(aliases)),
+        facets=json.loads(facets),
+    )
+
+
+def stored_of(row: Row) -> Stored:
+    key, ordinal, text, start_line, end_line, trail, role = row[:7]
+    return Stored(key, Chunk(ordinal, text, start_line, end_line, split_trail(trail), role), record_of(row[7:]))
+
+
+def join_trail(trail: Iterable[str]) -> str:
+    return TRAIL_JOINT.join(trail)
+
+
+def split_trail(text: str) -> tuple[str, ...]:
+    return tuple(text.split(TRAIL_JOINT)) if text else ()
+
+
+def as_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def scope_condition(connection: apsw.Connection, scope: Scope) -> tuple[str, list[object]]:
+    """SQL over `records` and `collections` that is true inside the scope; empty when everything is."""
+    conditions: list[str] = []
+    values: list[object] = []
+    for column, wanted in (("collections.name", scope.collections), ("records.kind", scope.kinds)):
+        if wanted:
+            conditions.append(f"{column} IN (SELECT value FROM json_each(?))")
+            values.append(as_json(list(wanted)))
+    if scope.tags:
+        conditions.append(
+            "EXISTS (SELECT 1 FROM json_each(records.tags) AS tag WHERE tag.value IN (SELECT value FROM json_each(?)))"
+        )
+        values.append(as_json([tag.casefold() for tag in scope.tags]))
+    if scope.paths:
+        matches = compile_globs(scope.paths)
+        connection.create_scalar_function("in_paths", lambda *path: int(matches(str(path[0]))), 1, deterministic=True)
+        conditions.append("in_paths(records.path)")
+    for operator, moment in ((">=", scope.since), ("<=", scope.until)):
+        if moment is not None:
+            conditions.append(f"records.mtime_ns {operator} ?")
+            values.append(int(moment * _NS))
+    return " AND ".join(conditions), values

@@ -1,0 +1,93 @@
+"""BM25 over the FTS5 table. Terms are quoted one by one, so nothing a user types is ever syntax."""
+
+from __future__ import annotations
+
+import apsw
+
+from dowse.model import Scope, Scored
+from dowse.store.base import Weights
+from dowse.store.sqlite.database import Database, fetch
+from dowse.store.sqlite.rows import RECORDS, scope_condition
+from dowse.text.terms import Term, Terms
+
+# A word in more than this share of the chunks costs most of the time of an OR and tells the least:
+# it is left out where a rarer one is asked for too. Small indexes keep all: there it costs nothing.
+COMMON_SHARE = 0.2
+COMMON_FROM_CHUNKS = 5_000
+# A long text as a query is its rarest terms.
+MAX_MATCHED_TERMS = 48
+TOKENIZER = ("porter", ("unicode61", "remove_diacritics", "2"))
+
+
+class SqliteWords:
+    db: Database
+
+    def match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
+        if not terms or limit < 1:
+            return []
+        connection = self.db.reader()
+        frequencies = self.db.remembered("frequencies", lambda: Frequencies(connection))
+        expression = compile_match(_telling(terms, frequencies))
+        score = f"bm25(words, {', '.join('?' * len(weights))})"
+        condition, values = scope_condition(connection, scope)
+        if condition:
+            statement = (
+                f"SELECT words.rowid, {score} AS cost FROM words "
+                f"JOIN chunks ON chunks.id = words.rowid JOIN records ON records.id = chunks.record "
+                f"JOIN {RECORDS.removeprefix('records JOIN ')} "
+                f"WHERE words MATCH ? AND {condition} ORDER BY cost, words.rowid LIMIT ?"
+            )
+        else:
+            statement = f"SELECT rowid, {score} AS cost FROM words WHERE words MATCH ? ORDER BY cost, rowid LIMIT ?"
+        rows = self.db.rows(statement, (*weights, expression, *values, limit))
+        return [Scored(key, -cost) for key, cost in rows]
+
+
+def compile_match(terms: Terms) -> str:
+    """An FTS5 expression that finds chunks with all required terms, ranked by those and the wanted ones."""
+    required = [_quoted(term) for term in terms.required]
+    wanted = [_quoted(term) for term in terms.wanted]
+    if not required:
+        return " OR ".join(wanted)
+    must = " AND ".join(required)
+    return f"({must}) AND ({' OR '.join([required[0], *wanted])})" if wanted else must
+
+
+def _quoted(term: Term) -> str:
+    phrase = " ".join(term.words).replace('"', '""')
+    return f'"{phrase}"*' if term.prefix else f'"{phrase}"'
+
+
+def _telling(terms: Terms, frequencies: Frequencies) -> Terms:
+    """The wanted terms worth matching: without the ones nearly everywhere where rarer ones remain."""
+    if len(terms.wanted) <= 1 or (frequencies.chunks < COMMON_FROM_CHUNKS and len(terms.wanted) <= MAX_MATCHED_TERMS):
+        return terms
+    counted = sorted((frequencies.of(term), place, term) for place, term in enumerate(terms.wanted))
+    rare = [row for row in counted if row[0] <= COMMON_SHARE * frequencies.chunks] or counted[:1]
+    kept = sorted(rare[:MAX_MATCHED_TERMS], key=lambda row: row[1])
+    return Terms(terms.required, tuple(term for _, _, term in kept))
+
+
+class Frequencies:
+    """In how many chunks a term occurs, remembered for as long as the index does not change."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._tokenize = connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1]))
+        self._known: dict[str, int] = {}
+        self.chunks: int = fetch(connection, "SELECT count(*) FROM chunks")[0][0]
+
+    def of(self, term: Term) -> int:
+        """Of a phrase, the count of its rarest word."""
+        tokens = [token for word in term.words for token in self._tokens(word)]
+        return min((self._count(token) for token in tokens), default=0)
+
+    def _tokens(self, word: str) -> list[str]:
+        found = self._tokenize(word.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
+        return [str(token) for colocated in found for token in colocated]
+
+    def _count(self, token: str) -> int:
+        if token not in self._known:
+            rows = fetch(self._connection, "SELECT doc FROM vocabulary WHERE term = ?", (token,))
+            self._known[token] = int(rows[0][0]) if rows else 0
+        return self._known[token]

@@ -1,0 +1,85 @@
+"""A user's words as terms to match: any string is a valid query, and quotes make a phrase."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dowse.text.names import camel_parts, cjk_runs, pairs, words
+
+_QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”')
+MAX_QUERY_CHARS = 10_000
+MAX_TERMS = 256
+
+# Words that say nothing about what is looked for; a query of nothing else keeps them.
+STOP_WORDS = frozenset(
+    "a about an and are as at be been but by can could did do does for from had has have how i if in into is it "
+    "its me my no not of on or our should so some such than that the their them then there these they this to us "
+    "was we were what when where which who why will with would you your".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Words that must stand next to each other; `prefix` lets the last one go on."""
+
+    words: tuple[str, ...]
+    prefix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """`required` all have to be there; `wanted` count for the rank, and one is needed if nothing is required."""
+
+    required: tuple[Term, ...] = ()
+    wanted: tuple[Term, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.required or self.wanted)
+
+
+def parse(text: str) -> Terms:
+    text = text[:MAX_QUERY_CHARS]
+    phrases = [first or second for first, second in _QUOTED.findall(text)]
+    required = [term for phrase in phrases for term in _phrase(phrase)]
+    wanted = _unique(term for word in words(_QUOTED.sub(" ", text)) for term in _expand(word))
+    telling = [term for term in wanted if not _is_stop_word(term)]
+    return Terms(tuple(_unique(required)), tuple((telling or ([] if required else wanted))[:MAX_TERMS]))
+
+
+def _phrase(phrase: str) -> list[Term]:
+    """A quoted phrase; inside a script without spaces it is the run of its character pairs."""
+    terms: list[Term] = []
+    plain: list[str] = []
+    for word in words(phrase):
+        runs = cjk_runs(word)
+        if runs:
+            terms += [Term(tuple(pairs(run)[:-1]) or (run,), prefix=len(run) == 1) for run in runs]
+        else:
+            plain.append(word.casefold())
+    return ([Term(tuple(plain))] if plain else []) + terms
+
+
+def _expand(word: str) -> list[Term]:
+    """The word itself and the parts it would be found by in the `names` column."""
+    runs = cjk_runs(word)
+    if runs:
+        cjk = [Term((pair,)) for run in runs for pair in pairs(run) if len(pair) == 2]
+        single = [Term((run,), prefix=True) for run in runs if len(run) == 1]
+        return [*single, *cjk, *(Term((part.casefold(),)) for part in words(_without(word, runs)))]
+    return [Term((word.casefold(),)), *(Term((part.casefold(),)) for part in camel_parts(word))]
+
+
+def _without(word: str, runs: list[str]) -> str:
+    for run in runs:
+        word = word.replace(run, " ")
+    return word
+
+
+def _is_stop_word(term: Term) -> bool:
+    return len(term.words) == 1 and term.words[0] in STOP_WORDS
+
+
+def _unique(terms: Iterable[Term]) -> list[Term]:
+    return list(dict.fromkeys(terms))

@@ -1,0 +1,115 @@
+"""Ignore files: the walk lists what git lists, whatever the patterns."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from dowse.ingest.sources.doors import Doors
+from dowse.ingest.sources.ignore_files import parse_ignore_file
+from dowse.ingest.sources.ledger import Ledger
+from dowse.ingest.sources.selection import select
+from dowse.ingest.sources.walk import Walk
+
+DIRECTORIES = ["", "a", "a/b", "a/b/a", "b", "b/foo", "foo", "foo/a b", "é"]
+NAMES = ["a.md", "b.md", "foo", "foo.md", "a b", "ab", "!a", "#b", "é", "x[1]", "b\\c", "foobar"]
+FILES = [f"{directory}/{name}".lstrip("/") for directory in DIRECTORIES for name in NAMES if directory != "é"]
+
+pieces = st.sampled_from(
+    ["a", "b", "foo", "ab", ".md", "*", "**", "?", "/", "/**/", "**/", "[ab]", "[!a]", "[^b-z]", "[[:alpha:]]", "[", "]"]
+    + ["\\", "\\a", "\\*", "\\ ", " ", "!", "#", "é", "bar", "x[[]1]", "-", "[a-", "[]a]", "[z-a]", "\t"]
+)
+lines = st.builds(
+    lambda lead, body, tail: lead + "".join(body) + tail,
+    st.sampled_from(["", "", "", "!", "/", "!/", "\\!", "\\#", "#", "**/"]),
+    st.lists(pieces, min_size=1, max_size=4),
+    st.sampled_from(["", "", "", "/", " ", "  ", "\\ ", "/*", "/**", "\r", "//"]),
+)
+ignore_files = st.dictionaries(
+    st.sampled_from(DIRECTORIES), st.lists(lines, min_size=1, max_size=5).map("\n".join), min_size=1, max_size=4
+)
+
+
+def make_tree(root: Path) -> None:
+    subprocess.run(["git", "init", "-q", "--template=", str(root)], check=True)
+    for directory in DIRECTORIES:
+        path = root / directory
+        path.mkdir(parents=True, exist_ok=True)
+        for name in NAMES:
+            if f"{directory}/{name}".lstrip("/") not in DIRECTORIES:
+                (path / name).touch()
+
+
+def git_lists(root: Path) -> list[str]:
+    command = ["git", "-C", str(root), "-c", "core.excludesFile=/dev/null", "ls-files", "-co", "--exclude-standard", "-z"]
+    return sorted(filter(None, os.fsdecode(subprocess.check_output(command)).split("\0")))
+
+
+def walk_lists(root: Path) -> list[str]:
+    place = os.path.realpath(root)
+    ledger = Ledger(place, 1_000_000)
+    walk = Walk(place, select((), (), ""), Doors(place, frozenset()), use_gitignore=True)
+    assert walk.take("", ledger) == []
+    return [item.path for item in ledger.listing().items]
+
+
+@pytest.fixture(scope="module")
+def tree():
+    with tempfile.TemporaryDirectory() as place:
+        make_tree(Path(place))
+        yield Path(place)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ignore_files)
+@example({"": "foo\n!foo/a.md"})
+@example({"": "a.md\n!a", "a": "!a.md"})
+@example({"": "/*\n!/a\n/a/*\n!/a/b"})
+@example({"": "a/b**/a.md\na/b**"})
+@example({"": "*\n!*/\n!*.md", "a": "b.md\\ \nb.md "})
+@example({"": "[é]\n?\na\\/b"})
+@example({"": "\ufefffoo\r\n"})
+@example({"": "!\n/\n//\n\\\n[\n[[:no:]]\nfoo"})
+def test_the_walk_lists_what_git_lists(tree, contents):
+    written = [tree / directory / ".gitignore" for directory in contents]
+    try:
+        for file, text in zip(written, contents.values(), strict=True):
+            file.write_bytes(text.encode())
+        assert walk_lists(tree) == git_lists(tree)
+    finally:
+        for file in written:
+            file.unlink()
+
+
+def test_info_exclude_counts_less_than_any_ignore_file(tree):
+    exclude = tree / ".git/info/exclude"
+    exclude.parent.mkdir(exist_ok=True)
+    exclude.write_text("foo\na.md\n")
+    (tree / "a/.gitignore").write_text("!a.md\n")
+    try:
+        listed = walk_lists(tree)
+        assert listed == git_lists(tree)
+        assert "a/a.md" in listed
+        assert "a.md" not in listed
+    finally:
+        shutil.rmtree(exclude.parent)
+        (tree / "a/.gitignore").unlink()
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"# only a comment\n", b"[\n\\\n"])
+def test_a_file_without_usable_lines_has_no_rules(content):
+    assert parse_ignore_file(content, "/x/") is None
+
+
+def test_a_hostile_pattern_ends():
+    """Backtracking over each pair of stars would take for ever."""
+    rules = parse_ignore_file(b"**/a/" * 200 + b"b\n" + b"*a" * 400 + b"b", "/x/")
+    assert rules is not None
+    assert rules.judge("/x/" + "a/" * 1500, "a" * 255) is None
