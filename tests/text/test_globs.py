@@ -120,7 +120,14 @@ def test_star_below_a_directory_covers_everything_below_it(path):
 def test_a_list_matches_what_any_of_its_globs_matches():
     matches = compile_globs(["*.md", "docs/", "/setup.py", "*.mdx", "README"])
     paths = ["a.md", "b.mdx", "docs/c", "setup.py", "x/setup.py", "README", "x/README", "a.mdy"]
-    assert [path for path in paths if matches(path)] == ["a.md", "b.mdx", "docs/c", "setup.py", "README", "x/README"]
+    assert [path for path in paths if matches(path)] == [
+        "a.md",
+        "b.mdx",
+        "docs/c",
+        "setup.py",
+        "README",
+        "x/README",
+    ]
 
 
 def test_no_globs_match_nothing():
@@ -129,20 +136,39 @@ def test_no_globs_match_nothing():
 
 @pytest.mark.parametrize(
     "pattern",
-    ["", "  ", "[", "a[b", "[]", "[[:nonsense:]]", "{a", "{,a}", "a\\", "../x", "x/../y", "{a,b}" * 9, "x" * 5000],
+    [
+        "",
+        "  ",
+        "[",
+        "a[b",
+        "[]",
+        "[[:nonsense:]]",
+        "{a",
+        "{,a}",
+        "a\\",
+        "../x",
+        "x/../y",
+        "{a,b}" * 9,
+        "x" * 5000,
+    ],
 )
 def test_a_broken_glob_is_named(pattern):
     with pytest.raises(BadInput, match=re.escape(repr(pattern)[1:20])):
         compile_globs([pattern])
 
 
-@pytest.mark.parametrize("pattern", ["*a" * 500 + "b", "**/a/" * 300 + "b", "**/*a*a*a*a*a*a*a*a*a/b", "**/" * 900 + "b"])
+@pytest.mark.parametrize(
+    "pattern", ["*a" * 500 + "b", "**/a/" * 300 + "b", "**/*a*a*a*a*a*a*a*a*a/b", "**/" * 900 + "b"]
+)
 def test_no_glob_runs_away(pattern):
     """With backtracking these would not end in this universe's time."""
     assert not compile_globs([pattern])("a" * 255 + "/a" * 1500 + "c")
 
 
-@given(st.lists(st.text(alphabet="ab/*?[]{},!^-\\.:é\n", max_size=12), max_size=4), st.text(alphabet="ab/.é\n", max_size=12))
+@given(
+    st.lists(st.text(alphabet="ab/*?[]{},!^-\\.:é\n", max_size=12), max_size=4),
+    st.text(alphabet="ab/.é\n", max_size=12),
+)
 def test_any_text_is_a_glob_or_bad_input(patterns, path):
     try:
         matches = compile_globs(patterns)

@@ -27,7 +27,7 @@ def fuse(rankings: Mapping[str, Sequence[Scored]], weights: Mapping[str, float],
             candidate.evidence |= {SCORE_NAMES[name]: scored.score, f"{name}_rank": rank}
     for candidate in candidates.values():
         candidate.evidence["rrf"] = candidate.score
-    return sorted(candidates.values(), key=lambda it: (-it.score, it.key))
+    return sorted(candidates.values(), key=lambda it: -it.score)  # stable: the first retriever's order decides ties
 
 
 def single(name: str, ranking: Sequence[Scored]) -> list[Candidate]:

@@ -29,6 +29,7 @@ _TOML = re.compile(r"\+\+\+[ \t]*\r?\n(.*?)^\+\+\+[ \t]*\r?(?:\n|\Z)", re.DOTALL
 _COMMENTS = re.compile(r"(?:\s|#[^\n]*)*+")
 # A document may also begin with a thematic break: only what opens like a mapping is front matter.
 _MAPPING = re.compile(r"[{&]|[^\s:][^:\n]*+:(?:\s|\Z)")
+_PARAGRAPHS = re.compile(r"\S\s*\n\r?\n")
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 
@@ -79,7 +80,9 @@ def _read(match: re.Match[str], parse: Callable[[str], object]) -> FrontMatter:
         tree = parse(match[1])
     except (_RefusedError, ValueError, RecursionError) as error:
         reason = str(error).partition("\n")[0]
-        return FrontMatter({}, match.end(), f"front matter ignored: {reason}")
+        # With paragraphs in it, it is rather text between two rules, which must not get lost.
+        end = 0 if _PARAGRAPHS.search(match[1]) else match.end()
+        return FrontMatter({}, end, f"front matter ignored: {reason}")
     if not isinstance(tree, dict):
         return FrontMatter({}, 0, "front matter ignored: not a mapping")
     return FrontMatter(_normal(tree), match.end())

@@ -49,7 +49,17 @@ def test_items_are_sorted_and_carry_their_version(root):
 
 
 def test_ignore_files_and_globs_all_apply(root):
-    make(root, "a.md", "a.txt", "out/a.md", "x/private.md", "x/secret/a.md", "x/open.md", "x/draft.md", "y/draft.md")
+    make(
+        root,
+        "a.md",
+        "a.txt",
+        "out/a.md",
+        "x/private.md",
+        "x/secret/a.md",
+        "x/open.md",
+        "x/draft.md",
+        "y/draft.md",
+    )
     (root / ".gitignore").write_text("out/\n")
     (root / "x/.dowseignore").write_text("private.md\nsecret/\n")
     (root / ".dowseignore").write_text("draft.md\n!y/draft.md\n")
@@ -69,7 +79,14 @@ def test_gitignore_can_be_switched_off(root):
 
 
 def test_hidden_files_are_listed_but_tools_directories_are_not(root):
-    make(root, ".github/workflow.yml", ".config.toml", ".cache/a.md", "node_modules/a/b.md", "x/__pycache__/a.md")
+    make(
+        root,
+        ".github/workflow.yml",
+        ".config.toml",
+        ".cache/a.md",
+        "node_modules/a/b.md",
+        "x/__pycache__/a.md",
+    )
     make(root, "package-lock.json", "a.min.js", "logo.svg", "sub/.env", "data.csv")
     assert paths(root) == [".config.toml", ".github/workflow.yml"]
     assert "logo.svg" in paths(root, default_excludes=False)
@@ -153,7 +170,13 @@ def test_the_root_may_be_a_link(root, tmp_path):
 def test_links_are_never_followed(root, tmp_path):
     make(tmp_path, "outside/secret.md")
     make(root, "dir/a.md")
-    targets = {"out": "../outside", "out.md": "../outside/secret.md", "in.md": "dir/a.md", "in": "dir", "up": "."}
+    targets = {
+        "out": "../outside",
+        "out.md": "../outside/secret.md",
+        "in.md": "dir/a.md",
+        "in": "dir",
+        "up": ".",
+    }
     targets |= {"broken.md": "nowhere", "loop": "loop", "first": "second", "second": "first", "absolute": "/"}
     for name, target in targets.items():
         (root / name).symlink_to(target)
@@ -255,9 +278,11 @@ def seen_by_nobody(root: Path) -> str:
 
 def test_a_directory_that_may_not_be_read_is_refused_and_unseen(shared):
     (shared / "closed").chmod(0)
-    assert seen_by_nobody(shared) == str(
-        ["a.md", "listed/d.md", "z.md"]
-    ) + " [('closed', 'the directory cannot be read: Permission denied')] ['closed/']"
+    assert (
+        seen_by_nobody(shared)
+        == str(["a.md", "listed/d.md", "z.md"])
+        + " [('closed', 'the directory cannot be read: Permission denied')] ['closed/']"
+    )
 
 
 def test_a_directory_that_may_be_listed_but_not_searched_is_unseen_too(shared):
@@ -271,7 +296,7 @@ def test_a_path_the_system_cannot_name_is_refused_and_unseen(tmp_path, monkeypat
     make(tmp_path, "a.md")
     monkeypatch.chdir(tmp_path)
     for _ in range(17):  # 17 times 251 is more than any path may have
-        os.mkdir("d" * 250)
+        Path("d" * 250).mkdir()
         os.chdir("d" * 250)
     listing = FileSource(tmp_path).listing()
     monkeypatch.undo()
@@ -359,7 +384,9 @@ def test_nested_repositories_and_submodules_follow_their_own_rules(tmp_path, git
     git(module, "add", "-A")
     git(module, "commit", "-qm", "m")
     git(outer, "submodule", "--quiet", "add", str(module), "sub")
-    make(outer, "a.md", "sub/new.md", "sub/drop.md", "nested/n.md", "nested/inner/i.md", "nested/inner/keep.md")
+    make(
+        outer, "a.md", "sub/new.md", "sub/drop.md", "nested/n.md", "nested/inner/i.md", "nested/inner/keep.md"
+    )
     (outer / ".gitignore").write_text("keep.md\nnew.md\n")
     (outer / ".dowseignore").write_text("i.md\n")
     maybe_git()

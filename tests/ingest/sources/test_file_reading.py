@@ -1,4 +1,4 @@
-"""Reading a listed file: the bytes and their version belong together, and nothing outside the root is read."""
+"""Reading a listed file: bytes and version belong together, and nothing outside the root is read."""
 
 from __future__ import annotations
 
@@ -41,7 +41,19 @@ def test_the_version_returned_is_that_of_the_bytes(root):
 
 @pytest.mark.parametrize(
     "path",
-    ["../outside/a.md", "dir/../../outside/a.md", "/etc/passwd", "dir//a.md", "./dir/a.md", "", ".", "..", "dir/", "a\0b", "\ud800"],
+    [
+        "../outside/a.md",
+        "dir/../../outside/a.md",
+        "/etc/passwd",
+        "dir//a.md",
+        "./dir/a.md",
+        "",
+        ".",
+        "..",
+        "dir/",
+        "a\0b",
+        "\ud800",
+    ],
 )
 def test_a_path_that_is_not_plainly_inside_is_not_read(root, path):
     with pytest.raises(Unreadable, match="leads out of the collection"):
@@ -105,7 +117,7 @@ def test_a_file_that_grew_too_large_stays_unread(root):
 
 
 def test_a_file_whose_size_does_not_fit_its_content_counts_as_changing():
-    """Files the kernel makes up say they are empty and are not: the same as one that grows while it is read."""
+    """What the kernel makes up says it is empty and is not, like a file that grows while it is read."""
     with pytest.raises(Unreadable, match="changing while it is read") as refusal:
         FileSource(Path("/proc/self")).read(item_at("status"))
     assert not refusal.value.lasting
@@ -138,13 +150,13 @@ def test_bytes_and_version_agree_while_a_writer_is_busy(root):
 
 def test_no_descriptor_is_left_open(root):
     source = FileSource(root)
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for path in ("dir/a.md", "dir/none.md", "none/a.md", "dir"):
         try:
             source.read(item_at(path))
         except Unreadable:
             continue
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_freshness_follows_the_file(root):

@@ -1,4 +1,4 @@
-"""A repository that was not written by its reader: nothing it configures runs, nothing it lists leads outside."""
+"""Repositories by strangers: nothing that one configures runs, and nothing it lists leads outside."""
 
 from __future__ import annotations
 
@@ -38,9 +38,28 @@ def trap(tmp_path):
 
 def arm(root: Path, program: Path, git) -> None:
     """Every place where a repository can name a program that git might start."""
-    names = ["core.fsmonitor", "core.pager", "pager.ls-files", "core.editor", "core.sshCommand", "core.askPass"]
-    names += ["filter.trap.clean", "filter.trap.smudge", "filter.trap.process", "diff.external", "diff.trap.textconv"]
-    names += ["alias.ls-files", "credential.helper", "gpg.program", "remote.origin.uploadpack", "merge.trap.driver"]
+    names = [
+        "core.fsmonitor",
+        "core.pager",
+        "pager.ls-files",
+        "core.editor",
+        "core.sshCommand",
+        "core.askPass",
+    ]
+    names += [
+        "filter.trap.clean",
+        "filter.trap.smudge",
+        "filter.trap.process",
+        "diff.external",
+        "diff.trap.textconv",
+    ]
+    names += [
+        "alias.ls-files",
+        "credential.helper",
+        "gpg.program",
+        "remote.origin.uploadpack",
+        "merge.trap.driver",
+    ]
     for name in names:
         git(root, "config", name, f"!{program}" if name.startswith("alias") else str(program))
     git(root, "config", "filter.trap.required", "true")
@@ -67,7 +86,11 @@ def test_the_trap_works(repository, trap, git):
     program, mark = trap
     arm(repository, program, git)
     mark.unlink(missing_ok=True)
-    subprocess.run(["git", "-C", str(repository), "ls-files", "-co", "--exclude-standard"], capture_output=True, check=False)
+    subprocess.run(
+        ["git", "-C", str(repository), "ls-files", "-co", "--exclude-standard"],
+        capture_output=True,
+        check=False,
+    )
     assert mark.exists()
 
 

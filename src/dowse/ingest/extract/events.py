@@ -17,6 +17,8 @@ MAX_NAME_CHARS: Final = 200
 
 _MARKER = r"[ \t]*+(?:>|[-+*][ \t]|\d{1,9}[.)][ \t])"
 _TOO_DEEP = re.compile(rf"^((?:{_MARKER}){{{MAX_CONTAINERS}}})((?:{_MARKER})++)", re.MULTILINE)
+# A list item this far to the right is nested as deep by the lines above it.
+_TOO_FAR = re.compile(rf"^([ \t]{{{4 * MAX_CONTAINERS},}}+)[-+*\d]", re.MULTILINE)
 _WHOLE = frozenset({"CodeBlock", "HtmlBlock", "Table"})
 _LINKS = frozenset({"Link", "Image"})
 
@@ -77,11 +79,11 @@ def outline(text: str, start: int) -> Outline:
 
 
 def _shallow(body: str) -> str:
-    """The body with letters in place of container markers that nest absurdly deep on one line.
+    """The body with letters in place of container markers that nest absurdly deep.
 
     Every later line is compared with all open containers, which would take the parser quadratic time.
     """
-    return _TOO_DEEP.sub(lambda match: match[1] + "x" * len(match[2]), body)
+    return _TOO_FAR.sub(r"\1x", _TOO_DEEP.sub(lambda match: match[1] + "x" * len(match[2]), body))
 
 
 def _events(source: str) -> Iterator[tuple[Event, Range]]:

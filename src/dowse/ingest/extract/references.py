@@ -86,6 +86,8 @@ def _relation(trail: tuple[str, ...]) -> str:
 
 
 def _context(text: str, reference: Reference) -> str:
-    start = max(0, reference.start - CONTEXT_CHARS // 2)
-    end = min(reference.end, reference.start + CONTEXT_CHARS) + CONTEXT_CHARS // 2
-    return " ".join(text[start:end].split())
+    """The link and what surrounds it in its paragraph, on one line."""
+    start, end = reference.start, min(reference.end, reference.start + CONTEXT_CHARS)
+    before = text[max(0, start - CONTEXT_CHARS // 2) : start].rpartition("\n\n")[2]
+    after = text[end : end + CONTEXT_CHARS // 2].partition("\n\n")[0]
+    return " ".join(f"{before}{text[start:end]}{after}".split())

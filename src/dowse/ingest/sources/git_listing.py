@@ -41,27 +41,28 @@ class GitListing:
     complained: bool
 
 
-def list_work_tree(directory: str) -> GitListing | None:
-    """What git lists below the directory; None without git, if it fails, or if it ignores the directory."""
+def list_work_tree(top: str, directory: str) -> GitListing | None:
+    """What git lists below the directory, which is in the work tree that begins at `top`.
+
+    None without git, when it fails, and when it ignores the directory as a whole.
+    """
     git = shutil.which("git")
     if git is None:
         return None
-    listed = run_git(git, directory, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+    # Told where the work tree is, git does not believe a configuration that says it is elsewhere.
+    here = f"--work-tree={top}"
+    listed = run_git(git, directory, here, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
     if listed is None or listed.returncode != 0:
         return None
-    is_top = os.path.lexists(f"{directory}/.git")
-    if not is_top and _is_ignored(git, directory):
+    ignored = None if directory == top else run_git(git, directory, here, "check-ignore", "--quiet", ".")
+    if ignored is not None and ignored.returncode == 0:
         return None
     names = {os.fsdecode(name) for name in listed.stdout.split(b"\0") if name}
     return GitListing(sorted(names), complained=bool(listed.stderr))
 
 
-def _is_ignored(git: str, directory: str) -> bool:
-    checked = run_git(git, directory, "check-ignore", "--quiet", ".")
-    return checked is not None and checked.returncode == 0
-
-
 def run_git(git: str, directory: str, *command: str) -> subprocess.CompletedProcess[bytes] | None:
+    """The finished command, whether it succeeded or not; None when it could not be run to its end."""
     kept = {
         name: text
         for name, text in os.environ.items()

@@ -127,7 +127,8 @@ def _spelled_out(pattern: str) -> list[str]:
     literal, rest = match.groups()
     if rest is None:
         return [f"{literal}*", f"{literal}*/**"]
-    return [f"{literal}{rest}", f"{literal}*/**/{rest}"]
+    joined = literal + rest
+    return [*(_spelled_out(joined) if rest.startswith("**") else [joined]), f"{literal}*/**/{rest}"]
 
 
 def _combined(lines: Iterable[tuple[str, _Match]]) -> _Lines | None:

@@ -30,7 +30,8 @@ class Survey:
     def _take(self, territory: str, ledger: Ledger) -> list[str]:
         """Writes the territory down and returns those nested in it."""
         place = f"{self.root}/{territory}" if territory else self.root
-        listed = list_work_tree(place) if self.walk.use_gitignore and work_tree_above(place) else None
+        top = work_tree_above(place) if self.walk.use_gitignore else None
+        listed = list_work_tree(top, place) if top else None
         if listed is None:
             return self.walk.take(territory, ledger)
         if listed.complained:

@@ -135,6 +135,14 @@ class SqliteCatalog:
         found = {stored.key: stored for stored in map(stored_of, rows)}
         return [found[key] for key in keys if key in found]
 
+    def places(self, keys: Sequence[int]) -> dict[int, tuple[str, str, int]]:
+        rows = self.db.rows(
+            f"SELECT chunks.id, collections.name, records.path, chunks.ordinal FROM {STORED} "
+            "WHERE chunks.id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(keys)),),
+        )
+        return {key: (collection, path, ordinal) for key, collection, path, ordinal in rows}
+
     def by_chunk_id(self, chunk_id: str, collection: str | None = None) -> list[Stored]:
         return self._stored("chunks.public_id = ?", chunk_id, collection)
 

@@ -147,7 +147,7 @@ class Database:
             return
         if not create:
             raise NotIndexed(f"{self.path} has no usable index yet; run `dowse index` first")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._migrate(scripts)
 
     def _version(self) -> int:
@@ -171,7 +171,9 @@ class Database:
 
     def _writing_connection(self) -> apsw.Connection:
         if self._writer is None:
-            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+            # What is indexed may be private: the file is made for its owner alone, and its log takes after it.
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            flags = apsw.SQLITE_OPEN_READWRITE
             self._writer = self._connect(flags, _WRITER_PRAGMAS)
         return self._writer
 

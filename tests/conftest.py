@@ -1,0 +1,47 @@
+"""What many tests need: a small corpus, a store of each backend, an engine that is deterministic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from dowse.config import Settings
+from dowse.engine import Engine
+
+settings.register_profile("dowse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("dowse")
+
+OpenEngine = Callable[..., Engine]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def open_engine(tmp_path: Path) -> Iterator[OpenEngine]:
+    """Opens engines on one index with the hashing encoder; settings may be given by name."""
+    opened: list[Engine] = []
+
+    def open_one(**changes: object) -> Engine:
+        values: dict[str, object] = {"encoder": "hashing", "data_dir": tmp_path / "data", **changes}
+        engine = Engine(Settings(**values), tmp_path / "index" / "index.db", create=True)  # type: ignore[arg-type]
+        opened.append(engine)
+        return engine
+
+    yield open_one
+    for engine in opened:
+        engine.close()
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        place = root / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")

@@ -1,0 +1,288 @@
+"""One suite over every backend: SQLite must do what the dict store, the oracle, does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dowse.model import Chunk, Link, Record, Scope, Skipped, Symbol, public_chunk_id
+from dowse.store.base import Piece, Store, Weights
+from dowse.store.memory import MemoryStore
+from dowse.store.sqlite import SqliteStore
+from dowse.text.terms import parse
+
+BACKENDS = ("sqlite", "memory")
+EVEN = Weights()
+RECIPE = Weights(title=2.0, trail=1.5, text=1.0, names=0.5, tags=1.0, path=0.5)
+
+
+def open_store(backend: str, folder: Path) -> Store:
+    return SqliteStore(folder / "index.db") if backend == "sqlite" else MemoryStore()
+
+
+@pytest.fixture(params=BACKENDS)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(request.param, tmp_path)
+    opened.add_collection("/work/notes")
+    yield opened
+    opened.close()
+
+
+def record(path: str, *, collection: str = "notes", title: str = "", digest: str = "d", **rest: object) -> Record:
+    values: dict[str, object] = {"kind": "doc", "size": 1, "mtime_ns": 10**18, "chunking": "c"} | rest
+    return Record(collection=collection, path=path, title=title, digest=digest, **values)  # type: ignore[arg-type]
+
+
+def pieces(*texts: str, trail: tuple[str, ...] = ()) -> list[Piece]:
+    return [
+        Piece(Chunk(place, text, place + 1, place + 1, trail), text.encode().ljust(16)[:16])
+        for place, text in enumerate(texts)
+    ]
+
+
+def found(store: Store, query: str, scope: Scope = Scope(), limit: int = 10) -> list[str]:  # noqa: B008 - frozen
+    keys = [scored.key for scored in store.match(parse(query), scope, EVEN, limit)]
+    return [f"{it.record.path}#{it.chunk.ordinal}" for it in store.load(keys)]
+
+
+def test_put_replaces_everything_known_of_a_record(store: Store) -> None:
+    store.put(record("a.md"), pieces("one", "two"), [Symbol("H", "heading", 1, 2)], [Link("links_to", "b", 1)])
+    store.put(record("a.md", digest="e"), pieces("three"), [Symbol("J", "heading", 1, 1, 1)], [])
+    (kept,) = store.records("a.md")
+    assert kept.digest == "e"
+    assert [it.chunk.text for it in store.chunks(kept)] == ["three"]
+    assert [it.name for it in store.symbols(kept)] == ["J"]
+    assert store.links(kept) == []
+    assert store.counts().chunks == 1
+    assert found(store, "one two") == []
+
+
+def test_put_keeps_every_field(store: Store) -> None:
+    full = record(
+        "dir/ü n.md", title="Títle", tags=("a", "b/c"), aliases=("x",), facets={"status": "open"}, settled=False
+    )
+    symbols = [Symbol("Top", "heading", 1, 9, 1), Symbol("Sub", "heading", 3, 9, 2, 0)]
+    links = [Link("implements", "src/x.py", 4, "see x"), Link("url", "http://e.x/?a=b", 5)]
+    store.put(full, pieces("text", trail=("Top", "a > b")), symbols, links)
+    (kept,) = store.records("dir/ü n.md", "notes")
+    assert kept == full
+    assert store.symbols(kept) == symbols
+    assert store.links(kept) == links
+    (chunk,) = store.chunks(kept)
+    assert chunk.chunk.trail == ("Top", "a > b")
+    assert chunk.chunk_id == public_chunk_id("dir/ü n.md", 0)
+    assert store.by_chunk_id(chunk.chunk_id) == [chunk]
+
+
+def test_versions_touch_and_drop(store: Store) -> None:
+    store.put(record("a.md"), pieces("one"))
+    store.put(record("b.md"), pieces("two"))
+    store.touch("notes", "a.md", size=5, mtime_ns=7, settled=True)
+    versions = store.versions("notes")
+    assert versions["a.md"][:2] == (5, 7)
+    assert store.chunks(store.records("a.md")[0])[0].record.size == 5
+    assert store.drop("notes", ["b.md", "never.md"]) == 1
+    assert set(store.versions("notes")) == {"a.md"}
+    assert found(store, "two") == []
+
+
+def test_unchanged_chunks_keep_their_vectors(store: Store) -> None:
+    store.put(record("a.md"), pieces("one", "two", "three"))
+    store.put_vectors([it.key for it in store.pending()], np.eye(3, dtype=np.float32))
+    store.put(record("a.md", digest="e"), pieces("zero", "one", "three"))
+    waiting = store.load([it.key for it in store.pending()])
+    assert [it.chunk.text for it in waiting] == ["zero"]
+    assert store.counts().vectors == 2
+
+
+def test_the_same_text_twice_in_a_record(store: Store) -> None:
+    store.put(record("a.md"), pieces("same", "same"))
+    store.put(record("a.md", digest="e"), pieces("same", "same", "same"))
+    (kept,) = store.records("a.md")
+    assert [it.chunk.ordinal for it in store.chunks(kept)] == [0, 1, 2]
+
+
+def test_skipping_drops_what_was_indexed_and_indexing_unskips(store: Store) -> None:
+    store.put(record("a.md"), pieces("one"))
+    store.skip(Skipped("notes", "a.md", "binary file", 3, 4))
+    assert store.skipped() == [Skipped("notes", "a.md", "binary file", 3, 4)]
+    assert store.counts().records == 0
+    store.put(record("a.md"), pieces("one"))
+    assert store.skipped() == []
+    store.skip(Skipped("notes", "b.md", "gone"))
+    store.unskip("notes", ["b.md"])
+    assert store.skipped() == []
+
+
+def test_collections_have_unique_names_and_their_own_records(store: Store) -> None:
+    other = store.add_collection("/else/notes")
+    assert (other.name, store.add_collection("/else/notes")) == ("notes-2", other)
+    store.put(record("a.md"), pieces("one"))
+    store.put(record("a.md", collection="notes-2"), pieces("one"))
+    assert [it.collection for it in store.records("a.md")] == ["notes", "notes-2"]
+    assert len(store.by_chunk_id(public_chunk_id("a.md", 0))) == 2
+    assert len(store.by_chunk_id(public_chunk_id("a.md", 0), "notes-2")) == 1
+    store.drop("notes-2", ["a.md"])
+    assert [it.collection for it in store.records("a.md")] == ["notes"]
+
+
+def test_marking_a_sync(store: Store) -> None:
+    store.mark("notes", listed=7, at=None)
+    assert [(it.listed, it.synced_at) for it in store.collections()] == [(7, 0.0)]
+    store.mark("notes", listed=8, at=99.5)
+    store.mark("notes", listed=9, at=None)
+    assert [(it.listed, it.synced_at) for it in store.collections()] == [(9, 99.5)]
+
+
+def test_manifest_notes(store: Store) -> None:
+    store.note("encoder", "x")
+    store.note("encoder", "y")
+    assert store.manifest()["encoder"] == "y"
+
+
+def test_export_is_ordered(store: Store) -> None:
+    store.put(record("b.md"), pieces("three"))
+    store.put(record("a.md"), pieces("one", "two"))
+    assert [it.chunk.text for it in store.export()] == ["one", "two", "three"]
+
+
+def test_load_gives_what_exists_in_the_order_asked(store: Store) -> None:
+    store.put(record("a.md"), pieces("one", "two"))
+    first, second = (it.key for it in store.pending())
+    assert [it.chunk.text for it in store.load([second, 10**9, first])] == ["two", "one"]
+    assert store.load([]) == []
+
+
+SCOPES = [
+    (Scope(), {"a.md#0", "docs/b.md#0", "src/c.py#0"}),
+    (Scope(kinds=("code",)), {"src/c.py#0"}),
+    (Scope(paths=("docs/**",)), {"docs/b.md#0"}),
+    (Scope(paths=("*.md",)), {"a.md#0", "docs/b.md#0"}),
+    (Scope(tags=("Red",)), {"a.md#0"}),
+    (Scope(tags=("red", "blue")), {"a.md#0", "docs/b.md#0"}),
+    (Scope(since=200.0), {"docs/b.md#0", "src/c.py#0"}),
+    (Scope(until=200.0), {"a.md#0", "docs/b.md#0"}),
+    (Scope(since=150.0, until=250.0), {"docs/b.md#0"}),
+    (Scope(collections=("notes",)), {"a.md#0", "docs/b.md#0", "src/c.py#0"}),
+    (Scope(collections=("nowhere",)), set()),
+    (Scope(kinds=("code",), paths=("*.md",)), set()),
+]
+
+
+@pytest.mark.parametrize(("scope", "expected"), SCOPES)
+def test_a_scope_filters_before_ranking(store: Store, scope: Scope, expected: set[str]) -> None:
+    store.put(record("a.md", tags=("red",), mtime_ns=100 * 10**9), pieces("shared word"))
+    store.put(record("docs/b.md", tags=("blue",), mtime_ns=200 * 10**9), pieces("shared word"))
+    store.put(record("src/c.py", kind="code", mtime_ns=300 * 10**9), pieces("shared word"))
+    store.put_vectors([it.key for it in store.pending()], np.ones((3, 4), dtype=np.float32))
+    assert set(found(store, "shared", scope)) == expected
+    near = store.near(np.ones(4, dtype=np.float32), scope, 10)
+    assert {f"{it.record.path}#0" for it in store.load([scored.key for scored in near])} == expected
+
+
+def test_cosine_order_ties_and_zero_vectors(store: Store) -> None:
+    store.put(record("a.md"), pieces("one", "two", "three", "four"))
+    keys = [it.key for it in store.pending()]
+    matrix = np.array([[1, 0], [0, 1], [3, 3], [0, 0]], dtype=np.float32)
+    store.put_vectors(keys, matrix)
+    scored = store.near(np.array([2, 0], dtype=np.float32), Scope(), 10)
+    assert [keys.index(it.key) for it in scored] == [0, 2, 1, 3]
+    assert [it.score for it in scored] == pytest.approx([1.0, math.sqrt(0.5), 0.0, 0.0], abs=1e-3)
+    assert [it.score for it in store.near(np.zeros(2, dtype=np.float32), Scope(), 2)] == [0.0, 0.0]
+    assert store.near(np.ones(2, dtype=np.float32), Scope(), 0) == []
+
+
+def test_vectors_of_vanished_chunks_are_not_kept(store: Store) -> None:
+    store.put(record("a.md"), pieces("one"))
+    (waiting,) = store.pending()
+    store.drop("notes", ["a.md"])
+    store.put_vectors([waiting.key], np.ones((1, 2), dtype=np.float32))
+    assert store.counts().vectors == 0
+    assert store.near(np.ones(2, dtype=np.float32), Scope(), 5) == []
+
+
+def test_clearing_vectors_makes_everything_pending_and_forgets_the_old_ones(store: Store) -> None:
+    store.put(record("a.md"), pieces("one", "two"))
+    keys = [it.key for it in store.pending()]
+    store.put_vectors(keys, np.array([[1, 0], [0, 1]], dtype=np.float32))
+    assert store.near(np.array([1, 0], dtype=np.float32), Scope(), 1)[0].key == keys[0]
+    store.clear_vectors()
+    assert [it.key for it in store.pending()] == keys
+    store.put_vectors(keys, np.array([[0, 1, 0], [1, 0, 0]], dtype=np.float32))
+    assert store.near(np.array([1, 0, 0], dtype=np.float32), Scope(), 1)[0].key == keys[1]
+
+
+MATCHES = [
+    ("retry", {"a.md#0", "a.md#1"}),
+    ("retries", {"a.md#0", "a.md#1"}),  # one stem
+    ("user name", {"b.py#0", "b.py#1"}),  # the parts of getUserName and get_user_name
+    ("getUserName", {"b.py#0", "b.py#1"}),
+    ("get_user_name", {"b.py#0", "b.py#1"}),
+    ("GETUSERNAME", {"b.py#0"}),
+    ('"exponential backoff"', {"a.md#0"}),
+    ('"backoff exponential"', set()),
+    ('"exponential backoff" retry', {"a.md#0"}),
+    ("cafe", {"c.md#0"}),  # diacritics do not count
+    ("検索", {"d.md#0"}),
+    ("全文検索", {"d.md#0"}),
+    ("索", {"d.md#0"}),
+    ("검색", {"d.md#1"}),
+    ("handbook", {"c.md#0", "c.md#1"}),  # title
+    ("", set()),
+    ("!!! ??? *", set()),
+    ('"', set()),
+    ("NEAR(retry, 5)", {"a.md#0", "a.md#1"}),
+    ("text:retry OR title:x", {"a.md#0", "a.md#1"}),
+    ("retry*", {"a.md#0", "a.md#1"}),
+    ("-retry", {"a.md#0", "a.md#1"}),
+    ("^retry", {"a.md#0", "a.md#1"}),
+    ("re\0try", set()),
+]
+
+
+@pytest.mark.parametrize(("query", "expected"), MATCHES)
+def test_words(store: Store, query: str, expected: set[str]) -> None:
+    store.put(record("a.md"), pieces("Retry with exponential backoff", "No backoff, only one retry"))
+    store.put(record("b.py", kind="code"), pieces("def getUserName(): ...", "def get_user_name(): ..."))
+    store.put(record("c.md", title="Handbook"), pieces("The café opens", "and closes"))
+    store.put(record("d.md"), pieces("これは全文検索エンジンです", "로컬 검색엔진"))
+    assert set(found(store, query)) == expected
+
+
+WORDS = ["retry", "backoff", "userName", "the", "検索", "alpha", "beta_gamma", "CamelCase", "x1y2"]
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
+
+
+@settings(max_examples=50)
+@given(
+    documents=st.lists(st.lists(texts, min_size=1, max_size=3), min_size=1, max_size=6),
+    query=st.one_of(texts, st.text(max_size=20), texts.map(lambda text: f'"{text}" alpha')),
+)
+def test_sqlite_scores_as_the_oracle_does(
+    tmp_path_factory: pytest.TempPathFactory, documents: list[list[str]], query: str
+) -> None:
+    sqlite, memory = SqliteStore(tmp_path_factory.mktemp("store") / "i.db"), MemoryStore()
+    for store in (sqlite, memory):
+        store.add_collection("/notes")
+        for number, parts in enumerate(documents):
+            store.put(record(f"{number}.md", title=parts[0]), pieces(*parts, trail=("Alpha", "beta")))
+    terms = parse(query)
+    theirs, ours = (store.match(terms, Scope(), RECIPE, 100) for store in (sqlite, memory))
+    sqlite.close()
+    assert {it.key: it.score for it in theirs} == pytest.approx({it.key: it.score for it in ours}, rel=1e-6)
+
+
+@settings(max_examples=50)
+@given(query=st.text(max_size=200))
+def test_any_string_is_a_valid_query(tmp_path_factory: pytest.TempPathFactory, query: str) -> None:
+    store = SqliteStore(tmp_path_factory.mktemp("store") / "i.db")
+    store.add_collection("/notes")
+    store.put(record("a.md"), pieces("some text"))
+    store.match(parse(query), Scope(), EVEN, 5)
+    store.close()
