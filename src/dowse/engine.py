@@ -34,7 +34,7 @@ from dowse.search.search import search
 from dowse.semantics import Description, Semantics
 from dowse.store.base import Store
 from dowse.store.sqlite import SqliteStore
-from dowse.store.sqlite.database import migrations
+from dowse.store.sqlite.database import MIGRATIONS
 from dowse.text.decode import decode
 
 
@@ -229,6 +229,6 @@ class Engine:
             counts=self._store.counts(),
             encoder=choice.name,
             encoder_why=choice.why,
-            schema=len(migrations()),
+            schema=len(MIGRATIONS),
             skipped=tuple(self._store.skipped()),
         )

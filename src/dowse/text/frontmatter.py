@@ -7,7 +7,6 @@ YAML scalars stay the text that was written: `version: 1.10` is not 1.1, `countr
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -109,6 +108,8 @@ def _scalar(node: object) -> str | None:
 def _toml(source: str) -> object:
     if len(source) > MAX_TOML_CHARS:
         raise _RefusedError("TOML longer than 8 kB")
+    import tomllib
+
     return tomllib.loads(source)
 
 

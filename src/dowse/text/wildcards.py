@@ -125,8 +125,6 @@ def _character_class(pattern: str, at: int) -> tuple[str, int]:
         else:
             piece, at = _range(pattern, at)
             content += piece
-    if not content:
-        return ("[^/]" if negated else "(?!)"), at + 1
     return f"(?!/)[{'^' if negated else ''}{content}]", at + 1
 
 

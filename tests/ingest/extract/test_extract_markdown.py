@@ -215,7 +215,7 @@ def test_links_know_their_line_and_surroundings():
     ("text", "tags"),
     [
         ("#one and (#two), #Three/four-five #one", ("one", "three/four-five", "two")),
-        ("#123 #1a a#b ##c \\#d &#35; `#e` https://x.y/#f <b #g> #", ("1a",)),
+        ("#123 #1a a#b ##c \\#d &#35; `#e` https://x.y/#f <b id='#g'> #", ("1a",)),
         ("# heading\n\n#tag\n\n```\n#no\n```\n\n    #no\n", ("tag",)),
         ("[#no](x) [#yes](", ("yes",)),
         ("| #cell |\n|---|\n", ("cell",)),

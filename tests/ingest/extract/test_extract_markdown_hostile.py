@@ -39,7 +39,7 @@ HOSTILE = {
     "tags": "#a/" * (SIZE // 3),
     "addresses": "https://" * (SIZE // 8),
     "accents": "\u0301" * SIZE,
-    "rules": "---\n" * (SIZE // 8),
+    "rules": "x\n\n" + "---\n" * (SIZE // 8),
 }
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from dowse.ingest.extract.code import extract_code
@@ -52,3 +55,11 @@ def test_no_text_is_taken_for_binary():
     }
     assert not text & KNOWN_BINARY_SUFFIXES
     assert all(suffix == suffix.lower() and suffix.startswith(".") for suffix in KNOWN_BINARY_SUFFIXES)
+
+
+def test_choosing_an_extractor_loads_no_parser():
+    script = (
+        "import sys, dowse.ingest.chunk; print({'pyromark', 'yaml', 'tomllib', 'numpy'} & sys.modules.keys())"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "set()"

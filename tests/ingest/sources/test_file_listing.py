@@ -435,6 +435,19 @@ def test_a_corrupt_repository_leaves_the_walk(tmp_path, git):
     assert paths(tmp_path, include=("*.md",)) == ["a.md"]
 
 
+@pytest.mark.parametrize("program", ["#!/nowhere/at/all\n", "#!/bin/sh\nexit 1\n"])
+def test_a_git_that_cannot_run_leaves_the_walk(tmp_path, git, monkeypatch, program):
+    root, programs = tmp_path / "root", tmp_path / "programs"
+    make(root, "a.md", "drop.md")
+    git(root, "init", "-q")
+    (root / ".gitignore").write_text("drop.md\n")
+    programs.mkdir()
+    (programs / "git").write_text(program)
+    (programs / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    assert paths(root, include=("*.md",)) == ["a.md"]
+
+
 def test_the_callers_git_variables_do_not_mislead(tmp_path, git, monkeypatch):
     here, other = tmp_path / "here", tmp_path / "other"
     for place in (here, other):

@@ -149,15 +149,15 @@ class _Walk:
                 self._reference(tag["Image"], span, image=True)
             elif "Heading" in tag and not self._open:
                 self._start_section(tag["Heading"]["level"], span)
-        if name in _WHOLE or self._is_block(name):
+        if name in _WHOLE or (len(self._open) < 2 and self._is_block(name)):
             self._edge(span["start"], opens=True, whole=name in _WHOLE)
         self._open.append(name)
 
     def _is_block(self, name: str) -> bool:
-        """What stands at the top is a block, but of a list each item is one."""
+        """What stands at the top is a block, but of a list there each item is one."""
         if not self._open:
             return name != "List"
-        return name == "Item" and len(self._open) == 1
+        return name == "Item"
 
     def _end(self, span: Range) -> None:
         name = self._open.pop()

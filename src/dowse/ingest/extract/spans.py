@@ -49,6 +49,6 @@ def line_start(text: str, offset: int) -> int:
 
 def line_end(text: str, offset: int) -> int:
     """Where the line that ends at or after `offset` is over; `offset` itself when it begins a line."""
-    if offset and text[offset - 1] == "\n":
+    if offset == 0 or text[offset - 1] == "\n":
         return offset
     return text.find("\n", offset) + 1 or len(text)

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,17 +32,15 @@ def fetch(connection: apsw.Connection, statement: str, values: Sequence[object] 
     return connection.execute(statement, values).fetchall()
 
 
-def migrations() -> tuple[str, ...]:
-    """The n-th script takes a file from version n to n + 1; the first one makes an empty file an index."""
-    folder = files("dowse.store.sqlite")
-    return ((folder / "schema.sql").read_text(encoding="utf-8"),)
+# The n-th script takes a file from version n to n + 1; the first one makes an empty file an index.
+MIGRATIONS = (Path(__file__).with_name("schema.sql"),)
 
 
 class Database:
     """Opens for reading at once; the writing connection is made, and the file created, when first needed."""
 
     def __init__(
-        self, path: Path, *, create: bool, busy_timeout_s: float = 10.0, scripts: tuple[str, ...] | None = None
+        self, path: Path, *, create: bool, busy_timeout_s: float = 10.0, scripts: tuple[Path, ...] = MIGRATIONS
     ) -> None:
         self.path = path
         self._busy_ms = max(1, int(busy_timeout_s * 1000))
@@ -137,18 +134,18 @@ class Database:
     def _prepare(self, create: bool) -> None:
         exists = self.path.exists() and self.path.stat().st_size > 0
         version = self._version() if exists else 0
-        scripts = migrations() if self._scripts is None else self._scripts
-        if version > len(scripts):
+        current = len(self._scripts)
+        if version > current:
             raise IndexUnusable(
                 f"{self.path} was written by a newer Dowse (index version {version}, this one reads up to "
-                f"{len(scripts)}); upgrade Dowse, or name another --index"
+                f"{current}); upgrade Dowse, or name another --index"
             )
-        if version == len(scripts):
+        if version == current:
             return
         if not create:
             raise NotIndexed(f"{self.path} has no usable index yet; run `dowse index` first")
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._migrate(scripts)
+        self._migrate()
 
     def _version(self) -> int:
         ((application,),) = self.rows("PRAGMA application_id")
@@ -161,13 +158,13 @@ class Database:
             )
         return int(version)
 
-    def _migrate(self, scripts: tuple[str, ...]) -> None:
+    def _migrate(self) -> None:
         with self.exclusive(self._busy_ms / 1000), self.transaction() as connection:
             ((version,),) = fetch(connection, "PRAGMA user_version")
-            for number in range(int(version), len(scripts)):
-                connection.execute(scripts[number])
+            for script in self._scripts[version:]:
+                connection.execute(script.read_text(encoding="utf-8"))
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version={len(scripts)}")
+            connection.execute(f"PRAGMA user_version={len(self._scripts)}")
 
     def _writing_connection(self) -> apsw.Connection:
         if self._writer is None:

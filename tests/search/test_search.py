@@ -1,0 +1,182 @@
+"""Flow 2 through the engine: modes, scopes, evidence, steps, budget, freshness, completeness."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import OpenEngine, write
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dowse.config import Settings
+from dowse.engine import Engine
+from dowse.errors import BadInput
+from dowse.model import Query, Scope
+from dowse.search.recipes import RECIPES
+
+FILES = {
+    "docs/retry.md": "# Retries\n\nA failed request is retried with exponential backoff.\n\n## Limits\n\nFive tries.\n",
+    "docs/cache.md": "---\ntags: [storage]\n---\n# Cache\n\nEntries expire after a while.\n",
+    "src/retry.py": "def retry_request(maxTries):\n    return backoff(maxTries)\n",
+}
+
+
+@pytest.fixture
+def engine(root: Path, open_engine: OpenEngine) -> Engine:
+    write(root, FILES)
+    opened = open_engine(min_chunk_chars=5)
+    opened.index([root])
+    return opened
+
+
+def paths(engine: Engine, text: str, **rest: object) -> list[str]:
+    return [hit.stored.record.path for hit in engine.search(Query(text, **rest)).hits]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("recipe", ["lexical", "semantic", "hybrid"])
+def test_each_mode_answers_with_its_evidence(engine: Engine, recipe: str) -> None:
+    answer = engine.search(Query("exponential backoff", recipe=recipe))
+    assert "retry" in answer.hits[0].stored.record.path
+    wanted = {"lexical": {"bm25"}, "semantic": {"cosine"}, "hybrid": {"bm25", "cosine", "rrf"}}[recipe]
+    assert wanted <= set(answer.hits[0].evidence)
+    scores = [hit.score for hit in answer.hits]
+    assert scores == sorted(scores, reverse=True)
+    assert [it.name for it in answer.steps][-3:] == ["load", "best_first", "within_budget"]
+
+
+def test_hits_carry_trail_and_lines(engine: Engine) -> None:
+    (hit,) = engine.search(Query('"five tries"', recipe="lexical")).hits
+    assert (hit.stored.chunk.trail, hit.stored.chunk.start_line) == (("Retries", "Limits"), 5)
+
+
+def test_scope_is_pushed_down(engine: Engine) -> None:
+    assert paths(engine, "retry", scope=Scope(kinds=("code",))) == ["src/retry.py"]
+    assert paths(engine, "entries", scope=Scope(tags=("storage",))) == ["docs/cache.md"]
+    assert paths(engine, "retry", scope=Scope(paths=("docs/*",)), recipe="lexical") == ["docs/retry.md"] * 2
+
+
+def test_files_come_once(engine: Engine) -> None:
+    found = paths(engine, "retries tries", recipe="hybrid-files")
+    assert len(found) == len(set(found)) == 3
+
+
+@pytest.mark.parametrize("limit", [1, 2, 100, 1000])
+def test_never_more_than_asked_for(engine: Engine, limit: int) -> None:
+    assert len(engine.search(Query("retry backoff entries", limit=limit)).hits) <= limit
+
+
+def test_a_budget_packs_and_says_what_it_left_out(engine: Engine) -> None:
+    answer = engine.search(Query("retry backoff entries", budget_tokens=20))
+    assert sum(len(hit.stored.chunk.text) for hit in answer.hits) <= 80
+    assert "did not fit" in answer.steps[-1].note
+    tiny = engine.search(Query("exponential", budget_tokens=2, recipe="lexical"))
+    assert len(tiny.hits) == 1 and len(tiny.hits[0].stored.chunk.text) <= 8
+
+
+def test_freshness_is_checked_at_answer_time(engine: Engine, root: Path) -> None:
+    write(root, {"docs/retry.md": "# Retries\n\nSomething else entirely."})
+    (root / "docs/cache.md").unlink()
+    seen = {it.stored.record.path: it.freshness for it in engine.search(Query("retry backoff entries")).hits}
+    assert seen == {"docs/retry.md": "changed", "docs/cache.md": "gone", "src/retry.py": "fresh"}
+
+
+def test_completeness_tells_empty_from_unindexed(engine: Engine, open_engine: OpenEngine, tmp_path: Path) -> None:
+    answer = engine.search(Query("zzzz", recipe="lexical"))
+    assert answer.hits == ()
+    assert answer.completeness.sentence(0) == "0 hits; 3 of 3 files indexed"
+    with Engine(Settings(encoder="none"), tmp_path / "empty.db", create=True) as empty:
+        assert "nothing is indexed yet" in empty.search(Query("zzzz")).completeness.sentence(0)
+
+
+def test_an_unknown_recipe_and_an_empty_query_are_refused(engine: Engine) -> None:
+    with pytest.raises(BadInput, match="there is no recipe 'best'; known are lexical"):
+        engine.search(Query("x", recipe="best"))
+    with pytest.raises(BadInput, match="the query is empty"):
+        engine.search(Query(" \n"))
+
+
+def test_a_query_without_words_says_so(engine: Engine) -> None:
+    answer = engine.search(Query("!?", recipe="hybrid"))
+    assert answer.hits == ()
+    assert [it.note for it in answer.steps[:2]] == [
+        "the query has no words to match", "skipped: the query has nothing to encode",
+    ]  # fmt: skip
+
+
+def test_without_an_encoder_hybrid_answers_by_words_and_says_so(engine: Engine, open_engine: OpenEngine) -> None:
+    answer = open_engine(encoder="none").search(Query("backoff"))
+    assert answer.hits
+    assert "switched off" in next(it.note for it in answer.steps if it.name == "semantic")
+
+
+def test_vectors_of_another_encoder_are_never_compared(engine: Engine, open_engine: OpenEngine) -> None:
+    answer = open_engine(encoder="granite").search(Query("backoff", recipe="semantic"))
+    assert answer.hits == ()
+    assert "hash-384" in answer.steps[0].note and "dowse index" in answer.steps[0].note
+
+
+def test_auto_asks_with_the_encoder_the_index_was_made_with(engine: Engine, open_engine: OpenEngine) -> None:
+    assert open_engine(encoder="auto").search(Query("backoff", recipe="semantic")).hits
+
+
+def test_an_unknown_encoder_is_named(open_engine: OpenEngine, root: Path) -> None:
+    write(root, FILES)
+    with pytest.raises(BadInput, match="unknown encoder 'gpt'"):
+        open_engine(encoder="gpt").index([root])
+
+
+def test_every_recipe_answers(engine: Engine) -> None:
+    for name in RECIPES:
+        assert engine.search(Query("backoff", recipe=name)).hits, name
+
+
+@given(text=st.text(max_size=60))
+def test_any_text_is_answered(shared_engine: Engine, text: str) -> None:
+    if text.strip():
+        shared_engine.search(Query(text))
+
+
+@given(st.sampled_from(["retry", "backoff entries", "tries"]), st.sampled_from(["docs/**", "*.py", "src/*", "nowhere"]))
+def test_a_narrower_scope_gives_a_subset(shared_engine: Engine, text: str, glob: str) -> None:
+    everything = {it.stored.key for it in shared_engine.search(Query(text, limit=100, recipe="lexical")).hits}
+    query = Query(text, Scope(paths=(glob,)), limit=100, recipe="lexical")
+    assert {it.stored.key for it in shared_engine.search(query).hits} <= everything
+
+
+@pytest.fixture(scope="module")
+def shared_engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    folder = tmp_path_factory.mktemp("shared")
+    write(folder / "root", FILES)
+    opened = Engine(Settings(encoder="hashing", data_dir=folder), folder / "i.db", create=True)
+    opened.index([folder / "root"])
+    yield opened  # type: ignore[misc]
+    opened.close()
+
+
+def test_reading_lines_and_chunks(engine: Engine, root: Path) -> None:
+    record = engine.record("docs/retry.md")
+    assert record is not None
+    passage = engine.lines(record, 5, 7)
+    assert (passage.text, passage.start_line, passage.end_line, passage.total_lines) == (
+        "## Limits\n\nFive tries.", 5, 7, 7,
+    )  # fmt: skip
+    assert engine.lines(record, 10**9).start_line == 7
+    (root / "docs/retry.md").unlink()
+    gone = engine.lines(record)
+    assert gone.freshness == "gone"
+    assert "exponential backoff" in gone.text and gone.text.split("\n")[6] == "Five tries."
+
+
+@pytest.mark.parametrize("path", ["../root/docs/retry.md", "/etc/passwd", "", "\0", "docs", "x" * 100_000])
+def test_only_indexed_paths_can_be_read(engine: Engine, path: str) -> None:
+    assert engine.record(path) is None
+
+
+def test_a_symlink_put_in_the_place_of_a_file_is_not_followed(engine: Engine, root: Path) -> None:
+    (root / "docs/cache.md").unlink()
+    os.symlink("/etc/passwd", root / "docs/cache.md")
+    record = engine.record("docs/cache.md")
+    assert record is not None
+    assert "expire" in engine.lines(record).text

@@ -1,0 +1,219 @@
+"""The SQLite file itself: versions, foreign files, locks, damage, permissions."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sqlite3
+import threading
+from pathlib import Path
+
+import apsw
+import pytest
+
+from dowse.errors import BadInput, IndexBusy, IndexUnusable, NotIndexed
+from dowse.model import Scope
+from dowse.store.base import Weights
+from dowse.store.sqlite import SqliteStore
+from dowse.store.sqlite.database import MIGRATIONS, Database
+from dowse.text.terms import parse
+
+
+def test_there_is_no_index_until_something_is_indexed(tmp_path: Path) -> None:
+    with pytest.raises(NotIndexed, match="dowse index"):
+        Database(tmp_path / "i.db", create=False)
+    assert not (tmp_path / "i.db").exists()
+
+
+def test_an_index_of_a_newer_version_is_refused_and_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    SqliteStore(path).close()
+    with apsw.Connection(str(path)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    before = path.read_bytes()
+    for create in (False, True):
+        with pytest.raises(IndexUnusable, match="newer Dowse .index version 99"):
+            SqliteStore(path, create=create)
+    assert path.read_bytes() == before
+
+
+def test_an_older_index_is_migrated_in_one_transaction(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    SqliteStore(path).close()
+    second, third = tmp_path / "2.sql", tmp_path / "3.sql"
+    second.write_text("ALTER TABLE records ADD COLUMN extra TEXT;")
+    third.write_text("ALTER TABLE records ADD COLUMN more; nonsense;")
+    newer = (*MIGRATIONS, second)
+    with pytest.raises(NotIndexed, match="no usable index yet"):
+        Database(path, create=False, scripts=newer)
+    Database(path, create=True, scripts=newer).close()
+    migrated = Database(path, create=False, scripts=newer)
+    assert migrated.rows("PRAGMA user_version") == [(2,)]
+    assert migrated.rows("SELECT extra FROM records") == []
+    migrated.close()
+    with pytest.raises(apsw.SQLError):
+        Database(path, create=True, scripts=(*newer, third))
+    again = Database(path, create=False, scripts=newer)
+    assert "more" not in [row[1] for row in again.rows("PRAGMA table_info(records)")]
+    again.close()
+
+
+def test_a_foreign_sqlite_file_is_refused_and_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE precious (x)")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(IndexUnusable, match="not a Dowse index"):
+        SqliteStore(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"hello, I am a text file" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
+def test_what_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "i.db"
+    path.write_bytes(content)
+    with pytest.raises(IndexUnusable, match="rebuild"):
+        SqliteStore(path)
+    assert path.read_bytes() == content
+
+
+def test_a_directory_is_no_index(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="can not use"):
+        SqliteStore(tmp_path)
+
+
+def test_an_empty_file_becomes_an_index(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    path.touch()
+    SqliteStore(path).close()
+    SqliteStore(path, create=False).close()
+
+
+def hold_sqlite_lock(path: str, held: object, release: object) -> None:
+    connection = apsw.Connection(path)
+    connection.execute("BEGIN IMMEDIATE")
+    held.set()  # type: ignore[attr-defined]
+    release.wait(30)  # type: ignore[attr-defined]
+
+
+def hold_write_lock(path: str, held: object, release: object) -> None:
+    store = SqliteStore(Path(path))
+    with store.writing(1):
+        held.set()  # type: ignore[attr-defined]
+        release.wait(30)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("holder", [hold_sqlite_lock, hold_write_lock])
+def test_a_held_write_lock_lets_readers_through_and_makes_a_writer_say_so(tmp_path: Path, holder: object) -> None:
+    path = tmp_path / "i.db"
+    SqliteStore(path).close()
+    context = multiprocessing.get_context("spawn")
+    held, release = context.Event(), context.Event()
+    process = context.Process(target=holder, args=(str(path), held, release))
+    process.start()
+    try:
+        assert held.wait(30)
+        store = SqliteStore(path, create=False, busy_timeout_s=0.2)
+        assert store.match(parse("x"), Scope(), Weights(), 5) == []
+        with pytest.raises(IndexBusy, match=r"another process .*try again") as raised, store.writing(0.2):
+            store.add_collection("/x")
+        assert "\n" not in str(raised.value)
+        release.set()
+        process.join(30)
+        with store.writing(5):
+            store.add_collection("/x")
+        store.close()
+    finally:
+        release.set()
+        process.join(30)
+
+
+def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
+    db = Database(tmp_path / "i.db", create=True)
+    with pytest.raises(RuntimeError), db.transaction() as connection:
+        connection.execute("INSERT INTO manifest VALUES ('a', 'b')")
+        raise RuntimeError
+    assert db.rows("SELECT * FROM manifest") == []
+    with db.transaction() as connection:
+        connection.execute("INSERT INTO manifest VALUES ('a', 'b')")
+    assert db.rows("SELECT * FROM manifest") == [("a", "b")]
+    db.close()
+
+
+def test_readers_can_not_write(tmp_path: Path) -> None:
+    db = Database(tmp_path / "i.db", create=True)
+    with pytest.raises(apsw.ReadOnlyError):
+        db.reader().execute("INSERT INTO manifest VALUES ('a', 'b')")
+    db.close()
+
+
+def test_each_thread_reads_on_its_own_connection_and_sees_what_is_written(tmp_path: Path) -> None:
+    db = Database(tmp_path / "i.db", create=True)
+    seen: list[object] = []
+
+    def read() -> None:
+        seen.append((id(db.reader()), db.rows("SELECT value FROM manifest")))
+
+    with db.transaction() as connection:
+        connection.execute("INSERT INTO manifest VALUES ('a', 'b')")
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [row for _, row in seen] == [[("b",)]] * 4
+    db.close()
+
+
+def test_what_is_remembered_lasts_until_the_file_changes(tmp_path: Path) -> None:
+    db = Database(tmp_path / "i.db", create=True)
+    made: list[int] = []
+    for _ in range(2):
+        db.remembered("x", lambda: made.append(1))
+    assert len(made) == 1
+    with db.transaction() as connection:
+        connection.execute("INSERT INTO manifest VALUES ('a', 'b')")
+    db.remembered("x", lambda: made.append(1))
+    assert len(made) == 2
+    db.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="dropping privileges needs root")
+def test_an_index_in_a_directory_that_can_not_be_written_is_still_read(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    for parent in tmp_path.parents:
+        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o055)
+    path = tmp_path / "i.db"
+    SqliteStore(path).close()
+    path.chmod(0o644)
+    tmp_path.chmod(0o555)
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=_read_as_nobody, args=(str(path),))
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+
+
+def _read_as_nobody(path: str) -> None:
+    SqliteStore(Path(path), create=False).close()  # imports what it needs while that may still be read
+    os.setuid(65534)
+    store = SqliteStore(Path(path), create=False)
+    assert store.collections() == []
+    try:
+        store.add_collection("/x")
+    except BadInput:
+        return
+    raise AssertionError("it must not be writable")
+
+
+def test_long_or_term_lists_are_cut_to_the_telling_ones(tmp_path: Path) -> None:
+    from dowse.store.sqlite.words import MAX_MATCHED_TERMS, Frequencies, _telling
+
+    store = SqliteStore(tmp_path / "i.db")
+    frequencies = Frequencies(store.db.reader())
+    terms = parse(" ".join(f"word{number}" for number in range(100)))
+    assert len(_telling(terms, frequencies).wanted) <= MAX_MATCHED_TERMS
+    store.close()

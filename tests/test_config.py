@@ -1,0 +1,75 @@
+"""Settings: one table, three places they come from, and clear words about wrong ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dowse.config import SETTINGS, Settings, load_settings
+from dowse.errors import BadInput
+
+
+def load(folder: Path | None = None, env: dict[str, str] | None = None, **flags: object) -> Settings:
+    return load_settings(flags=flags, environment=env or {}, folder=folder)
+
+
+def test_flags_win_over_variables_over_the_file_over_defaults(tmp_path: Path) -> None:
+    (tmp_path / "dowse.toml").write_text('limit = 3\nrrf_k = 30\nmax_chunk_chars = 300\ninclude = ["*.md", "*.txt"]')
+    settings = load(tmp_path, {"DOWSE_LIMIT": "4", "DOWSE_RRF_K": "40"}, limit="5")
+    assert (settings.limit, settings.rrf_k, settings.max_chunk_chars) == (5, 40, 300)
+    assert settings.include == ("*.md", "*.txt")
+    assert settings.min_chunk_chars == Settings().min_chunk_chars
+
+
+def test_empty_variables_and_absent_flags_count_as_not_given() -> None:
+    assert load(None, {"DOWSE_LIMIT": ""}, limit=None) == Settings()
+
+
+def test_paths_in_the_file_are_relative_to_it(tmp_path: Path) -> None:
+    (tmp_path / "dowse.toml").write_text('index = "my.db"\n')
+    assert load(tmp_path).index == tmp_path / "my.db"
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_setting_has_help_and_a_parser(name: str) -> None:
+    assert SETTINGS[name].metadata["help"]
+    default = getattr(Settings(), name)
+    text = {"tuple": "a,b", "NoneType": "x", "bool": "no"}.get(type(default).__name__, str(default))
+    assert load(None, {f"DOWSE_{name.upper()}": text})
+
+
+BAD = [
+    ({"DOWSE_LIMIT": "ten"}, "DOWSE_LIMIT must be a whole number, not 'ten'"),
+    ({"DOWSE_LIMIT": "0"}, "limit must be between 1 and 1,000, not 0"),
+    ({"DOWSE_LIMIT": "1000000000"}, "limit must be between"),
+    ({"DOWSE_LOCK_TIMEOUT_S": "nan"}, "lock_timeout_s must be between"),
+    ({"DOWSE_LOCK_TIMEOUT_S": "inf"}, "lock_timeout_s must be between"),
+    ({"DOWSE_GITIGNORE": "maybe"}, "DOWSE_GITIGNORE must be true or false"),
+    ({"DOWSE_MAX_CHUNK_CHARS": "49"}, "max_chunk_chars must be between 50"),
+    ({"DOWSE_MIN_CHUNK_CHARS": "5000"}, "min_chunk_chars must be between 1 and 2,000"),
+    ({"DOWSE_INDEX": "a\0b"}, "DOWSE_INDEX must be a path"),
+]
+
+
+@pytest.mark.parametrize(("environment", "message"), BAD)
+def test_wrong_values_name_the_place(environment: dict[str, str], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        load(None, environment)
+
+
+FILES = [
+    ("limt = 3", "unknown settings limt; known are index"),
+    ("limit = ", "can not read"),
+    ('limit = "x"', "limit must be a whole number"),
+    ("limit = true", "limit must be a whole number"),
+    ("include = [1]", "include must be globs"),
+    ("encoder = 5", "encoder must be text"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), FILES)
+def test_a_wrong_file_is_named(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "dowse.toml").write_text(text)
+    with pytest.raises(BadInput, match=message):
+        load(tmp_path)

@@ -1,0 +1,38 @@
+"""Moments as people write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dowse.errors import BadInput
+from dowse.text.times import ago, iso, parse_moment
+
+NOW = 1_800_000_000.0
+MOMENTS = [
+    ("7d", NOW - 7 * 86_400),
+    ("12h", NOW - 12 * 3600),
+    ("2w", NOW - 14 * 86_400),
+    ("1700000000", 1_700_000_000.0),
+    ("2023-11-14T22:13:20", 1_700_000_000.0),
+    ("2023-11-14T22:13:20Z", 1_700_000_000.0),
+    ("2023-11-15T00:13:20+02:00", 1_700_000_000.0),
+    ("2023-11-14", 1_699_920_000.0),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), MOMENTS)
+def test_parse(text: str, expected: float) -> None:
+    assert parse_moment(text, NOW) == expected
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "7", "-3d", "2023-99-99", "nan", "1e400", "d" * 10_000])
+def test_what_is_no_time_says_how_to_write_one(text: str) -> None:
+    with pytest.raises(BadInput, match="is not a time; write 2026-11-02"):
+        parse_moment(text, NOW)
+
+
+def test_printing() -> None:
+    assert iso(1_700_000_000) == "2023-11-14T22:13:20Z"
+    assert [ago(NOW - seconds, NOW) for seconds in (-5, 59, 60, 7200, 200_000)] == [
+        "just now", "just now", "1 min ago", "2 h ago", "2 d ago",
+    ]  # fmt: skip
