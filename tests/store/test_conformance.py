@@ -286,3 +286,12 @@ def test_any_string_is_a_valid_query(tmp_path_factory: pytest.TempPathFactory, q
     store.put(record("a.md"), pieces("some text"))
     store.match(parse(query), Scope(), EVEN, 5)
     store.close()
+
+
+def test_tags_and_aliases_are_found_by_their_words(store: Store) -> None:
+    store.put(record("a.md"), pieces("text"))
+    store.put(record("a.md", digest="e", tags=("storage",), aliases=("Other Name",)), pieces("text"))
+    assert found(store, "storage") == ["a.md#0"]
+    assert found(store, '"other name"') == ["a.md#0"]
+    store.put(record("a.md", digest="f", tags=("storage",)), pieces("text"))
+    assert found(store, '"other name"') == []

@@ -213,7 +213,7 @@ class MemoryStore:
         record, chunk = stored.record, stored.chunk
         trail = " ".join(chunk.trail)
         extra = names(f"{record.title} {trail} {chunk.text}")
-        texts = (record.title, trail, chunk.text, extra, " ".join(record.tags), record.path)
+        texts = (record.title, trail, chunk.text, extra, " ".join((*record.tags, *record.aliases)), record.path)
         return tuple(map(self._tokens, texts))
 
     def _tokens(self, text: str) -> list[str]:

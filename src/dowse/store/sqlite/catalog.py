@@ -216,26 +216,26 @@ def _collection_id(connection: apsw.Connection, name: str) -> int:
 
 def _put_record(connection: apsw.Connection, collection: int, record: Record) -> tuple[int, bool]:
     """The record's key, and whether what its chunks inherit from it in the words index is as before."""
-    tags = as_json(list(record.tags))
+    inherited = (as_json(list(record.tags)), as_json(list(record.aliases)), record.title)
     before = fetch(
         connection,
-        "SELECT id, tags, title FROM records WHERE collection = ? AND path = ?",
+        "SELECT id, tags, aliases, title FROM records WHERE collection = ? AND path = ?",
         (collection, record.path),
     )
     values = (
-        record.kind, record.title, record.size, record.mtime_ns, record.digest, record.chunking, record.settled,
-        tags, as_json(list(record.aliases)), as_json(dict(record.facets)),
+        *inherited, record.kind, record.size, record.mtime_ns, record.digest, record.chunking, record.settled,
+        as_json(dict(record.facets)),
     )  # fmt: skip
     ((key,),) = fetch(
         connection,
-        "INSERT INTO records (kind, title, size, mtime_ns, digest, chunking, settled, tags, aliases, facets, collection, "
+        "INSERT INTO records (tags, aliases, title, kind, size, mtime_ns, digest, chunking, settled, facets, collection, "
         "path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (collection, path) DO UPDATE SET "
         "kind = excluded.kind, title = excluded.title, size = excluded.size, mtime_ns = excluded.mtime_ns, "
         "digest = excluded.digest, chunking = excluded.chunking, settled = excluded.settled, tags = excluded.tags, "
         "aliases = excluded.aliases, facets = excluded.facets RETURNING id",
         (*values, collection, record.path),
     )
-    return int(key), before == [(key, tags, record.title)]
+    return int(key), before == [(key, *inherited)]
 
 
 def _put_chunks(
@@ -262,7 +262,7 @@ def _put_chunks(
             "names, tags, path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *place, key, piece.digest, record.title, trail, chunk.text,
-                names(f"{record.title} {trail} {chunk.text}"), " ".join(record.tags), record.path,
+                names(f"{record.title} {trail} {chunk.text}"), " ".join((*record.tags, *record.aliases)), record.path,
             ),
         )  # fmt: skip
     _delete_chunks(connection, [row_key for left in kept.values() for row_key in left])

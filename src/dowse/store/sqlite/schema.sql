@@ -38,7 +38,8 @@ CREATE TABLE skipped (
 ) WITHOUT ROWID;
 
 -- Keys are never used twice, so that a reader holding one can not meet another chunk under it.
--- title, trail, text, names, tags and path are what the words index reads; trail is joined by U+001F.
+-- title, trail, text, names, tags and path are what the words index reads; trail is joined by U+001F, tags
+-- holds tags and aliases.
 CREATE TABLE chunks (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   record INTEGER NOT NULL REFERENCES records (id),

@@ -1,0 +1,280 @@
+"""The command line, in process: verbs, exit codes, JSON, precedence of settings, bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import write
+
+from dowse.shells.cli import VERBS, in_order, main
+
+FILES = {
+    "README.md": "# Project\n\nRetries use exponential backoff.\n",
+    "docs/guide.md": "# Guide\n\n## Install\n\nRun the installer and wait for it.\n",
+    "src/app.py": "def install_package(name):\n    return name\n",
+}
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """`run(words…)` in the root, with an own data directory and the hashing encoder: exit code, stdout, stderr."""
+    write(root, FILES)
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("DOWSE_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("DOWSE_ENCODER", "hashing")
+
+    def run_it(*words: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        out, err = capsys.readouterr()
+        code = ended.value.code
+        return (code if isinstance(code, int) else 0), out, err
+
+    return run_it
+
+
+def answer(run: Run, *words: str) -> dict[str, Any]:
+    code, out, err = run("search", "--json", *words)
+    assert code in (0, 1), err
+    return json.loads(out)  # type: ignore[no-any-return]
+
+
+HIT_KEYS = {
+    "rank", "chunk_id", "collection", "kind", "path", "start_line", "end_line", "trail", "title", "score", "text",
+    "evidence", "freshness",
+}  # fmt: skip
+
+
+def test_the_first_search_builds_the_index_and_answers(run: Run) -> None:
+    found = answer(run, "exponential backoff")
+    assert set(found) == {"query", "recipe", "count", "hits", "steps", "abstained", "completeness"}
+    assert set(found["hits"][0]) == HIT_KEYS
+    assert found["hits"][0]["path"] == "README.md"
+    assert found["hits"][0]["freshness"] == "fresh"
+    assert set(found["steps"][0]) == {"name", "before", "after", "ms", "note"}
+    assert found["completeness"]["complete"] is True
+
+
+def test_exit_codes(run: Run) -> None:
+    assert run("search", "backoff")[0] == 0
+    assert run("search", "--mode", "lexical", "zzzz")[0] == 1
+    assert run("search", "--recipe", "nope", "x")[0] == 2
+    assert run("search")[0] == 2
+    assert run("nonsense")[0] == 2
+
+
+def test_an_empty_answer_says_what_was_searched(run: Run) -> None:
+    code, out, _ = run("search", "--mode", "lexical", "zzzz")
+    assert (code, out.strip()) == (1, "0 hits; 3 of 3 files indexed")
+
+
+def test_text_output_shows_place_trail_and_passage(run: Run) -> None:
+    _, out, _ = run("search", "installer", "--mode", "lexical")
+    assert "1. docs/guide.md:1-5  Guide > Install" in out
+    assert "Run the installer" in out
+
+
+def test_explain_shows_evidence_and_steps(run: Run) -> None:
+    _, out, _ = run("search", "installer", "--explain")
+    assert "bm25" in out and "cosine" in out and "rrf" in out
+    assert "lexical" in out and "fuse" in out and " ms" in out
+
+
+def test_scope_options(run: Run) -> None:
+    assert {it["path"] for it in answer(run, "install", "--kind", "code")["hits"]} == {"src/app.py"}
+    assert {it["path"] for it in answer(run, "install", "--path", "docs/**")["hits"]} == {"docs/guide.md"}
+    assert answer(run, "install", "--since", "2099-01-01")["count"] == 0
+    assert answer(run, "install", "--until", "1h", "--mode", "lexical")["count"] == 0
+    assert answer(run, "install", "-k", "1")["count"] == 1
+    assert answer(run, "install", "--files")["recipe"] == "hybrid-files"
+
+
+def test_words_of_a_query_need_no_quotes(run: Run) -> None:
+    assert answer(run, "exponential", "backoff")["query"] == "exponential backoff"
+
+
+def test_index_reports_what_it_did(run: Run, root: Path) -> None:
+    code, out, _ = run("index", "--json")
+    report = json.loads(out)
+    assert code == 0 and (report["listed"], report["indexed"], report["embedded"]) == (3, 3, 3)
+    (root / "README.md").unlink()
+    code, out, _ = run("index")
+    assert "2 files: 0 indexed, 2 unchanged, 1 deleted" in out
+
+
+def test_several_roots_in_one_index(run: Run, root: Path, tmp_path: Path) -> None:
+    write(tmp_path / "other", {"notes.md": "About zebras."})
+    index = str(tmp_path / "both.db")
+    assert run("index", str(root), str(tmp_path / "other"), "--index", index)[0] == 0
+    found = answer(run, "zebras", "--index", index, "--mode", "lexical")
+    assert [(it["collection"], it["path"]) for it in found["hits"]] == [("other", "notes.md")]
+
+
+def test_from_a_directory_below_an_indexed_one_the_whole_is_searched(
+    run: Run, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("index")
+    monkeypatch.chdir(root / "docs")
+    assert answer(run, "backoff", "--mode", "lexical")["hits"][0]["path"] == "README.md"
+
+
+def test_read_lines_ids_and_whole_files(run: Run) -> None:
+    hit = answer(run, "installer", "--mode", "lexical")["hits"][0]
+    assert run("read", "docs/guide.md:5")[1] == "Run the installer and wait for it.\n"
+    assert run("read", "docs/guide.md:1-3")[1] == "# Guide\n\n## Install\n"
+    assert "Run the installer" in run("read", hit["chunk_id"])[1]
+    assert json.loads(run("read", "docs/guide.md", "--json")[1])["total_lines"] == 5
+    code, _, err = run("read", "../outside.md")
+    assert code == 2 and "nothing indexed has the path" in err
+
+
+STATUS_KEYS = {
+    "root", "index", "records", "chunks", "symbols", "links", "vectors", "encoder", "schema", "jobs", "watcher",
+    "skipped", "quarantined", "freshness",
+}  # fmt: skip
+
+
+def test_status(run: Run, root: Path) -> None:
+    code, _, err = run("status")
+    assert code == 2 and "dowse index" in err and err.count("\n") == 1
+    (root / "x.txt").write_bytes(b"\0")
+    run("index")
+    status = json.loads(run("status", "--json")[1])
+    assert set(status) >= STATUS_KEYS
+    assert (status["records"], status["encoder"]) == (3, "hash-384")
+    assert status["skipped"][0]["path"] == "x.txt"
+    assert "1 × binary file" in run("status")[1]
+
+
+def test_export_is_stable_and_complete(run: Run) -> None:
+    run("index")
+    first = run("export", "--json")[1]
+    rows = [json.loads(line) for line in first.splitlines()]
+    assert [row["path"] for row in rows] == sorted(row["path"] for row in rows)
+    assert set(rows[0]) >= {"path", "chunk_index", "trail", "start_line", "end_line", "text"}
+    run("rebuild")
+    assert run("export")[1] == first
+
+
+def test_rebuild_forgets_what_is_gone_and_keeps_a_foreign_file(run: Run, root: Path, tmp_path: Path) -> None:
+    run("index")
+    for path in list(root.rglob("*.*")):
+        path.unlink()
+    assert "kept" in run("index")[1]
+    assert run("rebuild")[0] == 0
+    assert json.loads(run("status", "--json")[1])["records"] == 0
+    precious = tmp_path / "precious.txt"
+    precious.write_text("mine")
+    code, _, err = run("rebuild", "--index", str(precious))
+    assert code == 2 and "is no index" in err
+    assert precious.read_text() == "mine"
+
+
+def test_flags_variables_and_file_in_order(run: Run, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "dowse.toml").write_text("limit = 1\n")
+    assert answer(run, "install retries project")["count"] == 1
+    monkeypatch.setenv("DOWSE_LIMIT", "2")
+    assert answer(run, "install retries project")["count"] == 2
+    assert answer(run, "install retries project", "--limit", "3")["count"] == 3
+
+
+def test_flags_may_stand_before_the_verb(run: Run) -> None:
+    code, out, _ = run("--json", "--limit", "1", "search", "install")
+    assert code == 0 and json.loads(out)["count"] == 1
+
+
+ORDERS = [
+    (["search", "x", "-k", "1"], ["search", "x", "-k", "1"]),
+    (["-k", "1", "search", "x"], ["search", "-k", "1", "x"]),
+    (["--help"], ["--help"]),
+    (["--json"], ["--json"]),
+    ([], []),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), ORDERS)
+def test_in_order(given: list[str], expected: list[str]) -> None:
+    assert in_order(given) == expected
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_teaches_with_help(run: Run, verb: str) -> None:
+    code, out, _ = run(verb, "--help")
+    assert code == 0 and "Usage: dowse" in out
+    assert verb in run("--help")[1]
+
+
+BAD = [
+    (("search", ""), "the query is empty"),
+    (("search", "x", "--limit", "0"), "limit must be between 1 and 1,000"),
+    (("search", "x", "--limit", "1000000000"), "limit must be between"),
+    (("search", "x", "--limit", "nan"), "--limit must be a whole number"),
+    (("search", "x", "--mode", "magic"), "'magic' is not one of"),
+    (("search", "x", "--mode", "lexical", "--recipe", "hybrid"), "not both"),
+    (("search", "x", "--since", "whenever"), "is not a time"),
+    (("search", "x", "--path", "a/../b"), "a/../b"),
+    (("search", "x", "--unknown", "1"), "No such option"),
+    (("search", "x", "--root", "missing"), "missing does not exist"),
+    (("search", "x", "--budget", "0"), "--budget"),
+    (("search", "x", "--encoder", "gpt"), "unknown encoder 'gpt'"),
+    (("index", "missing"), "missing does not exist"),
+    (("index", "/"), "too broad"),
+    (("index", "--index", "."), "can not use"),
+    (("eval", "missing.jsonl"), "missing.jsonl"),
+    (("read", "nothing.md"), "nothing indexed"),
+    (("mcp", "--profile", "none"), "'none' is not one of"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD)
+def test_bad_input_is_one_clear_error(run: Run, words: tuple[str, ...], message: str) -> None:
+    code, out, err = run(*words)
+    assert code == 2
+    assert message in err
+    assert "Traceback" not in err + out
+
+
+@pytest.mark.parametrize("query", ['"', "*", "NEAR(a b)", "a AND", "-x", "col:y", "\0", "\ud800", "🙂", "ש", "'; --"])
+def test_any_query_is_answered(run: Run, query: str) -> None:
+    assert run("search", "--", query)[0] in (0, 1)
+
+
+def test_eval_on_a_labelled_corpus_and_on_gold_lines(run: Run, tmp_path: Path) -> None:
+    beir = tmp_path / "beir"
+    documents = [{"_id": f"d{n}", "title": "", "text": text} for n, text in enumerate(["red apple", "green pear"])]
+    write(
+        beir,
+        {
+            "corpus.jsonl": "\n".join(map(json.dumps, documents)),
+            "queries.jsonl": '{"_id": "q", "text": "apple"}\n',
+            "qrels.tsv": "query-id\tcorpus-id\tscore\nq\td0\t1\n",
+            "gold.jsonl": '{"query": "backoff", "relevance": [{"path_contains": "README", "gain": 1}]}\n',
+        },
+    )
+    code, out, _ = run("eval", str(beir), "--json")
+    report = json.loads(out)
+    assert code == 0 and report["recipes"]["hybrid"]["means"]["ndcg@10"] == 1.0
+    assert set(report["comparisons"]) == {"semantic", "hybrid"}
+    code, out, _ = run("eval", str(beir / "gold.jsonl"), "--recipe", "lexical")
+    assert code == 0 and "lexical" in out and "1.000" in out
+
+
+def test_a_second_process_indexing_does_not_keep_a_search_waiting(run: Run, root: Path) -> None:
+    from dowse.config import Settings
+    from dowse.places import Places
+    from dowse.store.sqlite import SqliteStore
+
+    run("index")
+    index = Places(Path(os.environ["DOWSE_DATA_DIR"])).index_of(root.resolve())
+    store = SqliteStore(index)
+    with store.writing(Settings().lock_timeout_s):
+        assert run("search", "backoff")[0] == 0
+        code, _, err = run("index", "--lock-timeout-s", "0.1")
+        assert code == 2 and "another process is writing" in err and err.count("\n") == 1
+    store.close()
