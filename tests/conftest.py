@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,11 +10,10 @@ from hypothesis import HealthCheck, settings
 
 from dowse.config import Settings
 from dowse.engine import Engine
+from support import OpenEngine
 
 settings.register_profile("dowse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("dowse")
-
-OpenEngine = Callable[..., Engine]
 
 
 @pytest.fixture
@@ -38,10 +37,3 @@ def open_engine(tmp_path: Path) -> Iterator[OpenEngine]:
     yield open_one
     for engine in opened:
         engine.close()
-
-
-def write(root: Path, files: dict[str, str]) -> None:
-    for path, text in files.items():
-        place = root / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")

@@ -5,7 +5,6 @@ Settings are parsed once, at the edge, into a frozen `Settings`; nothing below r
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -28,7 +27,9 @@ class Settings:
     data_dir: Path | None = _setting(None, "where indexes and caches are kept; default: the user's data directory")
     encoder: str = _setting("auto", "auto, granite (a real transformer, on this machine), hashing, or none")
     include: tuple[str, ...] = _setting((), "globs of files to index, comma separated; default: every text file")
-    exclude: tuple[str, ...] = _setting((), "globs of files to leave out, besides what .gitignore and .dowseignore name")
+    exclude: tuple[str, ...] = _setting(
+        (), "globs of files to leave out, besides what .gitignore and .dowseignore name"
+    )
     default_excludes: bool = _setting(True, "leave out lock files, minified code, caches and the like")
     gitignore: bool = _setting(True, "leave out what git ignores")
     max_file_bytes: int = _setting(10_000_000, "files larger than this are listed as skipped")
@@ -59,7 +60,11 @@ SETTINGS = {it.name: it for it in fields(Settings)}
 
 
 def load_settings(
-    *, flags: Mapping[str, object], environment: Mapping[str, str], folder: Path | None, defaults: Settings | None = None
+    *,
+    flags: Mapping[str, object],
+    environment: Mapping[str, str],
+    folder: Path | None,
+    defaults: Settings | None = None,
 ) -> Settings:
     """Settings from, in order, flags (None means not given), variables and the nearest `dowse.toml`."""
     values: dict[str, object] = {} if defaults is None else {name: getattr(defaults, name) for name in SETTINGS}
@@ -127,7 +132,16 @@ def _as_float(value: object) -> float:
     return float(value)
 
 
-_BOOLS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+_BOOLS = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
 
 
 def _as_bool(value: object) -> bool:
@@ -150,4 +164,4 @@ def _as_path(value: object) -> Path:
         return value
     if not isinstance(value, str) or not value or "\0" in value:
         raise TypeError
-    return Path(os.path.expanduser(value))
+    return Path(value).expanduser()

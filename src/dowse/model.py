@@ -227,7 +227,10 @@ class Completeness:
         return not self.notes and self.indexed + self.skipped >= self.listed
 
     def sentence(self, hits: int) -> str:
-        parts = [f"{hits:,} hits" if hits != 1 else "1 hit", f"{self.indexed:,} of {self.listed:,} files indexed"]
+        parts = [
+            f"{hits:,} hits" if hits != 1 else "1 hit",
+            f"{self.indexed:,} of {self.listed:,} files indexed",
+        ]
         if self.skipped:
             parts.append(f"{self.skipped:,} skipped (see status)")
         return "; ".join([parts[0], ", ".join(parts[1:]), *self.notes])

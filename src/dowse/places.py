@@ -40,7 +40,6 @@ class Places:
         return self.data_dir / "indexes" / f"{name[:60]}-{key}" / INDEX_NAME
 
 
-
 def checked_root(root: Path, *, any_root: bool) -> Path:
     """The root as an absolute path; refuses what nobody means to index whole."""
     resolved = root.expanduser().resolve()

@@ -79,7 +79,10 @@ class Semantics:
                 f"skipped: the index's vectors were made by {made}, which is not what the encoder setting "
                 f"({self._name}) gives here; `dowse index` makes them anew",
             )
-        vector = encoder.encode([text])[0]
+        try:
+            vector = encoder.encode([text])[0]
+        except EncoderMissing as error:
+            return QueryVector(None, f"skipped: {error}")
         if not vector.any():
             return QueryVector(None, "skipped: the query has nothing to encode")
         return QueryVector(vector)
@@ -105,14 +108,19 @@ class Semantics:
         """Vectors for every chunk that has none; all of them anew when the encoder has changed."""
         if not self.wanted:
             return Filled(notes=("no vectors were made: encoder = none",))
-        if not self._store.pending() and self._unchanged():
+        counts = self._store.counts()
+        if counts.vectors == counts.chunks and self._unchanged():
             return Filled()
         encoder = self._adopt()
         cache = self._cache(encoder)
         try:
-            encoded, reused = fill(self._store, encoder, cache, progress=progress, out_of_time=out_of_time)
+            encoded, reused = fill(
+                self._store, self._store.pending(), encoder, cache, progress=progress, out_of_time=out_of_time
+            )
             cache.prune(_today() - _CACHE_DAYS)
             return Filled(encoded, reused, (cache.problem,) if cache.problem else ())
+        except EncoderMissing as error:
+            return Filled(notes=(f"no vectors were made: {error}",))
         finally:
             cache.close()
 

@@ -122,7 +122,5 @@ def test_choosing_loads_no_heavy_library(tmp_path):
         "choose('auto', cache_dir=Path(sys.argv[1]));"
         "print([name for name in ('numpy', 'onnxruntime', 'tokenizers', 'apsw') if name in sys.modules])"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code, str(Path(tmp_path))], capture_output=True, text=True, check=True
-    )
+    run = subprocess.run([sys.executable, "-c", code, str(Path(tmp_path))], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

@@ -80,9 +80,7 @@ def test_white_space_before_the_content_does_not_hide_it(granite):
     np.testing.assert_allclose(one(granite, "\n" * 2 * MAX_CHARS + "word"), one(granite, "word"), atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "text", ["a\ud800b", "\0", "x\0y", "<s></s><pad><mask>", "\u200b", "👩‍👩‍👧", "a" * 5000]
-)
+@pytest.mark.parametrize("text", ["a\ud800b", "\0", "x\0y", "<s></s><pad><mask>", "\u200b", "👩‍👩‍👧", "a" * 5000])
 def test_odd_texts_give_a_unit_row(granite, text):
     assert abs(np.linalg.norm(one(granite, text)) - 1) < 1e-5
 

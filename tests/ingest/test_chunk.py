@@ -159,9 +159,7 @@ def test_an_edit_leaves_other_sections_alone():
 
 # --- properties -----------------------------------------------------------------------------
 
-WORDS = st.text(
-    alphabet=st.sampled_from("abcXYZ09.,;!?é漢字。🦊\u0301\u200d\u00a0#*_`[]|<>-"), min_size=1, max_size=12
-)
+WORDS = st.text(alphabet=st.sampled_from("abcXYZ09.,;!?é漢字。🦊\u0301\u200d\u00a0#*_`[]|<>-"), min_size=1, max_size=12)
 LINE = st.lists(WORDS, min_size=1, max_size=12).map(" ".join)
 CODE = st.lists(LINE | st.just("") | st.just("# not a heading"), max_size=8).map("\n".join)
 CONSTRUCTS = st.one_of(
@@ -233,8 +231,7 @@ def test_what_is_whole_and_fits_is_never_cut(text, limits):
         start = extract.text.index(body, block.start)
         if body and len(body) <= limits.max_chars:
             assert any(
-                low <= start + (len(body) - len(body.lstrip())) and start + len(body) <= high
-                for low, high in found
+                low <= start + (len(body) - len(body.lstrip())) and start + len(body) <= high for low, high in found
             )
 
 
@@ -245,9 +242,7 @@ def test_a_chunk_stays_below_the_headings_it_names(text, limits):
     for each, (start, end) in zip(chunks, spans(extract, chunks), strict=True):
         trails = [block.trail for block in extract.blocks if block.start < end and start < block.end]
         assert any(trail[: len(each.trail)] == each.trail for trail in trails)
-        assert all(
-            trail == each.trail[: len(trail)] or trail[: len(each.trail)] == each.trail for trail in trails
-        )
+        assert all(trail == each.trail[: len(trail)] or trail[: len(each.trail)] == each.trail for trail in trails)
 
 
 @given(DOCUMENTS, LIMITS)

@@ -8,7 +8,6 @@ import stat
 from pathlib import Path
 
 import pytest
-from conftest import OpenEngine, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from dowse.ingest.sync import Sync
 from dowse.model import Query
 from dowse.profiles.core import export_json
 from dowse.store.memory import MemoryStore
+from support import OpenEngine, write
 
 OLD = 1_600_000_000_000_000_000
 
@@ -225,7 +225,13 @@ def test_the_index_is_private_to_the_user(root: Path, open_engine: OpenEngine) -
 
 
 NAMES = ["a.md", "b.md", "docs/c.md", "docs/d.txt", "src/e.py"]
-BODIES = ["# One\n\nalpha", "# One\n\nalpha\n\n## Two\n\nbeta " * 5, "", "plain gamma", "---\ntags: [x]\n---\n# T\n[[a]]"]
+BODIES = [
+    "# One\n\nalpha",
+    "# One\n\nalpha\n\n## Two\n\nbeta " * 5,
+    "",
+    "plain gamma",
+    "---\ntags: [x]\n---\n# T\n[[a]]",
+]
 edits = st.lists(
     st.one_of(
         st.tuples(st.just("write"), st.sampled_from(NAMES), st.sampled_from(BODIES)),
@@ -260,6 +266,7 @@ def test_any_edits_and_a_sync_give_what_a_fresh_index_gives(
             assert kept.status().counts == fresh.status().counts
             query = Query("alpha beta gamma")
             answers = [
-                [(it.stored.chunk_id, round(it.score, 9)) for it in engine.search(query).hits] for engine in (kept, fresh)
+                [(it.stored.chunk_id, round(it.score, 9)) for it in engine.search(query).hits]
+                for engine in (kept, fresh)
             ]
             assert sorted(answers[0]) == sorted(answers[1])

@@ -46,7 +46,9 @@ def test_a_failure_is_told_and_the_queue_goes_on(jobs: Jobs) -> None:
     assert finished(jobs.submit("good", lambda progress: {})).status == "completed"
 
 
-@pytest.mark.parametrize(("failures", "status", "retries"), [(1, "completed", 1), (3, "completed", 3), (9, "failed", 3)])
+@pytest.mark.parametrize(
+    ("failures", "status", "retries"), [(1, "completed", 1), (3, "completed", 3), (9, "failed", 3)]
+)
 def test_a_busy_index_is_tried_again(jobs: Jobs, failures: int, status: str, retries: int) -> None:
     left = [failures]
 

@@ -79,9 +79,7 @@ def test_swapping_the_recipes_mirrors_the_result(pairs, seed):
 @settings(max_examples=20)
 def test_the_same_seed_gives_the_same_result(pairs, seed):
     baseline, candidate = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    assert compare(baseline, candidate, seed=seed, rounds=100) == compare(
-        baseline, candidate, seed=seed, rounds=100
-    )
+    assert compare(baseline, candidate, seed=seed, rounds=100) == compare(baseline, candidate, seed=seed, rounds=100)
 
 
 def test_another_seed_throws_other_coins():

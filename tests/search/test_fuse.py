@@ -28,7 +28,8 @@ def test_weights_and_k_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lexical", "semantic", "expected"), [((), (), []), ((1,), (), [1]), ((), (2,), [2]), ((1,), (2,), [1, 2])]
+    ("lexical", "semantic", "expected"),
+    [((), (), []), ((1,), (), [1]), ((), (2,), [2]), ((1,), (2,), [1, 2])],
 )
 def test_empty_sides_and_ties(lexical: tuple[int, ...], semantic: tuple[int, ...], expected: list[int]) -> None:
     rankings = {"lexical": ranking(*lexical), "semantic": ranking(*semantic)}

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
-from conftest import OpenEngine, write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +13,7 @@ from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.model import Query, Scope
 from dowse.search.recipes import RECIPES
+from support import OpenEngine, write
 
 FILES = {
     "docs/retry.md": "# Retries\n\nA failed request is retried with exponential backoff.\n\n## Limits\n\nFive tries.\n",
@@ -138,7 +137,10 @@ def test_any_text_is_answered(shared_engine: Engine, text: str) -> None:
         shared_engine.search(Query(text))
 
 
-@given(st.sampled_from(["retry", "backoff entries", "tries"]), st.sampled_from(["docs/**", "*.py", "src/*", "nowhere"]))
+@given(
+    st.sampled_from(["retry", "backoff entries", "tries"]),
+    st.sampled_from(["docs/**", "*.py", "src/*", "nowhere"]),
+)
 def test_a_narrower_scope_gives_a_subset(shared_engine: Engine, text: str, glob: str) -> None:
     everything = {it.stored.key for it in shared_engine.search(Query(text, limit=100, recipe="lexical")).hits}
     query = Query(text, Scope(paths=(glob,)), limit=100, recipe="lexical")
@@ -176,7 +178,7 @@ def test_only_indexed_paths_can_be_read(engine: Engine, path: str) -> None:
 
 def test_a_symlink_put_in_the_place_of_a_file_is_not_followed(engine: Engine, root: Path) -> None:
     (root / "docs/cache.md").unlink()
-    os.symlink("/etc/passwd", root / "docs/cache.md")
+    (root / "docs/cache.md").symlink_to("/etc/passwd")
     record = engine.record("docs/cache.md")
     assert record is not None
     assert "expire" in engine.lines(record).text

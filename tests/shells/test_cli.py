@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import write
 
 from dowse.shells.cli import VERBS, in_order, main
+from support import write
 
 FILES = {
     "README.md": "# Project\n\nRetries use exponential backoff.\n",

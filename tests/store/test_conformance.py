@@ -65,7 +65,12 @@ def test_put_replaces_everything_known_of_a_record(store: Store) -> None:
 
 def test_put_keeps_every_field(store: Store) -> None:
     full = record(
-        "dir/ü n.md", title="Títle", tags=("a", "b/c"), aliases=("x",), facets={"status": "open"}, settled=False
+        "dir/ü n.md",
+        title="Títle",
+        tags=("a", "b/c"),
+        aliases=("x",),
+        facets={"status": "open"},
+        settled=False,
     )
     symbols = [Symbol("Top", "heading", 1, 9, 1), Symbol("Sub", "heading", 3, 9, 2, 0)]
     links = [Link("implements", "src/x.py", 4, "see x"), Link("url", "http://e.x/?a=b", 5)]
@@ -295,3 +300,10 @@ def test_tags_and_aliases_are_found_by_their_words(store: Store) -> None:
     assert found(store, '"other name"') == ["a.md#0"]
     store.put(record("a.md", digest="f", tags=("storage",)), pieces("text"))
     assert found(store, '"other name"') == []
+
+
+def test_versions_below_a_place(store: Store) -> None:
+    for path in ("docs/a.md", "docs/sub/b.md", "docs-old/c.md", "docs", "z.md"):
+        store.put(record(path), pieces("x"))
+    assert set(store.versions("notes", "docs")) == {"docs", "docs/a.md", "docs/sub/b.md"}
+    assert set(store.versions("notes", "z.md")) == {"z.md"}

@@ -33,7 +33,7 @@ def test_an_index_of_a_newer_version_is_refused_and_not_touched(tmp_path: Path) 
     connection.close()
     before = path.read_bytes()
     for create in (False, True):
-        with pytest.raises(IndexUnusable, match="newer Dowse .index version 99"):
+        with pytest.raises(IndexUnusable, match=r"newer Dowse \(index version 99"):
             SqliteStore(path, create=create)
     assert path.read_bytes() == before
 

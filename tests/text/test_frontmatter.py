@@ -36,10 +36,7 @@ from dowse.text.frontmatter import MAX_CHARS, front_matter, scalar, strings
 def test_yaml(source, values, newline, closing):
     head = f"---\n{source}\n{closing}\n".replace("\n", newline)
     found = front_matter(head + "body")
-    normal = {
-        key: value.replace("\r", "") if isinstance(value, str) else value
-        for key, value in found.values.items()
-    }
+    normal = {key: value.replace("\r", "") if isinstance(value, str) else value for key, value in found.values.items()}
     assert (normal, found.end, found.problem) == (values, len(head), "")
 
 

@@ -20,7 +20,8 @@ Row: TypeAlias = NDArray[np.float32]
 BUSY_MS = 2_000
 DAY_SECONDS = 86_400
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, vector BLOB NOT NULL, used_on INTEGER NOT NULL)
+CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, vector BLOB NOT NULL, used_on INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors (used_on);
 """
 DAMAGED = (apsw.CorruptError, apsw.NotADBError)
 
@@ -83,7 +84,7 @@ class VectorCache:
     # --- SQL ----------------------------------------------------------------------------------
 
     def _open(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         connection = apsw.Connection(str(self._path))
         self._connection = connection
         connection.set_busy_timeout(self._busy_ms)

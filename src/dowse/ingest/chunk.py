@@ -159,9 +159,7 @@ def _merged(pieces: Iterable[_Piece], limits: Limits) -> list[_Piece]:
 
 def _joins_next(piece: _Piece, following: _Piece, limits: Limits) -> bool:
     """A short piece may lead into its own or a sibling's section, but never out of the one it is in."""
-    return (
-        _is_short(piece, limits) and len(following.trail) >= piece.level and _fits(piece, following, limits)
-    )
+    return _is_short(piece, limits) and len(following.trail) >= piece.level and _fits(piece, following, limits)
 
 
 def _joined(piece: _Piece, following: _Piece) -> _Piece:

@@ -39,14 +39,14 @@ def embed_digest(title: str, trail: tuple[str, ...], text: str) -> bytes:
 
 def fill(
     store: VectorStore,
+    pending: list[Pending],
     encoder: Encoder,
     cache: VectorCache,
     *,
     progress: Progress,
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> tuple[int, int]:
-    """Encode what is pending; how many chunks were encoded, and how many taken from the cache."""
-    pending = store.pending()
+    """Vectors for the pending chunks; how many chunks were encoded, and how many taken from the cache."""
     missing = _reuse(store, cache, pending)
     reused = len(pending) - len(missing)
     encoded = 0

@@ -43,8 +43,12 @@ class Sync:
         listing = self.source.listing()
         report = SyncReport(listed=len(listing.items) + len(listing.refused))
         self._mark(report, None)
-        known = self.store.versions(self.collection)
-        skipped = {it.path: it for it in self.store.skipped() if it.collection == self.collection}
+        known = self.store.versions(self.collection, self.under)
+        skipped = {
+            it.path: it
+            for it in self.store.skipped()
+            if it.collection == self.collection and _below(it.path, self.under)
+        }
         for done, item in enumerate(listing.items, 1):
             self._item(item, known.get(item.path), skipped.get(item.path), report)
             self.progress("reading", done, len(listing.items))
@@ -72,7 +76,13 @@ class Sync:
             item, data = self.source.read(item)
             digest = hashlib.sha256(data).hexdigest()
             if before and not self.force and (before.digest, before.chunking) == (digest, chunking):
-                self.store.touch(self.collection, item.path, size=item.size, mtime_ns=item.mtime_ns, settled=self._is_settled(item))
+                self.store.touch(
+                    self.collection,
+                    item.path,
+                    size=item.size,
+                    mtime_ns=item.mtime_ns,
+                    settled=self._is_settled(item),
+                )
                 report.touched += 1
                 return
             self._put(item, data, digest, chunking)
@@ -121,7 +131,11 @@ class Sync:
             report.skipped += 1
 
     def _gone(
-        self, listing: Listing, known: Mapping[str, Version], skipped: Mapping[str, Skipped], report: SyncReport
+        self,
+        listing: Listing,
+        known: Mapping[str, Version],
+        skipped: Mapping[str, Skipped],
+        report: SyncReport,
     ) -> None:
         offered = {item.path for item in listing.items} | {path for path, _ in listing.refused}
         forgotten = list(self._absent(skipped, offered, listing.unseen))
@@ -139,8 +153,7 @@ class Sync:
     def _absent(self, known: Iterable[str], offered: set[str], unseen: list[str]) -> Iterable[str]:
         """What was there, is not offered now, and lies where this run really looked."""
         for path in known:
-            looked_at = _below(path, self.under) and not any(_below(path, prefix) for prefix in unseen)
-            if path not in offered and looked_at:
+            if path not in offered and not any(_below(path, prefix) for prefix in unseen):
                 yield path
 
 

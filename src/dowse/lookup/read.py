@@ -32,7 +32,12 @@ def find_record(catalog: Catalog, path: str, collection: str | None) -> Record |
 
 
 def read_lines(
-    catalog: Catalog, record: Record, current: str | None, freshness: Freshness, start_line: int, end_line: int | None
+    catalog: Catalog,
+    record: Record,
+    current: str | None,
+    freshness: Freshness,
+    start_line: int,
+    end_line: int | None,
 ) -> Passage:
     """Lines of the file's current text; of one that can not be read any more, as they were indexed."""
     lines = _indexed(catalog, record) if current is None else current.removesuffix("\n").split("\n")

@@ -46,7 +46,7 @@ class Core:
 
     def search(
         self,
-        query: Annotated[str, Param("What to look for: a question, keywords, an identifier, or a \"phrase\" in quotes")],
+        query: Annotated[str, Param('What to look for: a question, keywords, an identifier, or a "phrase" in quotes')],
         limit: Annotated[int, Param("How many hits at most", ge=1, le=100)] = 8,
         mode: Annotated[Mode, Param("hybrid (words and meaning), lexical (words) or semantic (meaning)")] = "hybrid",
         kinds: Annotated[list[Literal["doc", "code"]] | None, Param("Only these kinds of content")] = None,

@@ -66,7 +66,12 @@ def options_from(environment: Mapping[str, str]) -> Options:
         interval_s = max(0.0, float(seconds))
     except ValueError:
         raise BadInput(f"RIFFLUX_AUTO_REINDEX_MIN_INTERVAL_SECONDS must be a number, not {seconds!r}") from None
-    enabled = environment.get("RIFFLUX_AUTO_REINDEX_ON_SEARCH", "0").strip().lower() in ("1", "true", "yes", "on")
+    enabled = environment.get("RIFFLUX_AUTO_REINDEX_ON_SEARCH", "0").strip().lower() in (
+        "1",
+        "true",
+        "yes",
+        "on",
+    )
     return Options(enabled, tuple(it.strip() for it in paths.split(",") if it.strip()), interval_s)
 
 
@@ -131,9 +136,7 @@ class Rifflux:
         stored = self._engine(db_path).chunk(chunk_id)
         return Reply({"chunk": None if stored is None else _chunk_json(stored)})
 
-    def get_file(
-        self, path: Annotated[str, Param("The path of a search result")], db_path: DbPath = None
-    ) -> Reply:
+    def get_file(self, path: Annotated[str, Param("The path of a search result")], db_path: DbPath = None) -> Reply:
         """All chunks of the file with this path, in order, or null."""
         engine = self._engine(db_path)
         record = engine.record(path)
@@ -185,7 +188,13 @@ class Rifflux:
     # --- how they do it ---
 
     def _reindexed(
-        self, locations: Sequence[Path], force: bool, prune_missing: bool, *, several: bool, progress: Progress
+        self,
+        locations: Sequence[Path],
+        force: bool,
+        prune_missing: bool,
+        *,
+        several: bool,
+        progress: Progress,
     ) -> dict[str, object]:
         engine = self._engine(None)
         report = engine.index(locations, force=force, prune=prune_missing, progress=progress)
@@ -217,7 +226,12 @@ class Rifflux:
             "auto-reindex",
             lambda progress: self._reindexed(locations, False, False, several=True, progress=progress),
         )
-        return {"enabled": True, "executed": "background", "job_id": job.id, "paths": [str(it) for it in locations]}
+        return {
+            "enabled": True,
+            "executed": "background",
+            "job_id": job.id,
+            "paths": [str(it) for it in locations],
+        }
 
     def _job_json(self, job: Job) -> dict[str, object]:
         return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,7 +38,7 @@ def remove(index: Path) -> bool:
 def _swap(fresh: Path, index: Path) -> None:
     for suffix in _SIDE_FILES:
         index.with_name(index.name + suffix).unlink(missing_ok=True)
-    os.replace(fresh, index)
+    fresh.replace(index)
     remove(fresh)
 
 

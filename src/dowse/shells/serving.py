@@ -77,13 +77,19 @@ def make_profile(
 
 
 def _rifflux(
-    roots: tuple[Path, ...], flags: Mapping[str, object], environment: Mapping[str, str], cwd: Path, jobs: Jobs
+    roots: tuple[Path, ...],
+    flags: Mapping[str, object],
+    environment: Mapping[str, str],
+    cwd: Path,
+    jobs: Jobs,
 ) -> tuple[Profile, Callable[[], object]]:
     """The contract works in the current directory and indexes what it is told to, when it is told to."""
     workspace = rifflux_workspace(flags=flags, environment=environment, cwd=cwd, root=roots[0] if roots else None)
     options = rifflux.options_from(environment)
     tools = rifflux.Rifflux(Engines(workspace).at, jobs, cwd, options)
-    return tools.profile(), (lambda: tools.reindex(paths=[str(it) for it in roots], background=True)) if roots else _nothing
+    return tools.profile(), (
+        lambda: tools.reindex(paths=[str(it) for it in roots], background=True)
+    ) if roots else _nothing
 
 
 def _nothing() -> None:

@@ -10,7 +10,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from dowse.model import Chunk, Collection, Counts, Link, Record, Scope, Scored, Skipped, Stored, Symbol, Version
+from dowse.model import (
+    Chunk,
+    Collection,
+    Counts,
+    Link,
+    Record,
+    Scope,
+    Scored,
+    Skipped,
+    Stored,
+    Symbol,
+    Version,
+)
 from dowse.text.terms import Terms
 
 if TYPE_CHECKING:
@@ -59,7 +71,9 @@ class Catalog(Protocol):
         """How many items its source offers, and when a sync of all of them ended (None: it has begun)."""
         ...
 
-    def versions(self, collection: str) -> dict[str, Version]: ...
+    def versions(self, collection: str, under: str = "") -> dict[str, Version]:
+        """What is known of each path; of those at or below `under` only, if given."""
+        ...
 
     def put(
         self,

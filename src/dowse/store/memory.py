@@ -79,8 +79,12 @@ class MemoryStore:
         moment = before.synced_at if at is None else at
         self._collections[collection] = replace(before, listed=listed, synced_at=moment)
 
-    def versions(self, collection: str) -> dict[str, Version]:
-        mine = [entry.record for (name, _), entry in self._entries.items() if name == collection]
+    def versions(self, collection: str, under: str = "") -> dict[str, Version]:
+        mine = [
+            entry.record
+            for (name, path), entry in self._entries.items()
+            if name == collection and (not under or path == under or path.startswith(f"{under}/"))
+        ]
         return {it.path: Version(it.size, it.mtime_ns, it.digest, it.chunking, it.settled) for it in mine}
 
     def put(
@@ -213,7 +217,14 @@ class MemoryStore:
         record, chunk = stored.record, stored.chunk
         trail = " ".join(chunk.trail)
         extra = names(f"{record.title} {trail} {chunk.text}")
-        texts = (record.title, trail, chunk.text, extra, " ".join((*record.tags, *record.aliases)), record.path)
+        texts = (
+            record.title,
+            trail,
+            chunk.text,
+            extra,
+            " ".join((*record.tags, *record.aliases)),
+            record.path,
+        )
         return tuple(map(self._tokens, texts))
 
     def _tokens(self, text: str) -> list[str]:

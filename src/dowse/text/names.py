@@ -12,7 +12,9 @@ from collections.abc import Iterator
 _WORD = re.compile(r"\w+")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Kana, Han with extensions and compatibility forms, Hangul: runs of these carry no spaces between words.
-_CJK = re.compile(r"[\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
+_CJK = re.compile(
+    r"[\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
 _HAS_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 
 
@@ -41,7 +43,9 @@ def pairs(run: str) -> list[str]:
 def names(text: str) -> str:
     """Everything a words index should also find this text by, as one string of extra words."""
     extra: list[str] = []
-    for word in words(text):
+    for word in _WORD.findall(text):
+        if word.islower() and word.isalpha() and word.isascii():
+            continue  # most words, and one part: a quick way out
         if word.isascii():
             extra += camel_parts(word)
             continue

@@ -136,9 +136,7 @@ def test_blocks(text, blocks):
     ],
 )
 def test_symbols(text, symbols):
-    found = [
-        (each.name, each.level, each.start_line, each.end_line, each.parent) for each in extract(text).symbols
-    ]
+    found = [(each.name, each.level, each.start_line, each.end_line, each.parent) for each in extract(text).symbols]
     assert found == symbols
     assert all(each.kind == "heading" for each in extract(text).symbols)
 
@@ -230,9 +228,7 @@ def test_tags(text, tags):
 
 def test_front_matter_becomes_aliases_and_facets():
     found = extract(
-        "---\ntitle: T\naliases: [a, b c]\nstatus: draft\ndate: 2024-01-02\nlist: [a]\nlong: "
-        + "x" * 201
-        + "\n---\n"
+        "---\ntitle: T\naliases: [a, b c]\nstatus: draft\ndate: 2024-01-02\nlist: [a]\nlong: " + "x" * 201 + "\n---\n"
     )
     assert found.aliases == ("a", "b c")
     assert found.facets == {"status": "draft", "date": "2024-01-02"}

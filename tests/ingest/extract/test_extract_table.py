@@ -58,8 +58,6 @@ def test_no_text_is_taken_for_binary():
 
 
 def test_choosing_an_extractor_loads_no_parser():
-    script = (
-        "import sys, dowse.ingest.chunk; print({'pyromark', 'yaml', 'tomllib', 'numpy'} & sys.modules.keys())"
-    )
+    script = "import sys, dowse.ingest.chunk; print({'pyromark', 'yaml', 'tomllib', 'numpy'} & sys.modules.keys())"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "set()"

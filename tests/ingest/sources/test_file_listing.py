@@ -384,9 +384,7 @@ def test_nested_repositories_and_submodules_follow_their_own_rules(tmp_path, git
     git(module, "add", "-A")
     git(module, "commit", "-qm", "m")
     git(outer, "submodule", "--quiet", "add", str(module), "sub")
-    make(
-        outer, "a.md", "sub/new.md", "sub/drop.md", "nested/n.md", "nested/inner/i.md", "nested/inner/keep.md"
-    )
+    make(outer, "a.md", "sub/new.md", "sub/drop.md", "nested/n.md", "nested/inner/i.md", "nested/inner/keep.md")
     (outer / ".gitignore").write_text("keep.md\nnew.md\n")
     (outer / ".dowseignore").write_text("i.md\n")
     maybe_git()

@@ -59,8 +59,7 @@ def blocks(text: str, start: int, edges: Sequence[Edge], below: Sequence[Trail])
     places = _places(text, start, edges)
     ends = [*(offset for offset, _ in places[1:]), len(text)]
     return tuple(
-        Block(offset, end, below[edge.section], edge.whole)
-        for (offset, edge), end in zip(places, ends, strict=True)
+        Block(offset, end, below[edge.section], edge.whole) for (offset, edge), end in zip(places, ends, strict=True)
     )
 
 

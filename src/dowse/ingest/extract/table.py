@@ -25,12 +25,10 @@ _CODE_NAMES: Final = (
 )
 
 _IMAGES: Final = (
-    "png jpg jpeg jpe jfif gif bmp ico icns webp avif heic heif jxl tif tiff psd xcf ai eps cr2 nef dng"
-    " tga dds"
+    "png jpg jpeg jpe jfif gif bmp ico icns webp avif heic heif jxl tif tiff psd xcf ai eps cr2 nef dng tga dds"
 )
 _SOUND_AND_FILM: Final = (
-    "mp3 m4a aac ogg oga opus flac wav aif aiff wma mid midi mp4 m4v mkv webm mov avi wmv flv mpg mpeg"
-    " 3gp swf"
+    "mp3 m4a aac ogg oga opus flac wav aif aiff wma mid midi mp4 m4v mkv webm mov avi wmv flv mpg mpeg 3gp swf"
 )
 _ARCHIVES: Final = (
     "zip gz tgz bz2 tbz2 xz txz zst lz lz4 lzma br 7z rar tar cab iso dmg img jar war ear apk ipa aar"
@@ -56,9 +54,7 @@ def _suffixes(*lists: str) -> frozenset[str]:
 
 
 # Not worth opening: a walker can leave these out without looking for a zero byte in them.
-KNOWN_BINARY_SUFFIXES: Final = _suffixes(
-    _IMAGES, _SOUND_AND_FILM, _ARCHIVES, _FONTS, _MACHINE_CODE, _DATA, _DOCUMENTS
-)
+KNOWN_BINARY_SUFFIXES: Final = _suffixes(_IMAGES, _SOUND_AND_FILM, _ARCHIVES, _FONTS, _MACHINE_CODE, _DATA, _DOCUMENTS)
 _BY_NAME: Final = frozenset(_CODE_NAMES.split())
 _BY_SUFFIX: Final[dict[str, Extractor]] = {
     **dict.fromkeys(_suffixes(_MARKDOWN), extract_markdown),

@@ -36,9 +36,7 @@ class CorpusSource:
             with open(self._file, "rb") as file:
                 return Listing(items=self._scan(file))
         except OSError as error:
-            raise BadInput(
-                f"cannot read {self._file} ({error.strerror}); check the path of the corpus"
-            ) from error
+            raise BadInput(f"cannot read {self._file} ({error.strerror}); check the path of the corpus") from error
 
     def read(self, item: Item) -> tuple[Item, bytes]:
         """The document as it is now, which may be newer than `item`."""

@@ -19,9 +19,7 @@ _GENERATED_FILES = (
 # Data that is text only by accident: words are rare in it, lines and files are long.
 _DATA_FILES = "*.svg *.csv *.tsv *.jsonl *.ndjson *.geojson *.log *.sqlite-wal *.sqlite-journal"
 # Secrets do not belong in an index that answers questions.
-_SECRET_FILES = (
-    ".env .env.* *.pem *.key *.p12 *.pfx id_rsa id_dsa id_ecdsa id_ed25519 .netrc .htpasswd .npmrc .pypirc"
-)
+_SECRET_FILES = ".env .env.* *.pem *.key *.p12 *.pfx id_rsa id_dsa id_ecdsa id_ed25519 .netrc .htpasswd .npmrc .pypirc"
 
 DEFAULT_EXCLUDE: tuple[str, ...] = tuple(
     f"{_TOOL_DIRECTORIES} {_GENERATED_FILES} {_DATA_FILES} {_SECRET_FILES}".split()

@@ -42,16 +42,12 @@ class FileSource:
 
         under = self.under.removesuffix("/")
         if under and not _stays_inside(under):
-            raise BadInput(
-                f"{self.under!r} is not a path inside {self.root}; give it relative to that, without '..'"
-            )
+            raise BadInput(f"{self.under!r} is not a path inside {self.root}; give it relative to that, without '..'")
         root = self._resolved_root()
         exclude = (*DEFAULT_EXCLUDE, *self.exclude) if self.default_excludes else self.exclude
         selection = select(self.include, exclude, under)
         barred = frozenset(str(place.resolve()) for place in self.barred)
-        found = survey(
-            root, selection, barred, use_gitignore=self.use_gitignore, max_file_bytes=self.max_file_bytes
-        )
+        found = survey(root, selection, barred, use_gitignore=self.use_gitignore, max_file_bytes=self.max_file_bytes)
         return found.listing()
 
     def read(self, item: Item) -> tuple[Item, bytes]:
@@ -94,9 +90,7 @@ class FileSource:
             problem = "does not exist" if is_missing else "is not a directory"
             raise BadInput(f"{self.root} {problem}; give the directory that holds the files") from error
         except (OSError, RuntimeError) as error:
-            raise BadInput(
-                f"{self.root} cannot be read ({error}); check the path and its permissions"
-            ) from error
+            raise BadInput(f"{self.root} cannot be read ({error}); check the path and its permissions") from error
 
 
 def _stays_inside(path: str) -> bool:

@@ -37,7 +37,11 @@ def _of(top: str) -> dict[str, object] | None:
 def _without_filters(git: str, top: str) -> list[str]:
     """Comparing content would run the filters a repository configures: they are switched off one by one."""
     names = _ask(git, top, "config", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$")
-    return [word for name in names.splitlines() for word in ("-c", f"{name}={'false' if name.endswith('.required') else ''}")]
+    return [
+        word
+        for name in names.splitlines()
+        for word in ("-c", f"{name}={'false' if name.endswith('.required') else ''}")
+    ]
 
 
 def _ask(git: str, top: str, *command: str) -> str:

@@ -63,11 +63,7 @@ def list_work_tree(top: str, directory: str) -> GitListing | None:
 
 def run_git(git: str, directory: str, *command: str) -> subprocess.CompletedProcess[bytes] | None:
     """The finished command, whether it succeeded or not; None when it could not be run to its end."""
-    kept = {
-        name: text
-        for name, text in os.environ.items()
-        if not name.startswith("GIT_") or name in _KEPT_VARIABLES
-    }
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("GIT_") or name in _KEPT_VARIABLES}
     try:
         return subprocess.run(
             [git, "-C", directory, *_HARDENED, *command],

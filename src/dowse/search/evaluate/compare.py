@@ -40,9 +40,7 @@ class Comparison:
         return "better" if self.mean_difference > 0 else "worse"
 
 
-def compare_scores(
-    baseline: Scores, candidate: Scores, measure: str, *, seed: int, rounds: int = ROUNDS
-) -> Comparison:
+def compare_scores(baseline: Scores, candidate: Scores, measure: str, *, seed: int, rounds: int = ROUNDS) -> Comparison:
     """Pairs the two by query id."""
     before = _by_query(baseline, measure)
     after = _by_query(candidate, measure)
@@ -51,14 +49,10 @@ def compare_scores(
     return compare(list(before.values()), [after[id] for id in before], seed=seed, rounds=rounds)
 
 
-def compare(
-    baseline: Sequence[float], candidate: Sequence[float], *, seed: int, rounds: int = ROUNDS
-) -> Comparison:
+def compare(baseline: Sequence[float], candidate: Sequence[float], *, seed: int, rounds: int = ROUNDS) -> Comparison:
     """One value per query, in the same order in both."""
     if not baseline or len(baseline) != len(candidate):
-        raise BadInput(
-            f"cannot pair {len(baseline)} and {len(candidate)} values; give one per query for both recipes"
-        )
+        raise BadInput(f"cannot pair {len(baseline)} and {len(candidate)} values; give one per query for both recipes")
     differences = [_settled(after - before) for before, after in zip(baseline, candidate, strict=True)]
     random = Random(seed)
     low, high = _interval(differences, random, rounds)

@@ -84,6 +84,4 @@ class Gold:
 
     def __post_init__(self) -> None:
         if not self.queries:
-            raise BadInput(
-                f"{self.name}: no query has a relevant document; add judgements with a score above 0"
-            )
+            raise BadInput(f"{self.name}: no query has a relevant document; add judgements with a score above 0")

@@ -117,9 +117,7 @@ def _score(field: str, where: Place) -> float:
 def _gold_query(entry: Mapping[str, object], where: Place) -> GoldQuery:
     relevance = entry.get("relevance")
     if not isinstance(relevance, list):
-        raise BadInput(
-            f'{where}: "relevance" must be a list of {{"path_contains", "gain"}}; correct the line'
-        )
+        raise BadInput(f'{where}: "relevance" must be a list of {{"path_contains", "gain"}}; correct the line')
     pairs = [_pair(judgement, where) for judgement in relevance]
     slug = _text(entry, "slug", where, default="")
     return GoldQuery(

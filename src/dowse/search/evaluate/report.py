@@ -34,8 +34,7 @@ def scores_dict(scores: Scores, *, per_query: bool = False) -> dict[str, object]
     }
     if per_query:
         result["per_query"] = [
-            {"id": query.id, "ms": round(query.ms, 3), "values": dict(query.values)}
-            for query in scores.queries
+            {"id": query.id, "ms": round(query.ms, 3), "values": dict(query.values)} for query in scores.queries
         ]
     return result
 
@@ -74,9 +73,7 @@ def _cells(scores: Scores, measures: list[str]) -> list[str]:
 def _plain(rows: list[list[str]]) -> str:
     """Names to the left, numbers to the right, columns two spaces apart."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join([row[0].ljust(widths[0]), *(map(str.rjust, row[1:], widths[1:]))]) for row in rows
-    )
+    return "\n".join("  ".join([row[0].ljust(widths[0]), *(map(str.rjust, row[1:], widths[1:]))]) for row in rows)
 
 
 def _markdown(rows: list[list[str]]) -> str:

@@ -37,14 +37,25 @@ _SEED = 20261115
 
 @click.command("eval")
 @click.argument("gold", type=click.Path(path_type=Path))
-@click.option("--recipe", "recipes", multiple=True, help="A recipe to measure; may be repeated.  [default: lexical, semantic, hybrid]")
+@click.option(
+    "--recipe",
+    "recipes",
+    multiple=True,
+    help="A recipe to measure; may be repeated.  [default: lexical, semantic, hybrid]",
+)
 @click.option("--measure", default="ndcg@10", show_default=True, help="What recipes are compared by.")
 @click.option("--per-query", is_flag=True, help="With --json: the values of each query too.")
 @root_option
 @json_option
 @settings_options
 def command(
-    gold: Path, recipes: tuple[str, ...], measure: str, per_query: bool, root: Path | None, as_json: bool, **flags: Any  # noqa: ANN401
+    gold: Path,
+    recipes: tuple[str, ...],
+    measure: str,
+    per_query: bool,
+    root: Path | None,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401
 ) -> int:
     """Measure how well recipes find what GOLD says is right, and compare each with the first one, paired by query.
 
@@ -54,9 +65,7 @@ def command(
     names = recipes or ("lexical", "semantic", "hybrid")
     with _opened(gold, workspace_of(root, flags)) as (engine, labelled):
         scores = {name: evaluate(labelled, _runner(engine, name)) for name in names}
-    comparisons = {
-        name: compare_scores(scores[names[0]], scores[name], measure, seed=_SEED) for name in names[1:]
-    }
+    comparisons = {name: compare_scores(scores[names[0]], scores[name], measure, seed=_SEED) for name in names[1:]}
     click.echo(_as_json(scores, comparisons, per_query) if as_json else _as_text(scores, comparisons, measure))
     return 0
 

@@ -44,6 +44,12 @@ def build(workspace: Workspace, *, force: bool = False, embed_for_s: float | Non
 
 def report_text(report: SyncReport) -> str:
     parts = [f"{report.indexed:,} indexed", f"{report.unchanged + report.touched:,} unchanged"]
-    parts += [f"{count:,} {word}" for word, count in (("deleted", report.deleted), ("skipped", report.skipped)) if count]
-    vectors = f"; {report.embedded:,} chunks encoded, {report.reused:,} from the cache" if report.embedded or report.reused else ""
+    parts += [
+        f"{count:,} {word}" for word, count in (("deleted", report.deleted), ("skipped", report.skipped)) if count
+    ]
+    vectors = (
+        f"; {report.embedded:,} chunks encoded, {report.reused:,} from the cache"
+        if report.embedded or report.reused
+        else ""
+    )
     return "\n".join([f"{report.listed:,} files: {', '.join(parts)}{vectors}", *report.notes])

@@ -14,7 +14,13 @@ from dowse.shells.serving import PROFILES, serve
 
 @click.command("mcp")
 @click.option("--profile", type=click.Choice(PROFILES), default="core", show_default=True, help="Which set of tools.")
-@click.option("--root", "roots", multiple=True, type=click.Path(path_type=Path), help="A directory to serve; may be repeated.")
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A directory to serve; may be repeated.",
+)
 @settings_options
 def command(profile: str, roots: tuple[Path, ...], **flags: Any) -> None:  # noqa: ANN401
     """Serve an AI agent over MCP on stdin and stdout; the index is brought up to date behind the answers.

@@ -21,15 +21,30 @@ _SHOWN_LINES = 8
 
 @click.command("search")
 @click.argument("query", nargs=-1, required=True)
-@click.option("--mode", type=click.Choice(["hybrid", "lexical", "semantic"]), help="Words, meaning, or both fused (default).")
+@click.option(
+    "--mode",
+    type=click.Choice(["hybrid", "lexical", "semantic"]),
+    help="Words, meaning, or both fused (default).",
+)
 @click.option("--recipe", help="A recipe by name; --mode names the common ones.")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(["doc", "code"]), help="Only this kind; may be repeated.")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(["doc", "code"]),
+    help="Only this kind; may be repeated.",
+)
 @click.option("--path", "paths", multiple=True, metavar="GLOB", help="Only files matching; may be repeated.")
 @click.option("--tag", "tags", multiple=True, help="Only documents with this tag; may be repeated.")
 @click.option("--since", metavar="TIME", help="Only files changed since: 2026-11-02, 7d, 12h.")
 @click.option("--until", metavar="TIME", help="Only files last changed before this.")
 @click.option("--files", is_flag=True, help="Each file once, by its best passage.")
-@click.option("--budget", type=click.IntRange(1, 10_000_000), metavar="TOKENS", help="About how long the texts may be in all.")
+@click.option(
+    "--budget",
+    type=click.IntRange(1, 10_000_000),
+    metavar="TOKENS",
+    help="About how long the texts may be in all.",
+)
 @click.option("--explain", is_flag=True, help="Say why each hit is there, and what each step did.")
 @root_option
 @json_option

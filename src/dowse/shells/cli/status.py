@@ -30,13 +30,18 @@ def command(root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN
 
 def _lines(data: dict[str, Any]) -> list[str]:
     lines = [f"index     {data['index']}"]
-    lines += [f"root      {it['root']} ({it['listed']:,} files, synced {it['synced_at'] or 'never'})" for it in data["collections"]]
+    lines += [
+        f"root      {it['root']} ({it['listed']:,} files, synced {it['synced_at'] or 'never'})"
+        for it in data["collections"]
+    ]
     counted = ", ".join(f"{data[name]:,} {name}" for name in ("records", "chunks", "symbols", "links", "vectors"))
     lines += [f"holds     {counted}", f"encoder   {data['encoder']}: {data['encoder_why']}"]
     lines += [f"note      {note}" for note in data["freshness"]["notes"]]
     skipped = data["skipped"]
     if skipped:
-        reasons = ", ".join(f"{count:,} × {reason}" for reason, count in Counter(it["reason"] for it in skipped).most_common(5))
+        reasons = ", ".join(
+            f"{count:,} × {reason}" for reason, count in Counter(it["reason"] for it in skipped).most_common(5)
+        )
         lines.append(f"skipped   {len(skipped):,}: {reasons}")
         lines += [f"          {it['path']}: {it['reason']}" for it in skipped[:_SHOWN_SKIPPED]]
     if len(skipped) > _SHOWN_SKIPPED:

@@ -41,7 +41,7 @@ class SqliteCatalog:
     # --- collections ---
 
     def collections(self) -> list[Collection]:
-        rows = self.db.rows("SELECT name, root, listed, synced_at FROM collections ORDER BY id")
+        rows = self._remembered("SELECT name, root, listed, synced_at FROM collections ORDER BY id")
         return [Collection(*row) for row in rows]
 
     def add_collection(self, root: str) -> Collection:
@@ -49,7 +49,8 @@ class SqliteCatalog:
             taken = {row[0]: row[1] for row in connection.execute("SELECT root, name FROM collections")}
             if root not in taken:
                 connection.execute(
-                    "INSERT INTO collections (name, root) VALUES (?, ?)", (_free_name(root, set(taken.values())), root)
+                    "INSERT INTO collections (name, root) VALUES (?, ?)",
+                    (_free_name(root, set(taken.values())), root),
                 )
         return next(collection for collection in self.collections() if collection.root == root)
 
@@ -62,11 +63,13 @@ class SqliteCatalog:
 
     # --- one record at a time ---
 
-    def versions(self, collection: str) -> dict[str, Version]:
-        rows = self.db.rows(
-            f"SELECT records.path, size, mtime_ns, digest, chunking, settled FROM {RECORDS} WHERE collections.name = ?",
-            (collection,),
+    def versions(self, collection: str, under: str = "") -> dict[str, Version]:
+        statement = (
+            f"SELECT records.path, size, mtime_ns, digest, chunking, settled FROM {RECORDS} WHERE collections.name = ?"
         )
+        below = " AND (records.path = ? OR records.path BETWEEN ? AND ?)" if under else ""
+        values = (under, f"{under}/", f"{under}/\U0010ffff") if under else ()
+        rows = self.db.rows(statement + below, (collection, *values))
         return {
             path: Version(size, mtime_ns, digest, chunking, bool(settled))
             for path, size, mtime_ns, digest, chunking, settled in rows
@@ -119,7 +122,7 @@ class SqliteCatalog:
             )
 
     def skipped(self) -> list[Skipped]:
-        rows = self.db.rows(
+        rows = self._remembered(
             "SELECT collections.name, skipped.path, reason, size, mtime_ns FROM skipped "
             "JOIN collections ON collections.id = skipped.collection ORDER BY collections.id, skipped.path"
         )
@@ -186,6 +189,9 @@ class SqliteCatalog:
         return map(stored_of, rows)
 
     def counts(self) -> Counts:
+        return self.db.remembered("counts", self._count)
+
+    def _count(self) -> Counts:
         tables = ("records", "chunks", "symbols", "links", "vectors")
         columns = ", ".join(f"(SELECT count(*) FROM {table})" for table in tables)
         (row,) = self.db.rows(f"SELECT {columns}")
@@ -194,7 +200,11 @@ class SqliteCatalog:
     # --- the manifest ---
 
     def manifest(self) -> Mapping[str, str]:
-        return {key: value for key, value in self.db.rows("SELECT key, value FROM manifest")}
+        return dict(self._remembered("SELECT key, value FROM manifest"))
+
+    def _remembered(self, statement: str) -> list[Row]:
+        """Small tables that every answer looks at, read once for as long as the file does not change."""
+        return self.db.remembered(statement, lambda: self.db.rows(statement))
 
     def note(self, key: str, value: str) -> None:
         with self.db.transaction() as connection:
@@ -228,8 +238,8 @@ def _put_record(connection: apsw.Connection, collection: int, record: Record) ->
     )  # fmt: skip
     ((key,),) = fetch(
         connection,
-        "INSERT INTO records (tags, aliases, title, kind, size, mtime_ns, digest, chunking, settled, facets, collection, "
-        "path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (collection, path) DO UPDATE SET "
+        "INSERT INTO records (tags, aliases, title, kind, size, mtime_ns, digest, chunking, settled, facets, "
+        "collection, path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (collection, path) DO UPDATE SET "
         "kind = excluded.kind, title = excluded.title, size = excluded.size, mtime_ns = excluded.mtime_ns, "
         "digest = excluded.digest, chunking = excluded.chunking, settled = excluded.settled, tags = excluded.tags, "
         "aliases = excluded.aliases, facets = excluded.facets RETURNING id",
@@ -238,9 +248,7 @@ def _put_record(connection: apsw.Connection, collection: int, record: Record) ->
     return int(key), before == [(key, *inherited)]
 
 
-def _put_chunks(
-    connection: apsw.Connection, key: int, record: Record, pieces: Sequence[Piece], *, reuse: bool
-) -> None:
+def _put_chunks(connection: apsw.Connection, key: int, record: Record, pieces: Sequence[Piece], *, reuse: bool) -> None:
     """Rows whose words are unchanged only move to their new place, which spares the words index and the vector."""
     kept: defaultdict[tuple[bytes, str], list[int]] = defaultdict(list)
     rows = fetch(connection, "SELECT id, digest, text FROM chunks WHERE record = ? ORDER BY ordinal DESC", (key,))
@@ -248,7 +256,13 @@ def _put_chunks(
         kept[digest, text].append(row_key)
     for piece in pieces:
         chunk = piece.chunk
-        place = (chunk.ordinal, public_chunk_id(record.path, chunk.ordinal), chunk.role, chunk.start_line, chunk.end_line)
+        place = (
+            chunk.ordinal,
+            public_chunk_id(record.path, chunk.ordinal),
+            chunk.role,
+            chunk.start_line,
+            chunk.end_line,
+        )
         same = kept[piece.digest, chunk.text]
         if reuse and same:
             connection.execute(

@@ -40,7 +40,12 @@ class Database:
     """Opens for reading at once; the writing connection is made, and the file created, when first needed."""
 
     def __init__(
-        self, path: Path, *, create: bool, busy_timeout_s: float = 10.0, scripts: tuple[Path, ...] = MIGRATIONS
+        self,
+        path: Path,
+        *,
+        create: bool,
+        busy_timeout_s: float = 10.0,
+        scripts: tuple[Path, ...] = MIGRATIONS,
     ) -> None:
         self.path = path
         self._busy_ms = max(1, int(busy_timeout_s * 1000))
