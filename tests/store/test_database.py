@@ -12,10 +12,11 @@ import apsw
 import pytest
 
 from dowse.errors import BadInput, IndexBusy, IndexUnusable, NotIndexed
-from dowse.model import Scope
-from dowse.store.base import Weights
+from dowse.model import Chunk, Record, Scope
+from dowse.store.base import Piece, Weights
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.database import MIGRATIONS, Database
+from dowse.store.sqlite.words import MAX_MATCHED_TERMS
 from dowse.text.terms import parse
 
 
@@ -209,11 +210,30 @@ def _read_as_nobody(path: str) -> None:
     raise AssertionError("it must not be writable")
 
 
-def test_long_or_term_lists_are_cut_to_the_telling_ones(tmp_path: Path) -> None:
-    from dowse.store.sqlite.words import MAX_MATCHED_TERMS, Frequencies, _telling
+def fill(store: SqliteStore, texts: list[str]) -> None:
+    store.add_collection("/c")
+    for number, text in enumerate(texts):
+        record = Record("c", f"{number}.md", "doc", "", 1, 1, "d", "c")
+        store.put(record, [Piece(Chunk(0, text, 1, 1), number.to_bytes(16))])
 
+
+def test_words_that_are_nearly_everywhere_do_not_decide_in_a_large_index(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "i.db")
-    frequencies = Frequencies(store.db.reader())
-    terms = parse(" ".join(f"word{number}" for number in range(100)))
-    assert len(_telling(terms, frequencies).wanted) <= MAX_MATCHED_TERMS
+    fill(store, ["common rare" if number % 100 == 0 else "common" for number in range(1_200)])
+
+    def found(query: str) -> int:
+        return len(store.match(parse(query), Scope(), Weights(), 5_000))
+
+    assert found("common rare") == 12
+    assert found("common") == 1_200
+    assert found("common unheard-of") == 1_200
+    assert found("unheard of") == 0
+    store.close()
+
+
+def test_a_long_text_as_a_query_is_its_rarest_words(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "i.db")
+    fill(store, [f"word{number} shared" for number in range(100)])
+    query = parse("shared " + " ".join(f"word{number}" for number in range(100)))
+    assert len(store.match(query, Scope(), Weights(), 500)) == MAX_MATCHED_TERMS
     store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,17 +12,24 @@ from typing import Annotated, Literal
 
 from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.errors import BadInput
+from dowse.errors import BadInput, IndexUnusable
 from dowse.live.jobs import Job, Jobs, Progress
 from dowse.model import TRAIL_SEPARATOR, Hit, Query, Stored, SyncReport
+from dowse.places import checked_root
 from dowse.profiles.tool import Param, Profile, Reply, Tool
+from dowse.text.globs import compile_globs
 
 INSTRUCTIONS = """\
 Hybrid search over the Markdown files indexed on this machine. `reindex` brings files in, `search_rifflux` finds \
 chunks (hybrid, lexical or semantic), `get_chunk` and `get_file` read them, `index_status` tells the state."""
 
+INDEX = Path(".tmp/rifflux/rifflux.db")
+
+# The contract's globs alone decide what is indexed, so what git ignores or we would leave out is taken too.
 DEFAULTS = Settings(
-    index=Path(".tmp/rifflux/rifflux.db"),
+    index=INDEX,
+    gitignore=False,
+    default_excludes=False,
     include=("*.md",),
     exclude=(
         ".git/*", ".venv/*", "**/__pycache__/*", "**/.pytest_cache/*", "**/.ruff_cache/*", "**/node_modules/*",
@@ -56,7 +64,7 @@ class Options:
 def with_aliases(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment with `RIFFLUX_…` standing in for `DOWSE_…` where only the former is set."""
     renamed = {ours: environment[theirs] for theirs, ours in ALIASES.items() if environment.get(theirs)}
-    return renamed | dict(environment)
+    return renamed | {name: text for name, text in environment.items() if text}
 
 
 def options_from(environment: Mapping[str, str]) -> Options:
@@ -83,16 +91,18 @@ class Rifflux:
         engine: Callable[[str | None], Engine],
         jobs: Jobs,
         cwd: Path,
+        settings: Settings,
         options: Options,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._engine = engine
+        self._open = engine
         self._jobs = jobs
         self._cwd = cwd
+        self._settings = settings
         self._options = options
         self._clock = clock
         self._turn = threading.Lock()
-        self._last_auto_reindex: float | None = None
+        self._last_auto_reindex: tuple[float, Job] | None = None
 
     def profile(self) -> Profile:
         tools = (
@@ -163,7 +173,7 @@ class Rifflux:
                 "git_fingerprint": engine.fingerprint([Path(it.root) for it in status.collections]),
                 "background_jobs": [self._job_json(job) for job in self._jobs.all()],
                 "file_watcher": {"enabled": False},
-                "skipped": [{"path": it.path, "reason": it.reason} for it in status.skipped],
+                **_if_any("skipped", [{"path": it.path, "reason": it.reason} for it in status.skipped]),
             }
         )
 
@@ -176,7 +186,7 @@ class Rifflux:
         background: Annotated[bool, Param("Return a job at once instead of waiting")] = False,
     ) -> Reply:
         """Index one or more locations; only new and changed files are read."""
-        locations = [self._cwd / it for it in (paths or [path or "."])]
+        locations = [located(it, self._cwd, self._settings) for it in (paths or [path or "."])]
 
         def work(progress: Progress) -> Mapping[str, object]:
             return self._reindexed(locations, force, prune_missing, several=bool(paths), progress=progress)
@@ -186,6 +196,12 @@ class Rifflux:
         return Reply(work(lambda stage, done, total: None))
 
     # --- how they do it ---
+
+    def _engine(self, db_path: str | None) -> Engine:
+        try:
+            return self._open(db_path)
+        except IndexUnusable as error:
+            raise IndexUnusable(f"{error} (for this server: `rifflux-rebuild`)") from error
 
     def _reindexed(
         self,
@@ -200,38 +216,38 @@ class Rifflux:
         report = engine.index(locations, force=force, prune=prune_missing, progress=progress)
         return {
             **_report_json(report),
-            **({"indexed_paths": [str(it) for it in locations]} if several else {}),
+            **_if_any("indexed_paths", [str(it) for it in locations] if several else []),
             "embedding_model": engine.encoder().name,
             "embedding_backend": _backend(engine.encoder().name),
             "git_fingerprint": engine.fingerprint(locations),
             "prune_missing": prune_missing,
+            **_if_any("notes", report.notes),
         }
 
     def _auto_reindex(self, db_path: str | None) -> dict[str, object] | None:
-        """Bring the index up to date behind the search, at most once per interval."""
+        """Bring the index up to date behind the search, at most once per interval and one at a time."""
         if not self._options.auto_reindex or db_path is not None:
             return None
+        locations = [(self._cwd / it).resolve() for it in self._options.auto_reindex_paths]
         with self._turn:
             now, last = self._clock(), self._last_auto_reindex
-            if last is not None and now - last < self._options.auto_reindex_min_interval_s:
+            if last is not None and now - last[0] < self._options.auto_reindex_min_interval_s:
                 return {
                     "enabled": True,
                     "executed": False,
                     "reason": "throttled",
                     "min_interval_seconds": self._options.auto_reindex_min_interval_s,
                 }
-            self._last_auto_reindex = now
-        locations = [(self._cwd / it).resolve() for it in self._options.auto_reindex_paths]
-        job = self._jobs.submit(
+            # A run that takes longer than the interval is not queued once more behind itself.
+            job = last[1] if last is not None and last[1].finished is None else self._submit_auto_reindex(locations)
+            self._last_auto_reindex = now, job
+        return {"enabled": True, "executed": "background", "job_id": job.id, "paths": [str(it) for it in locations]}
+
+    def _submit_auto_reindex(self, locations: Sequence[Path]) -> Job:
+        return self._jobs.submit(
             "auto-reindex",
             lambda progress: self._reindexed(locations, False, False, several=True, progress=progress),
         )
-        return {
-            "enabled": True,
-            "executed": "background",
-            "job_id": job.id,
-            "paths": [str(it) for it in locations],
-        }
 
     def _job_json(self, job: Job) -> dict[str, object]:
         return {
@@ -242,6 +258,32 @@ class Rifflux:
             "error": job.error,
             "retries": job.retries,
         }
+
+
+def located(given: str, cwd: Path, settings: Settings) -> Path:
+    """The directory or file to index; of anything else, what is wrong with it."""
+    try:
+        place = checked_root(cwd / Path(given).expanduser(), any_root=settings.any_root)
+        mode = place.stat().st_mode
+    except (OSError, ValueError, RuntimeError) as error:
+        # Names too long or with a NUL, links that lead to themselves, directories that may not be entered.
+        raise BadInput(f"path {given[:100]!r} can not be used: {error.args[-1]}"[:300]) from None
+    if stat.S_ISREG(mode) and not _is_included(place, settings.include):
+        raise BadInput(f"{place} is not a file this index takes; the include globs are {', '.join(settings.include)}")
+    if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
+        raise BadInput(f"{place} is neither a directory nor a regular file; name one of these")
+    return place
+
+
+def _is_included(file: Path, include: Sequence[str]) -> bool:
+    """Whether the globs take it in any of the directories above it: which one is its root is not known here."""
+    wanted = compile_globs(include or ("**",))
+    return any(wanted("/".join(file.parts[at:])) for at in range(1, len(file.parts)))
+
+
+def _if_any(key: str, values: Sequence[object]) -> dict[str, object]:
+    """Keys beyond the contract only show when they have something to say."""
+    return {key: list(values)} if values else {}
 
 
 def _chunk_json(stored: Stored) -> dict[str, object]:

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import AsyncIterable, Awaitable, Callable
 from importlib.metadata import version
 
 import anyio
 import mcp_types as types
+from anyio.abc import ObjectSendStream
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from dowse.errors import DowseError
 from dowse.profiles.tool import Profile
 from dowse.shells.tools import BoundTool, bind, reply_text
 
 log = logging.getLogger("dowse.mcp")
+
+_MAX_ERROR_CHARS = 1000
+# After the client has closed its end; together with ending the jobs it stays well under five seconds.
+_LAST_ANSWERS_S = 2.5
+_PARSE_ERROR = SessionMessage(
+    types.JSONRPCError(
+        jsonrpc="2.0", id=None, error=types.ErrorData(code=types.PARSE_ERROR, message="not a JSON-RPC message")
+    )
+)
 
 
 def make_server(profile: Profile) -> Server[dict[str, object]]:
@@ -32,7 +45,7 @@ def make_server(profile: Profile) -> Server[dict[str, object]]:
         context: ServerRequestContext[dict[str, object]], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         if params.name not in bound:
-            return _error(f"there is no tool {params.name!r}; this server has {', '.join(bound)}")
+            return _error(f"there is no tool {params.name[:100]!r}; this server has {', '.join(bound)}")
         return await anyio.to_thread.run_sync(_answer, bound[params.name], params.arguments or {})
 
     return Server(
@@ -76,7 +89,9 @@ def _answer(tool: BoundTool, arguments: dict[str, object]) -> types.CallToolResu
 
 
 def _error(text: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+    """One line: a message may quote what the client sent, which can be anything."""
+    line = " ".join(text.split())[:_MAX_ERROR_CHARS]
+    return types.CallToolResult(content=[types.TextContent(type="text", text=line)], is_error=True)
 
 
 def serve_stdio(profile: Profile, on_exit: Callable[[], None]) -> None:
@@ -88,8 +103,60 @@ def serve_stdio(profile: Profile, on_exit: Callable[[], None]) -> None:
 
 
 async def _serve(server: Server[dict[str, object]]) -> None:
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+    wire = Wire()
+    async with stdio_server() as (reading, writing), writing, anyio.create_task_group() as tasks:
+        incoming, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
+        answers, outgoing = anyio.create_memory_object_stream[SessionMessage]()
+        tasks.start_soon(wire.receive, reading, incoming, answers.clone())
+        tasks.start_soon(wire.send, outgoing, writing.send)
+        await server.run(requests, answers, server.create_initialization_options())
+
+
+class Wire:
+    """Between the pipes and the server: every request that came in gets its answer out."""
+
+    def __init__(self) -> None:
+        self._unanswered: set[object] = set()
+
+    async def receive(
+        self,
+        reading: AsyncIterable[SessionMessage | Exception],
+        incoming: ObjectSendStream[SessionMessage | Exception],
+        answers: ObjectSendStream[SessionMessage],
+    ) -> None:
+        async with incoming, answers:
+            async for item in reading:
+                message = repaired(item) if isinstance(item, Exception) else item
+                if message is None:
+                    await answers.send(_PARSE_ERROR)
+                    continue
+                if isinstance(message.message, types.JSONRPCRequest):
+                    self._unanswered.add(message.message.id)
+                await incoming.send(message)
+            # Requests piped in at once are followed by the end of the input before they are answered.
+            with anyio.move_on_after(_LAST_ANSWERS_S):
+                while self._unanswered:
+                    await anyio.sleep(0.01)
+
+    async def send(
+        self, outgoing: AsyncIterable[SessionMessage], write: Callable[[SessionMessage], Awaitable[None]]
+    ) -> None:
+        async for message in outgoing:
+            await write(message)
+            if isinstance(message.message, types.JSONRPCResponse | types.JSONRPCError):
+                self._unanswered.discard(message.message.id)
+
+
+def repaired(error: Exception) -> SessionMessage | None:
+    """A message with lone surrogates, which clients do escape into JSON, without them; None if it is no message."""
+    line = error.errors()[0]["input"] if isinstance(error, ValidationError) else None
+    if not isinstance(line, str):
+        return None
+    try:
+        text = json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace")
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(text, by_name=False))
+    except (ValueError, RecursionError):
+        return None
 
 
 def _leave(on_exit: Callable[[], None]) -> None:

@@ -11,20 +11,24 @@ from typing import Any
 
 import click
 
-from dowse.errors import DowseError
+from dowse.errors import BadInput, DowseError
 from dowse.live.jobs import Jobs
-from dowse.profiles.rifflux import Options, Rifflux
+from dowse.profiles.rifflux import Options, Rifflux, located
 from dowse.shells.rebuilding import remove
 from dowse.shells.serving import Engines, rifflux_workspace, serve
+from dowse.shells.workspace import Workspace
 
+_SQLITE_HEADER = b"SQLite format 3\x00"
 _path = click.option("--path", default=".", show_default=True, help="The directory or file to index.")
 _db = click.option("--db", default=None, help="The index file.  [default: .tmp/rifflux/rifflux.db, RIFFLUX_DB_PATH]")
 
 
-def _tools(db: str | None) -> tuple[Rifflux, Path]:
-    cwd = Path.cwd()
-    workspace = rifflux_workspace(flags={"index": db}, environment=os.environ, cwd=cwd)
-    return Rifflux(Engines(workspace).at, Jobs(), cwd, Options()), workspace.index
+def _workspace(db: str | None) -> Workspace:
+    return rifflux_workspace(flags={"index": db}, environment=os.environ, cwd=Path.cwd())
+
+
+def _tools(workspace: Workspace) -> Rifflux:
+    return Rifflux(Engines(workspace).at, Jobs(), Path.cwd(), workspace.settings, Options())
 
 
 def _run(command: Callable[[], None]) -> None:
@@ -32,7 +36,7 @@ def _run(command: Callable[[], None]) -> None:
     try:
         command()
     except DowseError as error:
-        click.echo(f"{error} (`rifflux-rebuild` makes an unusable index anew)", err=True)
+        click.echo(str(error), err=True)
         sys.exit(2)
 
 
@@ -55,7 +59,7 @@ def mcp(db: str | None, watch_paths: tuple[str, ...]) -> None:
 @click.option("--force", is_flag=True, help="Index unchanged files again too.")
 def reindex(path: str, db: str | None, force: bool) -> None:
     """Index the Markdown files below a directory; only new and changed ones are read."""
-    _run(lambda: _print(_tools(db)[0].reindex(path=path, force=force).data))
+    _run(lambda: _print(_tools(_workspace(db)).reindex(path=path, force=force).data))
 
 
 @click.command()
@@ -65,7 +69,7 @@ def reindex(path: str, db: str | None, force: bool) -> None:
 @_db
 def query(query: str, mode: str, top_k: int, db: str | None) -> None:
     """Search the index."""
-    _run(lambda: _print(_tools(db)[0].search_rifflux(query, top_k, mode).data))  # type: ignore[arg-type]
+    _run(lambda: _print(_tools(_workspace(db)).search_rifflux(query, top_k, mode).data))  # type: ignore[arg-type]
 
 
 @click.command()
@@ -77,7 +81,23 @@ def rebuild(path: str, db: str | None) -> None:
 
 
 def _rebuild(path: str, db: str | None) -> None:
-    tools, index = _tools(db)
-    deleted = remove(index)
-    result = tools.reindex(path=path, force=True).data
-    _print({"rebuilt_db_path": str(index), "deleted_existing_db": deleted, **result})
+    workspace = _workspace(db)
+    # Whatever would stop the indexing has to be found out before the old index is gone.
+    located(path, Path.cwd(), workspace.settings)
+    _require_index(workspace.index)
+    deleted = remove(workspace.index)
+    result = _tools(workspace).reindex(path=path, force=True).data
+    _print({"rebuilt_db_path": str(workspace.index), "deleted_existing_db": deleted, **result})
+
+
+def _require_index(path: Path) -> None:
+    """Only an SQLite file, which the original's indexes are too, or an empty one is ever deleted."""
+    try:
+        with open(path, "rb") as file:
+            header = file.read(len(_SQLITE_HEADER))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise BadInput(f"can not use {path} as an index: {error.strerror}; name another --db") from error
+    if header not in (_SQLITE_HEADER, b""):
+        raise BadInput(f"{path} is no index and is not replaced; name another --db")

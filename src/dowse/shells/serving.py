@@ -7,7 +7,9 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from dowse.config import load_settings
 from dowse.engine import Engine
+from dowse.errors import BadInput
 from dowse.live.jobs import Jobs
 from dowse.places import checked_root
 from dowse.profiles import rifflux
@@ -15,6 +17,8 @@ from dowse.profiles.core import Core
 from dowse.profiles.tool import Profile
 from dowse.shells.workspace import Workspace, find_workspace
 
+# Every write is a transaction of its own, so a job that takes longer is cut off without harm.
+_LAST_JOB_S = 2.0
 PROFILES = ("core", "rifflux")
 
 
@@ -24,20 +28,40 @@ class Engines:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._turn = threading.Lock()
-        self._open: dict[Path, Engine] = {}
+        self._open: dict[Path, tuple[Engine, object]] = {}
 
     def own(self) -> Engine:
         return self._get(self._workspace.index, create=True)
 
     def at(self, path: str | None) -> Engine:
         """The index at this path, which must exist; None is the server's own."""
-        return self.own() if path is None else self._get(Path(path).absolute(), create=False)
+        return self.own() if path is None else self._get(_checked(path), create=False)
 
     def _get(self, index: Path, *, create: bool) -> Engine:
         with self._turn:
-            if index not in self._open:
-                self._open[index] = Engine(self._workspace.settings, index, create=create)
-            return self._open[index]
+            engine, file = self._open.get(index, (None, None))
+            if engine is None or _file_at(index) != file:
+                # Not there yet, or another process has put a rebuilt index in its place.
+                engine = Engine(self._workspace.settings, index, create=create)
+                self._open[index] = engine, _file_at(index)
+            return engine
+
+
+def _checked(path: str) -> Path:
+    try:
+        index = Path(path).absolute()
+        _file_at(index)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"db_path {path[:100]!r} can not be used: {error.args[-1]}"[:300]) from None
+    return index
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_dev, status.st_ino
 
 
 def serve(
@@ -55,7 +79,7 @@ def serve(
     start()
     from dowse.shells.mcp import serve_stdio
 
-    serve_stdio(profile, on_exit=jobs.close)
+    serve_stdio(profile, on_exit=lambda: jobs.close(_LAST_JOB_S))
 
 
 def make_profile(
@@ -86,7 +110,7 @@ def _rifflux(
     """The contract works in the current directory and indexes what it is told to, when it is told to."""
     workspace = rifflux_workspace(flags=flags, environment=environment, cwd=cwd, root=roots[0] if roots else None)
     options = rifflux.options_from(environment)
-    tools = rifflux.Rifflux(Engines(workspace).at, jobs, cwd, options)
+    tools = rifflux.Rifflux(Engines(workspace).at, jobs, cwd, workspace.settings, options)
     return tools.profile(), (
         lambda: tools.reindex(paths=[str(it) for it in roots], background=True)
     ) if roots else _nothing
@@ -99,13 +123,12 @@ def _nothing() -> None:
 def rifflux_workspace(
     *, flags: Mapping[str, object], environment: Mapping[str, str], cwd: Path, root: Path | None = None
 ) -> Workspace:
-    return find_workspace(
-        cwd=cwd,
-        environment=rifflux.with_aliases(environment),
-        flags=flags,
-        root=root or cwd,
-        defaults=rifflux.DEFAULTS,
+    """Any working directory will do, even one too broad to be indexed: nothing is until it is named."""
+    folder = cwd if root is None else cwd / root
+    settings = load_settings(
+        flags=flags, environment=rifflux.with_aliases(environment), folder=folder, defaults=rifflux.DEFAULTS
     )
+    return Workspace(settings, folder, cwd / (settings.index or rifflux.INDEX))
 
 
 def _log_to_stderr(environment: Mapping[str, str]) -> None:

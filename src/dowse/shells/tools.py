@@ -45,7 +45,7 @@ class BoundTool:
     def _renamed(self, given: Mapping[str, object]) -> dict[str, object]:
         """`topK` is taken for `top_k`: families of clients differ in casing only."""
         known = set(self.arguments.model_fields)
-        return {name if name in known else _snake(name): value for name, value in given.items()}
+        return {_snake(name) if _snake(name) in known else name: value for name, value in given.items()}
 
     def _complaints(self, error: ValidationError) -> list[str]:
         complaints = []
@@ -53,7 +53,7 @@ class BoundTool:
             name = ".".join(str(part) for part in problem["loc"]) or "arguments"
             if problem["type"] == "extra_forbidden":
                 known = ", ".join(self.arguments.model_fields)
-                complaints.append(f"unknown parameter {name!r} (known: {known})")
+                complaints.append(f"unknown parameter {name[:100]!r} (known: {known})")
             else:
                 complaints.append(f"{name}: {problem['msg'][0].lower()}{problem['msg'][1:]}")
         return list(dict.fromkeys(complaints))

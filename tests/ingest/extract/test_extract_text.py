@@ -33,10 +33,13 @@ def test_paragraphs(text, blocks):
 @pytest.mark.parametrize(
     ("text", "title"),
     [
-        ("\n\n  First line \nsecond", "First line"),
-        ("=====\nTitle\n=====\n", "Title"),
-        ("x" * 120, "x" * 120),
-        ("x" * 121 + "\nshort", "b"),
+        ("\n\n  First line \n\nsecond", "First line"),
+        ("=====\nTitle\n=====\ntext\n", "Title"),
+        ("Title\n-----\ntext", "Title"),
+        ("only line", "b"),
+        ("a paragraph\nof two lines\n", "b"),
+        ("x" * 200 + "\n\ntext", "x" * 200),
+        ("x" * 201 + "\n\nshort", "b"),
         ("", "b"),
         ("...\n---\n", "b"),
     ],

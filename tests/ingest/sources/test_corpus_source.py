@@ -39,7 +39,7 @@ CONTENT = {
     "empty title": ({"title": "", "text": "They lift."}, "They lift."),
     "blank title": ({"title": " ", "text": "They lift."}, "They lift."),
     "null title": ({"title": None, "text": "They lift."}, "They lift."),
-    "text begins with its title": ({"title": "Wings", "text": "Wings lift."}, "Wings lift."),
+    "text begins with its title": ({"title": "Wings", "text": "Wings lift."}, "Wings\n\nlift."),
     "empty text": ({"title": "Wings", "text": ""}, "Wings"),
     "nothing at all": ({"title": "", "text": ""}, ""),
     "other fields": ({"text": "x", "metadata": {"year": 1961}}, "x"),

@@ -11,7 +11,7 @@ from dowse.ingest.extract.spans import line_end, line_start
 from dowse.model import Block, Extract, Item
 from dowse.text.decode import decode
 
-MAX_TITLE_CHARS: Final = 120
+MAX_TITLE_CHARS: Final = 200
 
 _BLANK_LINES = re.compile(r"\n\s*\n")
 _WORD = re.compile(r"\w")
@@ -35,7 +35,12 @@ def blocks_from(text: str, starts: Sequence[int]) -> tuple[Block, ...]:
 
 
 def _title(text: str, path: str) -> str:
-    """The first line with words: not the rule that some formats draw above a title."""
+    """The first line with words, if it stands alone above more: else it only begins a paragraph, or is the text."""
     word = _WORD.search(text)
-    line = text[line_start(text, word.start()) : line_end(text, word.start() + 1)].strip() if word else ""
-    return line if 0 < len(line) <= MAX_TITLE_CHARS else PurePosixPath(path).stem
+    if word is None:
+        return PurePosixPath(path).stem
+    end = line_end(text, word.start() + 1)
+    line = text[line_start(text, word.start()) : end].strip()
+    following = text[end : text.find("\n", end) + 1 or len(text)]
+    is_above = _WORD.search(following) is None and _WORD.search(text, end) is not None
+    return line if is_above and len(line) <= MAX_TITLE_CHARS else PurePosixPath(path).stem

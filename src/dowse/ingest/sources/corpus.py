@@ -95,7 +95,7 @@ def _lines(file: BinaryIO, name: Path) -> Iterator[tuple[int, bytes, str]]:
 
 
 def _parsed(raw: bytes, where: str) -> tuple[str, bytes]:
-    """A document's id and content; the title leads unless the text already begins with it."""
+    """A document's id and content, its title in a line of its own, also where the text begins with it."""
     try:
         entry = json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -104,8 +104,8 @@ def _parsed(raw: bytes, where: str) -> tuple[str, bytes]:
         raise BadInput(f"{where}: expected a JSON object; correct the line")
     text = _text(entry, "text", where)
     title = _text(entry, "title", where).strip() if entry.get("title") else ""
-    parts = [text] if text.startswith(title) else [title, text]
-    content = "\n\n".join(part for part in parts if part)
+    body = text.removeprefix(title).lstrip() if title else text
+    content = "\n\n".join(part for part in (title, body) if part)
     # JSON can spell halves of surrogate pairs, which no encoding can write.
     return _identity(entry, where), content.encode("utf-8", "replace")
 

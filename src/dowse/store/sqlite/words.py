@@ -10,10 +10,10 @@ from dowse.store.sqlite.database import Database, fetch
 from dowse.store.sqlite.rows import RECORDS, scope_condition
 from dowse.text.terms import Term, Terms
 
-# A word in more than this share of the chunks costs most of the time of an OR and tells the least:
-# it is left out where a rarer one is asked for too. Small indexes keep all: there it costs nothing.
-COMMON_SHARE = 0.2
-COMMON_FROM_CHUNKS = 5_000
+# A word in many chunks costs most of the time of an OR and tells the least, so it is left out where a rarer
+# one is found. In more than half of the chunks FTS5 gives it no weight anyway; below that it has some, so an
+# index that is quick with it keeps it: (from this many chunks, the largest share that is kept).
+COMMON_SHARES = ((8_000, 0.2), (1_000, 0.5), (0, 1.0))
 # A long text as a query is its rarest terms.
 MAX_MATCHED_TERMS = 48
 TOKENIZER = ("porter", ("unicode61", "remove_diacritics", "2"))
@@ -27,7 +27,10 @@ class SqliteWords:
             return []
         connection = self.db.reader()
         frequencies = self.db.remembered("frequencies", lambda: Frequencies(connection))
-        expression = compile_match(_telling(terms, frequencies))
+        telling = _telling(terms, frequencies)
+        if not telling:
+            return []
+        expression = compile_match(telling)
         score = f"bm25(words, {', '.join('?' * len(weights))})"
         condition, values = scope_condition(connection, scope)
         if condition:
@@ -60,10 +63,12 @@ def _quoted(term: Term) -> str:
 
 def _telling(terms: Terms, frequencies: Frequencies) -> Terms:
     """The wanted terms worth matching: without the ones nearly everywhere where rarer ones remain."""
-    if len(terms.wanted) <= 1 or (frequencies.chunks < COMMON_FROM_CHUNKS and len(terms.wanted) <= MAX_MATCHED_TERMS):
+    share = next(share for chunks, share in COMMON_SHARES if frequencies.chunks >= chunks)
+    if len(terms.wanted) <= 1 or (share == 1.0 and len(terms.wanted) <= MAX_MATCHED_TERMS):
         return terms
     counted = sorted((frequencies.of(term), place, term) for place, term in enumerate(terms.wanted))
-    rare = [row for row in counted if row[0] <= COMMON_SHARE * frequencies.chunks] or counted[:1]
+    found = [row for row in counted if row[0] > 0]
+    rare = [row for row in found if row[0] <= share * frequencies.chunks] or found
     kept = sorted(rare[:MAX_MATCHED_TERMS], key=lambda row: row[1])
     return Terms(terms.required, tuple(term for _, _, term in kept))
 

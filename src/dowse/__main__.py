@@ -1,0 +1,7 @@
+"""`python -m dowse` is `dowse`."""
+
+from __future__ import annotations
+
+from dowse.shells.cli import main
+
+main()

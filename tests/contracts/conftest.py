@@ -1,0 +1,86 @@
+"""Servers of the Rifflux contract: one over a corpus that is only read, others as a test needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from rifflux_server import Served, serving
+
+from support import write
+
+Serve = Callable[..., Served]
+
+_CACHE = """# Cache
+
+The cache holds answers that were costly to compute, so that asking again is cheap. It is shared by all workers.
+
+## Eviction
+
+Entries that nobody asked for are evicted first; a time to live (ttl) bounds how stale an entry may become here.
+
+```python
+def evict(entries):
+    return sorted(entries, key=lambda entry: entry.last_used)[:100]
+```
+
+## Metrics
+
+Hits and misses are counted per worker and published every minute, together with the number of evictions so far.
+"""
+
+_QUEUE = """# Queue
+
+Jobs wait in a queue until a worker is free. A job that fails is tried again with a growing delay between tries.
+
+## Eviction
+
+A queue never evicts: when it is full, producers wait. This is what keeps a job from being lost under pressure.
+"""
+
+_SHIPS = ("anchor", "ballast", "capstan", "davit", "ensign", "fender", "galley", "halyard", "jib", "keel")
+
+# Each note speaks of a harbour, some more often than others, and of things no other note has.
+_NOTES = {
+    f"notes/{number:02}.md": f"# Note {number}\n\n{'harbour ' * (1 + number % 7)}"
+    f"{' '.join(_SHIPS[: number % len(_SHIPS)])} lantern{number} tide{number * 3}\n"
+    for number in range(30)
+}
+
+CORPUS = {"guide/cache.md": _CACHE, "guide/queue.md": _QUEUE, **_NOTES}
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The corpus, indexed with the hashing encoder; for tests that only read."""
+    folder = tmp_path_factory.mktemp("library") / "work"
+    write(folder, CORPUS)
+    with serving(folder) as served:
+        served.ask("reindex")
+        yield served
+
+
+@pytest.fixture(scope="session")
+def vectorless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The corpus without any vectors: there is no query embedding either."""
+    folder = tmp_path_factory.mktemp("vectorless") / "work"
+    write(folder, CORPUS)
+    with serving(folder, RIFFLUX_EMBEDDING_BACKEND="none") as served:
+        served.ask("reindex")
+        yield served
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def serve(work: Path) -> Iterator[Serve]:
+    """Starts servers that work in the test's own folder; they end with the test."""
+    with ExitStack() as stack:
+        yield lambda **variables: stack.enter_context(serving(work, **variables))

@@ -1,0 +1,133 @@
+"""The core profile over MCP, in process, with the official client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client import Client
+from mcp_types import CallToolResult, ListToolsResult
+
+from dowse.live.jobs import Jobs
+from dowse.profiles.tool import Profile
+from dowse.shells.mcp import make_server
+from dowse.shells.serving import make_profile
+from support import write
+
+FILES = {
+    "docs/retry.md": "# Retries\n\nA failed request is retried with exponential backoff.\n\n## Limits\n\nFive tries.\n",
+    "src/app.py": "def install_package(name):\n    return name\n",
+}
+
+
+@pytest.fixture
+def profile(root: Path, tmp_path: Path) -> Iterator[Profile]:
+    write(root, FILES)
+    jobs = Jobs()
+    environment = {"DOWSE_DATA_DIR": str(tmp_path / "data"), "DOWSE_ENCODER": "hashing"}
+    made, start = make_profile("core", roots=(), flags={}, environment=environment, cwd=root, jobs=jobs)
+    start()
+    yield made
+    jobs.close()
+
+
+@pytest.fixture
+def call(profile: Profile) -> Callable[..., CallToolResult]:
+    def call_it(name: str, **arguments: Any) -> CallToolResult:
+        async def talk() -> CallToolResult:
+            async with Client(make_server(profile)) as client:
+                return await client.call_tool(name, arguments)
+
+        return anyio.run(talk)
+
+    call_it("index")
+    return call_it
+
+
+def listed(profile: Profile) -> ListToolsResult:
+    async def talk() -> ListToolsResult:
+        async with Client(make_server(profile)) as client:
+            return await client.list_tools()
+
+    return anyio.run(talk)
+
+
+def test_few_tools_well_described(profile: Profile) -> None:
+    tools = listed(profile).tools
+    assert [tool.name for tool in tools] == ["search", "fetch", "index", "status"]
+    for tool in tools:
+        assert tool.title and tool.description and tool.annotations is not None
+        assert tool.input_schema["additionalProperties"] is False
+        assert all("description" in it for it in tool.input_schema["properties"].values())
+    assert [tool.annotations.read_only_hint for tool in tools if tool.annotations] == [True, True, False, True]
+    assert 0 < len(profile.instructions) <= 2048
+
+
+def test_search_answers_with_text_and_data(call: Callable[..., CallToolResult]) -> None:
+    result = call("search", query="exponential backoff", limit=3)
+    assert not result.is_error
+    hit = result.structured_content["hits"][0]
+    assert (hit["path"], hit["freshness"]) == ("docs/retry.md", "fresh")
+    text = result.content[0].text  # type: ignore[union-attr]
+    assert "docs/retry.md:1-7" in text and "exponential backoff" in text and hit["chunk_id"] in text
+    assert result.structured_content["completeness"]["complete"] is True
+
+
+def test_search_scopes_files_and_explains(call: Callable[..., CallToolResult]) -> None:
+    assert call("search", query="install", kinds=["code"]).structured_content["count"] == 1
+    assert call("search", query="install", paths=["docs/**"], mode="lexical").structured_content["count"] == 0
+    assert call("search", query="tries", files=True, since="1h").structured_content["recipe"] == "hybrid-files"
+    assert " ms" in call("search", query="tries", explain=True).content[0].text  # type: ignore[union-attr]
+
+
+def test_fetch_by_id_by_path_and_by_lines(call: Callable[..., CallToolResult]) -> None:
+    chunk_id = call("search", query="backoff").structured_content["hits"][0]["chunk_id"]
+    assert "exponential" in call("fetch", id=chunk_id).structured_content["text"]
+    assert call("fetch", id="docs/retry.md", start_line=7).structured_content["text"] == "Five tries."
+    assert call("fetch", id="src/app.py", start_line=1, end_line=1).structured_content["end_line"] == 1
+
+
+def test_status_and_background_index(call: Callable[..., CallToolResult]) -> None:
+    job = call("index", wait=False).structured_content
+    assert job["status"] in ("queued", "running", "completed")
+    status = call("status").structured_content
+    assert status["records"] == 2
+    assert {it["status"] for it in status["jobs"]} <= {"queued", "running", "completed"}
+
+
+def test_camel_case_is_understood(call: Callable[..., CallToolResult]) -> None:
+    assert call("search", query="backoff", budgetTokens=60).structured_content["count"] >= 1
+
+
+BAD = [
+    ("search", {}, "query: field required"),
+    ("search", {"query": ""}, "the query is empty"),
+    ("search", {"query": 5}, "query: input should be a valid string"),
+    ("search", {"query": "x", "limit": 0}, "limit: input should be greater than or equal to 1"),
+    ("search", {"query": "x", "limit": 10**9}, "limit: input should be less than or equal to 100"),
+    ("search", {"query": "x", "limit": "many"}, "limit: input should be a valid integer"),
+    ("search", {"query": "x", "mode": "magic"}, "mode: input should be 'hybrid', 'lexical' or 'semantic'"),
+    ("search", {"query": "x", "kinds": ["film"]}, "kinds.0: input should be 'doc' or 'code'"),
+    ("search", {"query": "x", "since": "soon"}, "'soon' is not a time"),
+    ("search", {"query": "x", "paths": ["[a"]}, "[a"),
+    ("search", {"query": "x", "colour": "red"}, "unknown parameter 'colour' (known: query, limit"),
+    ("fetch", {"id": "../../etc/passwd"}, "nothing indexed has the id or path"),
+    ("fetch", {"id": "\0"}, "nothing indexed has the id or path"),
+    ("fetch", {"id": "a", "start_line": -1}, "start_line: input should be greater than or equal to 1"),
+    ("index", {"force": "perhaps"}, "force: input should be a valid boolean"),
+    ("status", {"verbose": True}, "unknown parameter 'verbose'"),
+    ("nothing", {}, "there is no tool 'nothing'; this server has search"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "message"), BAD)
+def test_bad_input_is_an_error_the_model_can_read(
+    call: Callable[..., CallToolResult], name: str, arguments: dict[str, Any], message: str
+) -> None:
+    result = call(name, **arguments)
+    assert result.is_error
+    text = result.content[0].text  # type: ignore[union-attr]
+    assert message in text and "Traceback" not in text and "\n" not in text

@@ -1,0 +1,34 @@
+"""Cold start counts: a lexical search imports nothing heavy, and neither does --help."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import write
+
+HEAVY = {"numpy", "onnxruntime", "tokenizers", "pydantic", "mcp", "mcp_types", "rich", "pyromark", "yaml", "starlette"}
+
+
+@pytest.fixture
+def environment(root: Path, tmp_path: Path) -> dict[str, str]:
+    write(root, {"a.md": "# A\n\nalpha"})
+    variables = os.environ | {"DOWSE_DATA_DIR": str(tmp_path / "data"), "DOWSE_ENCODER": "hashing"}
+    subprocess.run([sys.executable, "-m", "dowse", "index"], cwd=root, env=variables, check=True)
+    return variables
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("search", "--mode", "lexical", "alpha"), ("read", "a.md"), ("status",), ("export",), ("--help",), ("index",)],
+)
+def test_nothing_heavy_is_imported(root: Path, environment: dict[str, str], words: tuple[str, ...]) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "dowse", *words]
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=True)
+    imported = {line.rsplit("|", 1)[1].strip().partition(".")[0] for line in done.stderr.splitlines() if "|" in line}
+    assert "dowse" in imported
+    assert imported & HEAVY == set()
