@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import sqlite3
@@ -233,7 +234,8 @@ def test_words_that_are_nearly_everywhere_do_not_decide_in_a_large_index(tmp_pat
 
 def test_a_long_text_as_a_query_is_its_rarest_words(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "i.db")
-    fill(store, [f"word{number} shared" for number in range(100)])
-    query = parse("shared " + " ".join(f"word{number}" for number in range(100)))
+    rare = ["".join(letters) for letters in itertools.islice(itertools.product("bcdfgkmp", repeat=3), 100)]
+    fill(store, [f"{word} shared" for word in rare])
+    query = parse(f"shared {' '.join(rare)}")
     assert len(store.match(query, Scope(), Weights(), 500)) == MAX_MATCHED_TERMS
     store.close()

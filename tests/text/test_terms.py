@@ -28,6 +28,7 @@ PARSED = [
     ('"全文検索"', Terms((Term(("全文", "文検", "検索")),))),
     ("", Terms()),
     ("\0 \t *** ()", Terms()),
+    ('"same" same', Terms((Term(("same",)),))),
     ("same same SAME", Terms(wanted=wanted("same"))),
 ]
 

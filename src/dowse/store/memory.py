@@ -181,7 +181,7 @@ class MemoryStore:
     def match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
         if not terms or limit < 1:
             return []
-        ranked = list(terms.required) + [term for term in terms.wanted if term not in terms.required]
+        ranked = [*terms.required, *terms.wanted]
         if terms.required and terms.wanted:
             ranked.append(terms.required[0])  # it stands in both halves of the expression, and counts twice
         tokens = {term: self._tokens(" ".join(term.words)) for term in ranked}

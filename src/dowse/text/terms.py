@@ -108,10 +108,11 @@ class Terms:
 def parse(text: str) -> Terms:
     text = text[:MAX_QUERY_CHARS]
     phrases = [first or second for first, second in _QUOTED.findall(text)]
-    required = [term for phrase in phrases for term in _phrase(phrase)]
-    wanted = _unique(term for word in words(_QUOTED.sub(" ", text)) for term in _expand(word))
+    required = _unique(term for phrase in phrases for term in _phrase(phrase))
+    expanded = _unique(term for word in words(_QUOTED.sub(" ", text)) for term in _expand(word))
+    wanted = [term for term in expanded if term not in required]
     telling = [term for term in wanted if not _is_stop_word(term)]
-    return Terms(tuple(_unique(required)), tuple((telling or ([] if required else wanted))[:MAX_TERMS]))
+    return Terms(tuple(required), tuple((telling or ([] if required else wanted))[:MAX_TERMS]))
 
 
 def _phrase(phrase: str) -> list[Term]:
