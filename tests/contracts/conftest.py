@@ -72,6 +72,34 @@ def vectorless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
+@pytest.fixture(scope="session")
+def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Everything the original's variables can change about an index, changed."""
+    folder = tmp_path_factory.mktemp("configured") / "work"
+    paragraphs = "\n\n".join(f"Paragraph {number} of a long story about boats." for number in range(20))
+    write(
+        folder,
+        {
+            "long.md": f"# Long\n\n{paragraphs}\n",
+            "galley.txt": "The galley is the kitchen.",
+            "drafts/a.md": "# Draft\n\nNot yet.\n",
+            "node_modules/b.md": "# Module\n\nFound, because the default globs were replaced.\n",
+            "code.py": "galley = 1\n",
+        },
+    )
+    variables = {
+        "DB_PATH": "elsewhere/my.db",
+        "MAX_CHUNK_CHARS": "200",
+        "MIN_CHUNK_CHARS": "1",
+        "RRF_K": "7",
+        "INDEX_INCLUDE_GLOBS": "*.md, *.txt",
+        "INDEX_EXCLUDE_GLOBS": "drafts/*",
+    }
+    with serving(folder, **{f"RIFFLUX_{name}": text for name, text in variables.items()}) as served:
+        served.ask("reindex")
+        yield served
+
+
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
     folder = tmp_path / "work"

@@ -24,11 +24,11 @@ KILLS = 20
 def corpus(tmp_path: Path) -> Path:
     rng = random.Random(7)
     words = ["alpha", "beta", "gamma", "delta", "retry", "cache", "index", "token", "query", "chunk"]
-    sections = [
-        "\n\n".join(f"## Part {part}\n\n{' '.join(rng.choices(words, k=80))}" for part in range(5))
-        for _ in range(FILES)
-    ]
-    write(tmp_path / "root", {f"d{n % 7}/f{n}.md": f"# File {n}\n\n{text}\n" for n, text in enumerate(sections)})
+
+    def text() -> str:
+        return "\n\n".join(f"## Part {part}\n\n{' '.join(rng.choices(words, k=80))}" for part in range(5))
+
+    write(tmp_path / "root", {f"d{n % 7}/f{n}.md": f"# File {n}\n\n{text()}\n" for n in range(FILES)})
     return tmp_path / "root"
 
 
