@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 TRAIL_SEPARATOR = " > "
+CHARS_PER_TOKEN = 4  # a rule of thumb, for budgets
 
 Freshness = Literal["fresh", "changed", "gone", "unknown"]
 NO_FACETS: Mapping[str, str] = MappingProxyType({})

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from rifflux_server import Served, serving
+from rifflux_server import Serve, Served, serving
 
 from support import write
-
-Serve = Callable[..., Served]
 
 _CACHE = """# Cache
 

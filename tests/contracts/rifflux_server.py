@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -76,6 +76,9 @@ class Served:
         raise AssertionError(f"job {job_id} did not end")
 
 
+Serve = Callable[..., Served]
+
+
 @contextmanager
 def serving(folder: Path, **variables: str) -> Iterator[Served]:
     """A server that works in this folder; its data and its stderr lie beside it."""
@@ -92,7 +95,7 @@ def serving(folder: Path, **variables: str) -> Iterator[Served]:
 
 
 def variables_for(folder: Path, variables: Mapping[str, str]) -> dict[str, str]:
-    data = str(folder.with_name(folder.name + "-data"))
+    data = str(folder.parent / f"{folder.name}-data")
     return {"DOWSE_DATA_DIR": data, "RIFFLUX_EMBEDDING_BACKEND": "hash", **variables}
 
 

@@ -11,13 +11,17 @@ from typing import Any
 
 import pytest
 from rifflux_server import Served, serving
+
 from support import write
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("bad") / "work"
-    write(folder, {"a.md": "# Alpha\n\nalpha beta — γάμμα عربى 🚀 launch\n", "b.md": "# Beta\n\nbeta only\n", "c.txt": "alpha"})
+    write(
+        folder,
+        {"a.md": "# Alpha\n\nalpha beta — γάμμα عربى 🚀 launch\n", "b.md": "# Beta\n\nbeta only\n", "c.txt": "alpha"},
+    )
     os.mkfifo(folder / "pipe.md")
     (folder / "loop.md").symlink_to("loop.md")
     with closing(sqlite3.connect(folder / "foreign.db")) as connection:
@@ -82,7 +86,9 @@ def test_search_syntax_is_only_words(server: Served, query: str, mode: str) -> N
     assert all(row["path"] == "a.md" for row in answer["results"][:1])
 
 
-@pytest.mark.parametrize("query", ["γάμμα", "γαμμα", "عربى", "\u202eعربى\u202c", "🚀 launch", "a\u0301lpha", "ａｌｐｈａ alpha"])
+@pytest.mark.parametrize(
+    "query", ["γάμμα", "γαμμα", "عربى", "\u202eعربى\u202c", "🚀 launch", "a\u0301lpha", "ａｌｐｈａ alpha"]
+)
 def test_every_script_is_searched(server: Served, query: str) -> None:
     answer = server.ask("search_rifflux", query=query, mode="lexical")
     assert (answer["query"], answer["results"][0]["path"]) == (query, "a.md")
@@ -95,13 +101,16 @@ def test_a_query_of_a_megabyte(server: Served, query: str) -> None:
     assert answer["count"] <= 10
 
 
-@pytest.mark.parametrize("chunk_id", ["", "x", "0" * 17, "../../etc/passwd", "a\0b", "%' OR 1=1 --", "z" * 100_000, "🚀"])
+@pytest.mark.parametrize(
+    "chunk_id", ["", "x", "0" * 17, "../../etc/passwd", "a\0b", "%' OR 1=1 --", "z" * 100_000, "🚀"]
+)
 def test_absurd_chunk_ids_are_null(server: Served, chunk_id: str) -> None:
     assert server.ask("get_chunk", chunk_id=chunk_id) == {"chunk": None}
 
 
 @pytest.mark.parametrize(
-    "path", ["", ".", "..", "../../etc/passwd", "/etc/passwd", "a.md\0", "a\0.md", "x" * 100_000, "*.md", "c.txt", "A.MD"]
+    "path",
+    ["", ".", "..", "../../etc/passwd", "/etc/passwd", "a.md\0", "a\0.md", "x" * 100_000, "*.md", "c.txt", "A.MD"],
 )
 def test_only_indexed_files_are_read(server: Served, path: str) -> None:
     assert server.ask("get_file", path=path) == {"file": None}
@@ -139,9 +148,7 @@ def test_ids_must_be_given_and_be_text(server: Served, tool: str) -> None:
     ],
 )
 @pytest.mark.parametrize("background", [False, True])
-def test_wrong_locations_are_refused(
-    server: Served, arguments: dict[str, Any], problem: str, background: bool
-) -> None:
+def test_wrong_locations_are_refused(server: Served, arguments: dict[str, Any], problem: str, background: bool) -> None:
     assert problem in server.refusal("reindex", **{"background": background, **arguments})
 
 

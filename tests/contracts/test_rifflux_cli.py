@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Serve
-from rifflux_server import REINDEX_KEYS, run_script
+from rifflux_server import REINDEX_KEYS, Serve, run_script
+
 from support import write
 
 FILES = {"one/a.md": "# A\n\nAll about apples.\n", "two/b.md": "# B\n\nAll about bananas.\n"}

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Serve
-from rifflux_server import JOB_KEYS, REINDEX_KEYS, Served
+from rifflux_server import JOB_KEYS, REINDEX_KEYS, Serve, Served
+
 from support import write
 
 A = "# A\n\nThe first file, about apples.\n"
@@ -125,7 +125,9 @@ def test_a_second_location_never_removes_the_first(server: Served) -> None:
 
 @pytest.mark.parametrize("arguments", [{"path": "onne"}, {"paths": ["two", "onne"]}])
 @pytest.mark.parametrize("background", [False, True])
-def test_a_mistyped_location_changes_nothing(serve: Serve, work: Path, arguments: dict[str, object], background: bool) -> None:
+def test_a_mistyped_location_changes_nothing(
+    serve: Serve, work: Path, arguments: dict[str, object], background: bool
+) -> None:
     write(work, {"one/a.md": A, "two/c.md": C})
     server = serve()
     server.ask("reindex", path="one")

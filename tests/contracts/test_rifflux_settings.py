@@ -6,14 +6,13 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import Serve
-from rifflux_server import Served, run_script
-from support import write
+from rifflux_server import Serve, Served, run_script
 
 from dowse.errors import BadInput
 from dowse.live.jobs import Jobs
 from dowse.profiles.rifflux import Options, Rifflux, options_from, with_aliases
 from dowse.shells.serving import Engines, rifflux_workspace
+from support import write
 
 PETS = {
     "pets.md": "# Pets\n\nFelines adore dozing upon sofas.\n",

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from rifflux_server import SCRIPTS, run_script, variables_for
+
 from support import write
 
 END_WITHIN_S = 5

@@ -90,6 +90,18 @@ def test_fetch_by_id_by_path_and_by_lines(call: Callable[..., CallToolResult]) -
     assert call("fetch", id="src/app.py", start_line=1, end_line=1).structured_content["end_line"] == 1
 
 
+def test_fetch_never_floods_the_reader(call: Callable[..., CallToolResult], root: Path) -> None:
+    write(root, {"long.md": "\n".join(f"line {number} {'x' * 50}" for number in range(1, 1001))})
+    call("index")
+    first = call("fetch", id="long.md", budget_tokens=100).structured_content
+    assert len(first["text"]) <= 400 and first["next_line"] == first["end_line"] + 1
+    second = call("fetch", id="long.md", start_line=first["next_line"], end_line=1000).structured_content
+    assert second["text"].startswith(f"line {first['next_line']} ")
+    write(root, {"wide.md": "x" * 10_000})
+    call("index")
+    assert len(call("fetch", id="wide.md", budget_tokens=50).structured_content["text"]) == 200
+
+
 def test_status_and_background_index(call: Callable[..., CallToolResult]) -> None:
     job = call("index", wait=False).structured_content
     assert job["status"] in ("queued", "running", "completed")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from dowse.model import Freshness, Record, Stored, normal_path
+from dowse.model import CHARS_PER_TOKEN, Freshness, Record, Stored, normal_path
 from dowse.store.base import Catalog
 
 
@@ -18,6 +18,7 @@ class Passage:
     end_line: int
     total_lines: int
     freshness: Freshness
+    next_line: int | None = None
 
 
 def find_chunk(catalog: Catalog, chunk_id: str, collection: str | None) -> Stored | None:
@@ -44,6 +45,19 @@ def read_lines(
     first = min(max(start_line, 1), max(len(lines), 1))
     last = len(lines) if end_line is None else min(max(end_line, first), len(lines))
     return Passage(record, "\n".join(lines[first - 1 : last]), first, last, len(lines), freshness)
+
+
+def within(passage: Passage, budget_tokens: int) -> Passage:
+    """As many whole lines as fit, and where to go on; a single line that is too long is cut."""
+    room = budget_tokens * CHARS_PER_TOKEN
+    if len(passage.text) <= room:
+        return passage
+    cut = passage.text.rfind("\n", 0, room + 1)
+    if cut < 0:
+        return replace(passage, text=passage.text[:room], end_line=passage.start_line, next_line=passage.start_line + 1)
+    text = passage.text[:cut]
+    last = passage.start_line + text.count("\n")
+    return replace(passage, text=text, end_line=last, next_line=last + 1)
 
 
 def _indexed(catalog: Catalog, record: Record) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from dowse.engine import Engine, Status
 from dowse.errors import BadInput
 from dowse.live.jobs import Job, Jobs
-from dowse.lookup.read import Passage
+from dowse.lookup.read import Passage, within
 from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query, Scope, Stored, SyncReport
 from dowse.profiles.tool import Param, Profile, Reply, Tool
 from dowse.text.times import ago, iso, parse_moment
@@ -23,6 +23,9 @@ path, lines, the trail of headings and an id.
 - A hit marked `changed` or `gone` is older than the file on disk: `index`, then search again.
 - No hits? Look at `completeness` in the answer: it says what was searched and what was not. `status` says more.
 - Exact words or identifiers: mode `lexical`. Meaning without the words: `semantic`. Else leave `hybrid`."""
+
+_SHOWN_JOBS = 20
+_SHOWN_SKIPPED = 50  # an answer must not flood its reader; `dowse status --json` has all
 
 Mode = Literal["hybrid", "lexical", "semantic"]
 
@@ -71,8 +74,10 @@ class Core:
         start_line: Annotated[int | None, Param("First line to read", ge=1)] = None,
         end_line: Annotated[int | None, Param("Last line to read", ge=1)] = None,
         collection: Annotated[str | None, Param("Which root, where several are indexed")] = None,
+        budget_tokens: Annotated[int, Param("About how long the text may be", ge=50, le=100_000)] = 6000,
     ) -> Reply:
-        """Read lines of an indexed file as they are on disk now: of the passage with this chunk_id, or of this path."""
+        """Read lines of an indexed file as they are on disk now: of the passage with this chunk_id, or of this path.
+        What does not fit the budget is left out, and `next_line` says where to go on."""
         engine = self._engine()
         stored = engine.chunk(id, collection)
         record = stored.record if stored else engine.record(id, collection)
@@ -80,7 +85,7 @@ class Core:
             raise BadInput(f"nothing indexed has the id or path {id!r}; `search` gives ids, `index` picks up new files")
         first = start_line or (stored.chunk.start_line if stored else 1)
         last = end_line or (max(first, stored.chunk.end_line) if stored else None)
-        passage = engine.lines(record, first, last)
+        passage = within(engine.lines(record, first, last), budget_tokens)
         return Reply(passage_json(passage), passage_text(passage))
 
     def index(
@@ -104,8 +109,10 @@ class Core:
 
     def status(self) -> Reply:
         """What is indexed, how fresh and complete it is, which encoder is used and why, and what was skipped."""
-        data = status_json(self._engine().status(), self._engine())
-        data["jobs"] = [self._job_json(job) for job in self._jobs.all()]
+        status = self._engine().status()
+        data = status_json(status, self._engine())
+        data["jobs"] = [self._job_json(job) for job in self._jobs.all()[-_SHOWN_JOBS:]]
+        data["skipped"] = status_skipped(status)[:_SHOWN_SKIPPED]
         return Reply(data)
 
     def _running(self) -> str:
@@ -198,6 +205,7 @@ def passage_json(passage: Passage) -> dict[str, object]:
         "start_line": passage.start_line,
         "end_line": passage.end_line,
         "total_lines": passage.total_lines,
+        "next_line": passage.next_line,
         "freshness": passage.freshness,
         "text": passage.text,
     }
@@ -230,6 +238,10 @@ def report_json(report: SyncReport) -> dict[str, object]:
     }
 
 
+def status_skipped(status: Status) -> list[dict[str, str]]:
+    return [{"collection": it.collection, "path": it.path, "reason": it.reason} for it in status.skipped]
+
+
 def status_json(status: Status, engine: Engine) -> dict[str, object]:
     completeness = engine.completeness()
     counts = status.counts
@@ -255,7 +267,8 @@ def status_json(status: Status, engine: Engine) -> dict[str, object]:
         "schema": status.schema,
         "jobs": [],
         "watcher": {"enabled": False},
-        "skipped": [{"collection": it.collection, "path": it.path, "reason": it.reason} for it in status.skipped],
+        "skipped": status_skipped(status),
+        "skipped_count": len(status.skipped),
         "quarantined": [],
         "freshness": {
             "as_of": iso(completeness.synced_at) if completeness.synced_at else None,
@@ -299,7 +312,8 @@ def evidence_text(evidence: Mapping[str, float]) -> str:
 def passage_text(passage: Passage) -> str:
     stale = "" if passage.freshness == "fresh" else f" [{passage.freshness}]"
     lines = f"lines {passage.start_line}-{passage.end_line} of {passage.total_lines}"
-    return f"{passage.record.path} ({lines}){stale}\n{passage.text}\n"
+    more = f"… go on with start_line={passage.next_line}\n" if passage.next_line else ""
+    return f"{passage.record.path} ({lines}){stale}\n{passage.text}\n{more}"
 
 
 def _completeness_text(answer: Answer, running: str) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from dowse.model import Hit
+from dowse.model import CHARS_PER_TOKEN, Hit
 from dowse.search.run import Run
 
 Stage = Callable[[list[Hit], Run], list[Hit]]
-
-CHARS_PER_TOKEN = 4  # a common rule of thumb; answers are packed a little short rather than over
 
 
 def one_per_record(hits: list[Hit], run: Run) -> list[Hit]:

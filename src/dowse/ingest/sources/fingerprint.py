@@ -25,7 +25,9 @@ def _of(top: str) -> dict[str, object] | None:
     git = shutil.which("git")
     if git is None:
         return None
-    changed = _ask(git, top, *_without_filters(git, top), "status", "--porcelain", "--ignore-submodules=all")
+    # A repository may claim another work tree than the one it lies in.
+    here = f"--work-tree={top}"
+    changed = _ask(git, top, here, *_without_filters(git, top), "status", "--porcelain", "--ignore-submodules=all")
     return {
         "worktree": top,
         "head": _ask(git, top, "rev-parse", "--verify", "--quiet", "HEAD") or None,
