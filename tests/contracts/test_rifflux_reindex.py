@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
-from rifflux_server import JOB_KEYS, REINDEX_KEYS, Serve, Served
+from rifflux_server import JOB_KEYS, REINDEX_KEYS, Served, serving
 
 from support import write
 
@@ -16,10 +18,24 @@ B = "# B\n\nThe second file, about bananas.\n"
 C = "# C\n\nThe third file, about cherries.\n"
 
 
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("reindex") / "work") as served:
+        yield served
+
+
 @pytest.fixture
-def server(work: Path, serve: Serve) -> Served:
-    write(work, {"one/a.md": A, "one/b.md": B, "two/c.md": C})
-    return serve()
+def server(running: Served) -> Served:
+    """Everything of the test before is gone, the index too: the server has to make a new one."""
+    for place in running.folder.iterdir():
+        rmtree(place) if place.is_dir() else place.unlink()
+    write(running.folder, {"one/a.md": A, "one/b.md": B, "two/c.md": C})
+    return running
+
+
+@pytest.fixture
+def work(server: Served) -> Path:
+    return server.folder
 
 
 def counts(served: Served, **arguments: object) -> tuple[int, int, int]:
@@ -125,16 +141,11 @@ def test_a_second_location_never_removes_the_first(server: Served) -> None:
 
 @pytest.mark.parametrize("arguments", [{"path": "onne"}, {"paths": ["two", "onne"]}])
 @pytest.mark.parametrize("background", [False, True])
-def test_a_mistyped_location_changes_nothing(
-    serve: Serve, work: Path, arguments: dict[str, object], background: bool
-) -> None:
-    write(work, {"one/a.md": A, "two/c.md": C})
-    server = serve()
+def test_a_mistyped_location_changes_nothing(server: Served, arguments: dict[str, object], background: bool) -> None:
     server.ask("reindex", path="one")
-    refusal = server.refusal("reindex", **arguments, background=background)
-    assert "onne does not exist" in refusal
+    assert "onne does not exist" in server.refusal("reindex", **arguments, background=background)
     assert found(server, "apples") == ["a.md"]
-    assert server.ask("index_status")["files"] == 1
+    assert server.ask("index_status")["files"] == 2
 
 
 def test_one_file_is_a_location(server: Served, work: Path) -> None:
@@ -142,29 +153,21 @@ def test_one_file_is_a_location(server: Served, work: Path) -> None:
     assert (found(server, "apples"), found(server, "bananas")) == (["a.md"], [])
 
 
-def test_the_globs_alone_decide(serve: Serve, work: Path) -> None:
-    """What git ignores and what the native profile would leave out is indexed; the contract's excludes are not."""
-    write(
-        work,
-        {
-            ".gitignore": "notes/\n", "notes/a.md": A, "build/b.md": B, "readme.txt": "apples",
-            ".venv/c.md": C, "x/node_modules/deep/d.md": C, "__pycache__/e.md": C,
-        },
-    )  # fmt: skip
+def test_the_globs_alone_decide(server: Served, work: Path) -> None:
+    """What git ignores and what the native profile would leave out is indexed; what the contract excludes is not."""
+    left_out = (".venv/d.md", "x/node_modules/deep/d.md", "__pycache__/d.md", ".git/d.md", "readme.txt")
+    write(work, {".gitignore": "one/\n", "build/c.md": C, **dict.fromkeys(left_out, C)})
     subprocess.run(["git", "init", "--quiet", str(work)], check=True)
-    server = serve()
-    assert counts(server) == (2, 0, 0)
-    assert found(server, "file") == ["build/b.md", "notes/a.md"]
+    assert counts(server) == (4, 0, 0)
+    assert found(server, "file") == ["build/c.md", "one/a.md", "one/b.md", "two/c.md"]
 
 
-def test_what_could_not_be_indexed_is_told(serve: Serve, work: Path) -> None:
-    write(work, {"a.md": A})
-    (work / "b.md").write_bytes(b"\x00\x01\x02\xff" * 50)
+def test_what_could_not_be_indexed_is_told(server: Served, work: Path) -> None:
+    (work / "one/b.md").write_bytes(b"\x00\x01\x02\xff" * 50)
     os.mkfifo(work / "pipe.md")
-    server = serve()
-    assert counts(server) == (1, 2, 0)
+    assert counts(server) == (2, 2, 0)
     skipped = server.ask("index_status")["skipped"]
-    assert [it["path"] for it in skipped] == ["b.md", "pipe.md"]
+    assert [it["path"] for it in skipped] == ["one/b.md", "pipe.md"]
     assert all(it["reason"] for it in skipped)
 
 
@@ -177,18 +180,18 @@ def test_a_location_includes_the_ones_inside_it(server: Served, work: Path) -> N
 
 
 @pytest.mark.xfail(reason="everything beside the index file is left out")
-def test_an_index_may_lie_among_the_documents(serve: Serve, work: Path) -> None:
-    write(work, {"docs/a.md": A})
-    assert counts(serve(RIFFLUX_DB_PATH="docs/my.db")) == (1, 0, 0)
+def test_an_index_may_lie_among_the_documents(tmp_path: Path) -> None:
+    write(tmp_path, {"work/docs/a.md": A})
+    with serving(tmp_path / "work", RIFFLUX_DB_PATH="docs/my.db") as served:
+        assert counts(served) == (1, 0, 0)
 
 
 @pytest.mark.xfail(reason="when all files of a location are gone they are taken for unreachable, and kept")
-def test_the_last_file_is_pruned_too(serve: Serve, work: Path) -> None:
-    write(work, {"a.md": A, "readme.txt": "still here"})
-    server = serve()
-    server.ask("reindex")
-    (work / "a.md").unlink()
-    assert counts(server) == (0, 0, 1)
+def test_the_last_file_is_pruned_too(server: Served, work: Path) -> None:
+    write(work, {"two/readme.txt": "still here"})
+    server.ask("reindex", path="two")
+    (work / "two/c.md").unlink()
+    assert counts(server, path="two") == (0, 0, 1)
 
 
 # --- behind the answers ---
@@ -218,12 +221,13 @@ def test_a_job_that_fails_says_why(server: Served, work: Path) -> None:
     assert server.ask("index_status")["files"] == 0
 
 
-def test_git_state_is_told(serve: Serve, work: Path) -> None:
-    write(work, {"a.md": A})
-    git = ["git", "-C", str(work), "-c", "user.name=n", "-c", "user.email=e"]
-    for command in (["init", "--quiet", "-b", "trunk"], ["add", "a.md"], ["commit", "--quiet", "-m", "first"]):
+def test_git_state_is_told(server: Served, work: Path) -> None:
+    git = ["git", "-C", str(work / "two"), "-c", "user.name=n", "-c", "user.email=e"]
+    for command in (["init", "--quiet", "-b", "trunk"], ["add", "c.md"], ["commit", "--quiet", "-m", "first"]):
         subprocess.run([*git, *command], check=True)
-    state = serve(RIFFLUX_DB_PATH=str(work.parent / "my.db")).ask("reindex")["git_fingerprint"]
+    assert server.ask("reindex", path="one")["git_fingerprint"] is None
+    state = server.ask("reindex", path="two")["git_fingerprint"]
     assert state.keys() == {"worktree", "head", "branch", "is_dirty", "multi_repo", "worktrees"}
-    assert (state["worktree"], state["branch"], state["is_dirty"]) == (str(work), "trunk", False)
-    assert (len(state["head"]), state["multi_repo"], state["worktrees"]) == (40, False, [str(work)])
+    assert (state["worktree"], state["branch"], state["is_dirty"]) == (str(work / "two"), "trunk", False)
+    assert (len(state["head"]), state["multi_repo"], state["worktrees"]) == (40, False, [str(work / "two")])
+    assert server.ask("index_status")["git_fingerprint"] == state

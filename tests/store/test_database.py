@@ -132,6 +132,29 @@ def test_a_held_write_lock_lets_readers_through_and_makes_a_writer_say_so(tmp_pa
         process.join(30)
 
 
+def test_a_second_thread_that_wants_to_write_waits_then_says_so(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "i.db")
+    raised: list[Exception] = []
+
+    def write_too() -> None:
+        try:
+            with store.writing(0.1):
+                pass
+        except IndexBusy as error:
+            raised.append(error)
+
+    with store.writing(1):
+        thread = threading.Thread(target=write_too)
+        thread.start()
+        thread.join(10)
+    assert len(raised) == 1
+    thread = threading.Thread(target=write_too)
+    thread.start()
+    thread.join(10)
+    assert len(raised) == 1
+    store.close()
+
+
 def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
     db = Database(tmp_path / "i.db", create=True)
     with pytest.raises(RuntimeError), db.transaction() as connection:

@@ -112,14 +112,18 @@ class Database:
     @contextmanager
     def exclusive(self, timeout_s: float) -> Iterator[None]:
         """The lock that lets one process at a time index; the system drops it when its holder dies."""
-        lock_path = self.path.with_name(self.path.name + ".lock")
-        with self._write_turn, _explained(self.path):
-            descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if not self._write_turn.acquire(timeout=timeout_s):
+            raise IndexBusy(_busy_sentence(self.path, timeout_s))
+        try:
+            with _explained(self.path):
+                descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 _lock(descriptor, self.path, timeout_s)
                 yield
             finally:
                 os.close(descriptor)
+        finally:
+            self._write_turn.release()
 
     def checkpoint(self, how: str) -> None:
         """Give the log's pages back to the file; a reader in the way is no reason to fail."""
@@ -214,7 +218,7 @@ def _lock(descriptor: int, path: Path, timeout_s: float) -> None:
 
 def _busy_sentence(path: Path, waited_s: float) -> str:
     return (
-        f"another process is writing to {path} (waited {waited_s:g} s); searching works meanwhile, "
+        f"another process or job is writing to {path} (waited {waited_s:g} s); searching works meanwhile, "
         "try again when it is done or raise --lock-timeout-s"
     )
 
