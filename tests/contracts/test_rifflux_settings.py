@@ -28,7 +28,7 @@ def test_the_default_encoder_finds_a_paraphrase(serve: Serve, work: Path) -> Non
     assert answer["embedding_backend"] == "onnx"
     question = "cat sleeping on a couch"
     assert server.search(question, mode="lexical") == []
-    assert [row["path"] for row in server.search(question, mode="semantic")][0] == "pets.md"
+    assert server.search(question, mode="semantic")[0]["path"] == "pets.md"
     assert server.search(question)[0]["path"] == "pets.md"
 
 
