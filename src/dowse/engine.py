@@ -36,6 +36,7 @@ from dowse.store.base import Store
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.database import MIGRATIONS
 from dowse.text.decode import decode
+from dowse.text.globs import literal
 
 
 def _quiet(stage: str, done: int, total: int) -> None:
@@ -90,9 +91,9 @@ class Engine:
         total = SyncReport()
         with self._store.writing(self.settings.lock_timeout_s):
             for place in places:
-                root, under = self._collection_root(place)
-                collection = self._store.add_collection(str(root))
-                total.add(self._sync(self._files(root, under), collection, under, force, prune, progress))
+                for root, under in self._collection_roots(place):
+                    collection = self._store.add_collection(str(root))
+                    total.add(self._sync(self._files(root, under), collection, under, force, prune, progress))
             self._embed(total, embed_for_s, progress)
         return total
 
@@ -117,28 +118,37 @@ class Engine:
         report.embedded, report.reused = filled.encoded, filled.reused
         report.notes.extend(filled.notes)
 
-    def _collection_root(self, place: Path) -> tuple[Path, str]:
-        """A place inside a root that is indexed already belongs to it; a lone file to its directory."""
+    def _collection_roots(self, place: Path) -> list[tuple[Path, str]]:
+        """The roots to sync, each with the part of it. A place inside a root that is indexed already belongs to
+        it, a lone file to its directory; roots that lie inside the place keep their own files."""
         known = [Path(it.root) for it in self._store.collections()]
-        outer = next((root for root in known if root == place or root in place.parents), None)
-        root = outer or (place if place.is_dir() else place.parent)
+        around = [root for root in known if root == place or root in place.parents]
+        root = max(around, key=lambda it: len(it.parts)) if around else place if place.is_dir() else place.parent
         under = place.relative_to(root).as_posix()
-        return root, "" if under == "." else under
+        inside = [(it, "") for it in known if place in it.parents]
+        return [(root, "" if under == "." else under), *inside]
 
     def _files(self, root: Path, under: str = "") -> FileSource:
-        others = {Path(it.root) for it in self._store.collections()} - {root}
-        inner = {other for other in others if root in other.parents}
+        inner = {it for it in map(Path, (it.root for it in self._store.collections())) if root in it.parents}
         settings = self.settings
         return FileSource(
             root,
             include=settings.include,
-            exclude=settings.exclude,
+            exclude=(*settings.exclude, *self._own_files(root)),
             default_excludes=settings.default_excludes,
             use_gitignore=settings.gitignore,
             max_file_bytes=settings.max_file_bytes,
             under=under,
-            barred=frozenset(inner | {self.index_path.parent.absolute()}),
+            barred=frozenset(inner | {Places.of(settings).data_dir}),
         )
+
+    def _own_files(self, root: Path) -> tuple[str, ...]:
+        """Globs for the index and what SQLite keeps beside it, where they lie inside the root."""
+        index = self.index_path.absolute()
+        if root not in index.parents:
+            return ()
+        name = literal("/" + index.relative_to(root).as_posix())
+        return name, f"{name}-*", f"{name}.*"
 
     def settle(self) -> None:
         """Leave everything in the index file itself, so that it can be moved."""
@@ -167,6 +177,7 @@ class Engine:
 
     def completeness(self) -> Completeness:
         collections, counts = self._store.collections(), self._store.counts()
+        skipped = len(self._store.skipped())
         notes = []
         unfinished = [it.name for it in collections if not it.synced_at]
         if not collections:
@@ -177,8 +188,8 @@ class Engine:
             notes.append(f"{counts.vectors:,} of {counts.chunks:,} chunks have vectors")
         return Completeness(
             indexed=counts.records,
-            listed=sum(it.listed for it in collections),
-            skipped=len(self._store.skipped()),
+            listed=max(sum(it.listed for it in collections), counts.records + skipped),
+            skipped=skipped,
             chunks=counts.chunks,
             vectors=counts.vectors,
             synced_at=min((it.synced_at for it in collections), default=0.0),

@@ -42,8 +42,14 @@ class Places:
 
 def checked_root(root: Path, *, any_root: bool) -> Path:
     """The root as an absolute path; refuses what nobody means to index whole."""
-    resolved = root.expanduser().resolve()
-    if not resolved.exists():
+    try:
+        resolved = root.expanduser().resolve()
+        exists = resolved.exists()
+        str(resolved).encode()
+    except (OSError, RuntimeError, ValueError) as error:
+        # Names too long or with a NUL, links that lead to themselves, directories that may not be entered.
+        raise BadInput(f"{str(root)[-100:]!r} can not be used: {error.args[-1]}; name an existing directory") from None
+    if not exists:
         raise BadInput(f"{root} does not exist; name an existing directory")
     if not any_root and resolved in (Path("/"), Path.home().resolve()):
         raise BadInput(f"{resolved} is too broad to index; name a directory below it, or pass --any-root")

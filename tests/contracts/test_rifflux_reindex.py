@@ -171,7 +171,6 @@ def test_what_could_not_be_indexed_is_told(server: Served, work: Path) -> None:
     assert all(it["reason"] for it in skipped)
 
 
-@pytest.mark.xfail(reason="a location that holds an indexed one does not bring that one up to date")
 def test_a_location_includes_the_ones_inside_it(server: Served, work: Path) -> None:
     server.ask("reindex", path="one")
     write(work, {"one/a.md": A.replace("apples", "apricots")})
@@ -179,14 +178,12 @@ def test_a_location_includes_the_ones_inside_it(server: Served, work: Path) -> N
     assert found(server, "apricots") != []
 
 
-@pytest.mark.xfail(reason="everything beside the index file is left out")
 def test_an_index_may_lie_among_the_documents(tmp_path: Path) -> None:
     write(tmp_path, {"work/docs/a.md": A})
     with serving(tmp_path / "work", RIFFLUX_DB_PATH="docs/my.db") as served:
         assert counts(served) == (1, 0, 0)
 
 
-@pytest.mark.xfail(reason="when all files of a location are gone they are taken for unreachable, and kept")
 def test_the_last_file_is_pruned_too(server: Served, work: Path) -> None:
     write(work, {"two/readme.txt": "still here"})
     server.ask("reindex", path="two")

@@ -326,7 +326,6 @@ def test_ac_007_order_of_the_fusion(library: Served) -> None:
 # --- edge cases ---
 
 
-@pytest.mark.xfail(reason="scores are rounded to decimals, and those of common words are smaller than that")
 def test_common_words_are_ranked_too(library: Served) -> None:
     rows = library.search("harbour", top_k=100, mode="lexical")
     assert ids(rows)[0] == from_sqlite(library, '"harbour"')[0][0]

@@ -108,6 +108,7 @@ def test_an_emptied_or_missing_root_deletes_nothing(root: Path, open_engine: Ope
     (root / "a.md").unlink()
     report = engine.index([root])
     assert report.deleted == 0
+    assert engine.search(Query("alpha", recipe="lexical")).hits[0].freshness == "gone"
     assert "kept" in report.notes[0] and "rebuild" in report.notes[0]
     with pytest.raises(BadInput, match="does not exist"):
         engine.index([root.with_name("rot")])
@@ -115,6 +116,23 @@ def test_an_emptied_or_missing_root_deletes_nothing(root: Path, open_engine: Ope
     with pytest.raises(BadInput, match="does not exist"):
         engine.index([root])
     assert engine.status().counts.records == 1
+
+
+def test_the_last_indexed_file_of_a_root_that_is_not_empty_is_pruned(root: Path, open_engine: OpenEngine) -> None:
+    write(root, {"a.md": "alpha", "picture.png": "no text"})
+    engine = open_engine()
+    engine.index([root])
+    (root / "a.md").unlink()
+    assert engine.index([root]).deleted == 1
+
+
+def test_an_index_inside_the_root_is_not_indexed(root: Path, tmp_path: Path) -> None:
+    write(root, {"docs/a.md": "alpha"})
+    values = Settings(encoder="none", data_dir=tmp_path / "data")
+    with Engine(values, root / "docs" / "my [1].idx", create=True) as engine:
+        assert engine.index([root]).listed == 1
+        assert engine.index([root]).listed == 1
+        assert engine.completeness().complete
 
 
 def test_a_second_root_never_removes_the_first(tmp_path: Path, open_engine: OpenEngine) -> None:
@@ -146,6 +164,8 @@ def test_a_root_around_an_indexed_one_leaves_it_its_files(root: Path, open_engin
     engine = open_engine()
     engine.index([root / "docs"])
     engine.index([root])
+    write(root, {"docs/a.md": "alpha again"})
+    assert engine.index([root]).indexed == 1
     assert sorted((it.record.collection, it.record.path) for it in engine.export()) == [
         ("docs", "a.md"),
         (root.name, "b.md"),
@@ -157,6 +177,11 @@ def test_a_lone_file_is_indexed_into_its_directory(root: Path, open_engine: Open
     engine = open_engine()
     report = engine.index([root / "a.md"])
     assert report.indexed == 1
+    assert engine.completeness().complete
+    engine.index([root / "b.md"])
+    assert engine.completeness().sentence(0) == "0 hits; 2 of 2 files indexed"
+    (root / "b.md").unlink()
+    engine.index([root])
     assert [it.record.path for it in engine.export()] == ["a.md"]
 
 

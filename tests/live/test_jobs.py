@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pytest
 
 from dowse.errors import IndexBusy
-from dowse.live.jobs import Job, Jobs, Progress
+from dowse.live.jobs import KEPT_JOBS, Job, Jobs, Progress
 
 
 @pytest.fixture
@@ -78,6 +78,13 @@ def test_closing_cancels_what_is_queued_and_lets_the_running_one_end() -> None:
     queue.close(timeout_s=5)
     assert running.status == "completed"
     assert (waiting.status, waiting.error) == ("failed", "cancelled: the server is shutting down")
+
+
+def test_only_the_last_finished_jobs_are_kept(jobs: Jobs) -> None:
+    for number in range(KEPT_JOBS + 20):
+        finished(jobs.submit(str(number), lambda progress: {}))
+    assert len(jobs.all()) <= KEPT_JOBS + 1
+    assert jobs.all()[-1].name == str(KEPT_JOBS + 19)
 
 
 def test_order_is_kept(jobs: Jobs) -> None:

@@ -58,7 +58,9 @@ class Sync:
         return report
 
     def _mark(self, report: SyncReport, at: float | None) -> None:
-        if not self.under:
+        """How many files there are and when all of them were seen; a part says so of a collection that has no more."""
+        before = next(it for it in self.store.collections() if it.name == self.collection)
+        if not self.under or not before.synced_at:
             self.store.mark(self.collection, listed=report.listed, at=at)
 
     def _item(self, item: Item, before: Version | None, skipped: Skipped | None, report: SyncReport) -> None:
@@ -142,7 +144,7 @@ class Sync:
         if forgotten:
             self.store.unskip(self.collection, forgotten)
         gone = list(self._absent(known, offered, listing.unseen))
-        if gone and not offered and not self.under:
+        if gone and listing.vacant:
             report.notes.append(
                 f"the root is empty now, so its {len(gone):,} indexed files were kept; "
                 "if they are really gone, `dowse rebuild` clears them"

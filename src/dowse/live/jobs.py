@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from dowse.errors import IndexBusy
 
 RETRY_WAITS_S = (1.0, 2.0, 4.0)
+KEPT_JOBS = 100  # finished ones that can still be asked about
 Progress = Callable[[str, int, int], None]
 Work = Callable[[Progress], Mapping[str, object]]
 
@@ -55,6 +56,8 @@ class Jobs:
         job = Job(name, work, submitted=self.clock())
         with self._turn:
             self._jobs[job.id] = job
+            for old in [it for it in self._jobs.values() if it.finished is not None][:-KEPT_JOBS]:
+                del self._jobs[old.id]
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="dowse-jobs", daemon=True)
                 self._thread.start()

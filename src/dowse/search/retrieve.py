@@ -9,7 +9,7 @@ from dowse.model import Scored
 from dowse.search.run import Run
 from dowse.text.terms import MAX_QUERY_CHARS, parse
 
-_TIE_DIGITS = 6  # vectors are stored with less, so a difference beyond is noise
+_COSINE_DIGITS = 6  # vectors are stored with less, so a difference beyond is noise
 
 Retriever = Callable[[Run], list[Scored]]
 
@@ -21,7 +21,7 @@ def lexical(run: Run) -> list[Scored]:
         run.notes.append("the query has no words to match")
     if len(run.query.text) > MAX_QUERY_CHARS:
         run.notes.append(f"only the first {MAX_QUERY_CHARS:,} characters of the query were used")
-    return _stable(run.store.match(terms, run.query.scope, run.weights, run.pool), run)
+    return _stable(run.store.match(terms, run.query.scope, run.weights, run.pool), run, digits=None)
 
 
 def semantic(run: Run) -> list[Scored]:
@@ -30,15 +30,16 @@ def semantic(run: Run) -> list[Scored]:
     if query.vector is None:
         run.notes.append(query.why_not)
         return []
-    return _stable(run.store.near(query.vector, run.query.scope, run.pool), run)
+    return _stable(run.store.near(query.vector, run.query.scope, run.pool), run, digits=_COSINE_DIGITS)
 
 
-def _stable(ranking: list[Scored], run: Run) -> list[Scored]:
+def _stable(ranking: list[Scored], run: Run, digits: int | None) -> list[Scored]:
     """Equal scores in the order of paths: keys tell when a chunk was indexed, which must not decide a rank."""
-    scores = [round(scored.score, _TIE_DIGITS) for scored in ranking]
+    scores = [it.score if digits is None else round(it.score, digits) for it in ranking]
     tied = {score for score, following in pairwise(scores) if score == following}
     if not tied:
         return ranking
     places = run.store.places([it.key for it, score in zip(ranking, scores, strict=True) if score in tied])
     nowhere = ("", "", 0)
-    return sorted(ranking, key=lambda it: (-round(it.score, _TIE_DIGITS), places.get(it.key, nowhere)))
+    order = sorted(range(len(ranking)), key=lambda at: (-scores[at], places.get(ranking[at].key, nowhere)))
+    return [ranking[at] for at in order]

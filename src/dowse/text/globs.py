@@ -35,6 +35,11 @@ def compile_globs(patterns: Iterable[str]) -> Matcher:
     return lambda path: regex.match(path) is not None
 
 
+def literal(path: str) -> str:
+    """A glob that means exactly this path."""
+    return re.sub(r"([*?\[\]{}\\,!])", r"\\\1", path)
+
+
 def glob_regex(patterns: Iterable[str]) -> str:
     """One regex for all the globs, to be matched (not searched) against a path, with DOTALL."""
     anchored: list[str] = []

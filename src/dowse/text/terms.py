@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -106,7 +107,8 @@ class Terms:
 
 
 def parse(text: str) -> Terms:
-    text = text[:MAX_QUERY_CHARS]
+    # Letters and their accents as one: written apart, an accent would cut the word in two.
+    text = unicodedata.normalize("NFC", text[:MAX_QUERY_CHARS])
     phrases = [first or second for first, second in _QUOTED.findall(text)]
     required = _unique(term for phrase in phrases for term in _phrase(phrase))
     expanded = _unique(term for word in words(_QUOTED.sub(" ", text)) for term in _expand(word))

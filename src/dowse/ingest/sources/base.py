@@ -13,12 +13,14 @@ class Listing:
     """Everything a source offers now.
 
     `refused` are paths it will not offer, with the reason. `unseen` are path prefixes it could not
-    look into: nothing below them may be taken for deleted.
+    look into: nothing below them may be taken for deleted. `vacant` means that there is nothing at all
+    where the items should be, as in a directory whose disk is not mounted.
     """
 
     items: list[Item] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
+    vacant: bool = False
 
 
 class Source(Protocol):

@@ -48,7 +48,9 @@ class FileSource:
         selection = select(self.include, exclude, under)
         barred = frozenset(str(place.resolve()) for place in self.barred)
         found = survey(root, selection, barred, use_gitignore=self.use_gitignore, max_file_bytes=self.max_file_bytes)
-        return found.listing()
+        listing = found.listing()
+        listing.vacant = next(Path(root).iterdir(), None) is None
+        return listing
 
     def read(self, item: Item) -> tuple[Item, bytes]:
         if not _stays_inside(item.path):
