@@ -174,7 +174,7 @@ def test_a_place_that_may_not_be_entered(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore", DeprecationWarning
-        )  # forking beside the client's thread, only to raise an error
+        )  # forking beside the client's thread
         child = context.Process(target=ask)
         child.start()
     child.join(30)
