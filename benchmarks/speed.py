@@ -130,6 +130,7 @@ def _rss_mb(environment: dict[str, str], root: Path, encoder: str) -> float:
     if encoder == "auto":
         # The index is made with the hashing encoder: a small one of its own shows the transformer's memory.
         root = root / "d001"
+        command += ["--root", str(root), "--index", str(root.parent.parent / "small.db")]
     process = subprocess.Popen(
         command, cwd=root, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )

@@ -15,6 +15,7 @@ from dowse.errors import BadInput
 
 FILE_NAME = "dowse.toml"
 PREFIX = "DOWSE_"
+_MAX_FILE_BYTES = 1_000_000
 
 
 def _setting(default: Any, help: str) -> Any:  # noqa: ANN401 - a dataclass field takes the type it is declared with
@@ -83,16 +84,29 @@ def load_settings(
 def _from_file(folder: Path) -> dict[str, object]:
     path = folder / FILE_NAME
     try:
+        if not path.exists():
+            return {}
+        if not path.is_file() or path.stat().st_size > _MAX_FILE_BYTES:
+            raise BadInput(f"{path} is not a settings file; it must be a regular file of at most 1 MB")
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
     except (OSError, ValueError) as error:
         raise BadInput(f"can not read {path}: {error}") from error
     unknown = sorted(set(table) - set(SETTINGS))
     if unknown:
         raise BadInput(f"{path} has unknown settings {', '.join(unknown)}; known are {', '.join(SETTINGS)}")
     values = {name: parse_setting(name, value, f"{path}: {name}") for name, value in table.items()}
-    return {name: folder / value if isinstance(value, Path) else value for name, value in values.items()}
+    return {
+        name: _inside(folder, value, f"{path}: {name}") if isinstance(value, Path) else value
+        for name, value in values.items()
+    }
+
+
+def _inside(folder: Path, value: Path, where: str) -> Path:
+    """A file that comes with a directory may only name places in it: whoever wrote it may not be the user."""
+    place = (folder / value).resolve()
+    if folder.resolve() not in place.parents:
+        raise BadInput(f"{where} must lie inside {folder}; use the flag or the variable to name another place")
+    return place
 
 
 def parse_setting(name: str, value: object, where: str) -> object:

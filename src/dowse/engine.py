@@ -15,7 +15,7 @@ from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.fingerprint import fingerprint
 from dowse.ingest.sync import Sync
-from dowse.lookup.read import Passage, find_chunk, find_record, read_lines
+from dowse.lookup.read import Passage, read_lines
 from dowse.model import (
     Answer,
     Collection,
@@ -28,6 +28,7 @@ from dowse.model import (
     Skipped,
     Stored,
     SyncReport,
+    normal_path,
 )
 from dowse.places import Places, checked_root
 from dowse.search.search import search
@@ -61,7 +62,7 @@ class Engine:
 
     def __init__(self, settings: Settings, index: Path, *, create: bool, store: Store | None = None) -> None:
         self.settings = settings
-        self.index_path = index
+        self.index_path = index.resolve()
         self._store = store or SqliteStore(index, create=create, busy_timeout_s=settings.lock_timeout_s)
         self._sources: dict[str, Source] = {}
         self._semantics = Semantics(settings.encoder, Places.of(settings), self._store)
@@ -87,11 +88,12 @@ class Engine:
         progress: Progress = _quiet,
     ) -> SyncReport:
         """Bring the roots into the index, words first, then vectors (for at most `embed_for_s` seconds)."""
+        self._semantics.check()
         places = [checked_root(root, any_root=self.settings.any_root) for root in roots]
         total = SyncReport()
         with self._store.writing(self.settings.lock_timeout_s):
             for place in places:
-                for root, under in self._collection_roots(place):
+                for root, under in self._collection_roots(place, total):
                     collection = self._store.add_collection(str(root))
                     total.add(self._sync(self._files(root, under), collection, under, force, prune, progress))
             self._embed(total, embed_for_s, progress)
@@ -118,15 +120,17 @@ class Engine:
         report.embedded, report.reused = filled.encoded, filled.reused
         report.notes.extend(filled.notes)
 
-    def _collection_roots(self, place: Path) -> list[tuple[Path, str]]:
+    def _collection_roots(self, place: Path, report: SyncReport) -> list[tuple[Path, str]]:
         """The roots to sync, each with the part of it. A place inside a root that is indexed already belongs to
         it, a lone file to its directory; roots that lie inside the place keep their own files."""
         known = [Path(it.root) for it in self._store.collections()]
         around = [root for root in known if root == place or root in place.parents]
         root = max(around, key=lambda it: len(it.parts)) if around else place if place.is_dir() else place.parent
         under = place.relative_to(root).as_posix()
-        inside = [(it, "") for it in known if place in it.parents]
-        return [(root, "" if under == "." else under), *inside]
+        inside = [it for it in known if place in it.parents]
+        gone = [it for it in inside if not it.is_dir()]
+        report.notes += [f"{it} is not there any more; what was indexed of it was kept" for it in gone]
+        return [(root, "" if under == "." else under), *((it, "") for it in inside if it not in gone)]
 
     def _files(self, root: Path, under: str = "") -> FileSource:
         inner = {it for it in map(Path, (it.root for it in self._store.collections())) if root in it.parents}
@@ -144,11 +148,10 @@ class Engine:
 
     def _own_files(self, root: Path) -> tuple[str, ...]:
         """Globs for the index and what SQLite keeps beside it, where they lie inside the root."""
-        index = self.index_path.absolute()
-        if root not in index.parents:
+        if root not in self.index_path.parents:
             return ()
-        name = literal("/" + index.relative_to(root).as_posix())
-        return name, f"{name}-*", f"{name}.*"
+        name = literal("/" + self.index_path.relative_to(root).as_posix())
+        return tuple(f"{name}{new}{side}" for new in ("", ".new") for side in ("", "-wal", "-shm", "-journal", ".lock"))
 
     def settle(self) -> None:
         """Leave everything in the index file itself, so that it can be moved."""
@@ -183,7 +186,7 @@ class Engine:
         if not collections:
             notes.append("nothing is indexed yet")
         if unfinished:
-            notes.append(f"indexing of {', '.join(unfinished)} has not finished")
+            notes.append(f"{', '.join(unfinished)} is indexed only in part so far")
         if counts.vectors < counts.chunks and self._semantics.wanted:
             notes.append(f"{counts.vectors:,} of {counts.chunks:,} chunks have vectors")
         return Completeness(
@@ -210,11 +213,21 @@ class Engine:
 
     # --- reading ---
 
-    def chunk(self, chunk_id: str, collection: str | None = None) -> Stored | None:
-        return find_chunk(self._store, chunk_id, collection)
+    def chunk(self, chunk_id: str, collection: str | None = None) -> list[Stored]:
+        """Every chunk with this id: where several roots are indexed, more than one may have it."""
+        return self._store.by_chunk_id(chunk_id, collection)
 
-    def record(self, path: str, collection: str | None = None) -> Record | None:
-        return find_record(self._store, path, collection)
+    def record(self, path: str, collection: str | None = None) -> list[Record]:
+        """Every record with this path, likewise."""
+        return self._store.records(normal_path(path).removeprefix("./"), collection)
+
+    def passage(self, stored: Stored) -> Passage:
+        """The chunk's lines; of a file that has changed since, where lines may have moved, as they were indexed."""
+        chunk = stored.chunk
+        passage = self.lines(stored.record, chunk.start_line, chunk.end_line)
+        if passage.freshness == "fresh":
+            return passage
+        return replace(passage, text=chunk.text, start_line=chunk.start_line, end_line=chunk.end_line)
 
     def chunks(self, record: Record) -> list[Stored]:
         return self._store.chunks(record)

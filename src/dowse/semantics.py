@@ -64,11 +64,24 @@ class Semantics:
             why += f"; the index's vectors are of {made}, `dowse index` makes them anew"
         return Description(choice.encoder.name, why)
 
+    def check(self) -> None:
+        """Refuse an unknown encoder at once, before any work is done for it."""
+        if self.wanted:
+            from dowse.encoders.choose import check_name
+
+            check_name(self._name)
+
     # --- asking ---
 
     def encode_query(self, text: str) -> QueryVector:
         if not self.wanted:
             return QueryVector(None, "skipped: semantic search is switched off (encoder = none)")
+        try:
+            return self._encoded(text)
+        except EncoderMissing as error:
+            return QueryVector(None, f"skipped: {error}")
+
+    def _encoded(self, text: str) -> QueryVector:
         made = self._store.manifest().get(_MANIFEST_KEY)
         if made is None:
             return QueryVector(None, "skipped: the index has no vectors yet; `dowse index` makes them")
@@ -79,10 +92,7 @@ class Semantics:
                 f"skipped: the index's vectors were made by {made}, which is not what the encoder setting "
                 f"({self._name}) gives here; `dowse index` makes them anew",
             )
-        try:
-            vector = encoder.encode([text])[0]
-        except EncoderMissing as error:
-            return QueryVector(None, f"skipped: {error}")
+        vector = encoder.encode([text])[0]
         if not vector.any():
             return QueryVector(None, "skipped: the query has nothing to encode")
         return QueryVector(vector)
@@ -108,19 +118,22 @@ class Semantics:
         """Vectors for every chunk that has none; all of them anew when the encoder has changed."""
         if not self.wanted:
             return Filled(notes=("no vectors were made: encoder = none",))
+        try:
+            return self._filled(progress, out_of_time)
+        except EncoderMissing as error:
+            return Filled(notes=(f"no vectors were made: {error}",))
+
+    def _filled(self, progress: Progress, out_of_time: Callable[[], bool]) -> Filled:
         counts = self._store.counts()
         if counts.vectors == counts.chunks and self._unchanged():
             return Filled()
         encoder = self._adopt()
         cache = self._cache(encoder)
         try:
-            encoded, reused = fill(
-                self._store, self._store.pending(), encoder, cache, progress=progress, out_of_time=out_of_time
-            )
+            pending = self._store.pending()
+            encoded, reused = fill(self._store, pending, encoder, cache, progress=progress, out_of_time=out_of_time)
             cache.prune(_today() - _CACHE_DAYS)
             return Filled(encoded, reused, (cache.problem,) if cache.problem else ())
-        except EncoderMissing as error:
-            return Filled(notes=(f"no vectors were made: {error}",))
         finally:
             cache.close()
 

@@ -172,9 +172,7 @@ def test_a_place_that_may_not_be_entered(tmp_path: Path) -> None:
             send.send(str(error))
 
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", DeprecationWarning
-        )  # forking beside the client's thread
+        warnings.simplefilter("ignore", DeprecationWarning)  # forking beside the client's thread
         child = context.Process(target=ask)
         child.start()
     child.join(30)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -13,11 +14,11 @@ from hypothesis import strategies as st
 
 from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.errors import BadInput
+from dowse.errors import BadInput, Unreadable
 from dowse.ingest.chunk import Limits
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sync import Sync
-from dowse.model import Query
+from dowse.model import Item, Query
 from dowse.profiles.core import export_json
 from dowse.store.memory import MemoryStore
 from support import OpenEngine, write
@@ -135,6 +136,63 @@ def test_an_index_inside_the_root_is_not_indexed(root: Path, tmp_path: Path) -> 
         assert engine.completeness().complete
 
 
+def test_an_emptied_part_of_a_root_deletes_nothing(root: Path, open_engine: OpenEngine) -> None:
+    write(root, {"docs/deep/a.md": "alpha", "b.md": "beta"})
+    engine = open_engine()
+    engine.index([root])
+    (root / "docs/deep/a.md").unlink()
+    report = engine.index([root / "docs"])
+    assert report.deleted == 0 and "kept" in report.notes[0]
+    assert engine.index([root]).deleted == 1
+
+
+def test_a_part_says_nothing_of_the_whole(root: Path, open_engine: OpenEngine) -> None:
+    write(root, {f"{number}.md": "text" for number in range(5)} | {"sub/a.md": "text"})
+    engine = open_engine()
+    engine.index([root / "sub" / "a.md"])
+    assert not engine.completeness().complete
+    engine.index([root])
+    engine.index([root / "sub"])
+    assert engine.completeness().complete
+
+
+def test_an_inner_root_that_is_gone_does_not_stop_the_outer_one(root: Path, open_engine: OpenEngine) -> None:
+    write(root, {"docs/a.md": "alpha", "b.md": "beta"})
+    engine = open_engine()
+    engine.index([root / "docs"])
+    shutil.rmtree(root / "docs")
+    report = engine.index([root])
+    assert report.indexed == 1 and "is not there any more" in report.notes[0]
+
+
+def test_what_can_not_be_read_just_now_is_kept(root: Path) -> None:
+    class Failing(FileSource):
+        def read(self, item: Item) -> tuple[Item, bytes]:
+            raise Unreadable("Input/output error", lasting=False)
+
+    write(root, {"a.md": "alpha"})
+    store = MemoryStore()
+    name = store.add_collection(str(root)).name
+    Sync(FileSource(root), store, name, Limits()).run()
+    write(root, {"a.md": "alpha beta"})
+    Sync(Failing(root), store, name, Limits()).run()
+    assert [it.chunk.text for it in store.export()] == ["alpha"]
+    assert [it.reason for it in store.skipped()] == ["Input/output error"]
+    Sync(FileSource(root), store, name, Limits()).run()
+    assert [it.chunk.text for it in store.export()] == ["alpha beta"]
+    assert store.skipped() == []
+
+
+def test_a_changed_trail_is_noticed_where_the_text_is_the_same(root: Path, open_engine: OpenEngine) -> None:
+    body = "word " * 40
+    write(root, {"a.md": f"---\ntitle: A\n---\n# A\n\n{body}\n\n## B\n\n{body}\n"})
+    engine = open_engine()
+    engine.index([root])
+    write(root, {"a.md": f"---\ntitle: A\n---\n{body}\n\n## B\n\n{body}\n"})
+    engine.index([root])
+    assert [it.chunk.trail for it in engine.export()] == [(), ("B",)]
+
+
 def test_a_second_root_never_removes_the_first(tmp_path: Path, open_engine: OpenEngine) -> None:
     for name in ("one", "two"):
         write(tmp_path / name, {"same.md": f"text of {name}"})
@@ -177,9 +235,12 @@ def test_a_lone_file_is_indexed_into_its_directory(root: Path, open_engine: Open
     engine = open_engine()
     report = engine.index([root / "a.md"])
     assert report.indexed == 1
-    assert engine.completeness().complete
+    sentence = engine.completeness().sentence(0)
+    assert sentence == f"0 hits; 1 of 1 files indexed; {root.name} is indexed only in part so far"
     engine.index([root / "b.md"])
-    assert engine.completeness().sentence(0) == "0 hits; 2 of 2 files indexed"
+    assert engine.completeness().indexed == 2
+    engine.index([root])
+    assert engine.completeness().complete
     (root / "b.md").unlink()
     engine.index([root])
     assert [it.record.path for it in engine.export()] == ["a.md"]

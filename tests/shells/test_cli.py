@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from dowse.shells.cli import VERBS, in_order, main
+from dowse.store.sqlite import SqliteStore
+from dowse.store.sqlite.database import write_lock
 from support import write
 
 FILES = {
@@ -132,7 +137,101 @@ def test_read_lines_ids_and_whole_files(run: Run) -> None:
     assert "Run the installer" in run("read", hit["chunk_id"])[1]
     assert json.loads(run("read", "docs/guide.md", "--json")[1])["total_lines"] == 5
     code, _, err = run("read", "../outside.md")
-    assert code == 2 and "nothing indexed has the path" in err
+    assert code == 2 and "nothing indexed has the id or path" in err
+
+
+def test_two_roots_with_the_same_path_are_told_apart(run: Run, tmp_path: Path) -> None:
+    index = str(tmp_path / "both.db")
+    for name, text in (("one", "about alpacas"), ("two", "about badgers")):
+        write(tmp_path / name, {"README.md": text})
+    run("index", str(tmp_path / "one"), str(tmp_path / "two"), "--index", index)
+    code, _, err = run("read", "README.md", "--index", index)
+    assert code == 2 and "several collections (one, two)" in err
+    assert run("read", "README.md", "--index", index, "--collection", "two")[1] == "about badgers\n"
+    assert "[two] README.md:1-1" in run("search", "about", "--index", index, "--mode", "lexical")[1]
+
+
+def test_reading_a_changed_file_says_so(run: Run, root: Path) -> None:
+    hit = answer(run, "installer", "--mode", "lexical")["hits"][0]
+    write(root, {"docs/guide.md": "something\nelse\n"})
+    code, out, err = run("read", hit["chunk_id"])
+    assert code == 0 and "Run the installer" in out and "is changed since it was indexed" in err
+    assert run("read", "docs/guide.md:99")[0] == 2
+
+
+def test_a_place_inside_an_indexed_root_is_a_part_of_it(run: Run, root: Path) -> None:
+    run("index")
+    write(root, {"docs/new.md": "about zebras"})
+    assert json.loads(run("index", "docs", "--json")[1])["indexed"] == 1
+    assert answer(run, "zebras", "--mode", "lexical")["hits"][0]["path"] == "docs/new.md"
+
+
+def test_an_index_may_lie_above_or_inside_the_root(run: Run, root: Path) -> None:
+    write(root, {"kb.md": "beside the index", "kb-notes.md": "this too"})
+    for index in ("../kb.db", "kb"):
+        assert run("index", "--index", index)[0] == 0
+        paths = {it["path"] for it in answer(run, "beside too", "--index", index, "--mode", "lexical")["hits"]}
+        assert paths == {"kb.md", "kb-notes.md"}
+
+
+@pytest.mark.parametrize("line", ['index = "../other.db"', 'data_dir = "/tmp"', 'index = "/etc/passwd"'])
+def test_a_settings_file_names_no_place_outside_its_directory(run: Run, root: Path, line: str) -> None:
+    (root / "dowse.toml").write_text(line)
+    code, _, err = run("search", "x")
+    assert code == 2 and "must lie inside" in err
+
+
+def test_a_settings_file_is_a_file(run: Run, root: Path) -> None:
+    (root / "dowse.toml").symlink_to("/dev/zero")
+    code, _, err = run("search", "x", "--root", ".")
+    assert code == 2 and "is not a settings file" in err
+
+
+def test_rebuild_stops_at_a_missing_root_and_at_foreign_files(run: Run, root: Path, tmp_path: Path) -> None:
+    write(tmp_path / "other", {"a.md": "alpha"})
+    index = tmp_path / "both.db"
+    run("index", str(root), str(tmp_path / "other"), "--index", str(index))
+    (tmp_path / "other").rename(tmp_path / "away")
+    code, _, err = run("rebuild", "--index", str(index))
+    assert code == 2 and "is not there now" in err
+    assert run("rebuild", "--index", str(index), "--drop-missing")[0] == 0
+    foreign = tmp_path / "foreign.db"
+    with closing(sqlite3.connect(foreign)) as connection:
+        connection.execute("CREATE TABLE precious (x)")
+    before = foreign.read_bytes()
+    code, _, err = run("rebuild", "--index", str(foreign))
+    assert code == 2 and "is not replaced" in err and foreign.read_bytes() == before
+
+
+def test_rebuild_waits_for_a_writer(run: Run, tmp_path: Path) -> None:
+    index = tmp_path / "own.db"
+    run("index", "--index", str(index))
+    with write_lock(index, 1.0):
+        code, _, err = run("rebuild", "--index", str(index), "--lock-timeout-s", "0.1")
+    assert code == 2 and "is writing" in err
+    assert run("rebuild", "--index", str(index))[0] == 0
+
+
+def test_damage_inside_the_index_is_one_clear_error(run: Run, tmp_path: Path) -> None:
+    index = tmp_path / "own.db"
+    run("index", "--index", str(index))
+    connection = apsw.Connection(str(index))
+    ((page,),) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'records'").fetchall()
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    with open(index, "r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xff" * 4096)
+    code, _, err = run("export", "--index", str(index))
+    assert code == 2 and "dowse rebuild" in err and err.count("\n") == 1
+
+
+def test_the_first_search_does_not_wait_for_another_process_that_indexes(run: Run, tmp_path: Path) -> None:
+    index = tmp_path / "own.db"
+    SqliteStore(index).close()
+    with write_lock(index, 1.0):
+        code, _, err = run("search", "backoff", "--index", str(index))
+    assert code == 1 and "Another process is indexing" in err
 
 
 STATUS_KEYS = {
@@ -269,7 +368,6 @@ def test_eval_on_a_labelled_corpus_and_on_gold_lines(run: Run, tmp_path: Path) -
 def test_a_second_process_indexing_does_not_keep_a_search_waiting(run: Run, root: Path) -> None:
     from dowse.config import Settings
     from dowse.places import Places
-    from dowse.store.sqlite import SqliteStore
 
     run("index")
     index = Places(Path(os.environ["DOWSE_DATA_DIR"])).index_of(root.resolve())

@@ -99,7 +99,9 @@ def test_fetch_never_floods_the_reader(call: Callable[..., CallToolResult], root
     assert second["text"].startswith(f"line {first['next_line']} ")
     write(root, {"wide.md": "x" * 10_000})
     call("index")
-    assert len(call("fetch", id="wide.md", budget_tokens=50).structured_content["text"]) == 200
+    wide = call("fetch", id="wide.md", budget_tokens=50).structured_content
+    assert (len(wide["text"]), wide["cut"], wide["next_line"]) == (200, True, None)
+    assert len(call("search", query="x" * 100_000).structured_content["query"]) == 1000
 
 
 def test_status_and_background_index(call: Callable[..., CallToolResult]) -> None:

@@ -234,6 +234,9 @@ MATCHES = [
     ('"backoff exponential"', set()),
     ('"exponential backoff" retry', {"a.md#0"}),
     ("cafe", {"c.md#0"}),  # diacritics do not count
+    ("Straße", {"c.md#1"}),
+    ('"Straße ist"', {"c.md#1"}),
+    ("a\u0301rbol", {"c.md#1"}),  # an accent written apart
     ("検索", {"d.md#0"}),
     ("全文検索", {"d.md#0"}),
     ("索", {"d.md#0"}),
@@ -255,7 +258,7 @@ MATCHES = [
 def test_words(store: Store, query: str, expected: set[str]) -> None:
     store.put(record("a.md"), pieces("Retry with exponential backoff", "No backoff, only one retry"))
     store.put(record("b.py", kind="code"), pieces("def getUserName(): ...", "def get_user_name(): ..."))
-    store.put(record("c.md", title="Handbook"), pieces("The café opens", "and closes"))
+    store.put(record("c.md", title="Handbook"), pieces("The café opens", "and closes; die Straße ist lang, árbol"))
     store.put(record("d.md"), pieces("これは全文検索エンジンです", "로컬 검색엔진"))
     assert set(found(store, query)) == expected
 

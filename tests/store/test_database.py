@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import multiprocessing
 import os
@@ -189,6 +190,35 @@ def test_each_thread_reads_on_its_own_connection_and_sees_what_is_written(tmp_pa
     for thread in threads:
         thread.join()
     assert [row for _, row in seen] == [[("b",)]] * 4
+    db.close()
+
+
+def test_connections_end_with_their_threads(tmp_path: Path) -> None:
+    db = Database(tmp_path / "i.db", create=True)
+    for _ in range(20):
+        thread = threading.Thread(target=db.reader)
+        thread.start()
+        thread.join()
+    gc.collect()
+    assert len(db._opened) <= 3
+    db.close()
+
+
+def test_opening_for_writing_keeps_the_locks_of_readers(tmp_path: Path) -> None:
+    """POSIX drops all locks of a process on a file when it closes any descriptor of it."""
+    Database(tmp_path / "i.db", create=True).close()
+    db = Database(tmp_path / "i.db", create=True)
+    db.rows("SELECT count(*) FROM records")
+    inode = f":{(tmp_path / 'i.db').stat().st_ino} "
+
+    def locks() -> int:
+        return sum(inode in line for line in Path("/proc/locks").read_text().splitlines())
+
+    before = locks()
+    assert before > 0
+    with db.transaction() as connection:
+        connection.execute("INSERT INTO manifest VALUES ('a', 'b')")
+    assert locks() >= before
     db.close()
 
 

@@ -20,6 +20,11 @@ class Choice:
     why: str
 
 
+def check_name(name: str) -> None:
+    if ALIASES.get(name, name) not in KNOWN:
+        raise BadInput(f"unknown encoder {name!r}: choose one of {', '.join(KNOWN)}, or none")
+
+
 def choose(name: str, *, cache_dir: Path) -> Choice:
     """The encoder of that name; `auto` takes the best that is installed and says why it is not better."""
     wanted = ALIASES.get(name, name)
@@ -27,9 +32,8 @@ def choose(name: str, *, cache_dir: Path) -> Choice:
         return _best(cache_dir)
     if wanted == "granite":
         return Choice(_granite(cache_dir), "granite was asked for.")
-    if wanted == "hashing":
-        return Choice(HashingEncoder(), "hashing was asked for.")
-    raise BadInput(f"unknown encoder {name!r}: choose one of {', '.join(KNOWN)}")
+    check_name(name)
+    return Choice(HashingEncoder(), "hashing was asked for.")
 
 
 def by_fingerprint(fingerprint: str, *, cache_dir: Path) -> Encoder | None:

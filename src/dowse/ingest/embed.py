@@ -62,12 +62,15 @@ def fill(
 def _reuse(store: VectorStore, cache: VectorCache, pending: list[Pending]) -> list[Pending]:
     import numpy as np
 
-    known = cache.get([it.digest for it in pending])
-    found = [it for it in pending if it.digest in known]
-    for start in range(0, len(found), _REUSED_AT_ONCE):
-        part = found[start : start + _REUSED_AT_ONCE]
-        store.put_vectors([it.key for it in part], np.array([known[it.digest] for it in part], dtype=np.float32))
-    return [it for it in pending if it.digest not in known]
+    missing: list[Pending] = []
+    for start in range(0, len(pending), _REUSED_AT_ONCE):
+        part = pending[start : start + _REUSED_AT_ONCE]
+        known = cache.get([it.digest for it in part])
+        found = [it for it in part if it.digest in known]
+        if found:
+            store.put_vectors([it.key for it in found], np.array([known[it.digest] for it in found], dtype=np.float32))
+        missing += [it for it in part if it.digest not in known]
+    return missing
 
 
 def _encode(store: VectorStore, encoder: Encoder, cache: VectorCache, window: list[Pending]) -> Iterable[int]:

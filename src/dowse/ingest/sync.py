@@ -58,15 +58,16 @@ class Sync:
         return report
 
     def _mark(self, report: SyncReport, at: float | None) -> None:
-        """How many files there are and when all of them were seen; a part says so of a collection that has no more."""
-        before = next(it for it in self.store.collections() if it.name == self.collection)
-        if not self.under or not before.synced_at:
+        """How many items there are and when all of them were seen, of which a part says nothing."""
+        if not self.under:
             self.store.mark(self.collection, listed=report.listed, at=at)
 
     def _item(self, item: Item, before: Version | None, skipped: Skipped | None, report: SyncReport) -> None:
         current = fingerprint(self.limits)
         if before and not self.force and _same_version(before, item) and before.chunking == current:
             report.unchanged += 1
+            if skipped:
+                self.store.unskip(self.collection, [item.path])
         elif skipped and not self.force and (skipped.size, skipped.mtime_ns) == (item.size, item.mtime_ns):
             report.skipped += 1
         else:
@@ -85,6 +86,7 @@ class Sync:
                     mtime_ns=item.mtime_ns,
                     settled=self._is_settled(item),
                 )
+                self.store.unskip(self.collection, [item.path])
                 report.touched += 1
                 return
             self._put(item, data, digest, chunking)
@@ -121,8 +123,9 @@ class Sync:
         return self.now_ns() - item.mtime_ns >= _RACY_NS
 
     def _skip(self, version: Skipped, reason: str, lasting: bool, report: SyncReport) -> None:
+        """What may pass with the next try costs nothing that is indexed; what lasts until the file changes does."""
         mtime_ns = version.mtime_ns if lasting else _NO_VERSION
-        self.store.skip(Skipped(self.collection, version.path, reason, version.size, mtime_ns))
+        self.store.skip(Skipped(self.collection, version.path, reason, version.size, mtime_ns), drop=lasting)
         report.skipped += 1
 
     def _refused(self, listing: Listing, skipped: Mapping[str, Skipped], report: SyncReport) -> None:

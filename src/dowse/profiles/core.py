@@ -25,6 +25,7 @@ path, lines, the trail of headings and an id.
 - Exact words or identifiers: mode `lexical`. Meaning without the words: `semantic`. Else leave `hybrid`."""
 
 _SHOWN_JOBS = 20
+_ECHOED_CHARS = 1000
 _SHOWN_SKIPPED = 50  # an answer must not flood its reader; `dowse status --json` has all
 
 Mode = Literal["hybrid", "lexical", "semantic"]
@@ -78,14 +79,7 @@ class Core:
     ) -> Reply:
         """Read lines of an indexed file as they are on disk now: of the passage with this chunk_id, or of this path.
         What does not fit the budget is left out, and `next_line` says where to go on."""
-        engine = self._engine()
-        stored = engine.chunk(id, collection)
-        record = stored.record if stored else engine.record(id, collection)
-        if record is None:
-            raise BadInput(f"nothing indexed has the id or path {id!r}; `search` gives ids, `index` picks up new files")
-        first = start_line or (stored.chunk.start_line if stored else 1)
-        last = end_line or (max(first, stored.chunk.end_line) if stored else None)
-        passage = within(engine.lines(record, first, last), budget_tokens)
+        passage = within(read(self._engine(), id, start_line, end_line, collection), budget_tokens)
         return Reply(passage_json(passage), passage_text(passage))
 
     def index(
@@ -150,12 +144,27 @@ def make_scope(
     )
 
 
+def read(engine: Engine, target: str, start_line: int | None, end_line: int | None, collection: str | None) -> Passage:
+    """A chunk by its id or a record by its path: the lines asked for, else the passage, else the whole."""
+    chunks = engine.chunk(target, collection)
+    records = [it.record for it in chunks] or engine.record(target, collection)
+    if not records:
+        raise BadInput(f"nothing indexed has the id or path {target[:200]!r}; a search gives both")
+    if len(records) > 1:
+        names = ", ".join(it.collection for it in records)
+        raise BadInput(f"{target!r} is in several collections ({names}); say which one with `collection`")
+    if chunks and start_line is None and end_line is None:
+        return engine.passage(chunks[0])
+    first = start_line or (chunks[0].chunk.start_line if chunks else 1)
+    return engine.lines(records[0], first, end_line)
+
+
 # --- JSON: keys are added, never renamed ---
 
 
 def answer_json(answer: Answer, running: str = "") -> dict[str, object]:
     return {
-        "query": answer.query.text,
+        "query": answer.query.text[:_ECHOED_CHARS],
         "recipe": answer.query.recipe,
         "count": len(answer.hits),
         "hits": [hit_json(rank, hit) for rank, hit in enumerate(answer.hits, 1)],
@@ -206,6 +215,7 @@ def passage_json(passage: Passage) -> dict[str, object]:
         "end_line": passage.end_line,
         "total_lines": passage.total_lines,
         "next_line": passage.next_line,
+        "cut": passage.cut,
         "freshness": passage.freshness,
         "text": passage.text,
     }
@@ -284,11 +294,11 @@ def status_json(status: Status, engine: Engine) -> dict[str, object]:
 def answer_text(answer: Answer, explain: bool = False, running: str = "") -> str:
     lines = [_completeness_text(answer, running), ""]
     for rank, hit in enumerate(answer.hits, 1):
-        chunk, record = hit.stored.chunk, hit.stored.record
+        chunk = hit.stored.chunk
         trail = TRAIL_SEPARATOR.join(chunk.trail)
         stale = "" if hit.freshness == "fresh" else f" [{hit.freshness}]"
         lines += [
-            f"{rank}. {record.path}:{chunk.start_line}-{chunk.end_line}{f'  {trail}' if trail else ''}{stale}",
+            f"{rank}. {place_text(hit, answer)}{f'  {trail}' if trail else ''}{stale}",
             f"   id {hit.stored.chunk_id}; {evidence_text(hit.evidence)}",
             chunk.text,
             "",
@@ -302,6 +312,13 @@ def answer_text(answer: Answer, explain: bool = False, running: str = "") -> str
     return "\n".join(lines + notes).rstrip() + "\n"
 
 
+def place_text(hit: Hit, answer: Answer) -> str:
+    """Path and lines; with the collection where hits come from several."""
+    chunk, record = hit.stored.chunk, hit.stored.record
+    several = len({it.stored.record.collection for it in answer.hits}) > 1
+    return f"{f'[{record.collection}] ' if several else ''}{record.path}:{chunk.start_line}-{chunk.end_line}"
+
+
 def evidence_text(evidence: Mapping[str, float]) -> str:
     return ", ".join(
         f"{name.replace('_', ' ')} {value:.4g}" if name != "rrf" else f"rrf {value:.4f}"
@@ -312,8 +329,9 @@ def evidence_text(evidence: Mapping[str, float]) -> str:
 def passage_text(passage: Passage) -> str:
     stale = "" if passage.freshness == "fresh" else f" [{passage.freshness}]"
     lines = f"lines {passage.start_line}-{passage.end_line} of {passage.total_lines}"
+    cut = " … this line is longer and was cut" if passage.cut else ""
     more = f"… go on with start_line={passage.next_line}\n" if passage.next_line else ""
-    return f"{passage.record.path} ({lines}){stale}\n{passage.text}\n{more}"
+    return f"{passage.record.path} ({lines}){stale}\n{passage.text}{cut}\n{more}"
 
 
 def _completeness_text(answer: Answer, running: str) -> str:

@@ -143,15 +143,16 @@ class Rifflux:
 
     def get_chunk(self, chunk_id: ChunkId, db_path: DbPath = None) -> Reply:
         """The chunk with this id, or null."""
-        stored = self._engine(db_path).chunk(chunk_id)
-        return Reply({"chunk": None if stored is None else _chunk_json(stored)})
+        found = self._engine(db_path).chunk(chunk_id)
+        return Reply({"chunk": _chunk_json(found[0]) if found else None})
 
     def get_file(self, path: Annotated[str, Param("The path of a search result")], db_path: DbPath = None) -> Reply:
         """All chunks of the file with this path, in order, or null."""
         engine = self._engine(db_path)
-        record = engine.record(path)
-        if record is None:
+        found = engine.record(path)
+        if not found:
             return Reply({"file": None})
+        record = found[0]
         keys = ("chunk_id", "heading_path", "chunk_index", "content")
         chunks = [{key: _chunk_json(it)[key] for key in keys} for it in engine.chunks(record)]
         return Reply({"file": {"path": record.path, "chunks": chunks}})

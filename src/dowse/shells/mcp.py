@@ -130,13 +130,19 @@ class Wire:
                 if message is None:
                     await answers.send(_PARSE_ERROR)
                     continue
-                if isinstance(message.message, types.JSONRPCRequest):
-                    self._unanswered.add(message.message.id)
+                self._note(message.message)
                 await incoming.send(message)
             # Requests piped in at once are followed by the end of the input before they are answered.
             with anyio.move_on_after(_LAST_ANSWERS_S):
                 while self._unanswered:
                     await anyio.sleep(0.01)
+
+    def _note(self, message: object) -> None:
+        """What is still to be answered; a request its client has cancelled is not."""
+        if isinstance(message, types.JSONRPCRequest):
+            self._unanswered.add(message.id)
+        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._unanswered.discard((message.params or {}).get("requestId"))
 
     async def send(
         self, outgoing: AsyncIterable[SessionMessage], write: Callable[[SessionMessage], Awaitable[None]]

@@ -11,14 +11,13 @@ from typing import Any
 
 import click
 
-from dowse.errors import BadInput, DowseError
+from dowse.errors import DowseError
 from dowse.live.jobs import Jobs
 from dowse.profiles.rifflux import Options, Rifflux, located
-from dowse.shells.rebuilding import remove
+from dowse.shells.rebuilding import check_replaceable, remove
 from dowse.shells.serving import Engines, rifflux_workspace, serve
 from dowse.shells.workspace import Workspace
 
-_SQLITE_HEADER = b"SQLite format 3\x00"
 _path = click.option("--path", default=".", show_default=True, help="The directory or file to index.")
 _db = click.option("--db", default=None, help="The index file.  [default: .tmp/rifflux/rifflux.db, RIFFLUX_DB_PATH]")
 
@@ -84,20 +83,8 @@ def _rebuild(path: str, db: str | None) -> None:
     workspace = _workspace(db)
     # Whatever would stop the indexing has to be found out before the old index is gone.
     located(path, Path.cwd(), workspace.settings)
-    _require_index(workspace.index)
+    # The original's indexes are SQLite files too.
+    check_replaceable(workspace, any_sqlite=True)
     deleted = remove(workspace.index)
     result = _tools(workspace).reindex(path=path, force=True).data
     _print({"rebuilt_db_path": str(workspace.index), "deleted_existing_db": deleted, **result})
-
-
-def _require_index(path: Path) -> None:
-    """Only an SQLite file, which the original's indexes are too, or an empty one is ever deleted."""
-    try:
-        with open(path, "rb") as file:
-            header = file.read(len(_SQLITE_HEADER))
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise BadInput(f"can not use {path} as an index: {error.strerror}; name another --db") from error
-    if header not in (_SQLITE_HEADER, b""):
-        raise BadInput(f"{path} is no index and is not replaced; name another --db")

@@ -37,7 +37,7 @@ def find_workspace(
     folder = root if root.is_dir() else root.parent
     settings = load_settings(flags=flags, environment=environment, folder=folder, defaults=defaults)
     index = settings.index or Places.of(settings).index_of(folder)
-    return Workspace(settings, root, index if index.is_absolute() else cwd / index)
+    return Workspace(settings, root, (cwd / index).resolve())
 
 
 def _nearest(cwd: Path, places: Places) -> Path:

@@ -89,8 +89,8 @@ class Catalog(Protocol):
 
     def drop(self, collection: str, paths: Iterable[str]) -> int: ...
 
-    def skip(self, skipped: Skipped) -> None:
-        """Remember why an item is not indexed; whatever was indexed of it is dropped."""
+    def skip(self, skipped: Skipped, *, drop: bool = True) -> None:
+        """Remember why an item is not indexed; what was indexed of it is dropped, or kept as its last known state."""
         ...
 
     def unskip(self, collection: str, paths: Iterable[str]) -> None: ...

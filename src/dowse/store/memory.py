@@ -120,8 +120,9 @@ class MemoryStore:
             dropped += self._entries.pop((collection, path), None) is not None
         return dropped
 
-    def skip(self, skipped: Skipped) -> None:
-        self.drop(skipped.collection, [skipped.path])
+    def skip(self, skipped: Skipped, *, drop: bool = True) -> None:
+        if drop:
+            self.drop(skipped.collection, [skipped.path])
         self._skipped[skipped.collection, skipped.path] = skipped
 
     def unskip(self, collection: str, paths: Iterable[str]) -> None:
@@ -285,7 +286,7 @@ def _inside(record: Record, scope: Scope) -> bool:
         (not scope.collections or record.collection in scope.collections)
         and (not scope.kinds or record.kind in scope.kinds)
         and (not scope.paths or compile_globs(scope.paths)(record.path))
-        and (not scope.tags or bool({tag.casefold() for tag in scope.tags} & set(record.tags)))
+        and (not scope.tags or bool({tag.lower() for tag in scope.tags} & set(record.tags)))
         and (scope.since is None or seconds >= scope.since)
         and (scope.until is None or seconds <= scope.until)
     )

@@ -126,7 +126,7 @@ def _phrase(phrase: str) -> list[Term]:
         if runs:
             terms += [Term(tuple(pairs(run)[:-1]) or (run,), prefix=len(run) == 1) for run in runs]
         else:
-            plain.append(word.casefold())
+            plain.append(word.lower())
     return ([Term(tuple(plain))] if plain else []) + terms
 
 
@@ -136,8 +136,8 @@ def _expand(word: str) -> list[Term]:
     if runs:
         cjk = [Term((pair,)) for run in runs for pair in pairs(run) if len(pair) == 2]
         single = [Term((run,), prefix=True) for run in runs if len(run) == 1]
-        return [*single, *cjk, *(Term((part.casefold(),)) for part in words(_without(word, runs)))]
-    return [Term((word.casefold(),)), *(Term((part.casefold(),)) for part in camel_parts(word))]
+        return [*single, *cjk, *(Term((part.lower(),)) for part in words(_without(word, runs)))]
+    return [Term((word.lower(),)), *(Term((part.lower(),)) for part in camel_parts(word))]
 
 
 def _without(word: str, runs: list[str]) -> str:

@@ -49,7 +49,7 @@ class FileSource:
         barred = frozenset(str(place.resolve()) for place in self.barred)
         found = survey(root, selection, barred, use_gitignore=self.use_gitignore, max_file_bytes=self.max_file_bytes)
         listing = found.listing()
-        listing.vacant = next(Path(root).iterdir(), None) is None
+        listing.vacant = not listing.items and _has_no_file(f"{root}/{under}")
         return listing
 
     def read(self, item: Item) -> tuple[Item, bytes]:
@@ -93,6 +93,11 @@ class FileSource:
             raise BadInput(f"{self.root} {problem}; give the directory that holds the files") from error
         except (OSError, RuntimeError) as error:
             raise BadInput(f"{self.root} cannot be read ({error}); check the path and its permissions") from error
+
+
+def _has_no_file(place: str) -> bool:
+    """Whether there is no file at all below: an emptied directory, or one whose disk is not mounted."""
+    return Path(place).is_dir() and not any(names for _, _, names in os.walk(place))
 
 
 def _stays_inside(path: str) -> bool:

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 import click
 
@@ -73,16 +74,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = dowse.main(words, prog_name="dowse", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
-        sys.exit(2)
+        _complain(f"{' '.join(error.format_message().split())} (--help says more)")
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped; what was indexed so far is kept", err=True)
         sys.exit(130)
     except DowseError as error:
-        click.echo(f"dowse: {error}", err=True)
-        sys.exit(2)
+        _complain(str(error))
     except BrokenPipeError:
         # Whoever read our output has seen enough; Python must not complain about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        _complain(f"the system refused: {error}; check the disk and the current directory")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(sentence: str) -> NoReturn:
+    click.echo(f"dowse: {sentence}", err=True)
+    sys.exit(2)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from dowse.model import SyncReport
+from dowse.places import Places
 from dowse.profiles.core import report_json
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.progress import progress_bar
@@ -29,12 +31,21 @@ def command(roots: tuple[Path, ...], root: Path | None, force: bool, as_json: bo
     """
     report = SyncReport()
     for place in roots or (root,):
-        workspace = workspace_of(place, flags)
+        workspace = _around(workspace_of(place, flags), flags)
         report.add(build(workspace, force=force))
     if as_json:
         click.echo(json.dumps(report_json(report)))
     else:
         click.echo(report_text(report))
+
+
+def _around(workspace: Workspace, flags: dict[str, Any]) -> Workspace:
+    """A place that has no index of its own but lies inside an indexed root is a part of that."""
+    if workspace.settings.index is not None or workspace.index.exists():
+        return workspace
+    places = Places.of(workspace.settings)
+    outer = next((it for it in workspace.root.parents if places.index_of(it).exists()), None)
+    return workspace if outer is None else replace(workspace_of(outer, flags), root=workspace.root)
 
 
 def build(workspace: Workspace, *, force: bool = False, embed_for_s: float | None = None) -> SyncReport:

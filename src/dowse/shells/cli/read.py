@@ -10,37 +10,34 @@ from typing import Any
 import click
 
 from dowse.engine import Engine
-from dowse.errors import BadInput
 from dowse.lookup.read import Passage
-from dowse.profiles.core import passage_json
+from dowse.profiles.core import passage_json, read
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.search import ready
 
-_PLACE = re.compile(r"(?P<name>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d+))?)?")
+_PLACE = re.compile(r"(?P<name>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
 
 
 @click.command("read")
 @click.argument("target", metavar="PATH[:FIRST[-LAST]]|CHUNK_ID")
+@click.option("--collection", help="Which root, where several in the index have this path.")
 @root_option
 @json_option
 @settings_options
-def command(target: str, root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
+def command(target: str, collection: str | None, root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
     """Print lines of an indexed file as they are on disk now, or the passage with this chunk_id."""
     with ready(workspace_of(root, flags)) as engine:
-        passage = find(engine, target)
+        passage = find(engine, target, collection)
+    if passage.freshness != "fresh":
+        click.echo(f"dowse: {passage.record.path} is {passage.freshness} since it was indexed; `dowse index`", err=True)
     click.echo(json.dumps(passage_json(passage), ensure_ascii=False) if as_json else passage.text)
     return 0
 
 
-def find(engine: Engine, target: str) -> Passage:
-    stored = engine.chunk(target)
-    if stored is not None:
-        return engine.lines(stored.record, stored.chunk.start_line, stored.chunk.end_line)
+def find(engine: Engine, target: str, collection: str | None) -> Passage:
+    """By id or path as given, else by a path with lines behind it."""
     place = _PLACE.fullmatch(target)
-    record = engine.record(target) or (engine.record(place["name"]) if place else None)
-    if record is None or place is None:
-        raise BadInput(f"nothing indexed has the path or id {target!r}; `dowse search` prints both")
-    if record.path == target or not place["first"]:
-        return engine.lines(record)
+    if place is None or engine.record(target, collection):
+        return read(engine, target, None, None, collection)
     first = int(place["first"])
-    return engine.lines(record, first, int(place["last"] or first))
+    return read(engine, place["name"], max(first, 1), int(place["last"] or first), collection)

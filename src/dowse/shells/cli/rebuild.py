@@ -16,13 +16,14 @@ from dowse.shells.rebuilding import rebuild
 
 
 @click.command("rebuild")
+@click.option("--drop-missing", is_flag=True, help="Leave out roots that are not there now.")
 @root_option
 @json_option
 @settings_options
-def command(root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
+def command(root: Path | None, drop_missing: bool, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
     """Make the index anew from the files, beside the old one, which serves until the new one is complete."""
     workspace = workspace_of(root, flags)
     with progress_bar() as progress:
-        report = rebuild(workspace, progress)
+        report = rebuild(workspace, progress, drop_missing=drop_missing)
     click.echo(json.dumps(report_json(report)) if as_json else report_text(report))
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import click
 from dowse.engine import Engine
 from dowse.errors import BadInput, IndexBusy, NotIndexed
 from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query
-from dowse.profiles.core import answer_json, evidence_text, make_scope
+from dowse.profiles.core import answer_json, evidence_text, make_scope, place_text
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.workspace import Workspace
 
@@ -92,23 +93,31 @@ def ready(workspace: Workspace) -> Engine:
 
     try:
         engine = workspace.open(create=False)
-        if all(it.synced_at for it in engine.collections()) and engine.collections():
+        if _is_built(workspace, engine):
             return engine
         engine.close()
     except NotIndexed:
         if sys.stderr.isatty():
             click.echo(f"No index of {workspace.root} yet: building it.", err=True)
     try:
-        build(workspace, embed_for_s=workspace.settings.first_answer_s)
+        settings = replace(workspace.settings, lock_timeout_s=0.0)
+        build(replace(workspace, settings=settings), embed_for_s=settings.first_answer_s)
     except IndexBusy:
         click.echo("Another process is indexing: answering from what is there.", err=True)
     return workspace.open(create=False)
 
 
+def _is_built(workspace: Workspace, engine: Engine) -> bool:
+    """Whether the workspace's own root was once read to its end; a named index without it is taken as it is."""
+    collections = engine.collections()
+    own = [it for it in collections if Path(it.root) == workspace.root or Path(it.root) in workspace.root.parents]
+    return bool(collections) if not own and workspace.settings.index else any(it.synced_at for it in own)
+
+
 def answer_lines(answer: Answer, explain: bool) -> str:
     lines: list[str] = []
     for rank, hit in enumerate(answer.hits, 1):
-        lines += [*_hit_lines(rank, hit, explain), ""]
+        lines += [*_hit_lines(rank, hit, answer, explain), ""]
     if explain:
         lines += [_step_line(it.name, it.before, it.after, it.ms, it.note) for it in answer.steps]
     else:
@@ -116,9 +125,9 @@ def answer_lines(answer: Answer, explain: bool) -> str:
     return "\n".join([*lines, answer.completeness.sentence(len(answer.hits))])
 
 
-def _hit_lines(rank: int, hit: Hit, explain: bool) -> list[str]:
-    chunk, record = hit.stored.chunk, hit.stored.record
-    place = click.style(f"{record.path}:{chunk.start_line}-{chunk.end_line}", fg="cyan", bold=True)
+def _hit_lines(rank: int, hit: Hit, answer: Answer, explain: bool) -> list[str]:
+    chunk = hit.stored.chunk
+    place = click.style(place_text(hit, answer), fg="cyan", bold=True)
     trail = TRAIL_SEPARATOR.join(chunk.trail)
     stale = "" if hit.freshness in ("fresh", "unknown") else click.style(f" [{hit.freshness}]", fg="yellow")
     text = chunk.text.strip("\n").split("\n")

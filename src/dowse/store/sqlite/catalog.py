@@ -105,10 +105,11 @@ class SqliteCatalog:
 
     # --- what is left out ---
 
-    def skip(self, skipped: Skipped) -> None:
+    def skip(self, skipped: Skipped, *, drop: bool = True) -> None:
         with self.db.transaction() as connection:
             collection = _collection_id(connection, skipped.collection)
-            _drop_record(connection, collection, skipped.path)
+            if drop:
+                _drop_record(connection, collection, skipped.path)
             connection.execute(
                 "INSERT OR REPLACE INTO skipped (collection, path, reason, size, mtime_ns) VALUES (?, ?, ?, ?, ?)",
                 (collection, skipped.path, skipped.reason, skipped.size, skipped.mtime_ns),
@@ -183,10 +184,8 @@ class SqliteCatalog:
         )
 
     def export(self) -> Iterator[Stored]:
-        rows = self.db.reader().execute(
-            f"SELECT {STORED_COLUMNS} FROM {STORED} ORDER BY collections.name, records.path, chunks.ordinal"
-        )
-        return map(stored_of, rows)
+        order = "collections.name, records.path, chunks.ordinal"
+        return map(stored_of, self.db.stream(f"SELECT {STORED_COLUMNS} FROM {STORED} ORDER BY {order}"))
 
     def counts(self) -> Counts:
         return self.db.remembered("counts", self._count)
@@ -250,10 +249,12 @@ def _put_record(connection: apsw.Connection, collection: int, record: Record) ->
 
 def _put_chunks(connection: apsw.Connection, key: int, record: Record, pieces: Sequence[Piece], *, reuse: bool) -> None:
     """Rows whose words are unchanged only move to their new place, which spares the words index and the vector."""
-    kept: defaultdict[tuple[bytes, str], list[int]] = defaultdict(list)
-    rows = fetch(connection, "SELECT id, digest, text FROM chunks WHERE record = ? ORDER BY ordinal DESC", (key,))
-    for row_key, digest, text in rows:
-        kept[digest, text].append(row_key)
+    kept: defaultdict[tuple[bytes, str, str], list[int]] = defaultdict(list)
+    rows = fetch(
+        connection, "SELECT id, digest, trail, text FROM chunks WHERE record = ? ORDER BY ordinal DESC", (key,)
+    )
+    for row_key, *content in rows:
+        kept[tuple(content)].append(row_key)
     for piece in pieces:
         chunk = piece.chunk
         place = (
@@ -263,14 +264,14 @@ def _put_chunks(connection: apsw.Connection, key: int, record: Record, pieces: S
             chunk.start_line,
             chunk.end_line,
         )
-        same = kept[piece.digest, chunk.text]
+        trail = join_trail(chunk.trail)
+        same = kept[piece.digest, trail, chunk.text]
         if reuse and same:
             connection.execute(
                 "UPDATE chunks SET ordinal = ?, public_id = ?, role = ?, start_line = ?, end_line = ? WHERE id = ?",
                 (*place, same.pop()),
             )
             continue
-        trail = join_trail(chunk.trail)
         connection.execute(
             "INSERT INTO chunks (ordinal, public_id, role, start_line, end_line, record, digest, title, trail, text, "
             "names, tags, path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -6,6 +6,7 @@ import fcntl
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -51,7 +52,8 @@ class Database:
         self._busy_ms = max(1, int(busy_timeout_s * 1000))
         self._scripts = scripts
         self._local = threading.local()
-        self._opened: list[apsw.Connection] = []
+        # The threads own their connections: they close with the thread that used them.
+        self._opened: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self._writer: apsw.Connection | None = None
         self._write_turn = threading.RLock()
         if not path.exists() and not create:
@@ -80,7 +82,13 @@ class Database:
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
         """All rows of a query, read on this thread's connection."""
-        return fetch(self.reader(), statement, values)
+        with _explained(self.path):
+            return fetch(self.reader(), statement, values)
+
+    def stream(self, statement: str) -> Iterator[Row]:
+        """The rows one by one, for what may not fit into memory."""
+        with _explained(self.path):
+            yield from self.reader().execute(statement)
 
     def remembered(self, name: str, make: Callable[[], Value]) -> Value:
         """What `make` gave for this thread, made anew when the file has changed since."""
@@ -115,13 +123,8 @@ class Database:
         if not self._write_turn.acquire(timeout=timeout_s):
             raise IndexBusy(_busy_sentence(self.path, timeout_s))
         try:
-            with _explained(self.path):
-                descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                _lock(descriptor, self.path, timeout_s)
+            with write_lock(self.path, timeout_s):
                 yield
-            finally:
-                os.close(descriptor)
         finally:
             self._write_turn.release()
 
@@ -132,7 +135,7 @@ class Database:
 
     def close(self) -> None:
         with self._write_turn:
-            for connection in self._opened:
+            for connection in list(self._opened):
                 connection.close()
             self._opened.clear()
             self._writer = None
@@ -153,18 +156,25 @@ class Database:
             return
         if not create:
             raise NotIndexed(f"{self.path} has no usable index yet; run `dowse index` first")
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not self.path.exists():
+            self._make_private()
         self._migrate()
+
+    def _make_private(self) -> None:
+        """What is indexed may be private: the file is made for its owner alone, and its log takes after it.
+
+        Before any connection: to close a file once more would drop the locks SQLite holds on it.
+        """
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
     def _version(self) -> int:
         ((application,),) = self.rows("PRAGMA application_id")
         ((version,),) = self.rows("PRAGMA user_version")
         ((tables,),) = self.rows("SELECT count(*) FROM sqlite_schema")
         if application != APPLICATION_ID and tables:
-            raise IndexUnusable(
-                f"{self.path} is an SQLite file, but not a Dowse index; name another --index, "
-                "or `dowse rebuild` to replace it"
-            )
+            raise IndexUnusable(f"{self.path} is an SQLite file, but not a Dowse index; name another --index")
         return int(version)
 
     def _migrate(self) -> None:
@@ -177,10 +187,7 @@ class Database:
 
     def _writing_connection(self) -> apsw.Connection:
         if self._writer is None:
-            # What is indexed may be private: the file is made for its owner alone, and its log takes after it.
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            flags = apsw.SQLITE_OPEN_READWRITE
-            self._writer = self._connect(flags, _WRITER_PRAGMAS)
+            self._writer = self._connect(apsw.SQLITE_OPEN_READWRITE, _WRITER_PRAGMAS)
         return self._writer
 
     def _connect(self, flags: int, pragmas: str, query: str = "") -> apsw.Connection:
@@ -193,7 +200,7 @@ class Database:
         except apsw.Error:
             connection.close()
             raise
-        self._opened.append(connection)
+        self._opened.add(connection)
         return connection
 
 
@@ -201,6 +208,19 @@ def _uri_path(path: Path) -> str:
     from urllib.parse import quote
 
     return quote(str(path.absolute()))
+
+
+@contextmanager
+def write_lock(path: Path, timeout_s: float) -> Iterator[None]:
+    """Whoever holds it may write to the index at this path, or put another one in its place."""
+    with _explained(path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        _lock(descriptor, path, timeout_s)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _lock(descriptor: int, path: Path, timeout_s: float) -> None:

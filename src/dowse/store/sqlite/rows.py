@@ -73,7 +73,7 @@ def scope_condition(connection: apsw.Connection, scope: Scope) -> tuple[str, lis
         conditions.append(
             "EXISTS (SELECT 1 FROM json_each(records.tags) AS tag WHERE tag.value IN (SELECT value FROM json_each(?)))"
         )
-        values.append(as_json([tag.casefold() for tag in scope.tags]))
+        values.append(as_json([tag.lower() for tag in scope.tags]))
     if scope.paths:
         matches = compile_globs(scope.paths)
         connection.create_scalar_function("in_paths", lambda *path: int(matches(str(path[0]))), 1, deterministic=True)
