@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dowse.errors import BadInput
@@ -41,15 +43,16 @@ class HashingEncoder:
 
         rows = np.zeros((len(texts), self._dimension), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
-            for token in TOKEN.findall(text.lower()):
+            for token, times in Counter(TOKEN.findall(text.lower())).items():
                 place, weight = _contribution(token, self._dimension)
-                row[place] += weight
+                row[place] += times * weight
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         # A row without tokens, or whose signs cancel out, stays zero instead of becoming not-a-number.
         rows /= np.where(norms > 0, norms, 1)
         return rows
 
 
+@lru_cache(maxsize=50_000)
 def _contribution(token: str, dimension: int) -> tuple[int, float]:
     digest = hashlib.sha256(token.encode("utf-8", "replace")).digest()
     place = int.from_bytes(digest[:4], "little") % dimension
