@@ -203,6 +203,14 @@ def test_cosine_order_ties_and_zero_vectors(store: Store) -> None:
     assert store.near(np.ones(2, dtype=np.float32), Scope(), 0) == []
 
 
+def test_vectors_can_be_read_back(store: Store) -> None:
+    store.put(record("a.md"), pieces("one", "two"))
+    first, second = (it.key for it in store.pending())
+    store.put_vectors([first], np.array([[0.5, 0.25]], dtype=np.float32))
+    held = store.vectors([first, second, 10**9])
+    assert list(held) == [first] and held[first].tolist() == [0.5, 0.25]
+
+
 def test_vectors_of_vanished_chunks_are_not_kept(store: Store) -> None:
     store.put(record("a.md"), pieces("one"))
     (waiting,) = store.pending()

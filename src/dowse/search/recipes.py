@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from dowse.errors import BadInput
-from dowse.search.refine import Stage, best_first, one_per_record, within_budget
+from dowse.search.refine.limits import best_first, one_per_record, within_budget
+from dowse.search.refine.stage import Stage
 from dowse.search.retrieve import Retriever, lexical, semantic
 from dowse.store.base import Weights
 

@@ -33,6 +33,7 @@ class Run:
     weights: Weights
     rrf_k: int
     clock: Callable[[], float] = time.perf_counter
+    now: Callable[[], float] = time.time
     steps: list[Step] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 

@@ -9,6 +9,7 @@ from dowse.errors import DowseError
 from dowse.model import Hit, Query, Scored, Step
 from dowse.search.fuse import Candidate, fuse, single
 from dowse.search.recipes import Recipe, plan
+from dowse.search.refine.stage import stage_name
 from dowse.search.retrieve import Retriever
 from dowse.search.run import NOTHING, QueryVector, Run
 from dowse.store.base import Store
@@ -26,7 +27,7 @@ def search(
     candidates = _fused(recipe, rankings, run)[: recipe.loaded(query.limit)]
     hits = run.step("load", candidates, partial(_load, candidates, run))
     for stage in recipe.stages:
-        hits = run.step(stage.__name__, hits, partial(stage, hits, run))
+        hits = run.step(stage_name(stage), hits, partial(stage, hits, run))
     return hits, run.steps
 
 

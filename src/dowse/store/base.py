@@ -139,6 +139,10 @@ class Vectors(Protocol):
 
     def clear_vectors(self) -> None: ...
 
+    def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:
+        """The vectors of these chunks, as far as they have one."""
+        ...
+
     def near(self, vector: Vector, scope: Scope, limit: int) -> list[Scored]:
         """The nearest chunks by cosine; a zero vector is at 0.0 from everything."""
         ...

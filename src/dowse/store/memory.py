@@ -246,6 +246,12 @@ class MemoryStore:
         for row in self._rows.values():
             row.vector = None
 
+    def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:
+        import numpy as np
+
+        held = {key: self._rows[key].vector for key in keys if key in self._rows}
+        return {key: np.array(vector, dtype=np.float32) for key, vector in held.items() if vector is not None}
+
     def near(self, vector: Vector, scope: Scope, limit: int) -> list[Scored]:
         scored = [
             Scored(key, _cosine(row.vector, [float(value) for value in vector]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dowse.model import Scope, Scored
 from dowse.store.base import Pending
 from dowse.store.sqlite.database import Database
-from dowse.store.sqlite.rows import STORED, scope_condition
+from dowse.store.sqlite.rows import STORED, as_json, scope_condition
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,6 +49,14 @@ class SqliteVectors:
                 "INSERT INTO manifest VALUES ('vector_generation', '1') "
                 "ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1"
             )
+
+    def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:
+        import numpy as np
+
+        rows = self.db.rows(
+            "SELECT chunk, vector FROM vectors WHERE chunk IN (SELECT value FROM json_each(?))", (as_json(list(keys)),)
+        )
+        return {key: np.frombuffer(blob, dtype=np.float16).astype(np.float32) for key, blob in rows}
 
     def near(self, vector: Vector, scope: Scope, limit: int) -> list[Scored]:
         connection = self.db.reader()

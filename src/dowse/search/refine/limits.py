@@ -1,14 +1,11 @@
-"""Stages: each takes the ranked hits and gives them back fewer, reordered or cut."""
+"""How much comes back: as many hits as asked for, each record once, no more text than the budget allows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from dowse.model import CHARS_PER_TOKEN, Hit
 from dowse.search.run import Run
-
-Stage = Callable[[list[Hit], Run], list[Hit]]
 
 
 def one_per_record(hits: list[Hit], run: Run) -> list[Hit]:
