@@ -127,6 +127,16 @@ def test_an_unknown_encoder_is_named(open_engine: OpenEngine, root: Path) -> Non
         open_engine(encoder="gpt").index([root])
 
 
+def test_stages_of_one_retriever_show_in_steps_and_evidence(engine: Engine) -> None:
+    answer = engine.search(Query("retry request", recipe="lexical"))
+    assert [it.name for it in answer.steps[:2]] == ["lexical", "lexical.code_priors"]
+    code = next(it for it in answer.hits if it.stored.record.kind == "code")
+    assert code.evidence["prior"] > 1
+    assert code.score == pytest.approx(code.evidence["bm25"] * code.evidence["prior"])
+    rifflux = engine.search(Query("retry request", recipe="rifflux-lexical"))
+    assert all("prior" not in it.evidence for it in rifflux.hits)
+
+
 def test_every_recipe_answers(engine: Engine) -> None:
     for name in RECIPES:
         assert engine.search(Query("backoff", recipe=name)).hits, name

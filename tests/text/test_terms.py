@@ -38,6 +38,11 @@ def test_parse(text: str, expected: Terms) -> None:
     assert parse(text) == expected
 
 
+def test_quotes_in_a_long_text_require_nothing() -> None:
+    terms = parse('It says "not found" here. ' + "More words follow. " * 12)
+    assert terms.required == () and Term(("found",)) in terms.wanted
+
+
 def test_a_huge_query_is_bounded() -> None:
     terms = parse(" ".join(f"word{number}" for number in range(1_000_000)))
     assert 0 < len(terms.wanted) <= MAX_TERMS

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from dowse.errors import BadInput
-from dowse.search.refine.limits import best_first, one_per_record, within_budget
+from dowse.search.refine.code import CodePriors
+from dowse.search.refine.files import FileScores
+from dowse.search.refine.limits import best_first, within_budget
 from dowse.search.refine.stage import Stage
 from dowse.search.retrieve import Retriever, lexical, semantic
 from dowse.store.base import Weights
@@ -16,15 +18,22 @@ from dowse.store.base import Weights
 # the identifier, and a path repeats what the title says.
 WORDS = Weights(title=2.0, trail=1.5, text=1.0, names=0.5, tags=1.0, path=0.5)
 PASSAGES: tuple[Stage, ...] = (best_first, within_budget)
-FILES: tuple[Stage, ...] = (one_per_record, best_first, within_budget)
+# Each retriever of a file recipe gives whole files; what is left to add up is what they say of the same one.
+FILES: tuple[Stage, ...] = (FileScores(decay=1.0), best_first, within_budget)
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A retriever with its weight in the fusion."""
+    """A retriever with its weight in the fusion, and stages that reorder the first `refined` of its own candidates
+    by what only they show; the rest keeps its place behind them."""
 
     retriever: Retriever
     weight: float = 1.0
+    stages: tuple[Stage, ...] = ()
+    refined: int = 50
+
+
+_FOLDED_PER_HIT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +52,36 @@ class Recipe:
 
     def loaded(self, limit: int) -> int:
         """How many candidates the stages need to see: all of them only where some will be folded away."""
-        return limit if self.stages == PASSAGES else self.pool(limit) * len(self.routes)
+        return limit if self.stages == PASSAGES else limit * _FOLDED_PER_HIT * len(self.routes)
 
 
-_LEXICAL = MappingProxyType({"lexical": Route(lexical)})
-_SEMANTIC = MappingProxyType({"semantic": Route(semantic)})
-_BOTH = MappingProxyType({**_LEXICAL, **_SEMANTIC})
+def _modes(lexical: Route, semantic: Route, template: Recipe) -> list[Recipe]:
+    """One recipe per mode, named after the template."""
+    routes = {"lexical": lexical, "semantic": semantic}
+    by_mode = {"lexical": ["lexical"], "semantic": ["semantic"], "hybrid": ["lexical", "semantic"]}
+    return [
+        replace(template, name=template.name.format(mode), routes=MappingProxyType({it: routes[it] for it in used}))
+        for mode, used in by_mode.items()
+    ]
 
-_PASSAGE_RECIPES = (
-    Recipe("lexical", _LEXICAL),
-    Recipe("semantic", _SEMANTIC),
-    Recipe("hybrid", _BOTH),
-)
-# The Rifflux contract fixes the depth: twice as many candidates as hits.
-_RIFFLUX_RECIPES = tuple(
-    replace(recipe, name=f"rifflux-{recipe.name}", pool_per_hit=2, pool_least=1) for recipe in _PASSAGE_RECIPES
-)
-_FILE_RECIPES = tuple(
-    replace(recipe, name=f"{recipe.name}-files", stages=FILES, pool_per_hit=10) for recipe in _PASSAGE_RECIPES
-)
+
+_NONE: Mapping[str, Route] = MappingProxyType({})
+_FILE_POOL = 1_000  # a file is judged by many of its passages
 
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
-    {recipe.name: recipe for recipe in (*_PASSAGE_RECIPES, *_FILE_RECIPES, *_RIFFLUX_RECIPES)}
+    {
+        recipe.name: recipe
+        for recipe in (
+            *_modes(Route(lexical, stages=(CodePriors(),)), Route(semantic), Recipe("{}", _NONE)),
+            *_modes(
+                Route(lexical, stages=(CodePriors(), FileScores()), refined=_FILE_POOL),
+                Route(semantic, stages=(FileScores(decay=0.0),), refined=_FILE_POOL),
+                Recipe("{}-files", _NONE, stages=FILES, pool_least=_FILE_POOL),
+            ),
+            # The Rifflux contract fixes the order, and the depth: twice as many candidates as hits.
+            *_modes(Route(lexical), Route(semantic), Recipe("rifflux-{}", _NONE, pool_per_hit=2, pool_least=1)),
+        )
+    }
 )
 
 

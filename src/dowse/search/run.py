@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -36,6 +37,8 @@ class Run:
     now: Callable[[], float] = time.time
     steps: list[Step] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    # What the stages of single retrievers have to say of a chunk, by its key.
+    evidence: defaultdict[int, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
 
     def step(self, name: str, before: Sized, work: Callable[[], Result]) -> Result:
         """Do the work and write down what went in, what came out, what it cost, and what was noted meanwhile."""

@@ -7,8 +7,8 @@ from functools import partial
 
 from dowse.errors import DowseError
 from dowse.model import Hit, Query, Scored, Step
-from dowse.search.fuse import Candidate, fuse, single
-from dowse.search.recipes import Recipe, plan
+from dowse.search.fuse import SCORE_NAMES, Candidate, fuse, single
+from dowse.search.recipes import Recipe, Route, plan
 from dowse.search.refine.stage import stage_name
 from dowse.search.retrieve import Retriever
 from dowse.search.run import NOTHING, QueryVector, Run
@@ -22,13 +22,29 @@ def search(
     run = Run(query, store, encode, recipe.pool(query.limit), recipe.weights, rrf_k)
     retrieve = _or_note if len(recipe.routes) > 1 else _or_raise
     rankings = {
-        name: run.step(name, NOTHING, partial(retrieve, route.retriever, run)) for name, route in recipe.routes.items()
+        name: _refined(name, route, run.step(name, NOTHING, partial(retrieve, route.retriever, run)), run)
+        for name, route in recipe.routes.items()
     }
     candidates = _fused(recipe, rankings, run)[: recipe.loaded(query.limit)]
     hits = run.step("load", candidates, partial(_load, candidates, run))
     for stage in recipe.stages:
         hits = run.step(stage_name(stage), hits, partial(stage, hits, run))
     return hits, run.steps
+
+
+def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[Scored]:
+    """The retriever's candidates after its own stages; those not looked at follow in their order."""
+    if not route.stages or not ranking:
+        return ranking
+    scores = dict(ranking[: route.refined])
+    hits = [Hit(stored, scores[stored.key], {}) for stored in run.store.load(list(scores))]
+    for stage in route.stages:
+        hits = run.step(f"{name}.{stage_name(stage)}", hits, partial(stage, hits, run))
+    for hit in hits:
+        run.evidence[hit.stored.key] |= {**hit.evidence, SCORE_NAMES[name]: scores[hit.stored.key]}
+    lowest = hits[-1].score if hits else 0.0
+    rest = [Scored(it.key, min(it.score, lowest)) for it in ranking[route.refined :]]
+    return [*(Scored(hit.stored.key, hit.score) for hit in hits), *rest]
 
 
 def _or_raise(retriever: Retriever, run: Run) -> list[Scored]:
@@ -58,4 +74,4 @@ def _fused(recipe: Recipe, rankings: dict[str, list[Scored]], run: Run) -> list[
 def _load(candidates: list[Candidate], run: Run) -> list[Hit]:
     by_key = {candidate.key: candidate for candidate in candidates}
     chunks = run.store.load(list(by_key))
-    return [Hit(it, by_key[it.key].score, by_key[it.key].evidence) for it in chunks]
+    return [Hit(it, by_key[it.key].score, by_key[it.key].evidence | run.evidence[it.key]) for it in chunks]

@@ -12,6 +12,7 @@ from dowse.text.names import camel_parts, cjk_runs, pairs, words
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”')
 MAX_QUERY_CHARS = 10_000
 MAX_TERMS = 256
+MAX_PHRASED_CHARS = 200  # quotes make a phrase required in queries up to this length
 
 # Words that say nothing about what is looked for; a query of nothing else keeps them.
 STOP_WORDS = frozenset(
@@ -111,7 +112,11 @@ def parse(text: str) -> Terms:
     text = unicodedata.normalize("NFC", text[:MAX_QUERY_CHARS])
     phrases = [first or second for first, second in _QUOTED.findall(text)]
     required = _unique(term for phrase in phrases for term in _phrase(phrase))
-    expanded = _unique(term for word in words(_QUOTED.sub(" ", text)) for term in _expand(word))
+    if len(text) > MAX_PHRASED_CHARS:
+        # A long text quotes what others said; it does not ask for it.
+        required = []
+    rest = _QUOTED.sub(" ", text) if required else text
+    expanded = _unique(term for word in words(rest) for term in _expand(word))
     wanted = [term for term in expanded if term not in required]
     telling = [term for term in wanted if not _is_stop_word(term)]
     return Terms(tuple(required), tuple((telling or ([] if required else wanted))[:MAX_TERMS]))

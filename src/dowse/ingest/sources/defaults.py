@@ -17,7 +17,7 @@ _GENERATED_FILES = (
     " *.pb.go *_pb2.py *_pb2_grpc.py *.snap .DS_Store Thumbs.db *.swp *.swo *~ *.tmp *.bak *.orig *.rej"
 )
 # Data that is text only by accident: words are rare in it, lines and files are long.
-_DATA_FILES = "*.svg *.csv *.tsv *.jsonl *.ndjson *.geojson *.log *.sqlite-wal *.sqlite-journal"
+_DATA_FILES = "*.svg *.po *.pot *.csv *.tsv *.jsonl *.ndjson *.geojson *.log *.sqlite-wal *.sqlite-journal"
 # Secrets do not belong in an index that answers questions.
 _SECRET_FILES = ".env .env.* *.pem *.key *.p12 *.pfx id_rsa id_dsa id_ecdsa id_ed25519 .netrc .htpasswd .npmrc .pypirc"
 

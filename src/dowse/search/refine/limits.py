@@ -8,14 +8,6 @@ from dowse.model import CHARS_PER_TOKEN, Hit
 from dowse.search.run import Run
 
 
-def one_per_record(hits: list[Hit], run: Run) -> list[Hit]:
-    """Each record once, by its best chunk."""
-    best: dict[tuple[str, str], Hit] = {}
-    for hit in hits:
-        best.setdefault((hit.stored.record.collection, hit.stored.record.path), hit)
-    return list(best.values())
-
-
 def best_first(hits: list[Hit], run: Run) -> list[Hit]:
     """As many as asked for."""
     return hits[: run.query.limit]

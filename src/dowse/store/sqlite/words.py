@@ -15,7 +15,7 @@ from dowse.text.terms import Term, Terms
 # index that is quick with it keeps it: (from this many chunks, the largest share that is kept).
 COMMON_SHARES = ((8_000, 0.2), (1_000, 0.5), (0, 1.0))
 # A long text as a query is its rarest terms.
-MAX_MATCHED_TERMS = 48
+MAX_MATCHED_TERMS = 100
 TOKENIZER = ("porter", ("unicode61", "remove_diacritics", "2"))
 
 

@@ -1,0 +1,94 @@
+"""What tells a good place in code beside the words: it defines what is asked for, its file is named after it,
+and it is not a test, an example, a shim or built output."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import PurePosixPath
+
+from dowse.model import Hit
+from dowse.search.refine.stage import by_score, rescored
+from dowse.search.run import Run
+from dowse.text.defined import alike, defined_names, name_parts
+from dowse.text.names import camel_parts, words
+from dowse.text.terms import STOP_WORDS
+
+_ASKED_CHARS = 3_000
+_ASKED_WORDS = 40
+_LONG_WORDS = 16
+_ASIDE = re.compile(
+    r"(^|/)(tests?|testing|__tests__|specs?|examples?|compat|_compat|legacy|deprecated|benchmarks?|fixtures?|vendor"
+    r"|dist|build|locale|migrations)(/|$)|(^|/)(test_|conftest)[^/]*$|[._](test|spec)\.[a-z]+$|\.d\.[cm]?ts$|\.cjs$"
+)
+_ENTRANCE = re.compile(r"(^|/)(__init__\.py|index\.[jt]sx?|mod\.rs)$")
+
+
+@dataclass(frozen=True, slots=True)
+class CodePriors:
+    """Multiplies the scores of the given kinds; the factors were chosen on public code search sets.
+
+    `defines`: added for a chunk that defines a name made of words asked for. `stem`: added times the share of the
+    file name's words that are asked for. `aside` and `entrance`: factors for tests and the like, and for files such
+    as `__init__.py` that mostly pass names on.
+    """
+
+    kinds: tuple[str, ...] = ("code",)
+    defines: float = 1.0
+    stem: float = 1.0
+    aside: float = 0.3
+    entrance: float = 0.5
+
+    def __call__(self, hits: list[Hit], run: Run) -> list[Hit]:
+        asked = asked_words(run.query.text)
+        return by_score([self._rescored(hit, asked) for hit in hits])
+
+    def _rescored(self, hit: Hit, asked: tuple[str, ...]) -> Hit:
+        record = hit.stored.record
+        if record.kind not in self.kinds:
+            return hit
+        prior = self._of_path(record.path, asked) * (1 + self.defines * _defines(hit.stored.chunk.text, asked))
+        return rescored(hit, hit.score * prior, prior=prior)
+
+    def _of_path(self, path: str, asked: tuple[str, ...]) -> float:
+        parts = name_parts(PurePosixPath(path).stem)
+        factor = 1 + self.stem * _share(parts, asked)
+        if _ASIDE.search(path):
+            factor *= self.aside
+        return factor * self.entrance if _ENTRANCE.search(path) else factor
+
+
+def asked_words(text: str) -> tuple[str, ...]:
+    """The words of a query and the parts of its identifiers, without those that say nothing.
+
+    A long text says a little of everything: of it, only the identifiers count.
+    """
+    found = [word for word in words(text[:_ASKED_CHARS]) if word.lower() not in STOP_WORDS]
+    if len(found) > _LONG_WORDS:
+        found = [word for word in found if "_" in word.strip("_") or camel_parts(word)]
+    parts = dict.fromkeys(part for word in found for part in name_parts(word) if len(part) > 1)
+    return tuple(parts)[:_ASKED_WORDS]
+
+
+def _defines(text: str, asked: tuple[str, ...]) -> float:
+    """1 if it defines a name made only of words asked for, or half if that name is one word of many asked."""
+    best = 0.0
+    for name in defined_names(text):
+        parts = name_parts(name)
+        if parts and _share(parts, asked) == 1.0:
+            best = max(best, 1.0 if len(parts) > 1 or len(asked) <= _FEW_WORDS else 0.5)
+    return best
+
+
+def _share(parts: Sequence[str], asked: tuple[str, ...]) -> float:
+    return sum(_is_asked(part, asked) for part in parts) / len(parts) if parts else 0.0
+
+
+@lru_cache(maxsize=20_000)
+def _is_asked(part: str, asked: tuple[str, ...]) -> bool:
+    return any(alike(part, word) for word in asked)
+
+
+_FEW_WORDS = 3

@@ -1,0 +1,69 @@
+"""What tells a good place in code beside the words."""
+
+from __future__ import annotations
+
+import pytest
+
+from dowse.model import Chunk, Hit, Query, Record, Stored
+from dowse.search.refine.code import CodePriors, asked_words
+from dowse.search.refine.files import FileScores
+from dowse.search.run import QueryVector, Run
+from dowse.store.base import Weights
+from dowse.store.memory import MemoryStore
+
+
+def run(text: str) -> Run:
+    return Run(Query(text), MemoryStore(), lambda _: QueryVector(None), 10, Weights(), 60)
+
+
+def hit(path: str, text: str = "x", score: float = 1.0, kind: str = "code", key: int = 1) -> Hit:
+    record = Record("c", path, kind, "", 1, 1, "d", "c")
+    return Hit(Stored(key, Chunk(0, text, 1, 1), record), score, {})
+
+
+PRIORS = [
+    ("src/app.py", "x", "routing", 1.0),
+    ("src/routing.py", "x", "routing", 2.0),
+    ("src/route_table.py", "x", "routes", 1.5),
+    ("src/app.py", "def combineReducers(): ...", "combine reducers", 2.0),
+    ("src/app.py", "class Blueprint:", "blueprint", 2.0),
+    ("src/z.py", "class Blueprint:", "how is a blueprint registered with its outer app", 1.5),
+    ("tests/test_app.py", "x", "routing", 0.3),
+    ("src/routing.spec.ts", "x", "zebra", 0.3),
+    ("dist/app.cjs", "x", "routing", 0.3),
+    ("pkg/__init__.py", "x", "routing", 0.5),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "query", "prior"), PRIORS)
+def test_priors(path: str, text: str, query: str, prior: float) -> None:
+    (found,) = CodePriors()([hit(path, text)], run(query))
+    assert found.score == pytest.approx(prior)
+    assert found.evidence["prior"] == pytest.approx(prior)
+
+
+def test_documents_are_left_alone() -> None:
+    (found,) = CodePriors()([hit("tests/routing.md", kind="doc")], run("routing"))
+    assert (found.score, found.evidence) == (1.0, {})
+
+
+def test_the_order_follows_the_new_scores() -> None:
+    hits = [hit("a/test_x.py", score=3.0, key=1), hit("b/x.py", score=2.0, key=2)]
+    assert [it.stored.key for it in CodePriors()(hits, run("zebra"))] == [2, 1]
+    assert CodePriors()([], run("zebra")) == []
+
+
+def test_of_a_long_text_only_identifiers_are_asked_for() -> None:
+    assert asked_words("How does getUser work") == ("get", "user", "work")
+    long = "It fails when the thing is saved and loaded again in another process because of caches " * 2
+    assert asked_words(f"{long} see save_model and QuerySet") == ("save", "model", "query", "set")
+    assert len(asked_words("camelCase" + " oneTwo threeFour" * 10_000)) <= 40
+
+
+def test_a_file_counts_its_passages_less_and_less() -> None:
+    hits = [hit("a", score=4.0, key=1), hit("b", score=3.0, key=2), hit("b", score=3.0, key=3)]
+    files = FileScores(decay=0.5)(hits, run("x"))
+    assert [(it.stored.key, it.score, it.evidence["passages"]) for it in files] == [(2, 4.5, 2), (1, 4.0, 1)]
+    assert [it.score for it in FileScores(decay=0.0)(hits, run("x"))] == [4.0, 3.0]
+    assert FileScores(passages=1)(hits, run("x"))[0].score == 4.0
+    assert FileScores()([], run("x")) == []
