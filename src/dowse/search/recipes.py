@@ -66,16 +66,20 @@ def _modes(lexical: Route, semantic: Route, template: Recipe) -> list[Recipe]:
 
 
 _NONE: Mapping[str, Route] = MappingProxyType({})
+# Cosines lie close together, so that little moves them far.
+_SOFT_PRIORS = CodePriors(defines=0.1, stem=0.1, aside=0.7, entrance=0.9)
 _FILE_POOL = 1_000  # a file is judged by many of its passages
 
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {
         recipe.name: recipe
         for recipe in (
-            *_modes(Route(lexical, stages=(CodePriors(),)), Route(semantic), Recipe("{}", _NONE)),
+            *_modes(
+                Route(lexical, stages=(CodePriors(),)), Route(semantic, stages=(_SOFT_PRIORS,)), Recipe("{}", _NONE)
+            ),
             *_modes(
                 Route(lexical, stages=(CodePriors(), FileScores()), refined=_FILE_POOL),
-                Route(semantic, stages=(FileScores(decay=0.0),), refined=_FILE_POOL),
+                Route(semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_FILE_POOL),
                 Recipe("{}-files", _NONE, stages=FILES, pool_least=_FILE_POOL),
             ),
             # The Rifflux contract fixes the order, and the depth: twice as many candidates as hits.
