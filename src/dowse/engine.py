@@ -151,7 +151,8 @@ class Engine:
         if root not in self.index_path.parents:
             return ()
         name = literal("/" + self.index_path.relative_to(root).as_posix())
-        return tuple(f"{name}{new}{side}" for new in ("", ".new") for side in ("", "-wal", "-shm", "-journal", ".lock"))
+        sides = ("", "-wal", "-shm", "-journal", ".lock", "-vectors", "-vectors.lock", "-vectors.new")
+        return tuple(f"{name}{new}{side}" for new in ("", ".new") for side in sides)
 
     def settle(self) -> None:
         """Leave everything in the index file itself, so that it can be moved."""

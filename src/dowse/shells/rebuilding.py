@@ -34,7 +34,7 @@ def rebuild(workspace: Workspace, progress: Progress, *, drop_missing: bool = Fa
 def remove(index: Path) -> bool:
     """Delete an index and what lies beside it; whether there was one."""
     existed = index.exists()
-    for suffix in ("", *_SIDE_FILES, ".lock"):
+    for suffix in ("", *_SIDE_FILES, ".lock", "-vectors", "-vectors.lock"):
         index.with_name(index.name + suffix).unlink(missing_ok=True)
     return existed
 

@@ -8,20 +8,23 @@ from pathlib import Path
 
 from dowse.store.sqlite.catalog import SqliteCatalog
 from dowse.store.sqlite.database import Database
-from dowse.store.sqlite.vectors import HeldVectors, SqliteVectors
+from dowse.store.sqlite.vectors import EXACT_UP_TO, HeldVectors, SqliteVectors
 from dowse.store.sqlite.words import SqliteWords
 
 
 class SqliteStore(SqliteCatalog, SqliteWords, SqliteVectors):
-    def __init__(self, path: Path, *, create: bool = True, busy_timeout_s: float = 10.0) -> None:
+    def __init__(
+        self, path: Path, *, create: bool = True, busy_timeout_s: float = 10.0, exact_up_to: int = EXACT_UP_TO
+    ) -> None:
         self.db = Database(path, create=create, busy_timeout_s=busy_timeout_s)
-        self._held = HeldVectors()
+        self._held = HeldVectors(self.db, exact_up_to)
 
     @contextmanager
     def writing(self, timeout_s: float) -> Iterator[None]:
         with self.db.exclusive(timeout_s):
             yield
             self.db.checkpoint("PASSIVE")
+        self._held.prepare()
 
     def settle(self) -> None:
         self.db.checkpoint("TRUNCATE")

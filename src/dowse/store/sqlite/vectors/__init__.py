@@ -1,0 +1,67 @@
+"""Vectors beside their chunks as float16 blobs: written here, searched in what each process holds of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dowse.model import Scope, Scored
+from dowse.store.base import Pending
+from dowse.store.sqlite.database import Database
+from dowse.store.sqlite.rows import RECORDS, as_json, scope_condition
+from dowse.store.sqlite.vectors.changes import clear, track
+from dowse.store.sqlite.vectors.held import EXACT_UP_TO, HeldVectors, sidecar_of
+
+if TYPE_CHECKING:
+    from dowse.store.sqlite.vectors.exact import Matrix, Vector
+
+__all__ = ["EXACT_UP_TO", "HeldVectors", "SqliteVectors", "sidecar_of"]
+
+
+class SqliteVectors:
+    db: Database
+    _held: HeldVectors
+
+    def pending(self) -> list[Pending]:
+        rows = self.db.rows(
+            "SELECT chunks.id, chunks.digest FROM chunks LEFT JOIN vectors ON vectors.chunk = chunks.id "
+            "WHERE vectors.chunk IS NULL ORDER BY chunks.id"
+        )
+        return [Pending(key, digest) for key, digest in rows]
+
+    def put_vectors(self, keys: Sequence[int], matrix: Matrix) -> None:
+        import numpy as np
+
+        blobs = [row.tobytes() for row in np.asarray(matrix, dtype=np.float16)]
+        with self.db.transaction() as connection:
+            track(connection)
+            # A chunk may have been replaced while its text was being encoded.
+            connection.executemany(
+                "INSERT OR REPLACE INTO vectors (chunk, vector) SELECT id, ? FROM chunks WHERE id = ?",
+                zip(blobs, keys, strict=True),
+            )
+
+    def clear_vectors(self) -> None:
+        with self.db.transaction() as connection:
+            clear(connection)
+        self._held.forget()
+
+    def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:
+        import numpy as np
+
+        rows = self.db.rows(
+            "SELECT chunk, vector FROM vectors WHERE chunk IN (SELECT value FROM json_each(?))", (as_json(list(keys)),)
+        )
+        return {key: np.frombuffer(blob, dtype=np.float16).astype(np.float32) for key, blob in rows}
+
+    def near(self, vector: Vector, scope: Scope, limit: int) -> list[Scored]:
+        connection = self.db.reader()
+        condition, values = scope_condition(connection, scope)
+        allowed = None
+        if condition:
+            # Asked once per record, and read from the index of chunks by record alone.
+            records = f"SELECT records.id FROM {RECORDS} WHERE {condition}"
+            rows = self.db.rows(f"SELECT id FROM chunks WHERE record IN ({records})", values)
+            allowed = [row[0] for row in rows]
+        self.db.remembered("vectors", self._held.refresh)
+        return self._held.near(vector, allowed, limit)

@@ -1,0 +1,70 @@
+"""Vectors in memory as unit rows of one matrix, compared with every query without approximation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dowse.model import Scored
+
+Keys = NDArray[np.int64]
+Vector = NDArray[np.float32]
+Matrix = NDArray[np.float32]
+Halves = NDArray[np.float16]
+
+
+@dataclass(frozen=True, slots=True)
+class ExactRows:
+    keys: Keys
+    matrix: Matrix
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[int, bytes]]) -> ExactRows:
+        keys, halves = unpacked(rows)
+        return cls(keys, units(halves.astype(np.float32)))
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def changed(self, vectors: Mapping[int, bytes | None]) -> ExactRows:
+        """These rows with others in the place of the changed ones, and without those that are None."""
+        kept = ~np.isin(self.keys, np.fromiter(vectors, dtype=np.int64, count=len(vectors)))
+        fresh = ExactRows.of((key, blob) for key, blob in vectors.items() if blob is not None)
+        if not kept.any() or not len(fresh):
+            return ExactRows(self.keys[kept], self.matrix[kept]) if kept.any() else fresh
+        keys = np.concatenate([self.keys[kept], fresh.keys])
+        return ExactRows(keys, np.concatenate([self.matrix[kept], fresh.matrix]))
+
+    def near(self, vector: Vector, allowed: Keys | None, limit: int) -> list[Scored]:
+        if allowed is None or not len(self.keys):
+            return nearest(self.keys, self.matrix, vector, limit)
+        inside = np.isin(self.keys, allowed)
+        return nearest(self.keys[inside], self.matrix[inside], vector, limit)
+
+
+def unpacked(rows: Iterable[tuple[int, bytes]]) -> tuple[Keys, Halves]:
+    """Keys and vectors as they are stored."""
+    pairs = list(rows)
+    keys = np.fromiter((key for key, _ in pairs), dtype=np.int64, count=len(pairs))
+    values = np.frombuffer(b"".join(blob for _, blob in pairs), dtype=np.float16)
+    return keys, values.reshape(len(pairs), -1) if pairs else values.reshape(0, 0)
+
+
+def units(matrix: Matrix) -> Matrix:
+    """Rows of length one, so that a product is a cosine; a zero row stays zero."""
+    lengths = np.linalg.norm(matrix, axis=-1, keepdims=True)
+    result: Matrix = np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0)
+    return result
+
+
+def nearest(keys: Keys, rows: Matrix, vector: Vector, limit: int) -> list[Scored]:
+    """The highest cosines of unit rows with any vector, ties by key; with a zero vector all are 0.0."""
+    if not len(keys) or limit < 1:
+        return []
+    cosines = rows @ units(np.asarray(vector, dtype=np.float32))
+    best = np.argpartition(-cosines, limit - 1)[:limit] if limit < len(keys) else np.arange(len(keys))
+    order = best[np.lexsort((keys[best], -cosines[best]))]
+    return [Scored(int(keys[place]), float(cosines[place])) for place in order]

@@ -1,0 +1,297 @@
+"""Vectors in SQLite: what the sidecar path finds, how it follows changes, and that it agrees with exact search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from test_conformance import (  # noqa: F401 - run again, over stores that search through a sidecar
+    pieces,
+    record,
+    test_a_scope_filters_before_ranking,
+    test_clearing_vectors_makes_everything_pending_and_forgets_the_old_ones,
+    test_cosine_order_ties_and_zero_vectors,
+    test_unchanged_chunks_keep_their_vectors,
+    test_vectors_can_be_read_back,
+    test_vectors_of_vanished_chunks_are_not_kept,
+)
+
+from dowse.model import Scope, Scored
+from dowse.store.base import Store
+from dowse.store.sqlite import SqliteStore
+from dowse.store.sqlite.vectors import changes, coded, sidecar_of
+from dowse.store.sqlite.vectors.coded import CodedRows
+from dowse.store.sqlite.vectors.codes import closest, codes_of, distances
+from dowse.store.sqlite.vectors.exact import ExactRows
+
+Matrix = NDArray[np.float32]
+OpenStore = Callable[..., SqliteStore]
+DIMENSION = 100  # no multiple of the 64 bits of a word
+
+
+@pytest.fixture(params=[0, 1, 2])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    opened = SqliteStore(tmp_path / "index.db", exact_up_to=request.param)
+    opened.add_collection("/work/notes")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def open_store(tmp_path: Path) -> Iterator[OpenStore]:
+    opened: list[SqliteStore] = []
+
+    def open_one(name: str = "index.db", exact_up_to: int = 10) -> SqliteStore:
+        store = SqliteStore(tmp_path / name, exact_up_to=exact_up_to)
+        store.add_collection("/work/notes")
+        opened.append(store)
+        return store
+
+    yield open_one
+    for store in opened:
+        store.close()
+
+
+def clustered(count: int, *, seed: int = 1, clusters: int = 20) -> Matrix:
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((clusters, DIMENSION))
+    rows = centres[rng.integers(clusters, size=count)] + 0.6 * rng.standard_normal((count, DIMENSION))
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
+
+
+def add(store: SqliteStore, path: str, matrix: Matrix) -> list[int]:
+    """A record with a chunk for each row."""
+    store.put(record(path), pieces(*(f"{path} {place}" for place in range(len(matrix)))))
+    keys = [it.key for it in store.pending()]
+    store.put_vectors(keys, matrix[: len(keys)])
+    return keys
+
+
+def keys_of(scored: list[Scored]) -> list[int]:
+    return [it.key for it in scored]
+
+
+def assert_same(ours: list[Scored], theirs: list[Scored]) -> None:
+    """The same chunks in the same order; how a product is cut into blocks may change its last digit."""
+    assert keys_of(ours) == keys_of(theirs)
+    assert [it.score for it in ours] == pytest.approx([it.score for it in theirs], abs=1e-6)
+
+
+def held_rows(store: SqliteStore) -> object:
+    return store._held._rows
+
+
+def test_few_vectors_are_searched_exactly_and_need_no_file(open_store: OpenStore, tmp_path: Path) -> None:
+    store = open_store(exact_up_to=10)
+    add(store, "a.md", clustered(10))
+    store.near(clustered(1)[0], Scope(), 3)
+    assert isinstance(held_rows(store), ExactRows)
+    assert [it.name for it in tmp_path.iterdir() if "vectors" in it.name] == []
+    add(store, "b.md", clustered(1))
+    store.near(clustered(1)[0], Scope(), 3)
+    assert isinstance(held_rows(store), CodedRows)
+    assert sidecar_of(tmp_path / "index.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_equal_to_exact_search_when_the_candidates_cover_everything(open_store: OpenStore) -> None:
+    coded_store, exact = open_store(), open_store("exact.db", exact_up_to=10**6)
+    matrix = clustered(900)
+    for it in (coded_store, exact):
+        add(it, "a.md", matrix)
+    for query in clustered(20, seed=2):
+        assert_same(coded_store.near(query, Scope(), 25), exact.near(query, Scope(), 25))
+    assert isinstance(held_rows(coded_store), CodedRows) and isinstance(held_rows(exact), ExactRows)
+
+
+def test_recall_when_they_do_not(open_store: OpenStore) -> None:
+    coded_store, exact = open_store(), open_store("exact.db", exact_up_to=10**6)
+    matrix = clustered(4_000, clusters=40)
+    for it in (coded_store, exact):
+        add(it, "a.md", matrix)
+    found = 0
+    for query in matrix[:50] + 0.3 * clustered(50, seed=2):
+        theirs, ours = (set(keys_of(it.near(query, Scope(), 10))) for it in (exact, coded_store))
+        found += len(theirs & ours)
+    assert found / 500 >= 0.95
+    rows = held_rows(coded_store)
+    assert isinstance(rows, CodedRows)
+    assert len(rows._candidates(matrix[0], rows.alive, 10)) == 1_000
+
+
+@pytest.mark.parametrize("count", [15, 60, 400])  # fewer than the candidates, a small part, a large part
+def test_a_scope_is_applied_before_the_candidates_are_chosen(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Everything outside the scope is nearer: had it been ranked first, nothing would be left of the inside."""
+    monkeypatch.setattr(coded, "_CANDIDATES", 20)
+    store = open_store()
+    query = clustered(1)[0]
+    add(store, "outside.md", np.tile(query, (500, 1)))
+    inside = add(store, "inside.md", -clustered(count, seed=3))
+    scored = store.near(query, Scope(paths=("inside.md",)), 5)
+    assert len(scored) == 5 and set(keys_of(scored)) <= set(inside)
+    assert store.near(query, Scope(paths=("nowhere.md",)), 5) == []
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.integers(0, 7), st.integers(1, 12)),
+        st.tuples(st.just("drop"), st.integers(0, 7), st.just(0)),
+        st.tuples(st.just("again"), st.integers(0, 7), st.just(0)),
+        st.tuples(st.just("clear"), st.just(0), st.just(0)),
+        st.tuples(st.just("reopen"), st.just(0), st.just(0)),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=25)
+@given(steps=steps)
+def test_any_changes_leave_what_a_fresh_store_has(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, int]]
+) -> None:
+    path = tmp_path_factory.mktemp("store") / "i.db"
+    reader, writer = SqliteStore(path, exact_up_to=8), SqliteStore(path, exact_up_to=8)
+    writer.add_collection("/work/notes")
+    add(writer, "base.md", clustered(40))
+    query = clustered(1, seed=5)[0]
+    for seed, (what, number, count) in enumerate(steps):
+        if what == "add":
+            add(writer, f"{number}.md", clustered(count, seed=seed))
+        elif what == "drop":
+            writer.drop("notes", [f"{number}.md", "base.md" if number == 7 else ""])
+        elif what == "again":
+            stored = [it.key for it in writer.export()]
+            writer.put_vectors(stored[:3], clustered(3, seed=seed)[: len(stored[:3])])
+        elif what == "clear":
+            writer.clear_vectors()
+            waiting = [it.key for it in writer.pending()]
+            writer.put_vectors(waiting, clustered(len(waiting), seed=seed))
+        else:
+            reader.close()
+            reader = SqliteStore(path, exact_up_to=8)
+        fresh = SqliteStore(path, exact_up_to=10**6)
+        assert_same(reader.near(query, Scope(), 30), fresh.near(query, Scope(), 30))
+        fresh.close()
+    reader.close()
+    writer.close()
+
+
+def test_changes_lie_beside_the_file_until_they_are_many(open_store: OpenStore, tmp_path: Path) -> None:
+    store = open_store()
+    add(store, "a.md", clustered(100))
+    query = clustered(1, seed=9)
+    store.near(query[0], Scope(), 5)
+    file = sidecar_of(tmp_path / "index.db")
+    before = file.stat().st_ino, file.read_bytes()
+    (key,) = add(store, "b.md", query)
+    assert keys_of(store.near(query[0], Scope(), 1)) == [key]
+    store.drop("notes", ["b.md"])
+    assert key not in keys_of(store.near(query[0], Scope(), 200))
+    assert (file.stat().st_ino, file.read_bytes()) == before
+    add(store, "c.md", clustered(30, seed=4))
+    assert len(store.near(query[0], Scope(), 200)) == 130
+    assert file.read_bytes() != before[1] and len(held_rows(store).tail) == 0  # type: ignore[attr-defined]
+
+
+def test_deleting_really_deletes(open_store: OpenStore, tmp_path: Path) -> None:
+    store = open_store()
+    secret = clustered(30, seed=7)
+    add(store, "kept.md", clustered(100))
+    gone = add(store, "secret.md", secret)
+    assert set(keys_of(store.near(secret[0], Scope(), 1))) <= set(gone)
+    file = sidecar_of(tmp_path / "index.db")
+    rows = [row.tobytes() for row in secret.astype(np.float16)]
+    assert all(row in file.read_bytes() for row in rows)
+    store.drop("notes", ["secret.md"])
+    assert not set(gone) & set(keys_of(store.near(secret[0], Scope(), 200)))
+    assert not any(row in file.read_bytes() for row in rows)
+
+
+def test_clearing_leaves_no_copy(open_store: OpenStore, tmp_path: Path) -> None:
+    store, reader = open_store(), open_store()
+    add(store, "a.md", clustered(50))
+    assert len(reader.near(clustered(1)[0], Scope(), 5)) == 5
+    store.clear_vectors()
+    assert not sidecar_of(tmp_path / "index.db").exists()
+    assert reader.near(clustered(1)[0], Scope(), 5) == []
+
+
+def test_a_file_that_is_not_needed_any_more_is_removed(open_store: OpenStore, tmp_path: Path) -> None:
+    store = open_store()
+    add(store, "a.md", clustered(5))
+    add(store, "b.md", clustered(50))
+    store.near(clustered(1)[0], Scope(), 5)
+    assert sidecar_of(tmp_path / "index.db").exists()
+    store.drop("notes", ["b.md"])
+    assert len(store.near(clustered(1)[0], Scope(), 20)) == 5
+    assert not sidecar_of(tmp_path / "index.db").exists()
+
+
+def test_indexing_prepares_the_file_for_whoever_asks_first(open_store: OpenStore, tmp_path: Path) -> None:
+    store = open_store()
+    with store.writing(1.0):
+        add(store, "a.md", clustered(10))
+    assert not sidecar_of(tmp_path / "index.db").exists()
+    with store.writing(1.0):
+        add(store, "b.md", clustered(1))
+    assert sidecar_of(tmp_path / "index.db").exists()
+
+
+def test_the_log_is_kept_short_and_whoever_is_behind_it_reads_anew(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "KEPT", 5)
+    store, reader = open_store(), open_store()
+    add(store, "a.md", clustered(100))
+    query = clustered(1, seed=9)
+    reader.near(query[0], Scope(), 5)
+    (key,) = add(store, "b.md", query)
+    for number in range(4):
+        add(store, f"{number}.md", clustered(3, seed=number))
+    ((count,),) = store.db.rows("SELECT count(*) FROM vector_changes")
+    assert count <= 5 + 3
+    assert keys_of(reader.near(query[0], Scope(), 1)) == [key]
+    assert len(reader.near(query[0], Scope(), 200)) == 113
+
+
+def test_an_index_without_a_log_is_followed_too(open_store: OpenStore) -> None:
+    store, reader = open_store(), open_store()
+    add(store, "a.md", clustered(20))
+    with store.db.transaction() as connection:
+        connection.execute("DROP TABLE vector_changes; DROP TRIGGER vectors_added; DROP TRIGGER vectors_removed;")
+    assert len(reader.near(clustered(1)[0], Scope(), 50)) == 20
+    store.drop("notes", ["a.md"])
+    assert reader.near(clustered(1)[0], Scope(), 50) == []
+
+
+@given(
+    rows=st.lists(st.lists(st.sampled_from([-1.0, 0.0, 0.5]), min_size=70, max_size=70), min_size=1, max_size=8),
+    wanted=st.integers(1, 7),
+)
+def test_distances_count_the_signs_that_differ(rows: list[list[float]], wanted: int) -> None:
+    matrix = np.array(rows, dtype=np.float32)
+    result = distances(codes_of(matrix), matrix[0])
+    expected = [sum((left > 0) != (right > 0) for left, right in zip(row, rows[0], strict=True)) for row in rows]
+    assert result.tolist() == expected
+    if wanted < len(rows):
+        assert sorted(result[closest(result, wanted)].tolist()) == sorted(expected)[:wanted]
+
+
+def test_rows_are_scored_as_numpy_would_down_to_the_smallest_half_floats() -> None:
+    halves = np.array([[6e-8, -3e-5, 1.0], [-2.5, 0.1, 65504.0], [0.0, 0.0, 0.0]], dtype=np.float16)
+    block = coded.Block.of(coded.parts_of((key, row.tobytes()) for key, row in enumerate(halves, 1)))
+    query = np.array([0.6, 0.0, -0.8], dtype=np.float32)
+    expected = halves.astype(np.float32) @ query / np.maximum(block.lengths, 1e-30)
+    assert coded._cosines(block, np.arange(3), query) == pytest.approx(expected, rel=1e-5)
+
+
+def test_nothing_is_held_until_it_is_asked_for(open_store: OpenStore) -> None:
+    store = open_store()
+    add(store, "a.md", clustered(3))
+    assert held_rows(store) is None
