@@ -137,6 +137,21 @@ def test_stages_of_one_retriever_show_in_steps_and_evidence(engine: Engine) -> N
     assert all("prior" not in it.evidence for it in rifflux.hits)
 
 
+def test_the_condensed_recipe_folds_repetitions_and_widens(root: Path, open_engine: OpenEngine) -> None:
+    body = "A failed request is retried with exponential backoff and jitter. "
+    write(
+        root, {f"{name}.md": f"# {name.title()}\n\n{body * 3}\n\n## Limits\n\nFive tries.\n" for name in ("one", "two")}
+    )
+    engine = open_engine(min_chunk_chars=5)
+    engine.index([root])
+    plain = engine.search(Query("exponential backoff"))
+    condensed = engine.search(Query("exponential backoff", recipe="ragdocs"))
+    assert len(plain.hits) > len(condensed.hits) == 1
+    assert condensed.hits[0].evidence["duplicates"] == 1
+    assert 0.3 <= condensed.hits[0].score <= 1.2
+    assert "Five tries." in condensed.hits[0].stored.chunk.text
+
+
 def test_every_recipe_answers(engine: Engine) -> None:
     for name in RECIPES:
         assert engine.search(Query("backoff", recipe=name)).hits, name

@@ -7,9 +7,14 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from dowse.errors import BadInput
+from dowse.search.refine.calibrate import Calibrate, MinConfidence
 from dowse.search.refine.code import CodePriors
+from dowse.search.refine.context import ParentSection
+from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
+from dowse.search.refine.diversity import PerRecord
 from dowse.search.refine.files import FileScores
 from dowse.search.refine.limits import best_first, within_budget
+from dowse.search.refine.recency import RecencyTiers
 from dowse.search.refine.stage import Stage
 from dowse.search.retrieve import Retriever, lexical, semantic
 from dowse.store.base import Weights
@@ -18,6 +23,20 @@ from dowse.store.base import Weights
 # the identifier, and a path repeats what the title says.
 WORDS = Weights(title=2.0, trail=1.5, text=1.0, names=0.5, tags=1.0, path=0.5)
 PASSAGES: tuple[Stage, ...] = (best_first, within_budget)
+# Few passages that say different things, each with the section around it: calibrated and sure enough, newer ones
+# first, nothing said twice.
+_CONDENSED: tuple[Stage, ...] = (
+    RecencyTiers(),
+    Calibrate(),
+    MinConfidence(0.3),
+    exact_dedup,
+    NgramDedup(),
+    SemanticDedup(),
+    PerRecord(2),
+    best_first,
+    ParentSection(),
+    within_budget,
+)
 # Each retriever of a file recipe gives whole files; what is left to add up is what they say of the same one.
 FILES: tuple[Stage, ...] = (FileScores(decay=1.0), best_first, within_budget)
 
@@ -81,6 +100,9 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
                 Route(lexical, stages=(CodePriors(), FileScores()), refined=_FILE_POOL),
                 Route(semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_FILE_POOL),
                 Recipe("{}-files", _NONE, stages=FILES, pool_least=_FILE_POOL),
+            ),
+            Recipe(
+                "ragdocs", MappingProxyType({"lexical": Route(lexical), "semantic": Route(semantic)}), stages=_CONDENSED
             ),
             # The Rifflux contract fixes the order, and the depth: twice as many candidates as hits.
             *_modes(Route(lexical), Route(semantic), Recipe("rifflux-{}", _NONE, pool_per_hit=2, pool_least=1)),

@@ -1,0 +1,92 @@
+"""What holds of every stage: any hits in, ordered finite scores out, no key from nowhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from refine_support import put, run_over
+
+from dowse.model import Hit
+from dowse.search.refine.calibrate import Calibrate, MinConfidence, normalise
+from dowse.search.refine.context import Neighbours, ParentSection
+from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
+from dowse.search.refine.diversity import Mmr, PerRecord
+from dowse.search.refine.recency import HalfLifeDecay, RecencyTiers
+from dowse.search.refine.stage import Stage, stage_name
+from dowse.search.run import Run
+from dowse.store.memory import MemoryStore
+
+# Doing them twice does no more than doing them once.
+SETTLING: tuple[Stage, ...] = (
+    exact_dedup, NgramDedup(), SemanticDedup(), PerRecord(1), MinConfidence(0.2), Neighbours(), ParentSection(30),
+)  # fmt: skip
+STAGES: tuple[Stage, ...] = (
+    *SETTLING, normalise, RecencyTiers(), HalfLifeDecay(30, 0.9), HalfLifeDecay(0, 1), Mmr(), Mmr(0.2), Calibrate(),
+)  # fmt: skip
+
+WORDS = st.lists(st.sampled_from(["retry", "Retry", "cache", "über", "?", "\n", "猫"]), max_size=8).map(" ".join)
+TRAILS = st.lists(st.sampled_from("AB"), max_size=2).map(tuple)
+CHUNKS = st.lists(st.tuples(WORDS, TRAILS), max_size=4)
+TARGETS = st.lists(st.sampled_from(["0", "1.md", "2", "./3", "ghost", "#x"]), max_size=3)
+RECORDS = st.lists(st.tuples(CHUNKS, TARGETS, st.floats(-10, 100)), max_size=4)
+SCORES = st.one_of(st.floats(-1, 1), st.floats(-1e6, 1e6), st.sampled_from([0.0, 0.5, 1 / 61]))
+RUNS = st.lists(st.sampled_from(STAGES), min_size=1, max_size=5)
+
+
+@st.composite
+def searches(draw: st.DrawFn) -> tuple[list[Hit], Run]:
+    """Some chunks of a small store, ranked in any way; some of its chunks have vectors."""
+    store = MemoryStore()
+    store.add_collection("/work/notes")
+    for number, (chunks, links, age_days) in enumerate(draw(RECORDS)):
+        texts, trails = [text for text, _ in chunks], [trail for _, trail in chunks]
+        put(store, f"{number}.md", *texts, trails=trails, links=links, age_days=age_days)
+    stored = list(store.export())
+    keys = [it.key for it in stored if draw(st.booleans())]
+    rows = [draw(st.lists(st.integers(-3, 3), min_size=2, max_size=2)) for _ in keys]
+    store.put_vectors(keys, np.array(rows, dtype=np.float32).reshape(-1, 2))
+    chosen = draw(st.permutations(stored))[: draw(st.integers(0, len(stored)))]
+    ranked = sorted((draw(SCORES) for _ in chosen), reverse=True)
+    return [Hit(it, score, {"bm25": score}) for it, score in zip(chosen, ranked, strict=True)], run_over(store)
+
+
+def keys(hits: Sequence[Hit]) -> list[int]:
+    return [hit.stored.key for hit in hits]
+
+
+@settings(max_examples=200)
+@given(searches(), RUNS)
+def test_stages_in_any_order(search: tuple[list[Hit], Run], stages: list[Stage]) -> None:
+    hits, run = search
+    found = reduce(lambda before, stage: stage(before, run), stages, hits)
+    scores = [hit.score for hit in found]
+    assert all(map(math.isfinite, scores)) and scores == sorted(scores, reverse=True)
+    assert len(set(keys(found))) == len(found)
+    assert set(keys(found)) <= set(keys(hits))
+    assert all(math.isfinite(value) and "bm25" in hit.evidence for hit in found for value in hit.evidence.values())
+
+
+@given(searches(), st.sampled_from(SETTLING))
+def test_twice_is_once(search: tuple[list[Hit], Run], stage: Stage) -> None:
+    hits, run = search
+    once = stage(hits, run)
+    assert stage(once, run) == once
+
+
+@given(searches(), st.sampled_from(STAGES))
+def test_the_same_again(search: tuple[list[Hit], Run], stage: Stage) -> None:
+    hits, run = search
+    before = list(hits)
+    assert stage(hits, run) == stage(hits, run)
+    assert hits == before
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=stage_name)
+def test_nothing_stays_nothing(memory: MemoryStore, stage: Stage) -> None:
+    assert stage([], run_over(memory)) == []
