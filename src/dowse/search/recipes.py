@@ -12,7 +12,7 @@ from dowse.search.refine.code import CodePriors
 from dowse.search.refine.context import ParentSection
 from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
 from dowse.search.refine.diversity import PerRecord
-from dowse.search.refine.files import FileScores
+from dowse.search.refine.files import FileScores, one_file
 from dowse.search.refine.limits import best_first, within_budget
 from dowse.search.refine.recency import RecencyTiers
 from dowse.search.refine.stage import Stage
@@ -38,7 +38,7 @@ _CONDENSED: tuple[Stage, ...] = (
     within_budget,
 )
 # Each retriever of a file recipe gives whole files; what is left to add up is what they say of the same one.
-FILES: tuple[Stage, ...] = (FileScores(decay=1.0), best_first, within_budget)
+FILES: tuple[Stage, ...] = (one_file, best_first, within_budget)
 
 
 @dataclass(frozen=True, slots=True)

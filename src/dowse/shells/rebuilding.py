@@ -34,7 +34,7 @@ def rebuild(workspace: Workspace, progress: Progress, *, drop_missing: bool = Fa
 def remove(index: Path) -> bool:
     """Delete an index and what lies beside it; whether there was one."""
     existed = index.exists()
-    for suffix in ("", *_SIDE_FILES, ".lock", "-vectors", "-vectors.lock"):
+    for suffix in ("", *_SIDE_FILES, ".lock", "-vectors", "-vectors.new", "-vectors.lock"):
         index.with_name(index.name + suffix).unlink(missing_ok=True)
     return existed
 
@@ -61,7 +61,7 @@ def _swap(fresh: Path, workspace: Workspace) -> None:
             old.settle()
     except DowseError:
         pass  # damaged: there is nothing of it to keep
-    for suffix in _SIDE_FILES:
+    for suffix in (*_SIDE_FILES, "-vectors"):
         workspace.index.with_name(workspace.index.name + suffix).unlink(missing_ok=True)
     fresh.replace(workspace.index)
     remove(fresh)

@@ -6,7 +6,7 @@ import pytest
 
 from dowse.model import Chunk, Hit, Query, Record, Stored
 from dowse.search.refine.code import CodePriors, asked_words
-from dowse.search.refine.files import FileScores
+from dowse.search.refine.files import FileScores, one_file
 from dowse.search.run import QueryVector, Run
 from dowse.store.base import Weights
 from dowse.store.memory import MemoryStore
@@ -67,3 +67,14 @@ def test_a_file_counts_its_passages_less_and_less() -> None:
     assert [it.score for it in FileScores(decay=0.0)(hits, run("x"))] == [4.0, 3.0]
     assert FileScores(passages=1)(hits, run("x"))[0].score == 4.0
     assert FileScores()([], run("x")) == []
+    documents = [
+        hit("a", score=4.0, key=1, kind="doc"),
+        *(hit("b", score=3.0, key=2 + n, kind="doc") for n in range(3)),
+    ]
+    assert [it.score for it in FileScores()(documents, run("x"))] == [4.0, 3.0]
+
+
+def test_what_retrievers_say_of_one_file_is_added_up() -> None:
+    hits = [hit("a", score=4.0, key=1), hit("b", score=3.0, key=2), hit("b", score=2.0, key=3)]
+    assert [(it.stored.key, it.score) for it in one_file(hits, run("x"))] == [(2, 5.0), (1, 4.0)]
+    assert one_file([], run("x")) == []
