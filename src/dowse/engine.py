@@ -31,6 +31,7 @@ from dowse.model import (
     normal_path,
 )
 from dowse.places import Places, checked_root
+from dowse.search.run import Models
 from dowse.search.search import search
 from dowse.semantics import Description, Semantics
 from dowse.store.base import Store
@@ -163,8 +164,13 @@ class Engine:
     def search(self, query: Query) -> Answer:
         if not query.text.strip():
             raise BadInput("the query is empty; ask for something")
-        hits, steps = search(query, self._store, self._semantics.encode_query, rrf_k=self.settings.rrf_k)
+        hits, steps = search(
+            query, self._store, Models(self._semantics.encode_query), rrf_k=self.settings.rrf_k, shares=self._shares()
+        )
         return Answer(query, tuple(self._checked(hits)), tuple(steps), self.completeness())
+
+    def _shares(self) -> dict[str, float]:
+        return {"lexical": self.settings.lexical_weight, "semantic": self.settings.semantic_weight}
 
     def _checked(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Each hit with how its file compares with the disk now."""

@@ -170,6 +170,11 @@ class Query:
     limit: int = 10
     recipe: str = "hybrid"
     budget_tokens: int | None = None
+    # What an answer might say, written by the client: compared by meaning in place of the question.
+    hypothesis: str = ""
+    # Thresholds of the stages that have them, where the caller wants others than the recipe's.
+    min_score: float | None = None
+    same_above: float | None = None
 
 
 class Scored(NamedTuple):

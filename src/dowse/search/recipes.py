@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from dowse.errors import BadInput
+from dowse.model import Scored
 from dowse.search.refine.calibrate import Calibrate, MinConfidence
 from dowse.search.refine.code import CodePriors
 from dowse.search.refine.context import ParentSection
@@ -17,6 +18,7 @@ from dowse.search.refine.limits import best_first, within_budget
 from dowse.search.refine.recency import RecencyTiers
 from dowse.search.refine.stage import Stage
 from dowse.search.retrieve import Retriever, lexical, semantic
+from dowse.search.run import Run
 from dowse.store.base import Weights
 
 # A match in a title or heading says more than one in the text; the parts of identifiers say less than
@@ -54,6 +56,11 @@ class Route:
 
 _FOLDED_PER_HIT = 2
 
+# Done before anything is retrieved: reads the query, may change the run, gives what it found for the log.
+Prepare = Callable[[Run], Sized]
+# Done between retrieving and fusing: may change the run's shares by what the retrievers gave.
+Weigh = Callable[[Mapping[str, Sequence[Scored]], Run], Sized]
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -62,6 +69,8 @@ class Recipe:
     name: str
     routes: Mapping[str, Route]
     stages: tuple[Stage, ...] = PASSAGES
+    prepare: tuple[Prepare, ...] = ()
+    weigh: tuple[Weigh, ...] = ()
     weights: Weights = WORDS
     pool_per_hit: int = 4
     pool_least: int = 100

@@ -26,7 +26,7 @@ def lexical(run: Run) -> list[Scored]:
 
 def semantic(run: Run) -> list[Scored]:
     """Cosine between the query's vector and the chunks'."""
-    query = run.encode(run.query.text[:MAX_QUERY_CHARS])
+    query = run.models.encode((run.query.hypothesis or run.query.text)[:MAX_QUERY_CHARS])
     if query.vector is None:
         run.notes.append(query.why_not)
         return []

@@ -25,14 +25,36 @@ class QueryVector:
     why_not: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How well each text answers the query, higher is better; or why no reranker could say."""
+
+    scores: tuple[float, ...] | None
+    why_not: str = ""
+
+
+def no_judge(reranker: str, query: str, texts: Sequence[str]) -> Judged:
+    return Judged(None, f"skipped: there is no reranker {reranker!r} here")
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What a search may ask of models: a vector for a text, and a reranker's opinion of texts (by its name)."""
+
+    encode: Callable[[str], QueryVector]
+    judge: Callable[[str, str, Sequence[str]], Judged] = no_judge
+
+
 @dataclass(slots=True)
 class Run:
     query: Query
     store: Store
-    encode: Callable[[str], QueryVector]
+    models: Models
     pool: int
     weights: Weights
     rrf_k: int
+    # How much each retriever counts in the fusion; what prepares or weighs a search may change it.
+    shares: dict[str, float] = field(default_factory=dict)
     clock: Callable[[], float] = time.perf_counter
     now: Callable[[], float] = time.time
     steps: list[Step] = field(default_factory=list)

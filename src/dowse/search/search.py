@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import partial
+from types import MappingProxyType
 
 from dowse.errors import DowseError
 from dowse.model import Hit, Query, Scored, Step
@@ -11,15 +12,20 @@ from dowse.search.fuse import SCORE_NAMES, Candidate, fuse, single
 from dowse.search.recipes import Recipe, Route, plan
 from dowse.search.refine.stage import stage_name
 from dowse.search.retrieve import Retriever
-from dowse.search.run import NOTHING, QueryVector, Run
+from dowse.search.run import NOTHING, Models, Run
 from dowse.store.base import Store
+
+EVEN: Mapping[str, float] = MappingProxyType({})
 
 
 def search(
-    query: Query, store: Store, encode: Callable[[str], QueryVector], *, rrf_k: int
+    query: Query, store: Store, models: Models, *, rrf_k: int, shares: Mapping[str, float] = EVEN
 ) -> tuple[list[Hit], list[Step]]:
     recipe = plan(query.recipe)
-    run = Run(query, store, encode, recipe.pool(query.limit), recipe.weights, rrf_k)
+    run = Run(query, store, models, recipe.pool(query.limit), recipe.weights, rrf_k)
+    run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in recipe.routes.items()}
+    for prepare in recipe.prepare:
+        run.step(stage_name(prepare), NOTHING, partial(prepare, run))
     retrieve = _or_note if len(recipe.routes) > 1 else _or_raise
     rankings = {
         name: _refined(name, route, run.step(name, NOTHING, partial(retrieve, route.retriever, run)), run)
@@ -67,8 +73,9 @@ def _fused(recipe: Recipe, rankings: dict[str, list[Scored]], run: Run) -> list[
         ((name, ranking),) = rankings.items()
         return single(name, ranking)
     found = [scored for ranking in rankings.values() for scored in ranking]
-    weights = {name: route.weight for name, route in recipe.routes.items()}
-    return run.step("fuse", found, partial(fuse, rankings, weights, run.rrf_k))
+    for weigh in recipe.weigh:
+        run.step(stage_name(weigh), found, partial(weigh, rankings, run))
+    return run.step("fuse", found, partial(fuse, rankings, run.shares, run.rrf_k))
 
 
 def _load(candidates: list[Candidate], run: Run) -> list[Hit]:

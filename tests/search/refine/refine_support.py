@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dowse.model import Chunk, Hit, Link, Query, Record, Scope
-from dowse.search.run import QueryVector, Run
+from dowse.search.run import Models, QueryVector, Run
 from dowse.store.base import Piece, Store, Weights
 
 NOW = 1_700_000_000.0
@@ -65,7 +65,7 @@ def _key(store: Store, place: str) -> int:
 
 def run_over(store: Store, scope: Scope = Scope(), now: float = NOW) -> Run:  # noqa: B008 - frozen
     query = Query("anything", scope)
-    return Run(query, store, lambda _: QueryVector(None), 100, Weights(), 60, now=lambda: now)
+    return Run(query, store, Models(lambda _: QueryVector(None)), 100, Weights(), 60, now=lambda: now)
 
 
 def places(found: Iterable[Hit]) -> list[str]:

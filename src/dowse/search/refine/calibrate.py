@@ -42,12 +42,13 @@ def _share(score: float, best: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class MinConfidence:
-    """Drops what scores below the least."""
+    """Drops what scores below the least; a query may ask for another one."""
 
     least: float
 
     def __call__(self, hits: list[Hit], run: Run) -> list[Hit]:
-        kept = [hit for hit in hits if hit.score >= self.least]
+        least = self.least if run.query.min_score is None else run.query.min_score
+        kept = [hit for hit in hits if hit.score >= least]
         if len(kept) < len(hits):
-            run.notes.append(f"{len(hits) - len(kept)} hits below {self.least:g} were dropped")
+            run.notes.append(f"{len(hits) - len(kept)} hits below {least:g} were dropped")
         return kept

@@ -61,7 +61,7 @@ class NgramDedup:
 
 @dataclass(frozen=True, slots=True)
 class SemanticDedup:
-    """Passages whose vectors point the same way."""
+    """Passages whose vectors point the same way; a query may ask for another threshold."""
 
     threshold: float = 0.85
 
@@ -70,10 +70,11 @@ class SemanticDedup:
         if likeness is None:
             return hits
         rows = likeness.tolist()
+        threshold = self.threshold if run.query.same_above is None else run.query.same_above
         kept: list[int] = []
 
         def original(place: int) -> int | None:
-            alike = next((it for it in kept if rows[place][it] >= self.threshold), None)
+            alike = next((it for it in kept if rows[place][it] >= threshold), None)
             if alike is None:
                 kept.append(place)
             return alike

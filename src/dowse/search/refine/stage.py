@@ -16,7 +16,7 @@ from dowse.search.run import Run
 Stage = Callable[[list[Hit], Run], list[Hit]]
 
 
-def stage_name(stage: Stage) -> str:
+def stage_name(stage: Callable[..., object]) -> str:
     """The name a step is listed under: a function's own, or a class's in the same style."""
     name = getattr(stage, "__name__", type(stage).__name__)
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
