@@ -95,7 +95,7 @@ def _modes(lexical: Route, semantic: Route, template: Recipe) -> list[Recipe]:
 
 _NONE: Mapping[str, Route] = MappingProxyType({})
 # Cosines lie close together, so that little moves them far.
-_SOFT_PRIORS = CodePriors(defines=0.1, stem=0.1, aside=0.7, entrance=0.9)
+_SOFT_PRIORS = CodePriors(defines=0.1, exact=0.2, stem=0.1, aside=0.7, entrance=0.9, copy=0.7)
 _FILE_POOL = 1_000  # a file is judged by many of its passages
 
 RECIPES: Mapping[str, Recipe] = MappingProxyType(

@@ -27,6 +27,9 @@ PRIORS = [
     ("src/route_table.py", "x", "routes", 1.5),
     ("src/app.py", "def combineReducers(): ...", "combine reducers", 2.0),
     ("src/app.py", "class Blueprint:", "blueprint", 2.0),
+    ("src/app.py", "class Blueprint:", "Blueprint", 6.0),
+    ("src/app.py", "def add_url_rule(self):", "what does add_url_rule do", 6.0),
+    ("src/app.py", "class Other:", "what does add_url_rule do", 1.0),
     ("src/z.py", "class Blueprint:", "how is a blueprint registered with its outer app", 1.5),
     ("tests/test_app.py", "x", "routing", 0.3),
     ("src/routing.spec.ts", "x", "zebra", 0.3),
@@ -78,3 +81,25 @@ def test_what_retrievers_say_of_one_file_is_added_up() -> None:
     hits = [hit("a", score=4.0, key=1), hit("b", score=3.0, key=2), hit("b", score=2.0, key=3)]
     assert [(it.stored.key, it.score) for it in one_file(hits, run("x"))] == [(2, 5.0), (1, 4.0)]
     assert one_file([], run("x")) == []
+
+
+COPIES = [
+    (["src/v4/parse.ts", "v4/parse.js", "v4/parse.d.ts", "dist/v4/parse.mjs", "v4/other.js"], "parse", 3),
+    (["a/src/x.ts", "b/dist/x.js"], "x", 0),
+    (["lib/x.js", "src/x.js"], "x", 0),
+    (["src/v3/errors.ts", "src/v4/errors.ts", "src/v10/errors.ts"], "errors", 2),
+    (["src/v3/errors.ts", "src/v4/errors.ts"], "errors of v3", 0),
+    (["api/v1/users.py"], "users", 0),
+    (["a/v1/users.py", "b/v2/users.py"], "users", 0),
+    ([], "", 0),
+]
+
+
+@pytest.mark.parametrize(("paths", "query", "copies"), COPIES)
+def test_built_files_and_older_versions_count_less(paths: list[str], query: str, copies: int) -> None:
+    hits = [hit(path, key=key) for key, path in enumerate(paths)]
+    alone = {it.stored.key: CodePriors()([it], run(query))[0].score for it in hits}
+    together = {it.stored.key: it.score for it in CodePriors()(hits, run(query))}
+    lower = [key for key in alone if together[key] < alone[key]]
+    assert len(lower) == copies
+    assert all(together[key] == pytest.approx(alone[key] * 0.3) for key in lower)

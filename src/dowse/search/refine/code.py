@@ -4,12 +4,13 @@ and it is not a test, an example, a shim or built output."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
 from dowse.model import Hit
+from dowse.search.refine.copies import built_copies, older_versions
 from dowse.search.refine.stage import by_score, rescored
 from dowse.search.run import Run
 from dowse.text.defined import alike, defined_names, name_parts
@@ -27,34 +28,55 @@ _ENTRANCE = re.compile(r"(^|/)(__init__\.py|index\.[jt]sx?|mod\.rs)$")
 
 
 @dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the query asks for, and which of the candidates are copies of others."""
+
+    words: tuple[str, ...]
+    names: frozenset[str]
+    copies: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class CodePriors:
     """Multiplies the scores of the given kinds; the factors were chosen on public code search sets.
 
-    `defines`: added for a chunk that defines a name made of words asked for. `stem`: added times the share of the
-    file name's words that are asked for. `aside` and `entrance`: factors for tests and the like, and for files such
-    as `__init__.py` that mostly pass names on.
+    `defines`: added for a chunk that defines a name made of words asked for, and `exact` for one that is written in
+    the query as it is. `stem`: added times the share of the file name's words that are asked for. `aside` and
+    `entrance`: factors for tests and the like, and for files such as `__init__.py` that mostly pass names on.
+    `copy`: factor for what is built from another candidate, or an older version of it.
     """
 
     kinds: tuple[str, ...] = ("code",)
     defines: float = 1.0
+    exact: float = 4.0
     stem: float = 1.0
     aside: float = 0.3
     entrance: float = 0.5
+    copy: float = 0.3
 
     def __call__(self, hits: list[Hit], run: Run) -> list[Hit]:
-        asked = asked_words(run.query.text)
+        paths = {hit.stored.record.path for hit in hits if hit.stored.record.kind in self.kinds}
+        text = run.query.text[:_ASKED_CHARS]
+        asked = _Asked(asked_words(text), written_names(text), built_copies(paths) | older_versions(paths, text))
         return by_score([self._rescored(hit, asked) for hit in hits])
 
-    def _rescored(self, hit: Hit, asked: tuple[str, ...]) -> Hit:
+    def _rescored(self, hit: Hit, asked: _Asked) -> Hit:
         record = hit.stored.record
         if record.kind not in self.kinds:
             return hit
-        prior = self._of_path(record.path, asked) * (1 + self.defines * _defines(hit.stored.chunk.text, asked))
+        prior = self._of_path(record.path, asked) * (1 + self._of_names(hit.stored.chunk.text, asked))
         return rescored(hit, hit.score * prior, prior=prior)
 
-    def _of_path(self, path: str, asked: tuple[str, ...]) -> float:
+    def _of_names(self, text: str, asked: _Asked) -> float:
+        defined = dict.fromkeys(defined_names(text))
+        exact = 0.0 if asked.names.isdisjoint(defined) else self.exact
+        return exact + self.defines * _defines(defined, asked.words)
+
+    def _of_path(self, path: str, asked: _Asked) -> float:
         parts = name_parts(PurePosixPath(path).stem)
-        factor = 1 + self.stem * _share(parts, asked)
+        factor = 1 + self.stem * _share(parts, asked.words)
+        if path in asked.copies:
+            factor *= self.copy
         if _ASIDE.search(path):
             factor *= self.aside
         return factor * self.entrance if _ENTRANCE.search(path) else factor
@@ -72,10 +94,18 @@ def asked_words(text: str) -> tuple[str, ...]:
     return tuple(parts)[:_ASKED_WORDS]
 
 
-def _defines(text: str, asked: tuple[str, ...]) -> float:
-    """1 if it defines a name made only of words asked for, or half if that name is one word of many asked."""
+def written_names(text: str) -> frozenset[str]:
+    """Identifiers of the query: a single word is one, and what no prose would write is."""
+    found = list(words(text[:_ASKED_CHARS]))
+    if len(found) == 1:
+        return frozenset(found)
+    return frozenset(word for word in found if "_" in word.strip("_") or camel_parts(word))
+
+
+def _defines(names: Iterable[str], asked: tuple[str, ...]) -> float:
+    """1 if one of the names is made only of words asked for, or half if that is one word of many asked."""
     best = 0.0
-    for name in defined_names(text):
+    for name in names:
         parts = name_parts(name)
         if parts and _share(parts, asked) == 1.0:
             best = max(best, 1.0 if len(parts) > 1 or len(asked) <= _FEW_WORDS else 0.5)
