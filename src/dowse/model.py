@@ -150,11 +150,15 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The one filter type. Empty fields do not filter; it is applied before ranking, never after."""
+    """The one filter type. Empty fields do not filter; it is applied before ranking, never after.
+
+    `paths` and `excluded` are globs; what the second match is left out, whatever else would let it in.
+    """
 
     collections: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     since: float | None = None
     until: float | None = None

@@ -177,6 +177,13 @@ SCOPES = [
     (Scope(collections=("notes",)), {"a.md#0", "docs/b.md#0", "src/c.py#0"}),
     (Scope(collections=("nowhere",)), set()),
     (Scope(kinds=("code",), paths=("*.md",)), set()),
+    (Scope(excluded=("docs/**",)), {"a.md#0", "src/c.py#0"}),
+    (Scope(excluded=("docs",)), {"a.md#0", "src/c.py#0"}),
+    (Scope(excluded=("b.md", "/src/c.py")), {"a.md#0"}),
+    (Scope(excluded=("docs/a.md", "/b.md", "c.md")), {"a.md#0", "docs/b.md#0", "src/c.py#0"}),
+    (Scope(excluded=("**",)), set()),
+    (Scope(paths=("*.md",), excluded=("*.md",)), set()),
+    (Scope(paths=("*.md",), excluded=("docs/",), until=200.0), {"a.md#0"}),
 ]
 
 
@@ -189,6 +196,18 @@ def test_a_scope_filters_before_ranking(store: Store, scope: Scope, expected: se
     assert set(found(store, "shared", scope)) == expected
     near = store.near(np.ones(4, dtype=np.float32), scope, 10)
     assert {f"{it.record.path}#0" for it in store.load([scored.key for scored in near])} == expected
+
+
+def test_what_is_excluded_takes_no_place_of_the_limit(store: Store) -> None:
+    for number in range(5):
+        store.put(record(f"best-{number}.md"), pieces("word word word"))
+    store.put(record("last.md"), pieces("word and much else that makes it the worst match of all of them"))
+    vectors = np.array([[1, 0]] * 5 + [[0, 1]], dtype=np.float32)
+    store.put_vectors([it.key for it in store.pending()], vectors)
+    scope = Scope(excluded=("best-*",))
+    assert found(store, "word", scope, limit=1) == ["last.md#0"]
+    (nearest,) = store.near(np.array([1, 0], dtype=np.float32), scope, 1)
+    assert [it.record.path for it in store.load([nearest.key])] == ["last.md"]
 
 
 def test_cosine_order_ties_and_zero_vectors(store: Store) -> None:

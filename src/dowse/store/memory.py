@@ -292,6 +292,7 @@ def _inside(record: Record, scope: Scope) -> bool:
         (not scope.collections or record.collection in scope.collections)
         and (not scope.kinds or record.kind in scope.kinds)
         and (not scope.paths or compile_globs(scope.paths)(record.path))
+        and not compile_globs(scope.excluded)(record.path)
         and (not scope.tags or bool({tag.lower() for tag in scope.tags} & set(record.tags)))
         and (scope.since is None or seconds >= scope.since)
         and (scope.until is None or seconds <= scope.until)

@@ -9,7 +9,7 @@ import apsw
 
 from dowse.model import Chunk, Record, Scope, Stored
 from dowse.store.sqlite.database import Row
-from dowse.text.globs import compile_globs
+from dowse.text.globs import Matcher, compile_globs
 
 TRAIL_JOINT = "\x1f"
 _NS = 1_000_000_000
@@ -74,12 +74,16 @@ def scope_condition(connection: apsw.Connection, scope: Scope) -> tuple[str, lis
             "EXISTS (SELECT 1 FROM json_each(records.tags) AS tag WHERE tag.value IN (SELECT value FROM json_each(?)))"
         )
         values.append(as_json([tag.lower() for tag in scope.tags]))
-    if scope.paths:
-        matches = compile_globs(scope.paths)
-        connection.create_scalar_function("in_paths", lambda *path: int(matches(str(path[0]))), 1, deterministic=True)
-        conditions.append("in_paths(records.path)")
+    for negation, function, globs in (("", "in_paths", scope.paths), ("NOT ", "in_excluded", scope.excluded)):
+        if globs:
+            _register(connection, function, compile_globs(globs))
+            conditions.append(f"{negation}{function}(records.path)")
     for operator, moment in ((">=", scope.since), ("<=", scope.until)):
         if moment is not None:
             conditions.append(f"records.mtime_ns {operator} ?")
             values.append(int(moment * _NS))
     return " AND ".join(conditions), values
+
+
+def _register(connection: apsw.Connection, name: str, matches: Matcher) -> None:
+    connection.create_scalar_function(name, lambda *path: int(matches(str(path[0]))), 1, deterministic=True)
