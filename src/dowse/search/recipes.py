@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from dowse.errors import BadInput
 from dowse.model import Scored
-from dowse.search.refine.calibrate import Calibrate, MinConfidence
+from dowse.search.refine.calibrate import MinConfidence, normalise
 from dowse.search.refine.code import CodePriors
 from dowse.search.refine.context import ParentSection
 from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
@@ -25,20 +25,13 @@ from dowse.store.base import Weights
 # the identifier, and a path repeats what the title says.
 WORDS = Weights(title=2.0, trail=1.5, text=1.0, names=0.5, tags=1.0, path=0.5)
 PASSAGES: tuple[Stage, ...] = (best_first, within_budget)
-# Few passages that say different things, each with the section around it: calibrated and sure enough, newer ones
-# first, nothing said twice.
-_CONDENSED: tuple[Stage, ...] = (
-    RecencyTiers(),
-    Calibrate(),
-    MinConfidence(0.3),
-    exact_dedup,
-    NgramDedup(),
-    SemanticDedup(),
-    PerRecord(2),
-    best_first,
-    ParentSection(),
-    within_budget,
-)
+# None far behind the best, nothing said twice. Scores are shares of the best, not of a fixed scale: how many retrievers
+# had something to say, which differs from index to index, must not decide whether anything is shown.
+_SURE_AND_ONCE: tuple[Stage, ...] = (normalise, MinConfidence(0.3), exact_dedup, NgramDedup(), SemanticDedup())
+# Few passages that say different things, newer ones first.
+_CONDENSED: tuple[Stage, ...] = (RecencyTiers(), *_SURE_AND_ONCE)
+# Each with the section around it.
+_WIDENED: tuple[Stage, ...] = (best_first, ParentSection(), within_budget)
 # Each retriever of a file recipe gives whole files; what is left to add up is what they say of the same one.
 FILES: tuple[Stage, ...] = (one_file, best_first, within_budget)
 
@@ -54,8 +47,6 @@ class Route:
     refined: int = 50
 
 
-_FOLDED_PER_HIT = 2
-
 # Done before anything is retrieved: reads the query, may change the run, gives what it found for the log.
 Prepare = Callable[[Run], Sized]
 # Done between retrieving and fusing: may change the run's shares by what the retrievers gave.
@@ -64,7 +55,8 @@ Weigh = Callable[[Mapping[str, Sequence[Scored]], Run], Sized]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Each retriever gives `pool_per_hit` candidates for each hit asked for, and at least `pool_least`."""
+    """Each retriever gives `pool_per_hit` candidates for each hit asked for, and at least `pool_least`; stages that
+    fold some away see `folded_per_hit` of them for each retriever and hit."""
 
     name: str
     routes: Mapping[str, Route]
@@ -74,13 +66,14 @@ class Recipe:
     weights: Weights = WORDS
     pool_per_hit: int = 4
     pool_least: int = 100
+    folded_per_hit: int = 2
 
     def pool(self, limit: int) -> int:
         return max(self.pool_least, limit * self.pool_per_hit)
 
     def loaded(self, limit: int) -> int:
         """How many candidates the stages need to see: all of them only where some will be folded away."""
-        return limit if self.stages == PASSAGES else limit * _FOLDED_PER_HIT * len(self.routes)
+        return limit if self.stages == PASSAGES else limit * self.folded_per_hit * len(self.routes)
 
 
 def _modes(lexical: Route, semantic: Route, template: Recipe) -> list[Recipe]:
@@ -96,6 +89,7 @@ def _modes(lexical: Route, semantic: Route, template: Recipe) -> list[Recipe]:
 _NONE: Mapping[str, Route] = MappingProxyType({})
 # Cosines lie close together, so that little moves them far.
 _SOFT_PRIORS = CodePriors(defines=0.1, exact=0.2, stem=0.1, aside=0.7, entrance=0.9, copy=0.7)
+_RAGDOCS = Recipe("ragdocs", MappingProxyType({"lexical": Route(lexical), "semantic": Route(semantic)}))
 _FILE_POOL = 1_000  # a file is judged by many of its passages
 
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
@@ -110,8 +104,14 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
                 Route(semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_FILE_POOL),
                 Recipe("{}-files", _NONE, stages=FILES, pool_least=_FILE_POOL),
             ),
+            replace(_RAGDOCS, stages=(*_CONDENSED, *_WIDENED)),
+            # Most candidates may be of one record.
+            replace(_RAGDOCS, name="ragdocs-unique", stages=(*_CONDENSED, PerRecord(1), *_WIDENED), folded_per_hit=10),
             Recipe(
-                "ragdocs", MappingProxyType({"lexical": Route(lexical), "semantic": Route(semantic)}), stages=_CONDENSED
+                "ragdocs-hypothesis",
+                MappingProxyType({"semantic": Route(semantic)}),
+                stages=(*_SURE_AND_ONCE, PerRecord(2), *_WIDENED),
+                folded_per_hit=4,
             ),
             # The Rifflux contract fixes the order, and the depth: twice as many candidates as hits.
             *_modes(Route(lexical), Route(semantic), Recipe("rifflux-{}", _NONE, pool_per_hit=2, pool_least=1)),
