@@ -110,8 +110,7 @@ class Core:
         return Reply(data)
 
     def _running(self) -> str:
-        job = self._jobs.running()
-        return "" if job is None else f"indexing is running ({job.stage or job.status} {job.done:,} of {job.total:,})"
+        return running_text(self._jobs)
 
     def _job_json(self, job: Job) -> dict[str, object]:
         return {
@@ -125,6 +124,11 @@ class Core:
             "result": job.result,
             "error": job.error,
         }
+
+
+def running_text(jobs: Jobs) -> str:
+    job = jobs.running()
+    return "" if job is None else f"indexing is running ({job.stage or job.status} {job.done:,} of {job.total:,})"
 
 
 def make_scope(

@@ -17,7 +17,8 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`data` for programs; `text` for a model to read (None: the data as JSON is what there is to read)."""
+    """`data` for programs (empty: the contract knows only text); `text` for a model to read (None: the data as JSON
+    is what there is to read)."""
 
     data: Mapping[str, object]
     text: str | None = None
@@ -25,13 +26,15 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """The function's docstring is the description a client shows."""
+    """The function's docstring is the description a client shows. `strict`: the text "5" is no number, as 1 is no
+    truth value."""
 
     call: Callable[..., Reply]
     title: str
     read_only: bool = True
     idempotent: bool = True
     destructive: bool = False
+    strict: bool = False
 
     @property
     def name(self) -> str:

@@ -84,7 +84,8 @@ def _answer(tool: BoundTool, arguments: dict[str, object]) -> types.CallToolResu
         log.exception("%s failed", tool.tool.name)
         return _error(f"{tool.tool.name} failed unexpectedly; the server's log on stderr has the details")
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=reply_text(reply))], structured_content=dict(reply.data)
+        content=[types.TextContent(type="text", text=reply_text(reply))],
+        structured_content=dict(reply.data) or None,
     )
 
 

@@ -14,12 +14,13 @@ from dowse.live.jobs import Jobs
 from dowse.places import checked_root
 from dowse.profiles import rifflux
 from dowse.profiles.core import Core
+from dowse.profiles.ragdocs import Ragdocs
 from dowse.profiles.tool import Profile
 from dowse.shells.workspace import Workspace, find_workspace
 
 # Every write is a transaction of its own, so a job that takes longer is cut off without harm.
 _LAST_JOB_S = 2.0
-PROFILES = ("core", "rifflux")
+PROFILES = ("core", "rifflux", "ragdocs")
 
 
 class Engines:
@@ -96,7 +97,11 @@ def make_profile(
         return _rifflux(roots, flags, environment, cwd, jobs)
     workspace = find_workspace(cwd=cwd, environment=environment, flags=flags, root=roots[0] if roots else None)
     places = tuple(checked_root(cwd / it, any_root=workspace.settings.any_root) for it in roots) or (workspace.root,)
-    core = Core(Engines(workspace).own, jobs, places)
+    engines = Engines(workspace)
+    core = Core(engines.own, jobs, places)
+    if name == "ragdocs":
+        tools = Ragdocs(engines.own, jobs, patience_s=workspace.settings.first_answer_s)
+        return tools.profile(), core.start_indexing
     return core.profile(), core.start_indexing
 
 

@@ -66,8 +66,8 @@ def bind(tool: Tool) -> BoundTool:
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         fields[parameter.name] = (hints[parameter.name], default)
     fields = {name: (_typed(hint), _field(hint, default)) for name, (hint, default) in fields.items()}
-    model = create_model(tool.name, __config__=ConfigDict(extra="forbid", allow_inf_nan=False), **fields)
-    return BoundTool(tool, model)
+    config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=tool.strict)
+    return BoundTool(tool, create_model(tool.name, __config__=config, **fields))
 
 
 def _typed(hint: Any) -> Any:  # noqa: ANN401 - a type expression has no narrower type

@@ -28,5 +28,6 @@ def command(profile: str, roots: tuple[Path, ...], **flags: Any) -> None:  # noq
     \b
     core      search, fetch, index, status
     rifflux   the five tools of Rifflux, for clients made for it; RIFFLUX_… variables count too
+    ragdocs   the query tools of mcp-markdown-ragdocs: documents only, answered in Markdown
     """
     serve(profile, roots=roots, flags=flags, environment=os.environ, cwd=Path.cwd())

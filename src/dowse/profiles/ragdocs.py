@@ -1,0 +1,157 @@
+"""The query tools of the mcp-markdown-ragdocs contract, told in engine verbs: the same parameters, bounds and text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from dowse.engine import Engine
+from dowse.live.jobs import Jobs
+from dowse.model import Answer, Hit, Query, Record, Scope
+from dowse.profiles.core import running_text
+from dowse.profiles.ragdocs_exclusion import excluded_globs
+from dowse.profiles.ragdocs_text import (
+    beginning,
+    is_factual,
+    notes_text,
+    results_text,
+    stats_text,
+    whole_passage,
+)
+from dowse.profiles.tool import Param, Profile, Reply, Tool
+
+INSTRUCTIONS = """\
+Search over the Markdown and plain-text documents of this project, on this machine. `query_documents` finds passages, \
+`query_unique_documents` each document once, `search_with_hypothesis` takes a sketch of the answer instead of a \
+question. Results read `[rank] path § headings (score)`; give paths as `excluded_files` to see others."""
+
+_LOOK_AGAIN_S = 0.02
+
+Question = Annotated[str, Param("A question or keywords about the documents")]
+TopN = Annotated[int, Param("How many results at most", ge=1, le=100)]
+MinScore = Annotated[float, Param("The least score of a result; the best one has 1", ge=0, le=1)]
+Similarity = Annotated[float, Param("Passages as like as this (cosine) are shown once", ge=0.5, le=1)]
+ShowStats = Annotated[bool, Param("Always say how many results were left out, and why")]
+ExcludedFiles = Annotated[
+    Sequence[str], Param("Files to leave out: names with or without suffix, paths (relative or absolute), globs")
+]
+
+
+class Ragdocs:
+    """The tools, bound to the engine and the job queue of one server.
+
+    Questions that come within `patience_s` of the start wait until the documents are indexed, so that the first
+    answer is not an empty one.
+    """
+
+    def __init__(self, engine: Callable[[], Engine], jobs: Jobs, patience_s: float) -> None:
+        self._engine = engine
+        self._jobs = jobs
+        self._patient_until = jobs.clock() + patience_s
+
+    def profile(self) -> Profile:
+        tools = (
+            Tool(self.query_documents, "Search documents", strict=True),
+            Tool(self.query_unique_documents, "Search documents, each once", strict=True),
+            Tool(self.query_documents_compressed, "Search documents, condensed", strict=True),
+            Tool(self.search_with_hypothesis, "Search by a sketch of the answer", strict=True),
+        )
+        return Profile("ragdocs", "mcp-markdown-ragdocs", INSTRUCTIONS, tools)
+
+    # --- the tools ---
+
+    def query_documents(
+        self,
+        query: Question,
+        top_n: TopN = 5,
+        min_score: MinScore = 0.3,
+        similarity_threshold: Similarity = 0.85,
+        show_stats: ShowStats = False,
+        excluded_files: ExcludedFiles = (),
+    ) -> Reply:
+        """Search the documents by words and by meaning; passages that say the same come once, several of one
+        document may come."""
+        wanted = Query(query.strip(), limit=top_n, recipe="ragdocs", min_score=min_score)
+        answer = self._answer(replace(wanted, same_above=similarity_threshold), excluded_files)
+        return self._passages("Search Results", answer, show_stats)
+
+    def query_unique_documents(
+        self,
+        query: Question,
+        top_n: TopN = 5,
+        min_score: MinScore = 0.3,
+        similarity_threshold: Similarity = 0.85,
+        show_stats: ShowStats = False,
+        excluded_files: ExcludedFiles = (),
+    ) -> Reply:
+        """Search the documents by words and by meaning, with at most one passage of each: to see which documents
+        speak of something."""
+        wanted = Query(query.strip(), limit=top_n, recipe="ragdocs-unique", min_score=min_score)
+        answer = self._answer(replace(wanted, same_above=similarity_threshold), excluded_files)
+        return self._passages("Search Results (Unique Documents)", answer, show_stats)
+
+    def query_documents_compressed(
+        self,
+        query: Question,
+        top_n: TopN = 5,
+        min_score: MinScore = 0.3,
+        similarity_threshold: Similarity = 0.85,
+    ) -> Reply:
+        """The same as query_documents: low scores and repetitions are left out."""
+        return self.query_documents(query, top_n, min_score, similarity_threshold)
+
+    def search_with_hypothesis(
+        self,
+        hypothesis: Annotated[str, Param("What the document you look for might say, in its own words")],
+        top_n: TopN = 5,
+        excluded_files: ExcludedFiles = (),
+    ) -> Reply:
+        """Search by meaning with a sketch of the answer in place of the question: it is nearer to the documents than
+        a vague question is."""
+        text = hypothesis.strip()
+        wanted = Query(text, limit=top_n, recipe="ragdocs-hypothesis", hypothesis=text)
+        answer = self._answer(wanted, excluded_files)
+        if not answer.hits:
+            # There is nothing to compare with by meaning, as long as there are no vectors: words are better than none.
+            answer = self._answer(replace(wanted, recipe="ragdocs"), excluded_files)
+        return self._reply("HyDE Search Results", answer, results_text(answer, self._place, whole_passage))
+
+    # --- how they do it ---
+
+    def _answer(self, query: Query, excluded_files: Sequence[str]) -> Answer:
+        self._wait()
+        engine = self._engine()
+        roots = [it.root for it in engine.collections()]
+        scope = Scope(kinds=("doc",), excluded=excluded_globs(excluded_files, roots))
+        return engine.search(replace(query, scope=scope))
+
+    def _wait(self) -> None:
+        while self._jobs.running() is not None and self._jobs.clock() < self._patient_until:
+            time.sleep(_LOOK_AGAIN_S)
+
+    def _passages(self, title: str, answer: Answer, show_stats: bool) -> Reply:
+        passage = self._beginning if is_factual(answer.query.text) else whole_passage
+        results = results_text(answer, self._place, passage)
+        return self._reply(title, answer, results, stats_text(answer, always=show_stats))
+
+    def _beginning(self, hit: Hit) -> str:
+        """Of what was found itself: the section around it may begin with something else."""
+        found = self._engine().chunk(hit.stored.chunk_id, hit.stored.record.collection)
+        return beginning((found[0] if found else hit.stored).chunk.text)
+
+    def _reply(self, title: str, answer: Answer, *blocks: str) -> Reply:
+        notes = notes_text(answer, running_text(self._jobs), self._failure())
+        return Reply({}, "\n\n".join([f"# {title}", *(it for it in (*blocks, notes) if it)]))
+
+    def _failure(self) -> str:
+        last = self._jobs.all()[-1:]
+        return f"indexing failed: {last[0].error}" if last and last[0].error else ""
+
+    def _place(self, record: Record) -> str:
+        """Relative to the root; where several are served, in full."""
+        collections = self._engine().collections()
+        root = next((it.root for it in collections if it.name == record.collection), "")
+        return record.path if len(collections) < 2 else (Path(root) / record.path).as_posix()

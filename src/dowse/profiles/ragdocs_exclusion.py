@@ -1,0 +1,57 @@
+"""What the ragdocs contract takes for `excluded_files`, as globs: file names, names without suffix, paths, globs."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from dowse.errors import BadInput
+from dowse.text.globs import MAX_GLOB_CHARS, compile_globs, literal
+
+MAX_EXCLUDED = 200  # every file is compared with each of them
+
+_SUFFIXES = ("md", "markdown", "txt")  # those the contract knows
+_WILDCARDS = "*?[{"
+
+
+def excluded_globs(names: Sequence[str], roots: Sequence[str]) -> tuple[str, ...]:
+    """Globs that match the files meant; a path outside of the roots means none."""
+    if len(names) > MAX_EXCLUDED:
+        raise BadInput(f"excluded_files: {len(names):,} entries; at most {MAX_EXCLUDED} are taken, use globs")
+    bases = [Path(root).as_posix() for root in roots]
+    return tuple(dict.fromkeys(glob for name in names for glob in _globs(_checked(name), bases)))
+
+
+def _checked(name: str) -> str:
+    if not name.strip():
+        raise BadInput("excluded_files: an entry is empty; name a file")
+    if len(name) > MAX_GLOB_CHARS:
+        raise BadInput(f"excluded_files: {name[:40]!r}… is longer than a path can be")
+    return name.replace("\\", "/")
+
+
+def _globs(name: str, roots: Sequence[str]) -> Iterator[str]:
+    base = next((it for it in roots if name == it or name.startswith(f"{it}/")), "")
+    named = name.removeprefix(base)
+    path = posixpath.normpath(named).lstrip("/")
+    if path in ("", "."):
+        raise BadInput(f"excluded_files: {name!r} is everything; name files in it")
+    if path == ".." or path.startswith("../"):
+        return
+    # A bare name means any file of that name, a path the one from the root.
+    lead = "/" if "/" in named.rstrip("/") else ""
+    yield lead + literal(path)
+    if posixpath.splitext(path)[1].removeprefix(".") not in _SUFFIXES and not named.endswith("/"):
+        yield f"{lead}{literal(path)}.{{{','.join(_SUFFIXES)}}}"
+    if any(it in path for it in _WILDCARDS) and _is_glob(path):
+        yield lead + path
+
+
+def _is_glob(pattern: str) -> bool:
+    """Brackets and braces may be nothing but part of a file's name."""
+    try:
+        compile_globs([pattern])
+    except BadInput:
+        return False
+    return True

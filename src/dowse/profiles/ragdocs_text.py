@@ -1,0 +1,89 @@
+"""The Markdown that the ragdocs contract answers with: numbered results, what was left out, what could not be done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Record
+
+_CUT_CHARS = 200
+_NO_SECTION = "(no section)"
+
+# A question that asks for understanding gets whole passages, one that looks something up gets their beginnings. The
+# first that is in the question decides; a question mark asks for understanding, and all else looks something up.
+_UNDERSTANDING = (
+    "why", "explain", "architecture", "design", "compare", "difference", "overview", "concept", "understand",
+    "background", "getting started", "how to", "steps to", "guide",
+)  # fmt: skip
+_LOOKING_UP = (
+    "what is", "define", "syntax", "example", "command", "configure", "config", "setup", "install", "enable",
+    "disable", "usage",
+)  # fmt: skip
+
+_RETRIEVERS = ("lexical", "semantic")
+_STALE = {"changed": "has changed since it was indexed", "gone": "is gone since it was indexed"}
+
+
+def is_factual(query: str) -> bool:
+    text = query.lower()
+    if any(words in text for words in _UNDERSTANDING):
+        return False
+    return any(words in text for words in _LOOKING_UP) or "?" not in text
+
+
+def results_text(answer: Answer, place: Callable[[Record], str], passage: Callable[[Hit], str]) -> str:
+    """`[1] path § headings (0.83)` and the passage below it, for each; of an empty answer what was searched."""
+    if not answer.hits:
+        return answer.completeness.sentence(0)
+    return "\n\n".join(
+        f"[{rank}] {place(hit.stored.record)} § {_headings(hit)} ({_score(hit):.2f})\n{passage(hit)}"
+        for rank, hit in enumerate(answer.hits, 1)
+    )
+
+
+def _headings(hit: Hit) -> str:
+    return TRAIL_SEPARATOR.join(hit.stored.chunk.trail) or _NO_SECTION
+
+
+def _score(hit: Hit) -> float:
+    return max(0.0, min(1.0, hit.score))
+
+
+def whole_passage(hit: Hit) -> str:
+    return hit.stored.chunk.text
+
+
+def beginning(text: str) -> str:
+    return f"{text[:_CUT_CHARS].rstrip()}..." if len(text) > _CUT_CHARS else text
+
+
+def stats_text(answer: Answer, *, always: bool) -> str:
+    """How many results each kind of compression left; empty when there was none and nobody asked."""
+    left = {step.name: step.after for step in answer.steps}
+    before = {step.name: step.before for step in answer.steps}
+    if not always and left["load"] == left["semantic_dedup"]:
+        return ""
+    lines = [
+        f"- Original results: {left['load']}",
+        f"- After score filter (≥{answer.query.min_score}): {left['min_confidence']}",
+        f"- After deduplication: {left['semantic_dedup']}",
+    ]
+    if "per_record" in left:
+        lines.append(f"- After document limit (1 per doc): {left['per_record']}")
+    merged = before["semantic_dedup"] - left["semantic_dedup"]
+    return "\n".join(["# Compression Stats", "", *lines, f"- Clusters merged: {merged}"])
+
+
+def notes_text(answer: Answer, *states: str) -> str:
+    """Whatever makes the answer less than it could be; empty when nothing does."""
+    notes = [it for it in (*states, *answer.completeness.notes, *_shortfalls(answer)) if it]
+    return "\n".join(["# Notes", "", *(f"- {note}" for note in notes)]) if notes else ""
+
+
+def _shortfalls(answer: Answer) -> Iterator[str]:
+    for step in answer.steps:
+        if step.note and step.name in _RETRIEVERS:
+            yield f"{step.name}: {step.note}"
+    for rank, hit in enumerate(answer.hits, 1):
+        if hit.freshness in _STALE:
+            yield f"[{rank}] {_STALE[hit.freshness]}"
