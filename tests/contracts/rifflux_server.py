@@ -80,12 +80,12 @@ Serve = Callable[..., Served]
 
 
 @contextmanager
-def serving(folder: Path, **variables: str) -> Iterator[Served]:
+def serving(folder: Path, script: str = "rifflux-mcp", *arguments: str, **variables: str) -> Iterator[Served]:
     """A server that works in this folder; its data and its stderr lie beside it."""
     folder.mkdir(parents=True, exist_ok=True)
     errors = folder.with_name(folder.name + "-stderr.txt")
     program = StdioServerParameters(
-        command=str(SCRIPTS / "rifflux-mcp"), env=variables_for(folder, variables), cwd=folder
+        command=str(SCRIPTS / script), args=list(arguments), env=variables_for(folder, variables), cwd=folder
     )
     with ExitStack() as stack:
         log = stack.enter_context(open(errors, "w", encoding="utf-8"))

@@ -32,17 +32,17 @@ def _checked(name: str) -> str:
 
 
 def _globs(name: str, roots: Sequence[str]) -> Iterator[str]:
-    base = next((it for it in roots if name == it or name.startswith(f"{it}/")), "")
-    named = name.removeprefix(base)
-    path = posixpath.normpath(named).lstrip("/")
+    place = posixpath.normpath(name)
+    base = next((it for it in roots if place == it or place.startswith(f"{it}/")), "")
+    path = place.removeprefix(base).lstrip("/")
     if path in ("", "."):
         raise BadInput(f"excluded_files: {name!r} is everything; name files in it")
     if path == ".." or path.startswith("../"):
         return
     # A bare name means any file of that name, a path the one from the root.
-    lead = "/" if "/" in named.rstrip("/") else ""
+    lead = "/" if "/" in name.rstrip("/") else ""
     yield lead + literal(path)
-    if posixpath.splitext(path)[1].removeprefix(".") not in _SUFFIXES and not named.endswith("/"):
+    if posixpath.splitext(path)[1].removeprefix(".") not in _SUFFIXES and not name.endswith("/"):
         yield f"{lead}{literal(path)}.{{{','.join(_SUFFIXES)}}}"
     if any(it in path for it in _WILDCARDS) and _is_glob(path):
         yield lead + path

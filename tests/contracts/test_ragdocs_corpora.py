@@ -1,0 +1,122 @@
+"""What the ragdocs tools answer over documents made for one question each."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from ragdocs_server import STATS, page_of
+
+from dowse.live.jobs import Jobs
+from dowse.profiles.ragdocs import Ragdocs
+from support import OpenEngine, write
+
+Documents = Callable[[dict[str, str]], Ragdocs]
+
+
+@pytest.fixture
+def documents(root: Path, open_engine: OpenEngine) -> Documents:
+    def indexed(files: dict[str, str]) -> Ragdocs:
+        write(root, files)
+        engine = open_engine(min_chunk_chars=5)
+        engine.index([root])
+        return Ragdocs(lambda: engine, Jobs(), patience_s=0)
+
+    return indexed
+
+
+def test_one_of_each_fills_the_answer_where_one_document_has_most_of_the_candidates(documents: Documents) -> None:
+    sections = "".join(f"## Part {it}\n\n{f'whale w{it} x{it} y{it} z{it} ' * 20}\n\n" for it in range(60))
+    others = {f"{it}.md": f"# Other {it}\n\nOne whale seen by boat{it} near cape{it} on day{it}.\n" for it in range(4)}
+    tools = documents({"long.md": f"# Long\n\n{sections}", **others})
+    unique = page_of(tools.query_unique_documents("whale", similarity_threshold=1.0).text)
+    assert sorted(unique.paths) == ["0.md", "1.md", "2.md", "3.md", "long.md"]
+
+
+def test_stats_of_repetitions(documents: Documents) -> None:
+    line = "The pilot boards the vessel two miles before the bar"
+    more = "and leaves it again at the quay in the evening, with the papers"
+    tools = documents({"a.md": f"# A\n\n{line}.\n", "b.md": f"# A\n\n{line}.\n", "c.md": f"# C\n\n{line} {more}.\n"})
+    for threshold, counts in ((1.0, ("3", "2", "0")), (0.5, ("3", "1", "1"))):
+        answer = page_of(tools.query_documents("pilot vessel", similarity_threshold=threshold, min_score=0.0).text)
+        shown = STATS.fullmatch(answer.stats)
+        assert shown is not None
+        assert shown.group(1, 4, 6) == counts
+        assert len(answer.results) == int(counts[1])
+
+
+def test_names_with_brackets_are_names(documents: Documents) -> None:
+    files = {"[draft] plan.md": "# Plan\n\nsail\n", "{x}.md": "# X\n\nsail away\n", "y.md": "# Y\n\nsail home\n"}
+    left = page_of(documents(files).query_documents("sail", excluded_files=["[draft] plan.md", "{x}"]).text)
+    assert left.paths == ["y.md"]
+
+
+def test_a_file_that_changed_since_is_named(documents: Documents, root: Path) -> None:
+    tools = documents({"a.md": "# A\n\nanchor\n", "b.md": "# B\n\nanchor chain\n"})
+    assert page_of(tools.query_documents("anchor").text).notes == ""
+    write(root, {"a.md": "# A\n\nanother text, and longer than before\n"})
+    (root / "b.md").unlink()
+    answer = page_of(tools.query_documents("anchor").text)
+    ranks = {it.path: it.rank for it in answer.results}
+    assert set(answer.notes.splitlines()) == {
+        f"- [{ranks['a.md']}] has changed since it was indexed",
+        f"- [{ranks['b.md']}] is gone since it was indexed",
+    }
+
+
+def test_several_roots_have_full_paths_which_can_be_excluded(tmp_path: Path, open_engine: OpenEngine) -> None:
+    write(tmp_path, {"one/a.md": "# A\n\nanchor one\n", "two/b.md": "# B\n\nanchor two\n"})
+    engine = open_engine()
+    engine.index([tmp_path / "one", tmp_path / "two"])
+    tools = Ragdocs(lambda: engine, Jobs(), patience_s=0)
+    places = {str(tmp_path / "one/a.md"), str(tmp_path / "two/b.md")}
+    assert set(page_of(tools.query_documents("anchor").text).paths) == places
+    for place in places:
+        left = page_of(tools.query_documents("anchor", excluded_files=[place]).text)
+        assert set(left.paths) == places - {place}
+
+
+def test_an_index_of_nothing_says_so(open_engine: OpenEngine) -> None:
+    engine = open_engine()
+    answer = page_of(Ragdocs(lambda: engine, Jobs(), patience_s=0).query_documents("anchor").text)
+    assert answer.body == "0 hits; 0 of 0 files indexed; nothing is indexed yet"
+    assert "- nothing is indexed yet" in answer.notes
+
+
+@pytest.mark.parametrize("patience_s", [0.0, 30.0])
+def test_the_first_question_waits_for_the_indexing_but_not_for_ever(
+    root: Path, open_engine: OpenEngine, patience_s: float
+) -> None:
+    write(root, {"a.md": "# A\n\nanchor\n"})
+    engine, jobs = open_engine(), Jobs()
+    may_start = threading.Event()
+
+    def work(progress: object) -> dict[str, object]:
+        may_start.wait(30)
+        engine.index([root])
+        return {}
+
+    tools = Ragdocs(lambda: engine, jobs, patience_s)
+    jobs.submit("index", work)
+    if patience_s:
+        may_start.set()
+    answer = page_of(tools.query_documents("anchor").text)
+    may_start.set()
+    jobs.close(30)
+    assert answer.paths == (["a.md"] if patience_s else [])
+    assert ("indexing is running" in answer.notes) == (not patience_s)
+
+
+def test_a_failed_indexing_is_told(open_engine: OpenEngine) -> None:
+    engine, jobs = open_engine(), Jobs()
+
+    def work(progress: object) -> dict[str, object]:
+        raise PermissionError("the disk is locked away")
+
+    tools = Ragdocs(lambda: engine, jobs, patience_s=30)
+    jobs.submit("index", work)
+    notes = page_of(tools.query_documents("anchor").text).notes
+    jobs.close()
+    assert "- indexing failed: PermissionError: the disk is locked away" in notes
