@@ -17,6 +17,7 @@ from dowse.profiles.ragdocs_text import (
     beginning,
     is_factual,
     notes_text,
+    result_json,
     results_text,
     stats_text,
     whole_passage,
@@ -118,6 +119,13 @@ class Ragdocs:
             # There is nothing to compare with by meaning, as long as there are no vectors: words are better than none.
             answer = self._answer(replace(wanted, recipe="ragdocs"), excluded_files)
         return self._reply("HyDE Search Results", answer, results_text(answer, self._place, whole_passage))
+
+    # --- the same for programs ---
+
+    def rows(self, query: str, top_n: int = 5) -> list[dict[str, object]]:
+        """What query_documents finds, as the contract's command line gives it: whole passages under these keys."""
+        answer = self._answer(Query(query.strip(), limit=top_n, recipe="ragdocs"), ())
+        return [result_json(hit, self._place(hit.stored.record)) for hit in answer.hits]
 
     # --- how they do it ---
 

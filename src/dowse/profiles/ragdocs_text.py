@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
 
 from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Record
 
@@ -36,13 +37,24 @@ def results_text(answer: Answer, place: Callable[[Record], str], passage: Callab
     if not answer.hits:
         return answer.completeness.sentence(0)
     return "\n\n".join(
-        f"[{rank}] {place(hit.stored.record)} § {_headings(hit)} ({_score(hit):.2f})\n{passage(hit)}"
+        f"[{rank}] {place(hit.stored.record)} § {_headings(hit) or _NO_SECTION} ({_score(hit):.2f})\n{passage(hit)}"
         for rank, hit in enumerate(answer.hits, 1)
     )
 
 
+def result_json(hit: Hit, path: str) -> dict[str, object]:
+    return {
+        "chunk_id": hit.stored.chunk_id,
+        "doc_id": PurePosixPath(path).with_suffix("").as_posix(),
+        "score": _score(hit),
+        "header_path": _headings(hit),
+        "file_path": path,
+        "content": hit.stored.chunk.text,
+    }
+
+
 def _headings(hit: Hit) -> str:
-    return TRAIL_SEPARATOR.join(hit.stored.chunk.trail) or _NO_SECTION
+    return TRAIL_SEPARATOR.join(hit.stored.chunk.trail)
 
 
 def _score(hit: Hit) -> float:

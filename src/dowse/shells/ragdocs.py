@@ -1,0 +1,78 @@
+"""The commands of mcp-markdown-ragdocs under their own names: the server, a query, and an index made anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from dowse.errors import DowseError
+from dowse.live.jobs import Jobs
+from dowse.profiles.core import report_json
+from dowse.profiles.ragdocs import Ragdocs
+from dowse.shells.cli.search import ready
+from dowse.shells.rebuilding import rebuild
+from dowse.shells.serving import serve
+from dowse.shells.workspace import Workspace, find_workspace
+
+_project = click.option("--project", type=click.Path(path_type=Path), help="The directory; default: the current one.")
+
+
+@click.group()
+def main() -> None:
+    """Search the documents of a project, with the commands of mcp-markdown-ragdocs."""
+
+
+@main.command()
+@_project
+def mcp(project: Path | None) -> None:
+    """Serve the query tools over MCP on stdin and stdout."""
+    roots = () if project is None else (project,)
+    _run(lambda: serve("ragdocs", roots=roots, flags={}, environment=os.environ, cwd=Path.cwd()))
+
+
+@main.command()
+@click.argument("text")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--top-n", default=5, show_default=True, type=click.IntRange(1, 100), help="How many results at most.")
+@_project
+def query(text: str, as_json: bool, top_n: int, project: Path | None) -> None:
+    """Search; where there is no index yet, it is built first."""
+    _run(lambda: _query(text, as_json, top_n, _workspace(project)))
+
+
+@main.command("rebuild-index")
+@_project
+def rebuild_index(project: Path | None) -> None:
+    """Index every file again, and put the new index in the place of the old one."""
+    _run(lambda: _print(report_json(rebuild(_workspace(project), lambda stage, done, total: None))))
+
+
+def _query(text: str, as_json: bool, top_n: int, workspace: Workspace) -> None:
+    with ready(workspace) as engine:
+        tools = Ragdocs(lambda: engine, Jobs(), patience_s=0)
+        if as_json:
+            _print({"query": text, "results": tools.rows(text, top_n)})
+        else:
+            click.echo(tools.query_documents(text, top_n).text)
+
+
+def _workspace(project: Path | None) -> Workspace:
+    return find_workspace(cwd=Path.cwd(), environment=os.environ, flags={}, root=project)
+
+
+def _print(data: object) -> None:
+    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def _run(command: Callable[[], None]) -> None:
+    """One line on stderr and exit code 2 for whatever the user can mend."""
+    try:
+        command()
+    except DowseError as error:
+        click.echo(str(error), err=True)
+        sys.exit(2)
