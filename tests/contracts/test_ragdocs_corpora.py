@@ -47,6 +47,15 @@ def test_stats_of_repetitions(documents: Documents) -> None:
         assert len(answer.results) == int(counts[1])
 
 
+def test_the_beginning_shown_is_that_of_what_was_found_not_of_the_section_around_it(documents: Documents) -> None:
+    intro = "The cache holds answers that were costly to compute, and is shared by all the workers there are. " * 3
+    tools = documents({"cache.md": f"# Cache\n\n{intro}\n\n## Eviction\n\nEntries nobody asked for go first.\n"})
+    short = page_of(tools.query_documents("eviction of entries", top_n=1).text).results[0]
+    assert short.content == "## Eviction\n\nEntries nobody asked for go first."
+    whole = page_of(tools.query_documents("explain the eviction of entries", top_n=1).text).results[0]
+    assert whole.content.startswith("# Cache") and whole.content.endswith(short.content)
+
+
 def test_names_with_brackets_are_names(documents: Documents) -> None:
     files = {"[draft] plan.md": "# Plan\n\nsail\n", "{x}.md": "# X\n\nsail away\n", "y.md": "# Y\n\nsail home\n"}
     left = page_of(documents(files).query_documents("sail", excluded_files=["[draft] plan.md", "{x}"]).text)
