@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -337,3 +340,142 @@ def test_versions_below_a_place(store: Store) -> None:
         store.put(record(path), pieces("x"))
     assert set(store.versions("notes", "docs")) == {"docs", "docs/a.md", "docs/sub/b.md"}
     assert set(store.versions("notes", "z.md")) == {"z.md"}
+
+
+def test_nothing_is_known_of_a_dropped_record(store: Store) -> None:
+    store.put(record("a.md"), pieces("one"), [Symbol("H", "heading", 1, 2)], [Link("links_to", "b", 1)])
+    (kept,) = store.records("a.md")
+    store.drop("notes", ["a.md"])
+    assert (store.chunks(kept), store.symbols(kept), store.links(kept)) == ([], [], [])
+
+
+# --- all links at once ---
+
+
+def test_all_links_of_some_kinds(store: Store) -> None:
+    store.add_collection("/work/more")
+    urls, related = Link("url", "http://x", 1), [Link("related", "c", 2, "see c"), Link("links_to", "d#e", 3)]
+    store.put(record("b.md"), pieces("one"), (), [urls, *related])
+    store.put(record("a.md", tags=("x",), aliases=("A",)), pieces("two"), (), [urls])
+    store.put(record("z.md", collection="more"), pieces("three"), (), related[1:])
+    store.put(record("gone.md"), pieces("four"), (), related)
+    store.drop("notes", ["gone.md"])
+    expected = [(("more", "z.md"), related[1:]), (("notes", "a.md"), []), (("notes", "b.md"), related)]
+    assert [((it.collection, it.path), links) for it, links in store.linked(("links_to", "related"))] == expected
+    assert [links for _, links in store.linked(())] == [[], [], []]
+    assert [it for it, _ in store.linked(("url",))][1] == store.records("a.md")[0]
+
+
+PATHS = st.sampled_from(["a.md", "b/c.md", "ü.md"])
+LINKS = st.lists(st.builds(Link, st.sampled_from(["links_to", "url"]), st.text(max_size=5), st.integers(1, 9)))
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(PATHS, st.one_of(st.none(), LINKS)), max_size=8))
+def test_sqlite_knows_the_links_that_the_oracle_knows(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[Link] | None]]
+) -> None:
+    """Records come, change and go; None drops one."""
+    sqlite, memory = SqliteStore(tmp_path_factory.mktemp("store") / "i.db"), MemoryStore()
+    for store in (sqlite, memory):
+        store.add_collection("/notes")
+        for path, links in steps:
+            store.put(record(path), pieces("x"), (), links) if links is not None else store.drop("notes", [path])
+    assert sqlite.linked(("links_to",)) == memory.linked(("links_to",))
+    sqlite.close()
+
+
+# --- what is remembered ---
+
+CHANGES = {
+    "put": lambda store: store.put(record("b.md"), pieces("two")),
+    "put again": lambda store: store.put(record("a.md"), pieces("one"), (), [Link("links_to", "b", 1)]),
+    "touch": lambda store: store.touch("notes", "a.md", size=5, mtime_ns=7, settled=True),
+    "drop": lambda store: store.drop("notes", ["a.md"]),
+    "skip": lambda store: store.skip(Skipped("notes", "a.md", "binary file")),
+}
+NO_CHANGES = {
+    "note": lambda store: store.note("encoder", "x"),
+    "mark": lambda store: store.mark("notes", listed=7, at=1.0),
+    "vectors": lambda store: store.put_vectors([it.key for it in store.pending()], np.ones((1, 2), dtype=np.float32)),
+    "reading": lambda store: list(store.export()),
+    "dropping nothing": lambda store: store.drop("notes", ["never.md"]),
+    "skipping another": lambda store: store.skip(Skipped("notes", "b.bin", "binary file")),
+    "keeping the last state": lambda store: store.skip(Skipped("notes", "a.md", "locked"), drop=False),
+}
+
+
+class Counter:
+    """Gives how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self) -> int:
+        self.asked += 1
+        return self.asked
+
+
+@pytest.mark.parametrize(("change", "made"), [(it, 2) for it in CHANGES] + [(it, 1) for it in NO_CHANGES])
+def test_what_is_remembered_lasts_until_a_record_changes(store: Store, change: str, made: int) -> None:
+    store.put(record("a.md"), pieces("one"))
+    count, other = Counter(), Counter()
+    assert [store.remembered("x", count), store.remembered("x", count), store.remembered("y", other)] == [1, 1, 1]
+    (CHANGES | NO_CHANGES)[change](store)
+    assert [store.remembered("x", count), store.remembered("x", count), store.remembered("y", other)] == [made] * 3
+
+
+def test_what_could_not_be_made_is_not_remembered(store: Store) -> None:
+    with pytest.raises(ZeroDivisionError):
+        store.remembered("x", lambda: 1 / 0)
+    assert store.remembered("x", lambda: None) is None
+    assert store.remembered("x", lambda: 1 / 0) is None
+
+
+def test_what_is_remembered_may_rest_on_something_remembered(store: Store) -> None:
+    count = Counter()
+    assert store.remembered("above", lambda: store.remembered("below", count) + 10) == 11
+    assert store.remembered("below", count) == 1
+
+
+def test_a_change_while_it_is_made_is_noticed_the_next_time(store: Store) -> None:
+    def seen_then_changed() -> int:
+        found = len(store.linked(()))
+        store.put(record("a.md"), pieces("one"))
+        return found
+
+    assert store.remembered("x", seen_then_changed) == 0
+    assert store.remembered("x", lambda: len(store.linked(()))) == 1
+
+
+def test_threads_share_what_one_of_them_makes(store: Store) -> None:
+    count, begin, results = Counter(), threading.Barrier(6), []
+
+    def slow() -> int:
+        time.sleep(0.05)  # long enough for the others to ask meanwhile
+        return count()
+
+    def ask() -> None:
+        begin.wait()
+        results.append(store.remembered("x", slow))
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [1] * 6
+
+
+def test_what_another_store_on_the_file_changes_is_noticed_by_every_thread(tmp_path: Path) -> None:
+    here, there = SqliteStore(tmp_path / "i.db"), SqliteStore(tmp_path / "i.db")
+    there.add_collection("/notes")
+    count = Counter()
+    with ThreadPoolExecutor(1) as pool:
+        for expected in (1, 2, 3):
+            assert here.remembered("x", count) == expected
+            assert pool.submit(here.remembered, "x", count).result() == expected
+            there.put(record("a.md"), pieces("one"))
+            there.drop("notes", ["a.md"])  # the records are as before, the state is another one
+    here.close()
+    there.close()

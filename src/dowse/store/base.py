@@ -5,10 +5,10 @@ Every backend passes the same conformance tests; the dict store is their oracle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from dowse.model import (
     Chunk,
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
     Matrix = NDArray[np.float32]
+
+
+Value = TypeVar("Value")
 
 
 class Weights(NamedTuple):
@@ -115,6 +118,10 @@ class Catalog(Protocol):
 
     def links(self, record: Record) -> list[Link]: ...
 
+    def linked(self, kinds: Sequence[str]) -> list[tuple[Record, list[Link]]]:
+        """Every record with its links of these kinds, ordered by collection and path; all of one moment."""
+        ...
+
     def export(self) -> Iterator[Stored]:
         """Every chunk, ordered by collection, path and ordinal."""
         ...
@@ -124,6 +131,13 @@ class Catalog(Protocol):
     def manifest(self) -> Mapping[str, str]: ...
 
     def note(self, key: str, value: str) -> None: ...
+
+    def remembered(self, name: str, make: Callable[[], Value]) -> Value:
+        """What `make` gave for the records as they are, made anew when this or another process has changed any.
+
+        All threads share it. Vectors and notes may change without it; `make` must not write.
+        """
+        ...
 
 
 class Words(Protocol):

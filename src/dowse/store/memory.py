@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
@@ -24,12 +24,15 @@ from dowse.model import (
     Version,
 )
 from dowse.store.base import Pending, Piece, Weights
-from dowse.text.globs import compile_globs
+from dowse.store.remember import Memory
 from dowse.text.names import names
+from dowse.text.scopes import inside
 from dowse.text.terms import Term, Terms
 
 if TYPE_CHECKING:
     from dowse.store.base import Matrix, Vector
+
+Value = TypeVar("Value")
 
 _K1, _B = 1.2, 0.75  # what FTS5's bm25() uses
 
@@ -57,6 +60,8 @@ class MemoryStore:
         self._skipped: dict[tuple[str, str], Skipped] = {}
         self._manifest: dict[str, str] = {}
         self._next_key = 1
+        self._revision = 0
+        self._memory = Memory()
         self._tokenize = apsw.Connection(":memory:").fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
 
     # --- catalog ---
@@ -105,12 +110,14 @@ class MemoryStore:
                 stored, piece.digest, self._columns(stored), None if same is None else same.vector
             )
             self._next_key += 1
+        self._revision += 1
 
     def touch(self, collection: str, path: str, *, size: int, mtime_ns: int, settled: bool) -> None:
         entry = self._entries[collection, path]
         entry.record = replace(entry.record, size=size, mtime_ns=mtime_ns, settled=settled)
         for row in self._rows_of(collection, path):
             row.stored = replace(row.stored, record=entry.record)
+        self._revision += 1
 
     def drop(self, collection: str, paths: Iterable[str]) -> int:
         dropped = 0
@@ -118,6 +125,7 @@ class MemoryStore:
             for row in self._rows_of(collection, path):
                 del self._rows[row.stored.key]
             dropped += self._entries.pop((collection, path), None) is not None
+        self._revision += dropped
         return dropped
 
     def skip(self, skipped: Skipped, *, drop: bool = True) -> None:
@@ -152,10 +160,16 @@ class MemoryStore:
         return sorted(mine, key=lambda it: it.chunk.ordinal)
 
     def symbols(self, record: Record) -> list[Symbol]:
-        return list(self._entries[record.collection, record.path].symbols)
+        entry = self._entries.get((record.collection, record.path))
+        return list(entry.symbols) if entry else []
 
     def links(self, record: Record) -> list[Link]:
-        return list(self._entries[record.collection, record.path].links)
+        entry = self._entries.get((record.collection, record.path))
+        return list(entry.links) if entry else []
+
+    def linked(self, kinds: Sequence[str]) -> list[tuple[Record, list[Link]]]:
+        entries = sorted(self._entries.items())
+        return [(entry.record, [link for link in entry.links if link.kind in kinds]) for _, entry in entries]
 
     def export(self) -> Iterator[Stored]:
         rows = (row.stored for row in self._rows.values())
@@ -177,6 +191,9 @@ class MemoryStore:
     def note(self, key: str, value: str) -> None:
         self._manifest[key] = value
 
+    def remembered(self, name: str, make: Callable[[], Value]) -> Value:
+        return self._memory.get(name, lambda: str(self._revision), make)
+
     # --- words ---
 
     def match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
@@ -191,10 +208,11 @@ class MemoryStore:
             for key, row in self._rows.items()
         }
         scores = self._bm25(ranked, hits, weights)
+        wanted = inside(scope)
         matching = [
             Scored(key, scores[key])
             for key, found in hits.items()
-            if _satisfies(terms, found) and _inside(self._rows[key].stored.record, scope)
+            if _satisfies(terms, found) and wanted(self._rows[key].stored.record)
         ]
         return sorted(matching, key=lambda it: (-it.score, it.key))[:limit]
 
@@ -253,10 +271,11 @@ class MemoryStore:
         return {key: np.array(vector, dtype=np.float32) for key, vector in held.items() if vector is not None}
 
     def near(self, vector: Vector, scope: Scope, limit: int) -> list[Scored]:
+        wanted = inside(scope)
         scored = [
             Scored(key, _cosine(row.vector, [float(value) for value in vector]))
             for key, row in self._rows.items()
-            if row.vector is not None and _inside(row.stored.record, scope)
+            if row.vector is not None and wanted(row.stored.record)
         ]
         return sorted(scored, key=lambda it: (-it.score, it.key))[: max(limit, 0)]
 
@@ -284,19 +303,6 @@ class MemoryStore:
 
 def _in(record: Record, collection: str | None) -> bool:
     return collection is None or record.collection == collection
-
-
-def _inside(record: Record, scope: Scope) -> bool:
-    seconds = record.mtime_ns / 1_000_000_000
-    return (
-        (not scope.collections or record.collection in scope.collections)
-        and (not scope.kinds or record.kind in scope.kinds)
-        and (not scope.paths or compile_globs(scope.paths)(record.path))
-        and not compile_globs(scope.excluded)(record.path)
-        and (not scope.tags or bool({tag.lower() for tag in scope.tags} & set(record.tags)))
-        and (scope.since is None or seconds >= scope.since)
-        and (scope.until is None or seconds <= scope.until)
-    )
 
 
 def _occurrences(columns: tuple[list[str], ...], phrase: list[str], prefix: bool) -> tuple[int, ...]:

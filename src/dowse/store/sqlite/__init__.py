@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dowse.store.remember import Memory
 from dowse.store.sqlite.catalog import SqliteCatalog
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.vectors import EXACT_UP_TO, HeldVectors, SqliteVectors
@@ -17,6 +18,7 @@ class SqliteStore(SqliteCatalog, SqliteWords, SqliteVectors):
         self, path: Path, *, create: bool = True, busy_timeout_s: float = 10.0, exact_up_to: int = EXACT_UP_TO
     ) -> None:
         self.db = Database(path, create=create, busy_timeout_s=busy_timeout_s)
+        self._memory = Memory()
         self._held = HeldVectors(self.db, exact_up_to)
 
     @contextmanager

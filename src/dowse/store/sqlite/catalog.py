@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
+from typing import TypeVar
 
 import apsw
 
@@ -21,6 +22,7 @@ from dowse.model import (
     public_chunk_id,
 )
 from dowse.store.base import Piece
+from dowse.store.remember import Memory
 from dowse.store.sqlite.database import Database, Row, fetch
 from dowse.store.sqlite.rows import (
     RECORD_COLUMNS,
@@ -34,9 +36,14 @@ from dowse.store.sqlite.rows import (
 )
 from dowse.text.names import names
 
+Value = TypeVar("Value")
+
+_REVISION = "revision"  # the manifest's name for a token that no two states of the records share
+
 
 class SqliteCatalog:
     db: Database
+    _memory: Memory
 
     # --- collections ---
 
@@ -87,6 +94,7 @@ class SqliteCatalog:
             key, same_words = _put_record(connection, collection, record)
             _put_chunks(connection, key, record, pieces, reuse=same_words)
             _put_details(connection, key, symbols, links)
+            _renew_revision(connection)
             connection.execute("DELETE FROM skipped WHERE collection = ? AND path = ?", (collection, record.path))
 
     def touch(self, collection: str, path: str, *, size: int, mtime_ns: int, settled: bool) -> None:
@@ -95,6 +103,7 @@ class SqliteCatalog:
                 "UPDATE records SET size = ?, mtime_ns = ?, settled = ? WHERE collection = ? AND path = ?",
                 (size, mtime_ns, settled, _collection_id(connection, collection), path),
             )
+            _renew_revision(connection)
 
     def drop(self, collection: str, paths: Iterable[str]) -> int:
         dropped = 0
@@ -176,6 +185,21 @@ class SqliteCatalog:
     def links(self, record: Record) -> list[Link]:
         return [Link(*row) for row in self._details("links", "links.kind, target, line, context", record)]
 
+    def linked(self, kinds: Sequence[str]) -> list[tuple[Record, list[Link]]]:
+        with self.db.reader():  # both queries see one state
+            records = self.db.rows(
+                f"SELECT records.id, {RECORD_COLUMNS} FROM {RECORDS} ORDER BY collections.name, records.path"
+            )
+            rows = self.db.rows(
+                "SELECT record, kind, target, line, context FROM links WHERE kind IN (SELECT value FROM json_each(?)) "
+                "ORDER BY record, ordinal",
+                (as_json(list(kinds)),),
+            )
+        links: defaultdict[int, list[Link]] = defaultdict(list)
+        for key, *link in rows:
+            links[key].append(Link(*link))
+        return [(record_of(row[1:]), links[row[0]]) for row in records]
+
     def _details(self, table: str, columns: str, record: Record) -> list[Row]:
         return self.db.rows(
             f"SELECT {columns} FROM {table} JOIN records ON records.id = {table}.record JOIN collections "
@@ -205,6 +229,9 @@ class SqliteCatalog:
         """Small tables that every answer looks at, read once for as long as the file does not change."""
         return self.db.remembered(statement, lambda: self.db.rows(statement))
 
+    def remembered(self, name: str, make: Callable[[], Value]) -> Value:
+        return self._memory.get(name, lambda: self.manifest().get(_REVISION, ""), make)
+
     def note(self, key: str, value: str) -> None:
         with self.db.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO manifest (key, value) VALUES (?, ?)", (key, value))
@@ -221,6 +248,11 @@ def _free_name(root: str, taken: set[str]) -> str:
 def _collection_id(connection: apsw.Connection, name: str) -> int:
     ((key,),) = fetch(connection, "SELECT id FROM collections WHERE name = ?", (name,))
     return int(key)
+
+
+def _renew_revision(connection: apsw.Connection) -> None:
+    """From this transaction on, nothing that is remembered of the records holds any more."""
+    connection.execute("INSERT OR REPLACE INTO manifest (key, value) VALUES (?, hex(randomblob(16)))", (_REVISION,))
 
 
 def _put_record(connection: apsw.Connection, collection: int, record: Record) -> tuple[int, bool]:
@@ -307,6 +339,7 @@ def _drop_record(connection: apsw.Connection, collection: int, path: str) -> int
         _delete_chunks(connection, [row[0] for row in chunks])
         _put_details(connection, key, (), ())
         connection.execute("DELETE FROM records WHERE id = ?", (key,))
+        _renew_revision(connection)
     return len(rows)
 
 
