@@ -52,9 +52,17 @@ def within(passage: Passage, budget_tokens: int) -> Passage:
 
 
 def _indexed(catalog: Catalog, record: Record) -> list[str]:
-    """Put together again from the chunks; only blank lines and front matter between them are not known."""
+    """Put together again from the chunks; only the blanks and the front matter between them are not known."""
     lines: list[str] = []
+    joint = ""
     for stored in catalog.chunks(record):
+        first, *rest = stored.chunk.text.split("\n")
         lines += [""] * (stored.chunk.start_line - 1 - len(lines))
-        lines += stored.chunk.text.split("\n")[len(lines) - stored.chunk.start_line + 1 :]
+        if stored.chunk.start_line == len(lines):
+            lines[-1] += joint + first
+        else:
+            lines.append(first)
+        lines += rest
+        # A line too long for one chunk was cut at a blank; a part without any was most likely cut inside a word.
+        joint = " " if len((rest or [first])[-1].split()) > 1 else ""
     return lines
