@@ -1,0 +1,84 @@
+"""Links as evidence: what the hits link to may belong to the answer, and so may what stands in the same circle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from dowse.model import Hit, Record, Stored
+from dowse.search.refine.communities import communities
+from dowse.search.refine.links import DOCUMENT_LINKS, LinkGraph, Node, graph_of, node_of
+from dowse.search.refine.scale import multiplied, times
+from dowse.search.refine.stage import by_score
+from dowse.search.run import Run
+from dowse.store.base import Catalog
+from dowse.text.scopes import inside
+
+_NO_LINKS = "no record links to another"
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNeighbours:
+    """Records linked to or from the hits join them by their first passages, each at a share of its best hit's score.
+
+    A recipe has it before every stage that drops hits: what was dropped on purpose must not come back by a link.
+    """
+
+    factor: float = 0.5
+    links: tuple[str, ...] = DOCUMENT_LINKS
+    limit: int = 10
+
+    def __call__(self, hits: list[Hit], run: Run) -> list[Hit]:
+        if not hits:
+            return hits
+        graph = graph_of(run.store)
+        if not graph.outgoing:
+            run.notes.append(_NO_LINKS)
+        return by_score([*hits, *islice(self._joining(hits, graph, run), self.limit)])
+
+    def _joining(self, hits: list[Hit], graph: LinkGraph, run: Run) -> Iterator[Hit]:
+        """What the hits are linked with, each record once, by the best hit it is linked with."""
+        within = inside(run.query.scope)
+        seen = {node_of(hit.stored.record) for hit in hits}
+        for rank, hit in enumerate(hits, 1):
+            evidence = {"linked_from_rank": rank, "link_factor": self.factor}
+            for node in graph.neighbours(node_of(hit.stored.record), self.links):
+                first = None if node in seen else _first(graph.records[node], within, run.store)
+                seen.add(node)
+                if first is not None:
+                    yield Hit(first, times(hit.score, self.factor), evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityBoost:
+    """Hits in a community of one of the `seeds` best hits count more."""
+
+    factor: float = 1.1
+    seeds: int = 3
+
+    def __call__(self, hits: list[Hit], run: Run) -> list[Hit]:
+        if not hits:
+            return hits
+        known = communities_of(run.store)
+        if not known:
+            run.notes.append(_NO_LINKS)
+        homes = [known.get(node_of(hit.stored.record)) for hit in hits]
+        favoured = {home for home in homes[: self.seeds] if home is not None}
+        return by_score([self._boosted(hit, home, favoured) for hit, home in zip(hits, homes, strict=True)])
+
+    def _boosted(self, hit: Hit, home: int | None, favoured: set[int]) -> Hit:
+        if home is None or home not in favoured:
+            return hit
+        return multiplied(hit, self.factor, community=home, community_boost=self.factor)
+
+
+def communities_of(catalog: Catalog) -> Mapping[Node, int]:
+    """The communities of the link graph, likewise shared until a record changes."""
+    return catalog.remembered("communities", lambda: communities(graph_of(catalog).pairs()))
+
+
+def _first(record: Record, within: Callable[[Record], bool], catalog: Catalog) -> Stored | None:
+    """Its first passage if it is wanted: as it was when the graph was made, which spares reading, and as it is now."""
+    passages = catalog.chunks(record) if within(record) else []
+    return passages[0] if passages and within(passages[0].record) else None

@@ -1,0 +1,80 @@
+"""The link graph of an index: which records link to which, computed once for each state of the index."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dowse.model import Link, Record
+from dowse.search.refine.targets import targets
+from dowse.store.base import Catalog
+
+# What documents say about each other; addresses and images lead out of the collection.
+DOCUMENT_LINKS = ("links_to", "implements", "tests", "related", "transcludes")
+
+
+class Node(NamedTuple):
+    """A record's identity."""
+
+    collection: str
+    path: str
+
+
+class End(NamedTuple):
+    """One end of a link, as seen from the other."""
+
+    kind: str
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class LinkGraph:
+    """Resolved links, each once: by the record they leave from and by the one they lead to."""
+
+    records: Mapping[Node, Record]
+    outgoing: Mapping[Node, Sequence[End]]
+    incoming: Mapping[Node, Sequence[End]]
+
+    def neighbours(self, node: Node, kinds: Collection[str]) -> Iterator[Node]:
+        """What the record links to, then what links to it; a record may come more than once."""
+        for ends in (self.outgoing, self.incoming):
+            yield from (end.node for end in ends.get(node, ()) if end.kind in kinds)
+
+    def pairs(self) -> Iterator[tuple[Node, Node]]:
+        return ((node, end.node) for node, ends in self.outgoing.items() for end in ends)
+
+
+def node_of(record: Record) -> Node:
+    return Node(record.collection, record.path)
+
+
+def graph_of(catalog: Catalog) -> LinkGraph:
+    """The graph of the index as it is now; all searches share it until a record changes."""
+    return catalog.remembered("link graph", lambda: link_graph(catalog.linked(DOCUMENT_LINKS)))
+
+
+def link_graph(entries: Sequence[tuple[Record, Sequence[Link]]]) -> LinkGraph:
+    """Links resolved within their own collection; ghosts and links to oneself are left out."""
+    records = {node_of(record): record for record, _ in entries}
+    nodes = {node: node for node in records}  # one object for each, however many links lead there
+    outgoing: dict[Node, list[End]] = defaultdict(list)
+    incoming: dict[Node, list[End]] = defaultdict(list)
+    for source, kind, target in _edges(entries):
+        outgoing[nodes[source]].append(End(kind, nodes[target]))
+        incoming[nodes[target]].append(End(kind, nodes[source]))
+    return LinkGraph(records, dict(outgoing), dict(incoming))
+
+
+def _edges(entries: Sequence[tuple[Record, Sequence[Link]]]) -> Iterator[tuple[Node, str, Node]]:
+    by_collection: dict[str, list[Record]] = defaultdict(list)
+    for record, _ in entries:
+        by_collection[record.collection].append(record)
+    known = {collection: targets(records) for collection, records in by_collection.items()}
+    for record, links in entries:
+        resolve, source = known[record.collection].resolve, node_of(record)
+        found = dict.fromkeys((link.kind, resolve(link.target, record.path)) for link in links)
+        for kind, path in found:
+            if path is not None and path != record.path:
+                yield source, kind, Node(record.collection, path)
