@@ -31,6 +31,7 @@ from dowse.model import (
     normal_path,
 )
 from dowse.places import Places, checked_root
+from dowse.search.refine.subjects import Preference, Preferences
 from dowse.search.run import Models
 from dowse.search.search import search
 from dowse.semantics import Description, Semantics
@@ -66,6 +67,7 @@ class Engine:
         self.index_path = index.resolve()
         self._store = store or SqliteStore(index, create=create, busy_timeout_s=settings.lock_timeout_s)
         self._sources: dict[str, Source] = {}
+        self._preferences = Preferences()
         self._semantics = Semantics(settings.encoder, Places.of(settings), self._store)
 
     def __enter__(self) -> Engine:
@@ -165,9 +167,22 @@ class Engine:
         if not query.text.strip():
             raise BadInput("the query is empty; ask for something")
         hits, steps = search(
-            query, self._store, Models(self._semantics.encode_query), rrf_k=self.settings.rrf_k, shares=self._shares()
+            query,
+            self._store,
+            Models(self._semantics.encode_query),
+            rrf_k=self.settings.rrf_k,
+            shares=self._shares(),
+            priors=self._preferences.of(query.subject),
         )
         return Answer(query, tuple(self._checked(hits)), tuple(steps), self.completeness())
+
+    def prefer(self, subject: str, path: str, delta: float, collection: str | None = None) -> Preference:
+        """Let a document count more or less for a subject's searches from now on, until the engine is closed."""
+        records = self.record(path, collection)
+        if len(records) != 1:
+            known = f"{len(records)} collections have {path!r}; name one" if records else f"{path!r} is not indexed"
+            raise BadInput(known)
+        return self._preferences.move(subject, records[0].collection, records[0].path, delta)
 
     def _shares(self) -> dict[str, float]:
         return {"lexical": self.settings.lexical_weight, "semantic": self.settings.semantic_weight}

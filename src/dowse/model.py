@@ -179,6 +179,8 @@ class Query:
     # Thresholds of the stages that have them, where the caller wants others than the recipe's.
     min_score: float | None = None
     same_above: float | None = None
+    # On whose behalf it is asked: what this subject prefers counts.
+    subject: str = ""
 
 
 class Scored(NamedTuple):

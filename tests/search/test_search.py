@@ -43,7 +43,7 @@ def test_each_mode_answers_with_its_evidence(engine: Engine, recipe: str) -> Non
     assert wanted <= set(answer.hits[0].evidence)
     scores = [hit.score for hit in answer.hits]
     assert scores == sorted(scores, reverse=True)
-    assert [it.name for it in answer.steps][-3:] == ["load", "best_first", "within_budget"]
+    assert [it.name for it in answer.steps][-4:] == ["load", "subject_priors", "best_first", "within_budget"]
 
 
 def test_hits_carry_trail_and_lines(engine: Engine) -> None:
@@ -228,3 +228,23 @@ def test_a_symlink_put_in_the_place_of_a_file_is_not_followed(engine: Engine, ro
     (root / "docs/cache.md").symlink_to("/etc/passwd")
     (record,) = engine.record("docs/cache.md")
     assert "expire" in engine.lines(record).text
+
+
+def test_what_the_hits_link_to_joins_them(root: Path, open_engine: OpenEngine) -> None:
+    write(
+        root,
+        {
+            "a.md": "# Start\n\nA failed request is retried, see [[limits]] and [[secret/plan]].\n",
+            "limits.md": "# Limits\n\nFive times.\n",
+            "copy.md": "# Limits\n\nFive times.\n\n[[limits]] [[a]]\n",
+            "secret/plan.md": "# Plan\n\nNothing for everyone.\n",
+        },
+    )
+    engine = open_engine(encoder="none")
+    engine.index([root])
+    answer = engine.search(Query("retried", Scope(paths=("/*.md",)), recipe="ragdocs", min_score=0.0))
+    found = {hit.stored.record.path: hit.evidence for hit in answer.hits}
+    assert next(iter(found)) == "a.md" and set(found) == {"a.md", "limits.md", "copy.md"}
+    assert found["limits.md"]["linked_from_rank"] == 1 and "linked_from_rank" not in found["a.md"]
+    assert found["a.md"]["community_boost"] == 1.1
+    assert [it.name for it in answer.steps][3:6] == ["load", "graph_neighbours", "community_boost"]

@@ -14,9 +14,11 @@ from dowse.search.refine.context import ParentSection
 from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
 from dowse.search.refine.diversity import PerRecord
 from dowse.search.refine.files import FileScores, one_file
+from dowse.search.refine.graph import CommunityBoost, GraphNeighbours
 from dowse.search.refine.limits import best_first, within_budget
 from dowse.search.refine.recency import RecencyTiers
 from dowse.search.refine.stage import Stage
+from dowse.search.refine.subjects import subject_priors
 from dowse.search.retrieve import Retriever, lexical, semantic
 from dowse.search.run import Run
 from dowse.store.base import Weights
@@ -24,16 +26,23 @@ from dowse.store.base import Weights
 # A match in a title or heading says more than one in the text; the parts of identifiers say less than
 # the identifier, and a path repeats what the title says.
 WORDS = Weights(title=2.0, trail=1.5, text=1.0, names=0.5, tags=1.0, path=0.5)
-PASSAGES: tuple[Stage, ...] = (best_first, within_budget)
+PASSAGES: tuple[Stage, ...] = (subject_priors, best_first, within_budget)
 # None far behind the best, nothing said twice. Scores are shares of the best, not of a fixed scale: how many retrievers
 # had something to say, which differs from index to index, must not decide whether anything is shown.
-_SURE_AND_ONCE: tuple[Stage, ...] = (normalise, MinConfidence(0.3), exact_dedup, NgramDedup(), SemanticDedup())
-# Few passages that say different things, newer ones first.
-_CONDENSED: tuple[Stage, ...] = (RecencyTiers(), *_SURE_AND_ONCE)
+_SURE_AND_ONCE: tuple[Stage, ...] = (
+    subject_priors,
+    normalise,
+    MinConfidence(0.3),
+    exact_dedup,
+    NgramDedup(),
+    SemanticDedup(),
+)
+# Few passages that say different things: what they link to joins them, newer ones first.
+_CONDENSED: tuple[Stage, ...] = (GraphNeighbours(), CommunityBoost(), RecencyTiers(), *_SURE_AND_ONCE)
 # Each with the section around it.
 _WIDENED: tuple[Stage, ...] = (best_first, ParentSection(), within_budget)
 # Each retriever of a file recipe gives whole files; what is left to add up is what they say of the same one.
-FILES: tuple[Stage, ...] = (one_file, best_first, within_budget)
+FILES: tuple[Stage, ...] = (subject_priors, one_file, best_first, within_budget)
 
 
 @dataclass(frozen=True, slots=True)

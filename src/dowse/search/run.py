@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -55,6 +55,8 @@ class Run:
     rrf_k: int
     # How much each retriever counts in the fusion; what prepares or weighs a search may change it.
     shares: dict[str, float] = field(default_factory=dict)
+    # What the query's subject prefers: factors by collection and path.
+    priors: Mapping[tuple[str, str], float] = field(default_factory=dict)
     clock: Callable[[], float] = time.perf_counter
     now: Callable[[], float] = time.time
     steps: list[Step] = field(default_factory=list)

@@ -16,13 +16,20 @@ from dowse.search.run import NOTHING, Models, Run
 from dowse.store.base import Store
 
 EVEN: Mapping[str, float] = MappingProxyType({})
+INDIFFERENT: Mapping[tuple[str, str], float] = MappingProxyType({})
 
 
 def search(
-    query: Query, store: Store, models: Models, *, rrf_k: int, shares: Mapping[str, float] = EVEN
+    query: Query,
+    store: Store,
+    models: Models,
+    *,
+    rrf_k: int,
+    shares: Mapping[str, float] = EVEN,
+    priors: Mapping[tuple[str, str], float] = INDIFFERENT,
 ) -> tuple[list[Hit], list[Step]]:
     recipe = plan(query.recipe)
-    run = Run(query, store, models, recipe.pool(query.limit), recipe.weights, rrf_k)
+    run = Run(query, store, models, recipe.pool(query.limit), recipe.weights, rrf_k, priors=priors)
     run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in recipe.routes.items()}
     for prepare in recipe.prepare:
         run.step(stage_name(prepare), NOTHING, partial(prepare, run))
@@ -31,7 +38,8 @@ def search(
         name: _refined(name, route, run.step(name, NOTHING, partial(retrieve, route.retriever, run)), run)
         for name, route in recipe.routes.items()
     }
-    candidates = _fused(recipe, rankings, run)[: recipe.loaded(query.limit)]
+    # What is promoted may come from far down.
+    candidates = _fused(recipe, rankings, run)[: run.pool if priors else recipe.loaded(query.limit)]
     hits = run.step("load", candidates, partial(_load, candidates, run))
     for stage in recipe.stages:
         hits = run.step(stage_name(stage), hits, partial(stage, hits, run))

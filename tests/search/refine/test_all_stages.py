@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -17,8 +18,10 @@ from dowse.search.refine.calibrate import Calibrate, MinConfidence, normalise
 from dowse.search.refine.context import Neighbours, ParentSection
 from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
 from dowse.search.refine.diversity import Mmr, PerRecord
+from dowse.search.refine.graph import CommunityBoost, GraphNeighbours
 from dowse.search.refine.recency import HalfLifeDecay, RecencyTiers
 from dowse.search.refine.stage import Stage, stage_name
+from dowse.search.refine.subjects import subject_priors
 from dowse.search.run import Run
 from dowse.store.memory import MemoryStore
 
@@ -28,6 +31,7 @@ SETTLING: tuple[Stage, ...] = (
 )  # fmt: skip
 STAGES: tuple[Stage, ...] = (
     *SETTLING, normalise, RecencyTiers(), HalfLifeDecay(30, 0.9), HalfLifeDecay(0, 1), Mmr(), Mmr(0.2), Calibrate(),
+    CommunityBoost(), subject_priors,
 )  # fmt: skip
 
 WORDS = st.lists(st.sampled_from(["retry", "Retry", "cache", "über", "?", "\n", "猫"]), max_size=8).map(" ".join)
@@ -37,6 +41,9 @@ TARGETS = st.lists(st.sampled_from(["0", "1.md", "2", "./3", "ghost", "#x"]), ma
 RECORDS = st.lists(st.tuples(CHUNKS, TARGETS, st.floats(-10, 100)), max_size=4)
 SCORES = st.one_of(st.floats(-1, 1), st.floats(-1e6, 1e6), st.sampled_from([0.0, 0.5, 1 / 61]))
 RUNS = st.lists(st.sampled_from(STAGES), min_size=1, max_size=5)
+# What adds hits stands first, before anything is dropped.
+FIRST: tuple[Stage, ...] = (lambda hits, run: hits, GraphNeighbours(), GraphNeighbours(0.9, limit=1))
+PRIORS = st.dictionaries(st.tuples(st.just("notes"), st.sampled_from(["0.md", "1.md"])), st.floats(0.1, 5))
 
 
 @st.composite
@@ -53,7 +60,9 @@ def searches(draw: st.DrawFn) -> tuple[list[Hit], Run]:
     store.put_vectors(keys, np.array(rows, dtype=np.float32).reshape(-1, 2))
     chosen = draw(st.permutations(stored))[: draw(st.integers(0, len(stored)))]
     ranked = sorted((draw(SCORES) for _ in chosen), reverse=True)
-    return [Hit(it, score, {"bm25": score}) for it, score in zip(chosen, ranked, strict=True)], run_over(store)
+    return [Hit(it, score, {"bm25": score}) for it, score in zip(chosen, ranked, strict=True)], replace(
+        run_over(store), priors=draw(PRIORS)
+    )
 
 
 def keys(hits: Sequence[Hit]) -> list[int]:
@@ -61,15 +70,16 @@ def keys(hits: Sequence[Hit]) -> list[int]:
 
 
 @settings(max_examples=200)
-@given(searches(), RUNS)
-def test_stages_in_any_order(search: tuple[list[Hit], Run], stages: list[Stage]) -> None:
-    hits, run = search
+@given(searches(), st.sampled_from(FIRST), RUNS)
+def test_stages_in_any_order(search: tuple[list[Hit], Run], first: Stage, stages: list[Stage]) -> None:
+    hits, run = first(*search), search[1]
     found = reduce(lambda before, stage: stage(before, run), stages, hits)
     scores = [hit.score for hit in found]
     assert all(map(math.isfinite, scores)) and scores == sorted(scores, reverse=True)
     assert len(set(keys(found))) == len(found)
     assert set(keys(found)) <= set(keys(hits))
-    assert all(math.isfinite(value) and "bm25" in hit.evidence for hit in found for value in hit.evidence.values())
+    assert all(math.isfinite(value) for hit in found for value in hit.evidence.values())
+    assert all("bm25" in hit.evidence or "linked_from_rank" in hit.evidence for hit in found)
 
 
 @given(searches(), st.sampled_from(SETTLING))
@@ -79,7 +89,7 @@ def test_twice_is_once(search: tuple[list[Hit], Run], stage: Stage) -> None:
     assert stage(once, run) == once
 
 
-@given(searches(), st.sampled_from(STAGES))
+@given(searches(), st.sampled_from((*STAGES, *FIRST)))
 def test_the_same_again(search: tuple[list[Hit], Run], stage: Stage) -> None:
     hits, run = search
     before = list(hits)
@@ -87,6 +97,6 @@ def test_the_same_again(search: tuple[list[Hit], Run], stage: Stage) -> None:
     assert hits == before
 
 
-@pytest.mark.parametrize("stage", STAGES, ids=stage_name)
+@pytest.mark.parametrize("stage", (*STAGES, *FIRST), ids=stage_name)
 def test_nothing_stays_nothing(memory: MemoryStore, stage: Stage) -> None:
     assert stage([], run_over(memory)) == []
