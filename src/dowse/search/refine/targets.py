@@ -35,8 +35,11 @@ class Targets:
         """Seen from the linking file's folder first, then from the root."""
         here = "" if text.startswith("/") else posixpath.dirname(source)
         bases = (here,) if text.startswith(("./", "../")) else (here, "")
-        full = (posixpath.normpath(posixpath.join(base, text.strip("/"))) for base in bases)
-        return next((self.places[place] for place in full if place in self.places), None)
+        for base in bases:
+            found = self.places.get(posixpath.normpath(f"{base or '.'}/{text.strip('/')}"))
+            if found is not None:
+                return found
+        return None
 
 
 def targets(records: Iterable[Record]) -> Targets:
