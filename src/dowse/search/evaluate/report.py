@@ -54,6 +54,12 @@ def comparison_dict(comparison: Comparison) -> dict[str, object]:
     }
 
 
+def comparison_line(name: str, baseline: str, found: Comparison, measure: str) -> str:
+    interval = f"{found.mean_difference:+.4f}, 95 % {found.low:+.4f} to {found.high:+.4f}, p {found.p_value:.4f}"
+    counts = f"{found.wins} wins, {found.losses} losses, {found.ties} ties"
+    return f"{name} against {baseline}: {found.verdict} by {measure} ({interval}; {counts})"
+
+
 def _shown(recipes: Mapping[str, Scores], wanted: Sequence[str] | None) -> list[str]:
     scored = [set(scores.measures) for scores in recipes.values()]
     common = set.intersection(*scored)

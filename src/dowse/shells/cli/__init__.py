@@ -22,7 +22,7 @@ VERBS = {
     "status": "What is indexed, how fresh, with which encoder, and what was skipped.",
     "export": "Print every chunk of the index, in a stable order.",
     "rebuild": "Make the index anew from the files.",
-    "eval": "Measure recipes against a gold set.",
+    "eval": "Measure recipes against a gold set, or against your own files.",
     "mcp": "Serve an AI agent over MCP on stdin and stdout.",
 }
 _LEADING = ("--help", "-h", "--version")

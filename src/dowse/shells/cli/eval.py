@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from dowse.engine import Engine
+from dowse.errors import BadInput
 from dowse.model import Query
 from dowse.places import Places
 from dowse.search.evaluate import (
@@ -21,11 +22,13 @@ from dowse.search.evaluate import (
     Scores,
     compare_scores,
     comparison_dict,
+    comparison_line,
     evaluate,
     format_table,
     read_gold,
     scores_dict,
 )
+from dowse.shells.cli import self_eval, self_report
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.progress import progress_bar
 from dowse.shells.cli.search import ready
@@ -33,10 +36,14 @@ from dowse.shells.workspace import Workspace
 
 _DEPTH = 100
 _SEED = 20261115
+_QUERIES = 200
 
 
 @click.command("eval")
-@click.argument("gold", type=click.Path(path_type=Path))
+@click.argument("gold", required=False, type=click.Path(path_type=Path))
+@click.option("--self", "own", is_flag=True, help="Make the questions from what is indexed, and advise on weights.")
+@click.option("--queries", type=click.IntRange(1, 10_000), help="With --self: how many questions.  [default: 200]")
+@click.option("--write", is_flag=True, help="With --self: write the advised weights into dowse.toml.")
 @click.option(
     "--recipe",
     "recipes",
@@ -49,7 +56,10 @@ _SEED = 20261115
 @json_option
 @settings_options
 def command(
-    gold: Path,
+    gold: Path | None,
+    own: bool,
+    queries: int | None,
+    write: bool,
     recipes: tuple[str, ...],
     measure: str,
     per_query: bool,
@@ -61,13 +71,37 @@ def command(
 
     GOLD is a directory in the BEIR layout (corpus.jsonl, queries.jsonl, qrels.tsv), whose corpus gets an index
     of its own, or a file of JSON lines {"query", "relevance": [{"path_contains", "gain"}]} about the current root.
+
+    With --self there is no GOLD: headings ask for their sections, docstrings for their code and commits for the files
+    they touched. The fused recipe is tried with several weights; others than the default are advised only when they
+    are chosen on one half of the questions and are significantly better on the other.
     """
+    if own == (gold is not None):
+        raise BadInput("give either GOLD, a gold set to measure by, or --self to make one from what is indexed")
+    workspace = workspace_of(root, flags)
+    if gold is None:
+        click.echo(_of_itself(workspace, recipes, queries or _QUERIES, measure, as_json, per_query, write))
+        return 0
+    if queries or write:
+        raise BadInput("--queries and --write belong to --self; a gold set is measured whole and changes nothing")
     names = recipes or ("lexical", "semantic", "hybrid")
-    with _opened(gold, workspace_of(root, flags)) as (engine, labelled):
+    with _opened(gold, workspace) as (engine, labelled):
         scores = {name: evaluate(labelled, _runner(engine, name)) for name in names}
     comparisons = {name: compare_scores(scores[names[0]], scores[name], measure, seed=_SEED) for name in names[1:]}
     click.echo(_as_json(scores, comparisons, per_query) if as_json else _as_text(scores, comparisons, measure))
     return 0
+
+
+def _of_itself(
+    workspace: Workspace, recipes: tuple[str, ...], size: int, measure: str, as_json: bool, per_query: bool, write: bool
+) -> str:
+    if write:
+        self_eval.check(workspace)
+    outcome = self_eval.run(workspace, recipes, size, measure)
+    written = self_eval.keep(workspace, outcome.advice.weights) if write else ""
+    if as_json:
+        return self_report.as_json(outcome, measure, per_query, written)
+    return "\n".join(filter(None, [self_report.as_text(outcome, measure), written]))
 
 
 @contextmanager
@@ -114,9 +148,5 @@ def _as_json(scores: dict[str, Scores], comparisons: dict[str, Comparison], per_
 def _as_text(scores: dict[str, Scores], comparisons: dict[str, Comparison], measure: str) -> str:
     first = next(iter(scores))
     lines = [format_table(scores), ""]
-    for name, it in comparisons.items():
-        lines.append(
-            f"{name} against {first}: {it.verdict} by {measure} ({it.mean_difference:+.4f}, 95 % {it.low:+.4f} to "
-            f"{it.high:+.4f}, p {it.p_value:.4f}; {it.wins} wins, {it.losses} losses, {it.ties} ties)"
-        )
+    lines += [comparison_line(name, first, it, measure) for name, it in comparisons.items()]
     return "\n".join(lines).rstrip()

@@ -1,0 +1,210 @@
+"""Questions made from what is indexed, the sample drawn of them, and the weights they speak for."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dowse.model import Chunk, Record, Stored
+from dowse.search.evaluate import Advice, QueryScore, Question, Sample, Scores, Weights, advise, draw
+from dowse.search.evaluate.documented import documented
+from dowse.search.evaluate.questions import COMMITS, DOCSTRINGS, HEADINGS, overlap, passage_id, questions
+from dowse.search.evaluate.sample import halves, question_id
+from dowse.search.evaluate.tune import DEFAULT, LEAST_QUESTIONS
+
+SENTENCES = [
+    ('def f(x):\n    """Adds one to it. And more."""\n    return x\n', ["Adds one to it"]),
+    ("class C:\n    '''\n    Holds things\n    together.\n\n    More.\n    '''\n", ["Holds things together"]),
+    ('def f(\n    x,\n) -> int:\n    r"""Adds one."""\n', ["Adds one"]),
+    ('"""A module says nothing of a definition."""\n\nimport os\n', []),
+    ('x = 1\nif x:\n    """Not of a definition."""\n', []),
+    (
+        "// Flush sends what is buffered.\n// It may fail.\nfunc (u *Uplink) Flush() error {\n",
+        ["sends what is buffered"],
+    ),
+    ("/** Signs a body. */\nexport function sign(body) {\n", ["Signs a body"]),
+    ("/**\n * Signs a body,\n * and more.\n */\nexport function sign(body) {\n", ["Signs a body, and more"]),
+    ("# Opens the lid.\n@hinge\nclass Lid:\n    pass\n", ["Opens the lid"]),
+    ("/// Opens the lid.\n#[inline]\npub fn open() {}\n", ["Opens the lid"]),
+    ("-- Opens the lid.\nlocal function open()\n", ["Opens the lid"]),
+    ("# Not next to it.\n\ndef f(): ...\n", []),
+    ("#!/bin/sh\nfunction f {\n", []),
+    ("//\nfunction f() {}\n", []),
+    ("# About a value\nvalue = 1\n", []),
+    ("", []),
+]
+
+
+@pytest.mark.parametrize(("text", "sentences"), SENTENCES)
+def test_documented(text: str, sentences: list[str]) -> None:
+    assert [sentence for sentence, _ in documented(text)] == sentences
+
+
+def test_what_is_left_without_the_sentence() -> None:
+    ((sentence, rest),) = documented('def tidy_up(x):\n    """Sweeps the floor."""\n    return broom(x)\n')
+    assert "Sweeps" not in rest and "tidy_up" in rest and "broom" in rest
+    assert overlap(sentence, rest) == 0.0
+    ((sentence, rest),) = documented("// Sweeps it.\nfunction sweepsFloor() {}\n")
+    assert overlap(sentence, rest) == 1.0
+
+
+@given(st.text(alphabet="/*#- \t\n\"':abcdef(", max_size=200))
+def test_any_text_may_be_read_for_documentation(text: str) -> None:
+    for sentence, _ in documented(text):
+        assert "\n" not in sentence
+
+
+def test_long_lines_take_no_time() -> None:
+    text = "#" + " " * 50_000 + "x\n" + "*" * 50_000 + "\n" + ":\n" * 20_000
+    assert list(documented(text)) == []
+
+
+def chunk(path: str, ordinal: int, text: str, *trail: str, kind: str = "doc") -> Stored:
+    record = Record("root", path, kind, path, 1, 1, "", "")
+    return Stored(ordinal, Chunk(ordinal, text, 1, 2, trail), record)
+
+
+GUIDE = [
+    chunk("guide.md", 0, "# Guide\n\nWelcome.", "Guide"),
+    chunk("guide.md", 1, "## Pairing a scale\n\nHold the button.", "Guide", "Pairing a scale"),
+    chunk("guide.md", 2, "Then wait for the scale.", "Guide", "Pairing a scale"),
+    chunk("plain.txt", 0, "No headings here at all."),
+]
+CODE = [chunk("src/app.py", 0, 'def go():\n    """Starts the old engine."""\n', kind="code")]
+
+
+def test_headings_ask_for_all_passages_of_their_section() -> None:
+    (question,) = questions(GUIDE, {})
+    assert (question.origin, question.text) == (HEADINGS, "Guide Pairing a scale")
+    assert question.relevant == {passage_id(GUIDE[1]), passage_id(GUIDE[2])}
+    assert question.overlap == pytest.approx(1 / 3), "of guide, pairing and scale only the last stands in the text"
+    assert not question.for_files
+
+
+def test_docstrings_ask_for_their_passage() -> None:
+    (question,) = questions(CODE, {})
+    assert (question.origin, question.relevant) == (DOCSTRINGS, {passage_id(CODE[0])})
+
+
+def test_kinds_that_nothing_is_made_of() -> None:
+    assert list(questions([chunk("c", 0, "text", "A heading here", kind="commit")], {})) == []
+
+
+def test_scripts_without_spaces_are_questions_too() -> None:
+    assert [it.text for it in questions([chunk("a.md", 0, "本文", "分蜂の警報")], {})] == ["分蜂の警報"]
+
+
+COMMITS_OF_ROOT = [
+    ("fix(app): Start the engine in winter (#12)", ("src/app.py", "gone.py")),
+    ("Fix it", ("src/app.py",)),
+    ("Touch nothing that is indexed", ("gone.py",)),
+    ("Touch very many files at once", (*(f"{n}.py" for n in range(10)), "src/app.py")),
+    ("word " * 100, ("src/app.py",)),
+    ("Merge nothing into nothing", ()),
+]
+
+
+def test_commits_ask_for_their_files() -> None:
+    found = [
+        it for it in questions([*GUIDE, *CODE], {"root": COMMITS_OF_ROOT, "other": COMMITS_OF_ROOT}) if it.for_files
+    ]
+    assert [(it.origin, it.text, it.relevant) for it in found] == [
+        (COMMITS, "Start the engine in winter", {"root:src/app.py"})
+    ]
+    assert found[0].overlap == pytest.approx(1 / 3), "engine; neither start nor winter"
+
+
+# --- the sample -----------------------------------------------------------------------------
+
+
+def made(origin: str, count: int, share: float = 0.5) -> list[Question]:
+    return [Question(origin, f"{origin} number {n}", frozenset([f"{origin}{n}"]), share) for n in range(count)]
+
+
+def test_origins_take_turns_and_fill_up() -> None:
+    sample = draw([*made(HEADINGS, 50), *made(DOCSTRINGS, 3), *made(COMMITS, 50)], 21, seed=1)
+    assert {origin: count for origin, (count, _) in sample.origins().items()} == {
+        HEADINGS: 9, DOCSTRINGS: 3, COMMITS: 9
+    }  # fmt: skip
+    assert (sample.possible, sample.ambiguous) == (103, 0)
+
+
+def test_the_sample_depends_on_the_seed_alone() -> None:
+    everything = made(HEADINGS, 50)
+    assert draw(everything, 10, seed=1) == draw(everything[::-1], 10, seed=1)
+    assert draw(everything, 10, seed=1) != draw(everything, 10, seed=2)
+
+
+def test_a_question_with_two_answers_is_none() -> None:
+    twice = [Question(HEADINGS, text, frozenset(["x"]), 0.5) for text in ("Read me", "read  ME", "Other")]
+    sample = draw(twice, 10, seed=1)
+    assert ([it.text for it in sample.questions], sample.possible, sample.ambiguous) == (["Other"], 1, 2)
+
+
+def test_what_any_search_finds_is_asked_last() -> None:
+    easy = [Question(HEADINGS, f"easy {n}", frozenset(["x"]), 1.0) for n in range(20)]
+    sample = draw([*easy, *made(HEADINGS, 5)], 8, seed=1)
+    assert [it.overlap for it in sample.questions] == [0.5] * 5 + [1.0] * 3
+
+
+def test_halves_hold_as_many_of_each_origin() -> None:
+    sample = draw([*made(HEADINGS, 11), *made(COMMITS, 6)], 100, seed=1)
+    first, second = halves(sample.questions)
+    assert not first & second and len(first | second) == 17
+    assert [len(first & sample.ids(origin)) for origin in (HEADINGS, COMMITS)] == [6, 3]
+
+
+def test_surrogates_in_texts_do_no_harm() -> None:
+    assert draw([Question(HEADINGS, "a\udc80b", frozenset(["x"]), 0.0)], 1, seed=1).possible == 1
+
+
+# --- advice ---------------------------------------------------------------------------------
+
+
+def scored(sample: Sample, values) -> Scores:
+    return Scores(
+        tuple(QueryScore(question_id(it), {"mrr": values(n, it)}, 1.0) for n, it in enumerate(sample.questions))
+    )
+
+
+def advised(better, count: int = 100) -> Advice:
+    """Of a sample of headings and commits, where other weights score what `better` says and the default one half."""
+    sample = draw([*made(HEADINGS, count // 2), *made(COMMITS, count // 2)], count, seed=1)
+    scores = {DEFAULT: scored(sample, lambda n, it: 0.5), Weights(1.0, 4.0): scored(sample, better)}
+    return advise(scores, sample, "mrr", seed=1)
+
+
+ADVICE = [
+    ("surely better", lambda n, it: 0.7, 100, Weights(1.0, 4.0), "better on the second too"),
+    ("equal", lambda n, it: 0.5, 100, DEFAULT, "no other weights did better"),
+    ("worse", lambda n, it: 0.4, 100, DEFAULT, "no other weights did better"),
+    ("one lucky question", lambda n, it: 1.0 if n == 0 else 0.5, 100, DEFAULT, "not surely better"),
+    (
+        "better on the first half only",
+        lambda n, it: 0.9 if n // 2 % 2 == 0 else 0.45,
+        100,
+        DEFAULT,
+        "not surely better",
+    ),
+    ("at a cost", lambda n, it: 0.9 if it.origin == HEADINGS else 0.4, 100, DEFAULT, "but worse for commits"),
+    ("too few", lambda n, it: 0.9, LEAST_QUESTIONS - 2, DEFAULT, "38 questions are too few to tell, 40"),
+]
+
+
+@pytest.mark.parametrize(
+    ("better", "count", "weights", "reason"), [it[1:] for it in ADVICE], ids=[it[0] for it in ADVICE]
+)
+def test_advice(better, count: int, weights: Weights, reason: str) -> None:
+    found = advised(better, count)
+    assert found.weights == weights
+    assert re.search(reason, found.reason)
+
+
+def test_of_equal_weights_the_nearest_to_the_default() -> None:
+    sample = draw(made(HEADINGS, 100), 100, seed=1)
+    far = {Weights(1.0, ratio): scored(sample, lambda n, it: 0.9) for ratio in (0.25, 4.0, 2.0, 0.5)}
+    scores = {DEFAULT: scored(sample, lambda n, it: 0.1), Weights(0.0, 1.0): scored(sample, lambda n, it: 0.9), **far}
+    assert advise(scores, sample, "mrr", seed=1).weights in (Weights(1.0, 2.0), Weights(1.0, 0.5))
