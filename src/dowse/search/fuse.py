@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 
 from dowse.model import Scored
 
-SCORE_NAMES = {"lexical": "bm25", "semantic": "cosine"}
+# What each retriever's own score is called in the evidence.
+SCORE_NAMES = {
+    "lexical": "bm25",
+    "semantic": "cosine",
+    "expanded": "expanded_bm25",
+    "tagged": "tagged_bm25",
+    "code_blocks": "code_bm25",
+}
 
 
 @dataclass(slots=True)

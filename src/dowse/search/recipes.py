@@ -21,6 +21,11 @@ from dowse.search.refine.stage import Stage
 from dowse.search.refine.subjects import subject_priors
 from dowse.search.retrieve import Retriever, lexical, semantic
 from dowse.search.run import Run
+from dowse.search.understand.adaptive import AdaptiveWeights
+from dowse.search.understand.code_blocks import CodeBlocks
+from dowse.search.understand.expand import Expanded
+from dowse.search.understand.tags import Tagged
+from dowse.search.understand.variance import VarianceWeights
 from dowse.store.base import Weights
 
 # A match in a title or heading says more than one in the text; the parts of identifiers say less than
@@ -98,8 +103,22 @@ def _modes(lexical: Route, semantic: Route, template: Recipe) -> list[Recipe]:
 _NONE: Mapping[str, Route] = MappingProxyType({})
 # Cosines lie close together, so that little moves them far.
 _SOFT_PRIORS = CodePriors(defines=0.1, exact=0.2, stem=0.1, aside=0.7, entrance=0.9, copy=0.7)
-_RAGDOCS = Recipe("ragdocs", MappingProxyType({"lexical": Route(lexical), "semantic": Route(semantic)}))
 _FILE_POOL = 1_000  # a file is judged by many of its passages
+# Words and meaning by what is asked for, with words and tags that go with it counting for a little.
+_RAGDOCS = Recipe(
+    "ragdocs",
+    MappingProxyType(
+        {
+            "lexical": Route(lexical),
+            "semantic": Route(semantic),
+            "expanded": Route(Expanded(), weight=0.3),
+            "tagged": Route(Tagged(), weight=0.3),
+        }
+    ),
+    stages=(*_CONDENSED, *_WIDENED),
+    prepare=(AdaptiveWeights(),),
+    weigh=(VarianceWeights(),),
+)
 
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {
@@ -113,9 +132,14 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
                 Route(semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_FILE_POOL),
                 Recipe("{}-files", _NONE, stages=FILES, pool_least=_FILE_POOL),
             ),
-            replace(_RAGDOCS, stages=(*_CONDENSED, *_WIDENED)),
+            _RAGDOCS,
             # Most candidates may be of one record.
             replace(_RAGDOCS, name="ragdocs-unique", stages=(*_CONDENSED, PerRecord(1), *_WIDENED), folded_per_hit=10),
+            replace(
+                _RAGDOCS,
+                name="ragdocs-code",
+                routes=MappingProxyType({**_RAGDOCS.routes, "code_blocks": Route(CodeBlocks())}),
+            ),
             Recipe(
                 "ragdocs-hypothesis",
                 MappingProxyType({"semantic": Route(semantic)}),

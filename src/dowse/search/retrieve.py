@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from dowse.model import Scored
-from dowse.search.run import Run
-from dowse.text.terms import MAX_QUERY_CHARS, parse
+from dowse.model import Scope, Scored
+from dowse.search.run import QueryVector, Run
+from dowse.text.terms import MAX_QUERY_CHARS, Terms, parse
 
 _COSINE_DIGITS = 6  # vectors are stored with less, so a difference beyond is noise
 
@@ -21,16 +21,28 @@ def lexical(run: Run) -> list[Scored]:
         run.notes.append("the query has no words to match")
     if len(run.query.text) > MAX_QUERY_CHARS:
         run.notes.append(f"only the first {MAX_QUERY_CHARS:,} characters of the query were used")
-    return _stable(run.store.match(terms, run.query.scope, run.weights, run.pool), run, digits=None)
+    return matched(terms, run.query.scope, run)
 
 
 def semantic(run: Run) -> list[Scored]:
     """Cosine between the query's vector and the chunks'."""
-    query = run.models.encode((run.query.hypothesis or run.query.text)[:MAX_QUERY_CHARS])
+    query = query_vector(run)
     if query.vector is None:
         run.notes.append(query.why_not)
         return []
     return _stable(run.store.near(query.vector, run.query.scope, run.pool), run, digits=_COSINE_DIGITS)
+
+
+def query_vector(run: Run) -> QueryVector:
+    """What is compared by meaning: the hypothesis where there is one. Encoded once for all who ask."""
+    if run.vector is None:
+        run.vector = run.models.encode((run.query.hypothesis or run.query.text)[:MAX_QUERY_CHARS])
+    return run.vector
+
+
+def matched(terms: Terms, scope: Scope, run: Run) -> list[Scored]:
+    """The run's best chunks by BM25 for these terms."""
+    return _stable(run.store.match(terms, scope, run.weights, run.pool), run, digits=None)
 
 
 def _stable(ranking: list[Scored], run: Run, digits: int | None) -> list[Scored]:

@@ -57,6 +57,8 @@ class Run:
     shares: dict[str, float] = field(default_factory=dict)
     # What the query's subject prefers: factors by collection and path.
     priors: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    # The query as the encoder sees it, once somebody has asked for it.
+    vector: QueryVector | None = None
     clock: Callable[[], float] = time.perf_counter
     now: Callable[[], float] = time.time
     steps: list[Step] = field(default_factory=list)

@@ -1,0 +1,36 @@
+"""Chunks whose code has the query's words: code files, and fenced code in documents."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from dowse.model import Scored, Stored
+from dowse.search.retrieve import matched
+from dowse.search.run import Run
+from dowse.text.names import names, words
+from dowse.text.terms import parse
+
+_FENCED = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlocks:
+    """What BM25 finds, without the chunks that have the words only in their prose."""
+
+    kinds: tuple[str, ...] = ("code",)
+
+    def __call__(self, run: Run) -> list[Scored]:
+        terms = parse(run.query.text)
+        asked = {word for term in (*terms.required, *terms.wanted) for word in term.words}
+        found = matched(terms, run.query.scope, run)
+        kept = {it.key for it in run.store.load([it.key for it in found]) if not asked.isdisjoint(self._words(it))}
+        if not kept:
+            run.notes.append("no code has the words of the query")
+        return [it for it in found if it.key in kept]
+
+    def _words(self, stored: Stored) -> set[str]:
+        """The words of a chunk's code and the parts of its identifiers."""
+        text = stored.chunk.text
+        code = text if stored.record.kind in self.kinds else "\n".join(body for _, body in _FENCED.findall(text))
+        return {word.lower() for word in words(f"{code} {names(code)}")} if code else set()

@@ -1,0 +1,45 @@
+"""Code that has the query's words, in code files and between fences."""
+
+from __future__ import annotations
+
+import pytest
+from understand_support import paths, run_for
+
+from dowse.search.understand.code_blocks import CodeBlocks
+from dowse.store.base import Store
+from search.refine.refine_support import put
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "found"),
+    [
+        ("Call it:\n```python\nretry_all()\nretry(3)\n```\nDone.", "doc", True),
+        ("Call it:\n~~~\nretryLater(3)\n~~~", "doc", True),
+        ("A list:\n  ```\n  retry\n", "doc", True),  # a fence that a chunk's end has cut
+        ("Just retry.\n```\nother()\n```\nretry again", "doc", False),
+        ("Just retry.", "doc", False),
+        ("Say `retry`.", "doc", False),
+        ("def retry(): ...", "code", True),
+    ],
+)
+def test_only_code_counts(store: Store, text: str, kind: str, found: bool) -> None:
+    put(store, "a.md", text, kind=kind)
+    run = run_for(store, "retry")
+    assert paths(store, CodeBlocks()(run)) == (["a.md"] if found else [])
+    assert run.notes == ([] if found else ["no code has the words of the query"])
+
+
+def test_ranked_by_words(store: Store) -> None:
+    put(store, "a.md", "```\nretry()\nother()\nand_more()\n```")
+    put(store, "b.md", "```\nretry(retry)\n```")
+    put(store, "c.md", "retry " * 9)
+    put(store, "d.md", "nothing\n```\nx\n```")
+    put(store, "e.md", "else")
+    put(store, "f.md", "at all")
+    put(store, "g.md", "here")
+    assert paths(store, CodeBlocks()(run_for(store, "retry"))) == ["b.md", "a.md"]
+
+
+def test_a_query_without_words(store: Store) -> None:
+    put(store, "a.md", "```\nretry\n```")
+    assert CodeBlocks()(run_for(store, "?!")) == []

@@ -1,0 +1,92 @@
+"""Words of the passages near a query's meaning."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from understand_support import paths, run_for
+
+from dowse.model import Query, Scope
+from dowse.search.run import Models, QueryVector, Run
+from dowse.search.understand.expand import Expanded
+from dowse.store.base import Store, Weights
+from dowse.store.memory import MemoryStore
+from search.refine.refine_support import put, vectors
+
+NEAR, FAR = [1.0, 0.1], [0.1, 1.0]
+
+
+def fill(store: Store) -> None:
+    """Four passages near the query say `jitter`, eight far ones say `pasta`; one far one has no vector."""
+    for number in range(4):
+        put(store, f"near{number}.md", f"waiting with jitter before the next try, case {number}")
+    for number in range(8):
+        put(store, f"far{number}.md", f"pasta with salt before the meal, course {number}")
+    vectors(store, {f"near{number}.md": NEAR for number in range(4)})
+    vectors(store, {f"far{number}.md": FAR for number in range(8)})
+    put(store, "unread.md", "what jitter is")
+
+
+def test_a_word_of_the_nearest_passages_finds_more(store: Store) -> None:
+    fill(store)
+    run = run_for(store, "backoff", vector=[1.0, 0.0])
+    expanded = Expanded(outstanding=2.0)
+    assert expanded.concepts(run) == ["case", "jitter", "next", "try", "waiting"]
+    found = paths(store, expanded(run))
+    assert "unread.md" in found and not any(path.startswith("far") for path in found)
+    assert run.notes == ["with case, jitter, next, try, waiting"]
+
+
+def test_words_of_the_query_and_their_forms_are_no_news(store: Store) -> None:
+    fill(store)
+    run = run_for(store, "jittering, wait: a case to try", vector=[1.0, 0.0])
+    assert Expanded().concepts(run) == ["next"]
+
+
+def test_bounds(store: Store) -> None:
+    fill(store)
+    run = run_for(store, "backoff", vector=[1.0, 0.0])
+    assert Expanded(limit=1).concepts(run) == ["case"]
+    assert Expanded(min_frequency=5).concepts(run) == []
+    assert Expanded(outstanding=4.0).concepts(run) == []
+    assert run.notes == ["no word stands out among the nearest passages"] * 2
+
+
+def test_words_out_of_scope_do_not_leak_in(store: Store) -> None:
+    fill(store)
+    run = run_for(store, "backoff", Scope(paths=("far*",)), vector=[1.0, 0.0])
+    assert Expanded()(run) == []
+
+
+def test_without_vectors_it_says_so(store: Store) -> None:
+    fill(store)
+    run = run_for(store, "backoff")
+    assert Expanded()(run) == [] and run.notes == ["no encoder here"]
+
+
+def test_the_query_is_encoded_once(store: Store) -> None:
+    fill(store)
+    asked: list[str] = []
+
+    def encode(text: str) -> QueryVector:
+        asked.append(text)
+        return QueryVector(None, "none")
+
+    run = Run(Query("backoff", hypothesis="wait longer"), store, Models(encode), 10, Weights(), 60)
+    Expanded()(run)
+    Expanded()(run)
+    assert asked == ["wait longer"]
+
+
+@settings(max_examples=50)
+@given(st.lists(st.text(max_size=30), max_size=6), st.text(max_size=30))
+def test_any_texts(texts: list[str], query: str) -> None:
+    store = MemoryStore()
+    store.add_collection("/work/notes")
+    for number, text in enumerate(texts):
+        put(store, f"{number}.md", text)
+        vectors(store, {f"{number}.md": [1.0, number]})
+    expanded = Expanded(min_frequency=1, outstanding=0.0)
+    run = run_for(store, query, vector=[1.0, 0.0])
+    assert len(expanded.concepts(run)) <= 5
+    assert len(expanded(run)) <= len(texts)
