@@ -43,9 +43,27 @@ def test_words_of_the_query_and_their_forms_are_no_news(store: Store) -> None:
     assert Expanded().concepts(run) == ["next"]
 
 
+def test_words_of_the_query_still_count_and_phrases_are_still_required(store: Store) -> None:
+    fill(store)
+    put(store, "plain.md", "on backoff")
+    assert "plain.md" in paths(store, Expanded()(run_for(store, "backoff", vector=[1.0, 0.0])))
+    assert paths(store, Expanded()(run_for(store, '"on backoff"', vector=[1.0, 0.0]))) == ["plain.md"]
+
+
+def test_only_the_nearest_passages_are_read(store: Store) -> None:
+    put(store, "best.md", "jitter")
+    put(store, "good.md", "rest")
+    put(store, "far.md", "pasta")
+    vectors(store, {"best.md": [1.0, 0.0], "good.md": [1.0, 0.5], "far.md": [0.0, 1.0]})
+    run = run_for(store, "backoff", vector=[1.0, 0.0])
+    assert Expanded(nearby=2, min_frequency=1, outstanding=0.9).concepts(run) == ["jitter"]
+    assert Expanded(nearby=3, min_frequency=1, outstanding=0.1).concepts(run) == ["jitter", "rest"]
+
+
 def test_bounds(store: Store) -> None:
     fill(store)
     run = run_for(store, "backoff", vector=[1.0, 0.0])
+    assert "the" not in Expanded(limit=99, min_frequency=1, outstanding=-99).concepts(run)
     assert Expanded(limit=1).concepts(run) == ["case"]
     assert Expanded(min_frequency=5).concepts(run) == []
     assert Expanded(outstanding=4.0).concepts(run) == []

@@ -18,6 +18,10 @@ TAGGED = {
     "c.md": ("memory", "allocation"),
     "d.md": ("machine-learning",),
     "e.md": (),
+    "f.md": ("error_codes",),
+    "g.md": ("http", "alpha"),
+    "h.md": ("http", "web"),
+    "i.md": ("http", "web"),
 }
 
 
@@ -37,6 +41,8 @@ def filled(store: Store) -> Store:
         ("storage limits", 9, ["storage", "cache", "memory", "allocation"]),
         ("Cache or STORAGE", 2, ["cache", "storage", "memory"]),
         ("machine learning", 2, ["machine-learning"]),
+        ("list of error codes", 2, ["error_codes"]),
+        ("http", 2, ["http", "web", "alpha"]),
         ("some words", 2, []),
         ("?!", 2, []),
         ("", 2, []),
@@ -55,6 +61,11 @@ def test_documents_of_the_tags_the_named_one_first(filled: Store) -> None:
     run = run_for(filled, "storage")
     assert paths(filled, Tagged()(run)) == ["a.md", "b.md"]
     assert run.notes == ["in storage, cache"]
+
+
+def test_a_phrase_is_still_required(filled: Store) -> None:
+    put(filled, "j.md", "a storage engine", tags=("storage",))
+    assert paths(filled, Tagged()(run_for(filled, '"storage engine"'))) == ["j.md"]
 
 
 def test_the_scope_holds(filled: Store) -> None:

@@ -40,12 +40,15 @@ def test_a_retriever_that_is_not_there_gets_no_share() -> None:
 @pytest.mark.parametrize(
     ("scores", "factor"),
     [
-        ([9, 9, 1, 1], 1.0),  # 1 1 0 0: a variance of 0.25
-        ([5, 5, 5], 0.5),  # nothing to tell apart: as little as can be
+        ([9, 9, 0, 0], 1.0),  # 1 1 0 0: a variance of 0.25
+        ([9, 9, 8, 8], 0.5),  # hardly a difference: as little as can be
+        ([5, 5, 5], 0.5),
         ([8] + [0] * 15, 15 / 256 / 0.1),  # one of sixteen stands out
         ([3], 1.0),
         ([], 1.0),
-        ([-2, -2, -4, -4], 1.0),
+        ([8] + [-100] * 15, 15 / 256 / 0.1),
+        ([-2, -2, -4, -4], 0.5),
+        ([0.0, 0.0], 0.5),
     ],
 )
 def test_low_variance_makes_a_retriever_count_less(scores: list[float], factor: float) -> None:
@@ -53,13 +56,13 @@ def test_low_variance_makes_a_retriever_count_less(scores: list[float], factor: 
 
 
 def test_only_the_first_candidates_are_judged() -> None:
-    assert VarianceWeights(depth=4).factor([9, 9, 9, 9, 1]) == 0.5
+    assert VarianceWeights(depth=4).factor([9, 9, 9, 9, 0]) == 0.5
 
 
 def test_shares_keep_their_sum_and_an_empty_ranking_is_left_out() -> None:
     run = run_for(MemoryStore(), "x")
     run.shares = {"lexical": 1.0, "semantic": 2.0, "tagged": 0.3}
-    clear = [Scored(key, score) for key, score in enumerate([9, 9, 1, 1])]
+    clear = [Scored(key, score) for key, score in enumerate([9, 9, 0, 0])]
     muddy = [Scored(key, 0.8) for key in range(4)]
     assert len(VarianceWeights()({"lexical": clear, "semantic": muddy, "tagged": []}, run)) == 2
     assert run.shares == pytest.approx({"lexical": 1.5, "semantic": 1.5, "tagged": 0.3})

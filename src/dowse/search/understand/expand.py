@@ -26,18 +26,19 @@ class Expanded:
     is kept between searches, so nothing can be stale, and words out of scope can not leak in.
     """
 
-    nearby: int = 100
+    nearby: int = 30
     limit: int = 5
     min_frequency: int = 3
-    outstanding: float = 2.0
+    outstanding: float = 1.5
 
     def __call__(self, run: Run) -> list[Scored]:
         found = self.concepts(run)
         if not found:
             return []
         run.notes.append(f"with {', '.join(found)}")
-        wanted = parse(run.query.text).wanted + tuple(Term((word,)) for word in found)
-        return matched(Terms(wanted=wanted), run.query.scope, run)
+        terms = parse(run.query.text)
+        wanted = terms.wanted + tuple(Term((word,)) for word in found)
+        return matched(Terms(terms.required, wanted), run.query.scope, run)
 
     def concepts(self, run: Run) -> list[str]:
         """The words that stand out most, best first; notes why there are none."""

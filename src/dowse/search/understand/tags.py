@@ -38,8 +38,9 @@ class Tagged:
             run.notes.append("no word of the query is a tag here")
             return []
         run.notes.append(f"in {', '.join(tags)}")
-        wanted = dict.fromkeys((*parse(run.query.text).wanted, *_terms(tags)))
-        return matched(Terms(wanted=tuple(wanted)), replace(run.query.scope, tags=tuple(tags)), run)
+        terms = parse(run.query.text)
+        wanted = dict.fromkeys((*terms.wanted, *_terms(tags)))
+        return matched(Terms(terms.required, tuple(wanted)), replace(run.query.scope, tags=tuple(tags)), run)
 
     def tags(self, run: Run) -> list[str]:
         """The query's own tags first, in its order, then those found beside them, the most frequent first."""

@@ -14,9 +14,9 @@ from dowse.search.run import Run
 class VarianceWeights:
     """Below the threshold a share shrinks with the variance of the first `depth` scores, down to `least` of it.
 
-    Scores of two retrievers have no common scale, so each is taken from 0 for its least to 1 for its best. The shares
-    keep their sum: only the ratio between retrievers that found something changes. One candidate alone has no variance
-    to judge by.
+    Scores of two retrievers have no common scale, so each is taken as its share of the retriever's best. The shares in
+    the fusion keep their sum: only the ratio between retrievers that found something changes. One candidate alone has
+    no variance to judge by.
     """
 
     threshold: float = 0.1
@@ -37,10 +37,11 @@ class VarianceWeights:
         first = scores[: self.depth]
         if len(first) < 2:
             return 1.0
-        variance = pvariance(_from_0_to_1(first))
+        variance = pvariance(_shares_of_best(first))
         return 1.0 if variance >= self.threshold else max(self.least, variance / self.threshold)
 
 
-def _from_0_to_1(scores: Sequence[float]) -> list[float]:
-    least, best = min(scores), max(scores)
-    return [(score - least) / (best - least) if best > least else 0.0 for score in scores]
+def _shares_of_best(scores: Sequence[float]) -> list[float]:
+    """A score below zero says nothing in favour."""
+    best = max(scores)
+    return [max(score, 0.0) / best if best > 0 else 0.0 for score in scores]
