@@ -29,6 +29,12 @@ def test_only_code_counts(store: Store, text: str, kind: str, found: bool) -> No
     assert run.notes == ([] if found else ["no code has the words of the query"])
 
 
+@pytest.mark.parametrize(("text", "found"), [("one two six four five", True), ("one two six seven five", False)])
+def test_most_of_the_words_must_be_in_the_code(store: Store, text: str, found: bool) -> None:
+    put(store, "a.md", "six seven\n```\none two four five\n```")
+    assert bool(CodeBlocks()(run_for(store, text))) is found
+
+
 def test_ranked_by_words(store: Store) -> None:
     put(store, "a.md", "```\nretry()\nother()\nand_more()\n```")
     put(store, "b.md", "```\nretry(retry)\n```")

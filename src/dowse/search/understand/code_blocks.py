@@ -16,15 +16,17 @@ _FENCED = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.MULTIL
 
 @dataclass(frozen=True, slots=True)
 class CodeBlocks:
-    """What BM25 finds, without the chunks that have the words only in their prose."""
+    """What BM25 finds, without the chunks whose code lacks the words: it must have `least` of the query's."""
 
     kinds: tuple[str, ...] = ("code",)
+    least: float = 0.8
 
     def __call__(self, run: Run) -> list[Scored]:
         terms = parse(run.query.text)
         asked = {word for term in (*terms.required, *terms.wanted) for word in term.words}
         found = matched(terms, run.query.scope, run)
-        kept = {it.key for it in run.store.load([it.key for it in found]) if not asked.isdisjoint(self._words(it))}
+        chunks = run.store.load([it.key for it in found])
+        kept = {it.key for it in chunks if len(asked & self._words(it)) >= self.least * len(asked)}
         if not kept:
             run.notes.append("no code has the words of the query")
         return [it for it in found if it.key in kept]
