@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from dowse.config import SETTINGS, Settings, load_settings
+from dowse.encoders.http_names import FORMS
 from dowse.errors import BadInput
+from dowse.shells.cli.options import settings_options
 
 
 def load(folder: Path | None = None, env: dict[str, str] | None = None, **flags: object) -> Settings:
@@ -73,3 +75,37 @@ def test_a_wrong_file_is_named(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "dowse.toml").write_text(text)
     with pytest.raises(BadInput, match=message):
         load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "encoder", ["tei", "ollama", "openai", "tei:http://evil.example", "openai:m@https://evil.example", "x:y", "TEI:a"]
+)
+def test_a_file_that_comes_with_a_directory_can_not_send_texts_elsewhere(tmp_path: Path, encoder: str) -> None:
+    (tmp_path / "dowse.toml").write_text(f'encoder = "{encoder}"\n')
+    with pytest.raises(
+        BadInput, match=r"dowse.toml: encoder may not be a server; name it by --encoder or the variable"
+    ):
+        load(tmp_path)
+    assert load(None, {"DOWSE_ENCODER": encoder}).encoder == encoder
+    assert load(None, encoder=encoder).encoder == encoder
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_every_kind_of_server_is_refused_there_even_without_its_address(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "dowse.toml").write_text(f'encoder = "{kind}"\n')
+    with pytest.raises(BadInput, match="may not be a server"):
+        load(tmp_path)
+
+
+def test_the_key_comes_from_its_variable_alone(tmp_path: Path) -> None:
+    settings = load(None, {"DOWSE_ENCODER_KEY": "s3cret"})
+    assert settings.encoder_key == "s3cret"
+    assert "s3cret" not in repr(settings)
+    with pytest.raises(BadInput, match="set the variable DOWSE_ENCODER_KEY") as caught:
+        load(None, encoder_key="s3cret")
+    assert "s3cret" not in str(caught.value)
+    (tmp_path / "dowse.toml").write_text('encoder_key = "s3cret"\n')
+    with pytest.raises(BadInput, match=r"dowse.toml may not hold encoder_key, which is a secret") as caught:
+        load(tmp_path)
+    assert "s3cret" not in str(caught.value)
+    assert "encoder_key" not in {option.name for option in settings_options(lambda: None).__click_params__}

@@ -18,15 +18,20 @@ PREFIX = "DOWSE_"
 _MAX_FILE_BYTES = 1_000_000
 
 
-def _setting(default: Any, help: str) -> Any:  # noqa: ANN401 - a dataclass field takes the type it is declared with
-    return field(default=default, metadata={"help": help})
+def _setting(default: Any, help: str, *, secret: bool = False) -> Any:  # noqa: ANN401 - a field takes its declared type
+    return field(default=default, metadata={"help": help, "secret": secret}, repr=not secret)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     index: Path | None = _setting(None, "the index file; default: one per root in the data directory")
     data_dir: Path | None = _setting(None, "where indexes and caches are kept; default: the user's data directory")
-    encoder: str = _setting("auto", "auto, granite (a real transformer, on this machine), hashing, or none")
+    encoder: str = _setting(
+        "auto",
+        "auto, granite (a real transformer, on this machine), hashing, none, or a server: ollama:MODEL@URL, tei:URL, "
+        "openai:MODEL@URL",
+    )
+    encoder_key: str = _setting("", "the key of the encoder server, from the variable only", secret=True)
     include: tuple[str, ...] = _setting((), "globs of files to index, comma separated; default: every text file")
     exclude: tuple[str, ...] = _setting(
         (), "globs of files to leave out, besides what .gitignore and .dowseignore name"
@@ -62,6 +67,9 @@ def _check(name: str, value: float, low: float, high: float) -> None:
 
 
 SETTINGS = {it.name: it for it in fields(Settings)}
+SECRETS = frozenset(name for name, it in SETTINGS.items() if it.metadata["secret"])
+"""Settings that are neither flags, which every process can see, nor in files, which are copied."""
+_SERVERS = ("ollama", "tei", "openai")
 
 
 def load_settings(
@@ -81,6 +89,7 @@ def load_settings(
             values[name] = parse_setting(name, text, f"the variable {PREFIX}{name.upper()}")
     for name, value in flags.items():
         if value is not None:
+            _refuse_secret(name, f"--{name.replace('_', '-')}")
             values[name] = parse_setting(name, value, f"--{name.replace('_', '-')}")
     return Settings(**values)  # type: ignore[arg-type]
 
@@ -98,11 +107,25 @@ def _from_file(folder: Path) -> dict[str, object]:
     unknown = sorted(set(table) - set(SETTINGS))
     if unknown:
         raise BadInput(f"{path} has unknown settings {', '.join(unknown)}; known are {', '.join(SETTINGS)}")
+    for name in table:
+        _refuse_secret(name, str(path))
     values = {name: parse_setting(name, value, f"{path}: {name}") for name, value in table.items()}
+    _refuse_server(str(values.get("encoder", "")), path)
     return {
         name: _inside(folder, value, f"{path}: {name}") if isinstance(value, Path) else value
         for name, value in values.items()
     }
+
+
+def _refuse_secret(name: str, where: str) -> None:
+    if name in SECRETS:
+        raise BadInput(f"{where} may not hold {name}, which is a secret; set the variable {PREFIX}{name.upper()}")
+
+
+def _refuse_server(encoder: str, path: Path) -> None:
+    """Whoever wrote the file may not be the user, and a server is sent every text that is indexed or asked."""
+    if ":" in encoder or encoder in _SERVERS:
+        raise BadInput(f"{path}: encoder may not be a server; name it by --encoder or the variable {PREFIX}ENCODER")
 
 
 def _inside(folder: Path, value: Path, where: str) -> Path:

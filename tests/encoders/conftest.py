@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from bad_server import serve  # noqa: F401 - a fixture
 
 from dowse.encoders.granite import GraniteEncoder, installed_weights
 

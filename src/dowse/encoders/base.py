@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,3 +27,16 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str]) -> Matrix:
         """One L2-normalised float32 row per text, in order; a text without content gives a zero row."""
         ...
+
+
+@runtime_checkable
+class Forgiving(Protocol):
+    """An encoder that gives a zero row for a text it fails on, instead of failing on all of them."""
+
+    def take_problem(self) -> str:
+        """What was skipped since this was last asked, in a sentence; empty if nothing."""
+        ...
+
+
+def problem_of(encoder: Encoder) -> str:
+    return encoder.take_problem() if isinstance(encoder, Forgiving) else ""

@@ -62,6 +62,12 @@ class VectorCache:
             self._guarded(lambda: self._mark(stale))
         return found
 
+    def lacking(self, digests: Sequence[bytes]) -> int:
+        """How many of these it does not know."""
+        found: list[bytes] = []
+        self._guarded(lambda: self._find(digests, found))
+        return len(set(digests)) - len(set(found))
+
     def put(self, digests: Sequence[bytes], matrix: Matrix) -> None:
         """Keeps row i under digest i."""
         blobs = [row.tobytes() for row in matrix.astype("<f2")]
@@ -105,6 +111,15 @@ class VectorCache:
                 found[digest] = np.frombuffer(blob, "<f2").astype(np.float32)
                 if is_stale:
                     stale.append(digest)
+
+    def _find(self, digests: Sequence[bytes], found: list[bytes]) -> None:
+        if self._connection is None:
+            return
+        with self._connection:
+            rows = self._connection.executemany(
+                "SELECT digest FROM vectors WHERE digest = ?", [(it,) for it in digests]
+            )
+            found += [digest for (digest,) in rows]
 
     def _mark(self, digests: Sequence[bytes]) -> None:
         rows = [(self._today(), digest) for digest in digests]

@@ -8,32 +8,57 @@ from pathlib import Path
 from dowse.encoders.base import Encoder
 from dowse.encoders.granite import FINGERPRINT, GraniteEncoder, installed_weights
 from dowse.encoders.hashing import HashingEncoder
+from dowse.encoders.http_names import FORMS, is_server, parse_server
 from dowse.errors import BadInput, EncoderMissing
 
 KNOWN = ("auto", "granite", "hashing")
 ALIASES = {"onnx": "granite", "hash": "hashing"}
+# A question is not worth a longer wait: it is answered by words instead.
+IMPATIENT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
+    """`slow`: with much to encode, it is worth to begin with a quicker one."""
+
     encoder: Encoder
     why: str
+    slow: bool = False
 
 
 def check_name(name: str) -> None:
-    if ALIASES.get(name, name) not in KNOWN:
-        raise BadInput(f"unknown encoder {name!r}: choose one of {', '.join(KNOWN)}, or none")
+    if is_server(name):
+        parse_server(name)
+    elif ALIASES.get(name, name) not in KNOWN:
+        known = ", ".join((*KNOWN, *FORMS.values()))
+        raise BadInput(f"unknown encoder {name!r}: choose one of {known}, or none")
 
 
-def choose(name: str, *, cache_dir: Path) -> Choice:
-    """The encoder of that name; `auto` takes the best that is installed and says why it is not better."""
+def choose(name: str, *, cache_dir: Path, api_key: str = "", patient: bool = True) -> Choice:
+    """The encoder of that name; `auto` takes the best that is installed and says why it is not better.
+
+    Not patient: a server that is slow or busy is not waited for.
+    """
     wanted = ALIASES.get(name, name)
     if wanted == "auto":
         return _best(cache_dir)
     if wanted == "granite":
-        return Choice(_granite(cache_dir), "granite was asked for.")
+        return Choice(_granite(cache_dir), "granite was asked for.", slow=True)
     check_name(name)
+    if wanted != "hashing":
+        return _server(name, api_key, patient)
     return Choice(HashingEncoder(), "hashing was asked for.")
+
+
+def fast() -> Encoder | None:
+    """An encoder so quick that it is worth to fill an index with it before a better one does; None if there is none."""
+    return None
+
+
+def short_name(fingerprint: str) -> str:
+    """What a fingerprint is of, for people: the encoder, and of a server its model."""
+    kind, _, rest = fingerprint.partition(":")
+    return f"{kind}:{rest.rpartition(':')[0]}" if kind in FORMS else kind
 
 
 def by_fingerprint(fingerprint: str, *, cache_dir: Path) -> Encoder | None:
@@ -51,13 +76,26 @@ def by_fingerprint(fingerprint: str, *, cache_dir: Path) -> Encoder | None:
 
 def _best(cache_dir: Path) -> Choice:
     try:
-        return Choice(_granite(cache_dir), "granite is installed, so texts are compared by meaning.")
+        return Choice(_granite(cache_dir), "granite is installed, so texts are compared by meaning.", slow=True)
     except EncoderMissing as missing:
         return Choice(HashingEncoder(), f"hashing compares shared words only, but {missing}.")
 
 
 def _granite(cache_dir: Path) -> GraniteEncoder:
     return GraniteEncoder(installed_weights(), cache_dir=cache_dir)
+
+
+def _server(name: str, api_key: str, patient: bool) -> Choice:
+    from dowse.encoders.http import HttpEncoder
+    from dowse.encoders.http_transport import Transport
+
+    server = parse_server(name)
+    if patient:
+        transport = Transport(server.url, api_key=api_key)
+    else:
+        transport = Transport(server.url, api_key=api_key, answer_s=IMPATIENT_S, waits_s=())
+    encoder = HttpEncoder(server, transport)
+    return Choice(encoder, f"{server.kind} was asked for; texts are sent to {server.url}.", slow=True)
 
 
 def _hashing_of(fingerprint: str) -> HashingEncoder | None:

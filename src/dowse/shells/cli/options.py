@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dowse.config import PREFIX, SETTINGS
+from dowse.config import PREFIX, SECRETS, SETTINGS
 from dowse.shells.workspace import Workspace, find_workspace
 
 Command = Callable[..., Any]
@@ -25,6 +25,8 @@ _SHORT = {"limit": ("-k",)}
 def settings_options(function: Command) -> Command:
     """A flag for each row of the settings table; none given means the variable, the file or the default."""
     for name, setting in reversed(SETTINGS.items()):
+        if name in SECRETS:
+            continue
         flag = "--" + name.replace("_", "-")
         default = "" if setting.default in (None, ()) else f"  [default: {_shown(setting.default)}]"
         text = f"{setting.metadata['help'].capitalize()}.{default}  [{PREFIX}{name.upper()}]"
