@@ -68,7 +68,7 @@ class Engine:
         self._store = store or SqliteStore(index, create=create, busy_timeout_s=settings.lock_timeout_s)
         self._sources: dict[str, Source] = {}
         self._preferences = Preferences()
-        self._semantics = Semantics(settings.encoder, Places.of(settings), self._store)
+        self._semantics = Semantics(settings.encoder, Places.of(settings), self._store, api_key=settings.encoder_key)
 
     def __enter__(self) -> Engine:
         return self
@@ -209,8 +209,7 @@ class Engine:
             notes.append("nothing is indexed yet")
         if unfinished:
             notes.append(f"{', '.join(unfinished)} is indexed only in part so far")
-        if counts.vectors < counts.chunks and self._semantics.wanted:
-            notes.append(f"{counts.vectors:,} of {counts.chunks:,} chunks have vectors")
+        notes.extend(self._semantics.notes())
         return Completeness(
             indexed=counts.records,
             listed=max(sum(it.listed for it in collections), counts.records + skipped),
@@ -225,6 +224,10 @@ class Engine:
 
     def collections(self) -> list[Collection]:
         return self._store.collections()
+
+    @property
+    def encoder_name(self) -> str:
+        return self._semantics.name
 
     def encoder(self) -> Description:
         return self._semantics.describe()

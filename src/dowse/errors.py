@@ -6,7 +6,8 @@ DowseError
 ├── IndexBusy         another process holds the write lock
 ├── IndexUnusable     the index cannot be opened: newer version, not an index, damaged
 ├── Unreadable        one item cannot be indexed; sync lists it and goes on
-└── EncoderMissing    a model was asked for that is not installed or not intact
+├── EncoderMissing    a model was asked for that is not installed or not intact
+└── OtherVectors      the index's vectors are, by now, not of the encoder that was expected
 """
 
 from __future__ import annotations
@@ -41,4 +42,8 @@ class Unreadable(DowseError):
 
 
 class EncoderMissing(DowseError):
+    pass
+
+
+class OtherVectors(DowseError):
     pass

@@ -264,6 +264,7 @@ class Counts:
     symbols: int = 0
     links: int = 0
     vectors: int = 0
+    next_vectors: int = 0  # of another encoder, which take the place of the others when every chunk has one
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""The encoder of an index: which one and why, vectors for its chunks, a vector for a query; never a mix of two."""
+"""The encoders of an index: which and why, vectors for its chunks, a vector for a query; never a mix of two."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dowse.encoders.base import Encoder
+from dowse.encoders.base import Encoder, problem_of
 from dowse.errors import EncoderMissing
-from dowse.ingest.embed import Progress, fill
+from dowse.ingest.embed import Filled, Progress, check_rows
+from dowse.ingest.upgrade import Encoders, Upgrade
 from dowse.places import Places
 from dowse.search.run import QueryVector
-from dowse.store.base import Store
+from dowse.store.base import ANSWERING, NEXT, Store
 
 if TYPE_CHECKING:
     from dowse.encoders.cache import VectorCache
+    from dowse.encoders.choose import Choice
 
 NONE = "none"
-_MANIFEST_KEY = "encoder"
 _CACHE_DAYS = 90
 _DAY_S = 86_400
 
@@ -30,18 +31,27 @@ class Description:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
-    encoded: int = 0
-    reused: int = 0
-    notes: tuple[str, ...] = ()
+def _fast() -> Encoder | None:
+    from dowse.encoders.choose import fast
+
+    return fast()
 
 
 class Semantics:
-    def __init__(self, name: str, places: Places, store: Store) -> None:
+    def __init__(
+        self,
+        name: str,
+        places: Places,
+        store: Store,
+        *,
+        api_key: str = "",
+        fast: Callable[[], Encoder | None] = _fast,
+    ) -> None:
         self._name = name
         self._places = places
         self._store = store
+        self._api_key = api_key
+        self._fast = fast
         self._turn = threading.Lock()
         self._known: dict[str, Encoder] = {}
 
@@ -49,20 +59,13 @@ class Semantics:
     def wanted(self) -> bool:
         return self._name != NONE
 
-    def describe(self) -> Description:
-        if not self.wanted:
-            return Description(NONE, "semantic search is switched off by the encoder setting")
+    @property
+    def name(self) -> str:
+        """The name of the encoder, without asking it for anything."""
         try:
-            from dowse.encoders.choose import choose
-
-            choice = choose(self._name, cache_dir=self._places.models)
-        except EncoderMissing as error:
-            return Description(NONE, str(error))
-        made = self._store.manifest().get(_MANIFEST_KEY)
-        why = choice.why
-        if made and made != choice.encoder.fingerprint:
-            why += f"; the index's vectors are of {made}, `dowse index` makes them anew"
-        return Description(choice.encoder.name, why)
+            return self._choose(patient=False).encoder.name if self.wanted else NONE
+        except EncoderMissing:
+            return NONE
 
     def check(self) -> None:
         """Refuse an unknown encoder at once, before any work is done for it."""
@@ -70,6 +73,47 @@ class Semantics:
             from dowse.encoders.choose import check_name
 
             check_name(self._name)
+
+    def _choose(self, *, patient: bool) -> Choice:
+        from dowse.encoders.choose import choose
+
+        return choose(self._name, cache_dir=self._places.models, api_key=self._api_key, patient=patient)
+
+    # --- telling ---
+
+    def describe(self) -> Description:
+        if not self.wanted:
+            return Description(NONE, "semantic search is switched off by the encoder setting")
+        try:
+            choice = self._choose(patient=False)
+        except EncoderMissing as error:
+            return Description(NONE, str(error))
+        parts = [choice.why.removesuffix("."), *self._standing(choice.encoder), *self.notes()]
+        return Description(choice.encoder.name, "; ".join(parts))
+
+    def _standing(self, encoder: Encoder) -> list[str]:
+        """What keeps the encoder from answering now."""
+        made = self._store.manifest()
+        try:
+            fingerprint = encoder.fingerprint
+        except EncoderMissing as error:
+            return [f"but {error}"]
+        if fingerprint in (made.get(NEXT), made.get(ANSWERING, fingerprint)):
+            return []
+        return [f"the index's vectors are of {made[ANSWERING]}, `dowse index` makes those of {fingerprint}"]
+
+    def notes(self) -> tuple[str, ...]:
+        """How far the vectors are, where they are not complete."""
+        counts, made = self._store.counts(), self._store.manifest()
+        if not self.wanted or (NEXT not in made and counts.vectors == counts.chunks):
+            return ()
+        from dowse.encoders.choose import short_name
+
+        by = f" by {short_name(made[ANSWERING])}" if ANSWERING in made else ""
+        having = f"{counts.vectors:,} of {counts.chunks:,} chunks have vectors{by}"
+        if NEXT not in made:
+            return (having,)
+        return (f"{having}, the upgrade to {short_name(made[NEXT])} has {counts.next_vectors:,} of {counts.chunks:,}",)
 
     # --- asking ---
 
@@ -82,84 +126,68 @@ class Semantics:
             return QueryVector(None, f"skipped: {error}")
 
     def _encoded(self, text: str) -> QueryVector:
-        made = self._store.manifest().get(_MANIFEST_KEY)
+        made = self._store.manifest().get(ANSWERING)
         if made is None:
             return QueryVector(None, "skipped: the index has no vectors yet; `dowse index` makes them")
         encoder = self._maker_of(made)
         if encoder is None:
             return QueryVector(
                 None,
-                f"skipped: the index's vectors were made by {made}, which is not what the encoder setting "
-                f"({self._name}) gives here; `dowse index` makes them anew",
+                f"skipped: the index's vectors were made by {made}, which is not to be had with the encoder setting "
+                f"({self._name}); `dowse index` makes them anew",
             )
-        vector = encoder.encode([text])[0]
-        if not vector.any():
-            return QueryVector(None, "skipped: the query has nothing to encode")
-        return QueryVector(vector)
+        matrix = encoder.encode([text])
+        check_rows(encoder, matrix, 1)
+        if not matrix.any():
+            return QueryVector(None, f"skipped: {problem_of(encoder) or 'the query has nothing to encode'}")
+        return QueryVector(matrix[0], made_by=made)
 
     def _maker_of(self, fingerprint: str) -> Encoder | None:
-        """The encoder the index was made with, if the setting allows it and it can be had here."""
-        from dowse.encoders.choose import by_fingerprint, choose
+        """The encoder that makes such vectors: one of this machine, or the server of the setting and no other."""
+        from dowse.encoders.choose import by_fingerprint
 
         with self._turn:
-            if fingerprint not in self._known:
-                if self._name == "auto":
-                    encoder = by_fingerprint(fingerprint, cache_dir=self._places.models)
-                else:
-                    encoder = choose(self._name, cache_dir=self._places.models).encoder
-                if encoder is None or encoder.fingerprint != fingerprint:
-                    return None
-                self._known[fingerprint] = encoder
-            return self._known[fingerprint]
+            known = self._known.get(fingerprint)
+        if known is not None:
+            return known
+        # Outside of the lock: a server may take long to say who it is.
+        encoder = by_fingerprint(fingerprint, cache_dir=self._places.models)
+        if encoder is None:
+            encoder = self._choose(patient=False).encoder
+        if encoder.fingerprint != fingerprint:
+            return None
+        with self._turn:
+            return self._known.setdefault(fingerprint, encoder)
 
     # --- filling ---
 
     def fill(self, progress: Progress, out_of_time: Callable[[], bool]) -> Filled:
-        """Vectors for every chunk that has none; all of them anew when the encoder has changed."""
+        """Vectors of the encoder for every chunk, without those of another going before they are complete."""
         if not self.wanted:
-            return Filled(notes=("no vectors were made: encoder = none",))
+            return Filled(notes=["no vectors were made: encoder = none"])
+        upgrade = Upgrade(self._store, self._cache, progress, out_of_time)
         try:
-            return self._filled(progress, out_of_time)
+            return upgrade.run(self._encoders())
         except EncoderMissing as error:
-            return Filled(notes=(f"no vectors were made: {error}",))
+            return Filled(notes=[f"no vectors were made: {error}"])
 
-    def _filled(self, progress: Progress, out_of_time: Callable[[], bool]) -> Filled:
-        counts = self._store.counts()
-        if counts.vectors == counts.chunks and self._unchanged():
-            return Filled()
-        encoder = self._adopt()
-        cache = self._cache(encoder)
-        try:
-            pending = self._store.pending()
-            encoded, reused = fill(self._store, pending, encoder, cache, progress=progress, out_of_time=out_of_time)
-            cache.prune(_today() - _CACHE_DAYS)
-            return Filled(encoded, reused, (cache.problem,) if cache.problem else ())
-        finally:
-            cache.close()
+    def _encoders(self) -> Encoders:
+        choice = self._choose(patient=True)
+        return Encoders(self._shared(choice.encoder), self._fast() if choice.slow else None, self._maker_of)
 
-    def _unchanged(self) -> bool:
-        from dowse.encoders.choose import choose
+    def _shared(self, encoder: Encoder) -> Encoder:
+        """One that is loaded already, if it is of this machine: a server is asked anew, and patiently."""
+        from dowse.encoders.choose import by_fingerprint
 
-        chosen = choose(self._name, cache_dir=self._places.models).encoder
-        return self._store.manifest().get(_MANIFEST_KEY) == chosen.fingerprint
-
-    def _adopt(self) -> Encoder:
-        """The encoder of the setting; vectors of any other are dropped before its first one is written."""
-        from dowse.encoders.choose import choose
-
-        encoder = choose(self._name, cache_dir=self._places.models).encoder
+        fingerprint = encoder.fingerprint
+        if by_fingerprint(fingerprint, cache_dir=self._places.models) is None:
+            return encoder
         with self._turn:
-            encoder = self._known.setdefault(encoder.fingerprint, encoder)
-        if self._store.manifest().get(_MANIFEST_KEY) != encoder.fingerprint:
-            self._store.clear_vectors()
-            self._store.note(_MANIFEST_KEY, encoder.fingerprint)
-        return encoder
+            return self._known.setdefault(fingerprint, encoder)
 
     def _cache(self, encoder: Encoder) -> VectorCache:
         from dowse.encoders.cache import VectorCache, cache_file
 
-        return VectorCache(cache_file(self._places.vectors, encoder.fingerprint), dimension=encoder.dimension)
-
-
-def _today() -> int:
-    return int(time.time() // _DAY_S)
+        cache = VectorCache(cache_file(self._places.vectors, encoder.fingerprint), dimension=encoder.dimension)
+        cache.prune(int(time.time() // _DAY_S) - _CACHE_DAYS)
+        return cache

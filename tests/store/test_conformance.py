@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dowse.errors import OtherVectors
 from dowse.model import Chunk, Link, Record, Scope, Skipped, Symbol, public_chunk_id
-from dowse.store.base import Piece, Store, Weights
+from dowse.store.base import ANSWERING, NEXT, Piece, Store, Weights
 from dowse.store.memory import MemoryStore
 from dowse.store.sqlite import SqliteStore
 from dowse.text.terms import parse
@@ -242,15 +243,100 @@ def test_vectors_of_vanished_chunks_are_not_kept(store: Store) -> None:
     assert store.near(np.ones(2, dtype=np.float32), Scope(), 5) == []
 
 
-def test_clearing_vectors_makes_everything_pending_and_forgets_the_old_ones(store: Store) -> None:
+def two_texts(store: Store) -> list[int]:
+    """Two chunks with vectors of encoder "old"."""
     store.put(record("a.md"), pieces("one", "two"))
-    keys = [it.key for it in store.pending()]
-    store.put_vectors(keys, np.array([[1, 0], [0, 1]], dtype=np.float32))
-    assert store.near(np.array([1, 0], dtype=np.float32), Scope(), 1)[0].key == keys[0]
-    store.clear_vectors()
-    assert [it.key for it in store.pending()] == keys
-    store.put_vectors(keys, np.array([[0, 1, 0], [1, 0, 0]], dtype=np.float32))
-    assert store.near(np.array([1, 0, 0], dtype=np.float32), Scope(), 1)[0].key == keys[1]
+    store.begin_vectors("old")
+    keys = [it.key for it in store.pending("old")]
+    store.put_vectors(keys, np.array([[1, 0], [0, 1]], dtype=np.float32), "old")
+    return keys
+
+
+def made_by(store: Store) -> tuple[str | None, str | None]:
+    return store.manifest().get(ANSWERING), store.manifest().get(NEXT)
+
+
+def vectors_of(store: Store) -> tuple[int, int]:
+    return store.counts().vectors, store.counts().next_vectors
+
+
+def test_a_second_encoder_fills_beside_the_first_and_takes_over_when_complete(store: Store) -> None:
+    first, second = two_texts(store)
+    assert not store.switch_vectors()
+    store.begin_vectors("new")
+    assert [it.key for it in store.pending("new")] == [first, second]
+    assert (store.pending("old"), store.pending("other")) == ([], [])
+    store.put_vectors([first], np.array([[0, 1, 0]], dtype=np.float32), "new")
+    store.put_vectors([first], np.array([[9, 9, 9]], dtype=np.float32), "other")
+    store.begin_vectors("new")  # as the next run does after an interruption
+    assert not store.switch_vectors()
+    assert (made_by(store), vectors_of(store)) == (("old", "new"), (2, 1))
+    assert store.near(np.array([1, 0], dtype=np.float32), Scope(), 1, "old")[0].key == first
+    assert store.vectors([first])[first].tolist() == [1, 0]
+    assert [it.key for it in store.pending("new")] == [second]
+    store.put_vectors([second], np.array([[1, 0, 0]], dtype=np.float32), "new")
+    assert store.switch_vectors()
+    assert (made_by(store), vectors_of(store)) == (("new", None), (2, 0))
+    assert store.near(np.array([1, 0, 0], dtype=np.float32), Scope(), 1, "new")[0].key == second
+    assert store.vectors([first])[first].tolist() == [0, 1, 0]
+    assert not store.switch_vectors()
+
+
+def test_a_query_is_only_compared_with_vectors_of_its_encoder(store: Store) -> None:
+    keys = two_texts(store)
+    store.begin_vectors("new")
+    query = np.array([1, 0], dtype=np.float32)
+    with pytest.raises(OtherVectors, match="of old now, not of new"):
+        store.near(query, Scope(), 1, "new")
+    store.put_vectors(keys, np.array([[0, 1], [1, 0]], dtype=np.float32), "new")
+    assert store.near(query, Scope(), 1, "old")[0].key == keys[0]
+    store.switch_vectors()
+    with pytest.raises(OtherVectors, match="of new now, not of old"):
+        store.near(query, Scope(), 1, "old")
+    assert store.near(query, Scope(), 1, "new")[0].key == keys[1]
+
+
+def test_a_next_index_keeps_step_with_the_chunks(store: Store) -> None:
+    keys = two_texts(store)
+    store.begin_vectors("new")
+    store.put_vectors(keys, np.array([[0, 1, 0], [1, 0, 0]], dtype=np.float32), "new")
+    store.put(record("a.md", digest="e"), pieces("zero", "two"))
+    assert vectors_of(store) == (1, 1)
+    (zero,) = (it.key for it in store.pending("old"))
+    assert [it.key for it in store.pending("new")] == [zero]
+    assert not store.switch_vectors()
+    store.put_vectors([zero], np.array([[0, 0, 1]], dtype=np.float32), "new")
+    store.put(record("b.md"), pieces("gone"))
+    store.drop("notes", ["b.md"])
+    assert store.switch_vectors()
+    texts = store.load([it.key for it in store.near(np.array([1, 0, 0.5], dtype=np.float32), Scope(), 5, "new")])
+    assert [it.chunk.text for it in texts] == ["two", "zero"]
+    assert vectors_of(store) == (2, 0)
+
+
+def test_beginning_again_drops_what_another_encoder_began(store: Store) -> None:
+    keys = two_texts(store)
+    store.begin_vectors("new")
+    store.put_vectors(keys, np.ones((2, 3), dtype=np.float32), "new")
+    store.begin_vectors("newer")
+    assert (made_by(store), vectors_of(store)) == (("old", "newer"), (2, 0))
+    store.put_vectors(keys, np.ones((2, 3), dtype=np.float32), "new")
+    assert vectors_of(store) == (2, 0)
+    store.begin_vectors("old")
+    assert (made_by(store), vectors_of(store)) == (("old", None), (2, 0))
+    store.drop("notes", ["a.md"])
+    store.begin_vectors("newest")
+    assert (made_by(store), vectors_of(store)) == (("newest", None), (0, 0))
+
+
+def test_vectors_of_an_unknown_encoder_are_not_kept_for_a_known_one(store: Store) -> None:
+    store.put(record("a.md"), pieces("one"))
+    (waiting,) = store.pending()
+    store.put_vectors([waiting.key], np.ones((1, 2), dtype=np.float32))
+    store.begin_vectors("new")
+    assert store.pending("new") == [waiting]
+    assert (made_by(store), vectors_of(store)) == (("new", None), (0, 0))
+    assert store.near(np.ones(3, dtype=np.float32), Scope(), 1, "new") == []
 
 
 MATCHES = [

@@ -11,10 +11,11 @@ import threading
 from pathlib import Path
 
 import apsw
+import numpy as np
 import pytest
 
 from dowse.errors import BadInput, IndexBusy, IndexUnusable, NotIndexed
-from dowse.model import Chunk, Record, Scope
+from dowse.model import Chunk, Record, Scope, Scored
 from dowse.store.base import Piece, Weights
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.database import MIGRATIONS, Database
@@ -41,6 +42,38 @@ def test_an_index_of_a_newer_version_is_refused_and_not_touched(tmp_path: Path) 
     assert path.read_bytes() == before
 
 
+OLD_LOG = """
+CREATE TABLE vector_changes (epoch INTEGER PRIMARY KEY AUTOINCREMENT, chunk INTEGER NOT NULL, token INTEGER NOT NULL
+  DEFAULT (random()));
+CREATE TRIGGER vectors_added AFTER INSERT ON vectors BEGIN INSERT INTO vector_changes (chunk) VALUES (new.chunk); END;
+CREATE TRIGGER vectors_removed AFTER DELETE ON vectors BEGIN INSERT INTO vector_changes (chunk) VALUES (old.chunk); END;
+"""
+
+
+@pytest.mark.parametrize("has_log", [False, True])  # it was made with the first vectors
+def test_an_index_of_the_first_version_opens_and_keeps_its_vectors(tmp_path: Path, has_log: bool) -> None:
+    path = tmp_path / "i.db"
+    first = Database(path, create=True, scripts=MIGRATIONS[:1])
+    with first.transaction() as connection:
+        connection.execute(OLD_LOG if has_log else "")
+        connection.execute(
+            "INSERT INTO manifest VALUES ('encoder', 'some:1');"
+            "INSERT INTO collections (name, root) VALUES ('a', '/a');"
+            "INSERT INTO records VALUES (1, 1, 'a.md', 'doc', '', 1, 1, 'd', 'c', 1, '[]', '[]', '{}');"
+            "INSERT INTO chunks VALUES (1, 1, 0, 'x', 'text', 1, 1, x'00', '', '', 'word', '', '', 'a.md');"
+        )
+        connection.execute("INSERT INTO vectors VALUES (1, ?)", (np.array([1, 0], dtype=np.float16).tobytes(),))
+    first.close()
+    store = SqliteStore(path, create=False)
+    assert store.db.rows("PRAGMA user_version") == [(len(MIGRATIONS),)]
+    query = np.array([1, 0], dtype=np.float32)
+    assert store.near(query, Scope(), 5, "some:1") == [Scored(1, 1.0)]
+    assert (store.counts().chunks, store.counts().vectors, store.counts().next_vectors) == (1, 1, 0)
+    store.put_vectors([1], np.array([[0, 1]], dtype=np.float32), "some:1")
+    assert store.near(query, Scope(), 5, "some:1") == [Scored(1, 0.0)]
+    store.close()
+
+
 def test_an_older_index_is_migrated_in_one_transaction(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     SqliteStore(path).close()
@@ -48,11 +81,8 @@ def test_an_older_index_is_migrated_in_one_transaction(tmp_path: Path) -> None:
     second.write_text("ALTER TABLE records ADD COLUMN extra TEXT;")
     third.write_text("ALTER TABLE records ADD COLUMN more; nonsense;")
     newer = (*MIGRATIONS, second)
-    with pytest.raises(NotIndexed, match="no usable index yet"):
-        Database(path, create=False, scripts=newer)
-    Database(path, create=True, scripts=newer).close()
     migrated = Database(path, create=False, scripts=newer)
-    assert migrated.rows("PRAGMA user_version") == [(2,)]
+    assert migrated.rows("PRAGMA user_version") == [(len(newer),)]
     assert migrated.rows("SELECT extra FROM records") == []
     migrated.close()
     with pytest.raises(apsw.SQLError):

@@ -13,14 +13,18 @@ from numpy.typing import NDArray
 from test_conformance import (  # noqa: F401 - run again, over stores that search through a sidecar
     pieces,
     record,
+    test_a_next_index_keeps_step_with_the_chunks,
+    test_a_query_is_only_compared_with_vectors_of_its_encoder,
     test_a_scope_filters_before_ranking,
-    test_clearing_vectors_makes_everything_pending_and_forgets_the_old_ones,
+    test_a_second_encoder_fills_beside_the_first_and_takes_over_when_complete,
+    test_beginning_again_drops_what_another_encoder_began,
     test_cosine_order_ties_and_zero_vectors,
     test_unchanged_chunks_keep_their_vectors,
     test_vectors_can_be_read_back,
     test_vectors_of_vanished_chunks_are_not_kept,
 )
 
+from dowse.errors import OtherVectors
 from dowse.model import Scope, Scored
 from dowse.store.base import Store
 from dowse.store.sqlite import SqliteStore
@@ -83,7 +87,16 @@ def assert_same(ours: list[Scored], theirs: list[Scored]) -> None:
 
 
 def held_rows(store: SqliteStore) -> object:
-    return store._held._rows
+    held = store._held._held
+    return None if held is None else held.rows
+
+
+def replace_vectors(store: SqliteStore, made_by: str, matrix: Matrix) -> None:
+    """Another encoder's vectors in the place of all there are; a row for each chunk."""
+    store.begin_vectors(made_by)
+    keys = [it.key for it in store.pending(made_by)]
+    store.put_vectors(keys, matrix[: len(keys)], made_by)
+    store.switch_vectors()
 
 
 def test_few_vectors_are_searched_exactly_and_need_no_file(open_store: OpenStore, tmp_path: Path) -> None:
@@ -143,7 +156,7 @@ steps = st.lists(
         st.tuples(st.just("add"), st.integers(0, 7), st.integers(1, 12)),
         st.tuples(st.just("drop"), st.integers(0, 7), st.just(0)),
         st.tuples(st.just("again"), st.integers(0, 7), st.just(0)),
-        st.tuples(st.just("clear"), st.just(0), st.just(0)),
+        st.tuples(st.just("switch"), st.just(0), st.just(0)),
         st.tuples(st.just("reopen"), st.just(0), st.just(0)),
     ),
     max_size=12,
@@ -168,10 +181,8 @@ def test_any_changes_leave_what_a_fresh_store_has(
         elif what == "again":
             stored = [it.key for it in writer.export()]
             writer.put_vectors(stored[:3], clustered(3, seed=seed)[: len(stored[:3])])
-        elif what == "clear":
-            writer.clear_vectors()
-            waiting = [it.key for it in writer.pending()]
-            writer.put_vectors(waiting, clustered(len(waiting), seed=seed))
+        elif what == "switch":
+            replace_vectors(writer, f"encoder {seed}", clustered(200, seed=seed))
         else:
             reader.close()
             reader = SqliteStore(path, exact_up_to=8)
@@ -213,13 +224,18 @@ def test_deleting_really_deletes(open_store: OpenStore, tmp_path: Path) -> None:
     assert not any(row in file.read_bytes() for row in rows)
 
 
-def test_clearing_leaves_no_copy(open_store: OpenStore, tmp_path: Path) -> None:
+def test_switching_leaves_no_copy(open_store: OpenStore, tmp_path: Path) -> None:
     store, reader = open_store(), open_store()
-    add(store, "a.md", clustered(50))
-    assert len(reader.near(clustered(1)[0], Scope(), 5)) == 5
-    store.clear_vectors()
+    store.begin_vectors("one")
+    old = clustered(50)
+    add(store, "a.md", old)
+    assert len(reader.near(old[0], Scope(), 5, "one")) == 5
+    replace_vectors(store, "two", clustered(50, seed=2)[:, :40])
     assert not sidecar_of(tmp_path / "index.db").exists()
-    assert reader.near(clustered(1)[0], Scope(), 5) == []
+    with pytest.raises(OtherVectors, match="of two now, not of one"):
+        reader.near(old[0], Scope(), 5, "one")
+    assert len(reader.near(old[0, :40], Scope(), 5, "two")) == 5
+    assert old[0].astype(np.float16).tobytes() not in sidecar_of(tmp_path / "index.db").read_bytes()
 
 
 def test_a_file_that_is_not_needed_any_more_is_removed(open_store: OpenStore, tmp_path: Path) -> None:
@@ -258,16 +274,6 @@ def test_the_log_is_kept_short_and_whoever_is_behind_it_reads_anew(
     assert count <= 5 + 3
     assert keys_of(reader.near(query[0], Scope(), 1)) == [key]
     assert len(reader.near(query[0], Scope(), 200)) == 113
-
-
-def test_an_index_without_a_log_is_followed_too(open_store: OpenStore) -> None:
-    store, reader = open_store(), open_store()
-    add(store, "a.md", clustered(20))
-    with store.db.transaction() as connection:
-        connection.execute("DROP TABLE vector_changes; DROP TRIGGER vectors_added; DROP TRIGGER vectors_removed;")
-    assert len(reader.near(clustered(1)[0], Scope(), 50)) == 20
-    store.drop("notes", ["a.md"])
-    assert reader.near(clustered(1)[0], Scope(), 50) == []
 
 
 @given(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_vectors import Matrix, add, clustered, held_rows, keys_of
+from test_vectors import Matrix, add, clustered, held_rows, keys_of, replace_vectors
 
 from dowse.model import Scope
 from dowse.store.sqlite import SqliteStore
@@ -212,9 +212,7 @@ def test_a_reading_process_follows_a_writing_one(tmp_path: Path) -> None:
     try:
         for step in range(6):
             if step == 3:
-                writer.clear_vectors()
-                waiting = [it.key for it in writer.pending()]
-                writer.put_vectors(waiting, clustered(len(waiting), seed=40))
+                replace_vectors(writer, "another", clustered(200, seed=40))
             if step == 5:
                 writer.drop("notes", ["a.md", "0.md"])
             add(writer, f"{step}.md", clustered(6, seed=step))

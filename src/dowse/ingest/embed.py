@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from dowse.encoders.base import Encoder
+from dowse.errors import EncoderMissing
 from dowse.model import TRAIL_SEPARATOR, Stored
 from dowse.store.base import Catalog, Pending, Vectors
 
 if TYPE_CHECKING:
+    from dowse.encoders.base import Matrix
     from dowse.encoders.cache import VectorCache
 
 _WINDOW = 512  # chunks sorted by length together
@@ -37,29 +40,40 @@ def embed_digest(title: str, trail: tuple[str, ...], text: str) -> bytes:
     return hashlib.sha256(embed_text(title, trail, text).encode()).digest()[:16]
 
 
+@dataclass(slots=True)
+class Filled:
+    """How many chunks were encoded, how many taken from the cache; `notes` are sentences a person should read."""
+
+    encoded: int = 0
+    reused: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
 def fill(
     store: VectorStore,
-    pending: list[Pending],
     encoder: Encoder,
     cache: VectorCache,
+    filled: Filled,
     *,
     progress: Progress,
     out_of_time: Callable[[], bool] = lambda: False,
-) -> tuple[int, int]:
-    """Vectors for the pending chunks; how many chunks were encoded, and how many taken from the cache."""
-    missing = _reuse(store, cache, pending)
-    reused = len(pending) - len(missing)
-    encoded = 0
+) -> bool:
+    """Vectors for every chunk that has none of this encoder; counts as it goes; False if time was over before."""
+    pending = store.pending(encoder.fingerprint)
+    missing = _reuse(store, encoder, cache, pending)
+    reused, done = len(pending) - len(missing), 0
+    filled.reused += reused
     for start in range(0, len(missing), _WINDOW):
-        for done in _encode(store, encoder, cache, missing[start : start + _WINDOW]):
-            encoded += done
-            progress("encoding", reused + encoded, len(pending))
-            if out_of_time():
-                return encoded, reused
-    return encoded, reused
+        for count in _encode(store, encoder, cache, missing[start : start + _WINDOW]):
+            done += count
+            filled.encoded += count
+            progress("encoding", reused + done, len(pending))
+            if done < len(missing) and out_of_time():
+                return False
+    return True
 
 
-def _reuse(store: VectorStore, cache: VectorCache, pending: list[Pending]) -> list[Pending]:
+def _reuse(store: VectorStore, encoder: Encoder, cache: VectorCache, pending: list[Pending]) -> list[Pending]:
     import numpy as np
 
     missing: list[Pending] = []
@@ -68,7 +82,8 @@ def _reuse(store: VectorStore, cache: VectorCache, pending: list[Pending]) -> li
         known = cache.get([it.digest for it in part])
         found = [it for it in part if it.digest in known]
         if found:
-            store.put_vectors([it.key for it in found], np.array([known[it.digest] for it in found], dtype=np.float32))
+            matrix = np.array([known[it.digest] for it in found], dtype=np.float32)
+            store.put_vectors([it.key for it in found], matrix, encoder.fingerprint)
         missing += [it for it in part if it.digest not in known]
     return missing
 
@@ -79,10 +94,24 @@ def _encode(store: VectorStore, encoder: Encoder, cache: VectorCache, window: li
     digests = {it.key: it.digest for it in window}
     chunks = store.load(list(digests))
     for places, matrix in in_batches(encoder, [_text_of(stored) for stored in chunks]):
+        check_rows(encoder, matrix, len(places))
         keys = [chunks[place].key for place in places]
-        cache.put([digests[key] for key in keys], matrix)
-        store.put_vectors(keys, matrix)
+        # A zero row may be a text the encoder failed on: it might succeed another time.
+        good = [place for place, row in enumerate(matrix) if row.any()]
+        cache.put([digests[keys[place]] for place in good], matrix[good])
+        store.put_vectors(keys, matrix, encoder.fingerprint)
         yield len(keys)
+
+
+def check_rows(encoder: Encoder, matrix: Matrix, count: int) -> None:
+    """What is not a finite row per text never reaches a store."""
+    import numpy as np
+
+    if matrix.shape != (count, encoder.dimension) or not np.isfinite(matrix).all():
+        raise EncoderMissing(
+            f"the encoder {encoder.name} gave {matrix.shape} numbers for {count} texts of {encoder.dimension}, "
+            "or some that are not finite; choose another encoder"
+        )
 
 
 def _text_of(stored: Stored) -> str:

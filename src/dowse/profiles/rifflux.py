@@ -135,7 +135,7 @@ class Rifflux:
                 "query": query,
                 "mode": mode,
                 "count": len(results),
-                "embedding_model": engine.encoder().name,
+                "embedding_model": engine.encoder_name,
                 "auto_reindex": auto_reindex,
                 "results": results,
             }
@@ -218,8 +218,8 @@ class Rifflux:
         return {
             **_report_json(report),
             **_if_any("indexed_paths", [str(it) for it in locations] if several else []),
-            "embedding_model": engine.encoder().name,
-            "embedding_backend": _backend(engine.encoder().name),
+            "embedding_model": engine.encoder_name,
+            "embedding_backend": _backend(engine.encoder_name),
             "git_fingerprint": engine.fingerprint(locations),
             "prune_missing": prune_missing,
             **_if_any("notes", report.notes),
@@ -313,4 +313,6 @@ def _report_json(report: SyncReport) -> dict[str, object]:
 
 
 def _backend(encoder_name: str) -> str:
+    if ":" in encoder_name:
+        return "http"
     return "hash" if encoder_name.startswith("hash") else "none" if encoder_name == "none" else "onnx"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
+from dowse.errors import OtherVectors
 from dowse.model import Scope, Scored
 from dowse.search.run import QueryVector, Run
 from dowse.text.terms import MAX_QUERY_CHARS, Terms, parse
 
+_TRIES = 3  # an index is not switched twice within one search
 _COSINE_DIGITS = 6  # vectors are stored with less, so a difference beyond is noise
 
 Retriever = Callable[[Run], list[Scored]]
@@ -26,11 +28,24 @@ def lexical(run: Run) -> list[Scored]:
 
 def semantic(run: Run) -> list[Scored]:
     """Cosine between the query's vector and the chunks'."""
-    query = query_vector(run)
-    if query.vector is None:
-        run.notes.append(query.why_not)
-        return []
-    return _stable(run.store.near(query.vector, run.query.scope, run.pool), run, digits=_COSINE_DIGITS)
+    found, why_not = nearest(run, run.pool)
+    if why_not:
+        run.notes.append(why_not)
+    return _stable(found, run, digits=_COSINE_DIGITS)
+
+
+def nearest(run: Run, limit: int) -> tuple[list[Scored], str]:
+    """The chunks nearest to the query by meaning, or why there are none."""
+    for _ in range(_TRIES):
+        query = query_vector(run)
+        if query.vector is None:
+            return [], query.why_not
+        try:
+            return run.store.near(query.vector, run.query.scope, limit, query.made_by), ""
+        except OtherVectors:
+            # The index was switched to another encoder since the query was encoded.
+            run.vector = None
+    return [], "skipped: the index's vectors are being replaced, ask again"
 
 
 def query_vector(run: Run) -> QueryVector:

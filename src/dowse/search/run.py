@@ -23,6 +23,7 @@ class QueryVector:
 
     vector: Vector | None
     why_not: str = ""
+    made_by: str | None = None  # the fingerprint of the encoder: only its vectors can be compared
 
 
 @dataclass(frozen=True, slots=True)

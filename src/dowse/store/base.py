@@ -146,19 +146,45 @@ class Words(Protocol):
         ...
 
 
+ANSWERING = "encoder"
+NEXT = "next_encoder"
+"""Under these keys the manifest has the fingerprints of the encoders that made the two vector indexes."""
+
+
 class Vectors(Protocol):
-    def pending(self) -> list[Pending]: ...
+    """At most two vector indexes: the one that answers, and the next one, filled to take its place.
 
-    def put_vectors(self, keys: Sequence[int], matrix: Matrix) -> None: ...
+    `made_by` is the fingerprint of an encoder; without it, whichever answers is meant.
+    """
 
-    def clear_vectors(self) -> None: ...
+    def begin_vectors(self, fingerprint: str) -> None:
+        """Make room for this encoder's vectors: in the next index, or in the one that answers while that holds none.
 
-    def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:
-        """The vectors of these chunks, as far as they have one."""
+        The next index of any other encoder is dropped.
+        """
         ...
 
-    def near(self, vector: Vector, scope: Scope, limit: int) -> list[Scored]:
-        """The nearest chunks by cosine; a zero vector is at 0.0 from everything."""
+    def switch_vectors(self) -> bool:
+        """Let the next index answer and drop the other, in one transaction; False unless every chunk is in it."""
+        ...
+
+    def pending(self, made_by: str | None = None) -> list[Pending]:
+        """The chunks without a vector of this encoder; none where it has no index."""
+        ...
+
+    def put_vectors(self, keys: Sequence[int], matrix: Matrix, made_by: str | None = None) -> None:
+        """Kept for chunks that exist, in the index of this encoder if it has one."""
+        ...
+
+    def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:
+        """The vectors of these chunks in the index that answers, as far as they have one."""
+        ...
+
+    def near(self, vector: Vector, scope: Scope, limit: int, made_by: str | None = None) -> list[Scored]:
+        """The nearest chunks by cosine; a zero vector is at 0.0 from everything.
+
+        Raises OtherVectors when the index that answers is of another encoder than the vector.
+        """
         ...
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
+from dowse.errors import OtherVectors
 from dowse.model import (
     Collection,
     Counts,
@@ -23,7 +24,7 @@ from dowse.model import (
     Symbol,
     Version,
 )
-from dowse.store.base import Pending, Piece, Weights
+from dowse.store.base import ANSWERING, NEXT, Pending, Piece, Weights
 from dowse.store.remember import Memory
 from dowse.text.names import names
 from dowse.text.scopes import inside
@@ -42,7 +43,6 @@ class _Row:
     stored: Stored
     digest: bytes
     columns: tuple[list[str], ...]
-    vector: list[float] | None = None
 
 
 @dataclass(slots=True)
@@ -52,6 +52,14 @@ class _Entry:
     links: tuple[Link, ...]
 
 
+@dataclass(slots=True)
+class _Vectors:
+    """A vector index: by chunk, and whose they are."""
+
+    made_by: str | None = None
+    rows: dict[int, list[float]] = field(default_factory=dict)
+
+
 class MemoryStore:
     def __init__(self) -> None:
         self._collections: dict[str, Collection] = {}
@@ -59,6 +67,8 @@ class MemoryStore:
         self._rows: dict[int, _Row] = {}
         self._skipped: dict[tuple[str, str], Skipped] = {}
         self._manifest: dict[str, str] = {}
+        self._answering = _Vectors()
+        self._next = _Vectors()
         self._next_key = 1
         self._revision = 0
         self._memory = Memory()
@@ -99,16 +109,18 @@ class MemoryStore:
         symbols: Sequence[Symbol] = (),
         links: Sequence[Link] = (),
     ) -> None:
-        before = {(row.digest, row.stored.chunk.text): row for row in self._rows_of(record.collection, record.path)}
+        before = {
+            (row.digest, row.stored.chunk.text): self._vectors_of(row.stored.key)
+            for row in self._rows_of(record.collection, record.path)
+        }
         self.drop(record.collection, [record.path])
         self._skipped.pop((record.collection, record.path), None)
         self._entries[record.collection, record.path] = _Entry(record, tuple(symbols), tuple(links))
         for piece in pieces:
-            same = before.get((piece.digest, piece.chunk.text))
             stored = Stored(self._next_key, piece.chunk, record)
-            self._rows[self._next_key] = _Row(
-                stored, piece.digest, self._columns(stored), None if same is None else same.vector
-            )
+            self._rows[self._next_key] = _Row(stored, piece.digest, self._columns(stored))
+            for index, vector in before.get((piece.digest, piece.chunk.text), ()):
+                index.rows[self._next_key] = vector
             self._next_key += 1
         self._revision += 1
 
@@ -124,6 +136,8 @@ class MemoryStore:
         for path in paths:
             for row in self._rows_of(collection, path):
                 del self._rows[row.stored.key]
+                for index in (self._answering, self._next):
+                    index.rows.pop(row.stored.key, None)
             dropped += self._entries.pop((collection, path), None) is not None
         self._revision += dropped
         return dropped
@@ -182,7 +196,8 @@ class MemoryStore:
             chunks=len(self._rows),
             symbols=sum(len(entry.symbols) for entry in entries),
             links=sum(len(entry.links) for entry in entries),
-            vectors=sum(row.vector is not None for row in self._rows.values()),
+            vectors=len(self._answering.rows),
+            next_vectors=len(self._next.rows),
         )
 
     def manifest(self) -> Mapping[str, str]:
@@ -252,30 +267,63 @@ class MemoryStore:
 
     # --- vectors ---
 
-    def pending(self) -> list[Pending]:
-        return [Pending(key, row.digest) for key, row in sorted(self._rows.items()) if row.vector is None]
+    def begin_vectors(self, fingerprint: str) -> None:
+        if fingerprint == self._next.made_by:
+            return
+        fresh = _Vectors(fingerprint)
+        if fingerprint == self._answering.made_by:
+            self._hold(self._answering, _Vectors())
+        elif self._answering.made_by is None or not self._answering.rows:
+            self._hold(fresh, _Vectors())
+        else:
+            self._hold(self._answering, fresh)
 
-    def put_vectors(self, keys: Sequence[int], matrix: Matrix) -> None:
+    def switch_vectors(self) -> bool:
+        if self._next.made_by is None or self.pending(self._next.made_by):
+            return False
+        self._hold(self._next, _Vectors())
+        return True
+
+    def _hold(self, answering: _Vectors, following: _Vectors) -> None:
+        self._answering, self._next = answering, following
+        fingerprints = {ANSWERING: answering.made_by, NEXT: following.made_by}
+        others = {key: value for key, value in self._manifest.items() if key not in fingerprints}
+        self._manifest = others | {key: value for key, value in fingerprints.items() if value is not None}
+
+    def _index_of(self, made_by: str | None) -> _Vectors | None:
+        if made_by is None or made_by == self._answering.made_by:
+            return self._answering
+        return self._next if made_by == self._next.made_by else None
+
+    def _vectors_of(self, key: int) -> list[tuple[_Vectors, list[float]]]:
+        return [(index, index.rows[key]) for index in (self._answering, self._next) if key in index.rows]
+
+    def pending(self, made_by: str | None = None) -> list[Pending]:
+        index = self._index_of(made_by)
+        if index is None:
+            return []
+        return [Pending(key, row.digest) for key, row in sorted(self._rows.items()) if key not in index.rows]
+
+    def put_vectors(self, keys: Sequence[int], matrix: Matrix, made_by: str | None = None) -> None:
+        index = self._index_of(made_by)
         for key, vector in zip(keys, matrix, strict=True):
-            if key in self._rows:
-                self._rows[key].vector = [float(value) for value in vector]
-
-    def clear_vectors(self) -> None:
-        for row in self._rows.values():
-            row.vector = None
+            if index is not None and key in self._rows:
+                index.rows[key] = [float(value) for value in vector]
 
     def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:
         import numpy as np
 
-        held = {key: self._rows[key].vector for key in keys if key in self._rows}
-        return {key: np.array(vector, dtype=np.float32) for key, vector in held.items() if vector is not None}
+        held = self._answering.rows
+        return {key: np.array(held[key], dtype=np.float32) for key in keys if key in held}
 
-    def near(self, vector: Vector, scope: Scope, limit: int) -> list[Scored]:
+    def near(self, vector: Vector, scope: Scope, limit: int, made_by: str | None = None) -> list[Scored]:
+        index = self._answering
+        if made_by is not None and made_by != index.made_by:
+            raise OtherVectors(f"the vectors are of {index.made_by} now, not of {made_by}; ask again")
+        query = [float(value) for value in vector]
         wanted = inside(scope)
         scored = [
-            Scored(key, _cosine(row.vector, [float(value) for value in vector]))
-            for key, row in self._rows.items()
-            if row.vector is not None and wanted(row.stored.record)
+            Scored(key, _cosine(row, query)) for key, row in index.rows.items() if wanted(self._rows[key].stored.record)
         ]
         return sorted(scored, key=lambda it: (-it.score, it.key))[: max(limit, 0)]
 

@@ -9,7 +9,7 @@ from math import sqrt
 from statistics import fmean, pstdev
 
 from dowse.model import Scored
-from dowse.search.retrieve import matched, query_vector
+from dowse.search.retrieve import matched, nearest
 from dowse.search.run import Run
 from dowse.text.names import cjk_runs, words
 from dowse.text.terms import STOP_WORDS, Term, Terms, parse
@@ -42,11 +42,11 @@ class Expanded:
 
     def concepts(self, run: Run) -> list[str]:
         """The words that stand out most, best first; notes why there are none."""
-        query = query_vector(run)
-        if query.vector is None:
-            run.notes.append(query.why_not)
+        near, why_not = nearest(run, self.nearby)
+        if why_not:
+            run.notes.append(why_not)
             return []
-        scores = {it.key: it.score for it in run.store.near(query.vector, run.query.scope, self.nearby)}
+        scores = {it.key: it.score for it in near}
         known = {word[:_STEM] for word in _telling(run.query.text)}
         worths = self._worths(_scores_by_word(run, scores), list(scores.values()))
         best = sorted((-worth, word) for word, worth in worths.items() if _is_news(word, known))[: self.limit]

@@ -215,7 +215,7 @@ class SqliteCatalog:
         return self.db.remembered("counts", self._count)
 
     def _count(self) -> Counts:
-        tables = ("records", "chunks", "symbols", "links", "vectors")
+        tables = ("records", "chunks", "symbols", "links", "vectors", "next_vectors")
         columns = ", ".join(f"(SELECT count(*) FROM {table})" for table in tables)
         (row,) = self.db.rows(f"SELECT {columns}")
         return Counts(*row)
@@ -344,5 +344,5 @@ def _drop_record(connection: apsw.Connection, collection: int, path: str) -> int
 
 
 def _delete_chunks(connection: apsw.Connection, keys: Sequence[int]) -> None:
-    for table, column in (("vectors", "chunk"), ("chunks", "id")):
+    for table, column in (("vectors", "chunk"), ("next_vectors", "chunk"), ("chunks", "id")):
         connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(key,) for key in keys])

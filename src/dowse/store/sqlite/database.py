@@ -33,8 +33,9 @@ def fetch(connection: apsw.Connection, statement: str, values: Sequence[object] 
     return connection.execute(statement, values).fetchall()
 
 
+VECTORS = Path(__file__).with_name("vectors.sql")
 # The n-th script takes a file from version n to n + 1; the first one makes an empty file an index.
-MIGRATIONS = (Path(__file__).with_name("schema.sql"),)
+MIGRATIONS = (Path(__file__).with_name("schema.sql"), VECTORS)
 
 
 class Database:
@@ -89,6 +90,16 @@ class Database:
         """The rows one by one, for what may not fit into memory."""
         with _explained(self.path):
             yield from self.reader().execute(statement)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Whatever this thread reads inside is of one moment."""
+        with _explained(self.path):
+            self.reader().execute("BEGIN")
+        try:
+            yield
+        finally:
+            self.reader().execute("COMMIT")
 
     def remembered(self, name: str, make: Callable[[], Value]) -> Value:
         """What `make` gave for this thread, made anew when the file has changed since."""
@@ -154,7 +165,7 @@ class Database:
             )
         if version == current:
             return
-        if not create:
+        if not create and version == 0:
             raise NotIndexed(f"{self.path} has no usable index yet; run `dowse index` first")
         if not self.path.exists():
             self._make_private()

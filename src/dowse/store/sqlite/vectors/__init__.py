@@ -9,8 +9,9 @@ from dowse.model import Scope, Scored
 from dowse.store.base import Pending
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.rows import RECORDS, as_json, scope_condition
-from dowse.store.sqlite.vectors.changes import clear, track
+from dowse.store.sqlite.vectors.changes import shorten
 from dowse.store.sqlite.vectors.held import EXACT_UP_TO, HeldVectors, sidecar_of
+from dowse.store.sqlite.vectors.indexes import begin, made, switch
 
 if TYPE_CHECKING:
     from dowse.store.sqlite.vectors.exact import Matrix, Vector
@@ -22,29 +23,41 @@ class SqliteVectors:
     db: Database
     _held: HeldVectors
 
-    def pending(self) -> list[Pending]:
+    def begin_vectors(self, fingerprint: str) -> None:
+        with self.db.transaction() as connection:
+            begin(connection, fingerprint)
+
+    def switch_vectors(self) -> bool:
+        with self.db.transaction() as connection:
+            switched = switch(connection)
+        if switched:
+            self._held.forget()
+        return switched
+
+    def pending(self, made_by: str | None = None) -> list[Pending]:
+        table = made(self.db.reader()).table_of(made_by)
+        if table is None:
+            return []
         rows = self.db.rows(
-            "SELECT chunks.id, chunks.digest FROM chunks LEFT JOIN vectors ON vectors.chunk = chunks.id "
-            "WHERE vectors.chunk IS NULL ORDER BY chunks.id"
+            f"SELECT chunks.id, chunks.digest FROM chunks LEFT JOIN {table} ON {table}.chunk = chunks.id "
+            f"WHERE {table}.chunk IS NULL ORDER BY chunks.id"
         )
         return [Pending(key, digest) for key, digest in rows]
 
-    def put_vectors(self, keys: Sequence[int], matrix: Matrix) -> None:
+    def put_vectors(self, keys: Sequence[int], matrix: Matrix, made_by: str | None = None) -> None:
         import numpy as np
 
         blobs = [row.tobytes() for row in np.asarray(matrix, dtype=np.float16)]
         with self.db.transaction() as connection:
-            track(connection)
+            table = made(connection).table_of(made_by)
+            if table is None:
+                return
+            shorten(connection)
             # A chunk may have been replaced while its text was being encoded.
             connection.executemany(
-                "INSERT OR REPLACE INTO vectors (chunk, vector) SELECT id, ? FROM chunks WHERE id = ?",
+                f"INSERT OR REPLACE INTO {table} (chunk, vector) SELECT id, ? FROM chunks WHERE id = ?",
                 zip(blobs, keys, strict=True),
             )
-
-    def clear_vectors(self) -> None:
-        with self.db.transaction() as connection:
-            clear(connection)
-        self._held.forget()
 
     def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:
         import numpy as np
@@ -54,7 +67,7 @@ class SqliteVectors:
         )
         return {key: np.frombuffer(blob, dtype=np.float16).astype(np.float32) for key, blob in rows}
 
-    def near(self, vector: Vector, scope: Scope, limit: int) -> list[Scored]:
+    def near(self, vector: Vector, scope: Scope, limit: int, made_by: str | None = None) -> list[Scored]:
         connection = self.db.reader()
         condition, values = scope_condition(connection, scope)
         allowed = None
@@ -64,4 +77,4 @@ class SqliteVectors:
             rows = self.db.rows(f"SELECT id FROM chunks WHERE record IN ({records})", values)
             allowed = [row[0] for row in rows]
         self.db.remembered("vectors", self._held.refresh)
-        return self._held.near(vector, allowed, limit)
+        return self._held.near(vector, allowed, limit, made_by)

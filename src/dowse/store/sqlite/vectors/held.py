@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dowse.errors import BadInput, IndexBusy
+from dowse.errors import BadInput, IndexBusy, OtherVectors
 from dowse.model import Scored
 from dowse.store.sqlite.database import Database, write_lock
-from dowse.store.sqlite.vectors.changes import Position, latest, since
+from dowse.store.sqlite.vectors.changes import Moment, latest, since
 
 if TYPE_CHECKING:
     from dowse.store.sqlite.vectors.coded import CodedRows
@@ -29,6 +30,14 @@ def sidecar_of(index: Path) -> Path:
     return index.with_name(f"{index.name}-vectors")
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Rows, and the moment of the index they are of: never changed, so that whoever has taken it can go on with it."""
+
+    rows: ExactRows | CodedRows
+    moment: Moment
+
+
 class HeldVectors:
     """Follows what any process commits; the table is the truth, and whatever disagrees with it is made anew."""
 
@@ -37,39 +46,39 @@ class HeldVectors:
         self._exact_up_to = exact_up_to
         self._sidecar = sidecar_of(db.path)
         self._turn = threading.Lock()
-        self._rows: ExactRows | CodedRows | None = None
-        self._position: Position | None = None
+        self._held: _Held | None = None
         self._no_build_before = 0.0
 
-    def near(self, vector: Vector, allowed: Sequence[int] | None, limit: int) -> list[Scored]:
+    def near(
+        self, vector: Vector, allowed: Sequence[int] | None, limit: int, made_by: str | None = None
+    ) -> list[Scored]:
+        """Raises OtherVectors when these are not the vectors of the encoder that made the query's."""
         from dowse.store.sqlite.vectors.coded import BlockDamaged
 
         try:
-            return self._near(vector, allowed, limit)
+            return self._near(vector, allowed, limit, made_by)
         except BlockDamaged:
             self._repair()
-            return self._near(vector, allowed, limit)
+            return self._near(vector, allowed, limit, made_by)
 
-    def _near(self, vector: Vector, allowed: Sequence[int] | None, limit: int) -> list[Scored]:
+    def _near(self, vector: Vector, allowed: Sequence[int] | None, limit: int, made_by: str | None) -> list[Scored]:
         import numpy as np
 
         with self._turn:
-            rows = self._rows
-        if rows is None or not len(rows) or limit < 1:
+            held = self._held = self._held or self._load()
+        if made_by is not None and made_by != held.moment.made_by:
+            raise OtherVectors(f"the index's vectors are of {held.moment.made_by} now, not of {made_by}; ask again")
+        if not len(held.rows) or limit < 1:
             return []
-        return rows.near(vector, None if allowed is None else np.array(allowed, dtype=np.int64), limit)
+        return held.rows.near(vector, None if allowed is None else np.array(allowed, dtype=np.int64), limit)
 
     def refresh(self) -> bool:
         """Follow the index; reads only what has changed, as long as the log tells what that is."""
         with self._turn:
-            rows, position = self._rows, self._position
-            changes = since(self._db, position) if rows is not None and position else None
-            if rows is None or changes is None:
-                self._load()
-                return True
-            self._rows, self._position = rows.changed(changes.vectors), changes.position
-            if self._outgrown(self._rows):
-                self._load()
+            held = self._held
+            changes = since(self._db, held.moment.position) if held else None
+            followed = _Held(held.rows.changed(changes.vectors), changes.moment) if held and changes else None
+            self._held = followed if followed and not self._outgrown(followed) else self._load()
             return True
 
     def prepare(self) -> None:
@@ -82,72 +91,62 @@ class HeldVectors:
     def forget(self) -> None:
         """Leave no copy of vectors that are gone from the table."""
         with self._turn:
-            self._rows = self._position = None
+            self._held = None
             self._drop_sidecar()
 
     # --- loading ---
 
-    def _load(self) -> None:
+    def _load(self) -> _Held:
         """From the sidecar if it can be followed to here, else from the table."""
-        if self._adopt_sidecar() and not self._outgrown(self._rows):
-            return
-        if self._many():
-            if not self._build() and self._rows is None:
-                self._read_all()
-        else:
-            self._read_few()
+        held = self._adopted()
+        if held and not self._outgrown(held):
+            return held
+        return (self._built() or held or self._all()) if self._many() else self._few()
 
-    def _adopt_sidecar(self) -> bool:
+    def _adopted(self) -> _Held | None:
         from dowse.store.sqlite.vectors.coded import CodedRows
         from dowse.store.sqlite.vectors.sidecar import opened
 
-        self._rows = self._position = None
         sidecar = opened(self._sidecar)
         changes = since(self._db, sidecar.position) if sidecar else None
         if sidecar is None or changes is None:
-            return False
-        self._rows, self._position = CodedRows.of(sidecar.block).changed(changes.vectors), changes.position
-        return True
+            return None
+        return _Held(CodedRows.of(sidecar.block).changed(changes.vectors), changes.moment)
 
-    def _build(self) -> bool:
-        """A new sidecar, unless another process has made it meanwhile; False where that can not be done."""
+    def _built(self) -> _Held | None:
+        """From a new sidecar, unless another process has made it meanwhile; None where that can not be done."""
         from dowse.store.sqlite.vectors.sidecar import write
 
-        # Read before the vectors: what is committed in between is met again in the log, which does no harm.
-        position = latest(self._db)
-        if position is None or time.monotonic() < self._no_build_before:
-            return False
-        held = self._rows, self._position
+        if time.monotonic() < self._no_build_before:
+            return None
         try:
             with write_lock(self._sidecar, _BUILD_TIMEOUT_S):
-                if not self._adopt_sidecar() or self._outgrown(self._rows):
-                    write(self._sidecar, self._db.stream(_ALL), position)
-                    self._adopt_sidecar()
+                held = self._adopted()
+                if held is None or self._outgrown(held):
+                    with self._db.snapshot():
+                        write(self._sidecar, self._db.stream(_ALL), latest(self._db).position)
+                    held = self._adopted()
+                return held
         except (OSError, BadInput, IndexBusy):
             self._no_build_before = time.monotonic() + _BUILD_AGAIN_AFTER_S
-            self._rows, self._position = held
-            return False
-        return self._rows is not None
+            return None
 
-    def _read_all(self) -> None:
+    def _all(self) -> _Held:
         from dowse.store.sqlite.vectors.coded import Block, CodedRows, parts_of
 
-        self._position = latest(self._db)
-        self._rows = CodedRows.of(Block.of(parts_of(self._db.stream(_ALL))))
+        with self._db.snapshot():
+            return _Held(CodedRows.of(Block.of(parts_of(self._db.stream(_ALL)))), latest(self._db))
 
-    def _read_few(self) -> None:
+    def _few(self) -> _Held:
         from dowse.store.sqlite.vectors.exact import ExactRows
 
-        self._position = latest(self._db)
-        self._rows = ExactRows.of(self._db.stream(_ALL))
         self._drop_sidecar()
+        with self._db.snapshot():
+            return _Held(ExactRows.of(self._db.stream(_ALL)), latest(self._db))
 
     def _repair(self) -> None:
         with self._turn:
-            if self._drop_sidecar():
-                self._load()
-            else:
-                self._read_all()
+            self._held = self._load() if self._drop_sidecar() else self._all()
 
     def _drop_sidecar(self) -> bool:
         """Whether there is none now; one that can not be removed does no harm where it is not adopted."""
@@ -163,7 +162,8 @@ class HeldVectors:
         """Whether there are more than can be searched exactly; reads no more than needed to know."""
         return bool(self._db.rows("SELECT 1 FROM vectors LIMIT 1 OFFSET ?", (self._exact_up_to,)))
 
-    def _outgrown(self, rows: ExactRows | CodedRows | None) -> bool:
+    def _outgrown(self, held: _Held) -> bool:
         from dowse.store.sqlite.vectors.coded import CodedRows
 
-        return rows.wasteful if isinstance(rows, CodedRows) else rows is not None and len(rows) > self._exact_up_to
+        rows = held.rows
+        return rows.wasteful if isinstance(rows, CodedRows) else len(rows) > self._exact_up_to

@@ -1,0 +1,368 @@
+"""Encoders of an index: quick ones first, switches that lose and mix nothing, interruptions, broken models."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dowse.config import Settings
+from dowse.encoders.base import Encoder
+from dowse.encoders.hashing import HashingEncoder
+from dowse.engine import Engine
+from dowse.errors import EncoderMissing
+from dowse.ingest import upgrade
+from dowse.ingest.embed import Filled, embed_text
+from dowse.ingest.upgrade import Encoders, Upgrade
+from dowse.model import Query, Scope, Stored
+from dowse.places import Places
+from dowse.semantics import Semantics
+from dowse.store.base import ANSWERING, NEXT, Store
+from dowse.store.memory import MemoryStore
+from dowse.store.sqlite import SqliteStore
+from support import OpenEngine, write
+
+OLD, NEW, OTHER = HashingEncoder(64), HashingEncoder(384), HashingEncoder(96)
+CHUNKS = 40
+Matrix = NDArray[np.float32]
+
+
+class Mortal:
+    """The hashing encoder, until it has encoded so many texts."""
+
+    def __init__(self, inner: Encoder, lives: int) -> None:
+        self.inner, self.lives = inner, lives
+        self.name, self.fingerprint, self.dimension = inner.name, inner.fingerprint, inner.dimension
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        self.lives -= len(texts)
+        if self.lives < 0:
+            raise EncoderMissing("the encoder is gone")
+        return self.inner.encode(texts)
+
+
+class Broken:
+    """Gives whatever it is told to."""
+
+    name, fingerprint, dimension = "broken", "broken:1", 4
+
+    def __init__(self, give: Callable[[int], Matrix]) -> None:
+        self.give = give
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        return self.give(len(texts))
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path, root: Path) -> Engine:
+    """An index of 40 chunks without vectors."""
+    write(root, {f"{number}.md": f"# Note {number}\n\nword{number} alpha beta\n" for number in range(CHUNKS)})
+    store: Store = SqliteStore(tmp_path / "i.db") if request.param == "sqlite" else MemoryStore()
+    settings = Settings(encoder="none", data_dir=tmp_path / "data")
+    opened = Engine(settings, tmp_path / "i.db", create=True, store=store)
+    opened.index([root])
+    request.addfinalizer(opened.close)
+    return opened
+
+
+def bring(
+    engine: Engine, wanted: Encoder, quick: Encoder | None = None, maker: Encoder | None = None, stop_after: int = 10**9
+) -> Filled:
+    """What indexing does for the vectors; out of time after so many chunks."""
+    semantics = Semantics("hashing", Places.of(engine.settings), engine._store)
+    done: list[int] = []
+
+    def progress(stage: str, count: int, total: int) -> None:
+        done.append(count)
+
+    work = Upgrade(engine._store, semantics._cache, progress, lambda: bool(done) and done[-1] >= stop_after)
+    return work.run(Encoders(wanted, quick, lambda fingerprint: maker))
+
+
+def state(engine: Engine) -> tuple[str | None, str | None, int, int]:
+    made, counts = engine._store.manifest(), engine._store.counts()
+    return made.get(ANSWERING), made.get(NEXT), counts.vectors, counts.next_vectors
+
+
+def notes(engine: Engine) -> tuple[str, ...]:
+    return Semantics("hashing", Places.of(engine.settings), engine._store).notes()
+
+
+def forget_cached(engine: Engine) -> None:
+    for file in Places.of(engine.settings).vectors.iterdir():
+        file.unlink()
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dowse.encoders.batches.GROUP_CHARS", 300)
+
+
+def text_of(stored: Stored) -> str:
+    return embed_text(stored.record.title, stored.chunk.trail, stored.chunk.text)
+
+
+def assert_all_of(engine: Engine, encoder: Encoder) -> None:
+    """Every chunk has the vector this encoder makes, and nothing else is left."""
+    assert state(engine) == (encoder.fingerprint, None, CHUNKS, 0)
+    stored = list(engine.export())
+    vectors = engine._store.vectors([it.key for it in stored])
+    expected = encoder.encode([text_of(it) for it in stored])
+    np.testing.assert_allclose([vectors[it.key] for it in stored], expected, atol=2e-3)
+    assert notes(engine) == ()
+
+
+def test_an_encoder_fills_an_index_and_another_replaces_it(engine: Engine) -> None:
+    assert bring(engine, OLD) == Filled(CHUNKS, 0, [])
+    assert_all_of(engine, OLD)
+    assert bring(engine, OLD) == Filled()
+    assert bring(engine, NEW) == Filled(CHUNKS, 0, [])
+    assert_all_of(engine, NEW)
+    assert bring(engine, OLD) == Filled(0, CHUNKS, [])
+    assert_all_of(engine, OLD)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_out_of_time_the_old_vectors_answer_and_the_next_run_goes_on(engine: Engine) -> None:
+    bring(engine, OLD)
+    first = bring(engine, NEW, stop_after=10)
+    assert 10 <= first.encoded < CHUNKS
+    assert state(engine) == (OLD.fingerprint, NEW.fingerprint, CHUNKS, first.encoded)
+    assert notes(engine) == (
+        f"{CHUNKS} of {CHUNKS} chunks have vectors by hash-64, the upgrade to hash-384 has {first.encoded} of {CHUNKS}",
+    )
+    forget_cached(engine)
+    second = bring(engine, NEW)
+    assert (second.encoded, second.reused) == (CHUNKS - first.encoded, 0)
+    assert_all_of(engine, NEW)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_an_encoder_that_dies_halfway_leaves_what_it_made(engine: Engine) -> None:
+    bring(engine, OLD)
+    report = bring(engine, Mortal(NEW, 25))
+    assert 0 < report.encoded <= 25
+    left = CHUNKS - report.encoded
+    assert report.notes == [
+        f"vectors were made for some chunks, {left} wait for the next `dowse index`: the encoder is gone"
+    ]
+    assert state(engine) == (OLD.fingerprint, NEW.fingerprint, CHUNKS, report.encoded)
+    assert bring(engine, NEW).encoded == left
+    assert_all_of(engine, NEW)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_a_change_of_mind_drops_what_was_begun(engine: Engine) -> None:
+    bring(engine, OLD)
+    bring(engine, NEW, stop_after=10)
+    bring(engine, OTHER, stop_after=10)
+    assert state(engine)[:2] == (OLD.fingerprint, OTHER.fingerprint)
+    assert bring(engine, OLD) == Filled()
+    assert_all_of(engine, OLD)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_chunks_that_come_and_go_meanwhile_are_in_both(engine: Engine, root: Path) -> None:
+    bring(engine, OLD)
+    bring(engine, NEW, stop_after=10)
+    write(root, {"new.md": "# Note new\n\nbrand alpha\n"})
+    (root / "3.md").unlink()
+    engine.index([root])
+    report = bring(engine, NEW, maker=OLD, stop_after=1)
+    assert report.encoded > 1
+    answering, following, vectors, _ = state(engine)
+    assert (answering, following, vectors) == (OLD.fingerprint, NEW.fingerprint, CHUNKS)
+    bring(engine, NEW, maker=OLD)
+    assert_all_of(engine, NEW)
+
+
+def test_much_to_do_begins_with_the_quick_encoder(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upgrade, "MUCH", CHUNKS - 1)
+    report = bring(engine, Mortal(NEW, 0), quick=OLD)
+    assert state(engine) == (OLD.fingerprint, NEW.fingerprint, CHUNKS, 0)
+    assert report.encoded == CHUNKS and "the encoder is gone" in report.notes[0]
+    bring(engine, NEW, quick=OLD)
+    assert_all_of(engine, NEW)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_the_quick_one_is_completed_before_the_upgrade_goes_on(
+    engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upgrade, "MUCH", 0)
+    bring(engine, NEW, quick=OLD, stop_after=10)
+    assert state(engine)[:2] == (OLD.fingerprint, None) and 10 <= state(engine)[2] < CHUNKS
+    bring(engine, Mortal(NEW, 5), quick=OLD, maker=OLD)
+    assert state(engine)[:3] == (OLD.fingerprint, NEW.fingerprint, CHUNKS)
+    bring(engine, NEW, quick=OLD, maker=OLD)
+    assert_all_of(engine, NEW)
+
+
+@pytest.mark.parametrize("case", ["little to do", "all in the cache", "it is the wanted one", "there are vectors"])
+def test_the_quick_encoder_is_left_out_where_it_does_not_pay(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    monkeypatch.setattr(upgrade, "MUCH", CHUNKS if case == "little to do" else 0)
+    if case == "all in the cache":
+        bring(engine, NEW)
+        engine._store.begin_vectors(OTHER.fingerprint)
+        engine._store.put_vectors([it.key for it in engine.export()], OTHER.encode(["x"] * CHUNKS), OTHER.fingerprint)
+        engine._store.switch_vectors()
+    if case == "there are vectors":
+        bring(engine, OTHER)
+    quick = Mortal(NEW if case == "it is the wanted one" else OLD, CHUNKS if case == "it is the wanted one" else 0)
+    assert bring(engine, NEW, quick=quick).notes == []
+    assert_all_of(engine, NEW)
+
+
+BROKEN: dict[str, Callable[[int], Matrix]] = {
+    "nan": lambda count: np.full((count, 4), np.nan, dtype=np.float32),
+    "inf": lambda count: np.full((count, 4), np.inf, dtype=np.float32),
+    "too wide": lambda count: np.ones((count, 5), dtype=np.float32),
+    "too few": lambda count: np.ones((count - 1, 4), dtype=np.float32),
+    "too many": lambda count: np.ones((count + 1, 4), dtype=np.float32),
+    "flat": lambda count: np.ones(count, dtype=np.float32),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_nonsense_never_reaches_the_store_or_the_cache(engine: Engine, what: str) -> None:
+    bring(engine, OLD)
+    report = bring(engine, Broken(BROKEN[what]))
+    assert report.notes[0].startswith("no vectors were made: the encoder broken gave")
+    assert state(engine) == (OLD.fingerprint, "broken:1", CHUNKS, 0)
+    cache = Semantics("hashing", Places.of(engine.settings), engine._store)._cache(Broken(BROKEN[what]))
+    assert cache.lacking([it.digest for it in engine._store.pending("broken:1")]) == CHUNKS
+    cache.close()
+
+
+# --- the engine ------------------------------------------------------------------------------------
+
+
+def test_an_index_of_another_encoder_is_asked_with_that_until_the_switch(open_engine: OpenEngine, root: Path) -> None:
+    write(root, {"a.md": "# A\n\nalpha beta\n", "b.md": "# B\n\ngamma delta\n"})
+    engine = open_engine()
+    engine.index([root])
+    bring(engine, OLD)
+    assert engine._store.manifest()[ANSWERING] == OLD.fingerprint
+    hits = engine.search(Query("alpha beta", recipe="semantic")).hits
+    assert hits[0].stored.record.path == "a.md"
+    assert (
+        "the index's vectors are of hash-64:1, `dowse index` makes those of hash-384:1" in engine.status().encoder_why
+    )
+    engine.index([root])
+    assert engine._store.manifest()[ANSWERING] == NEW.fingerprint
+    assert engine.status().encoder_why == "hashing was asked for"
+
+
+def test_vectors_of_an_encoder_that_is_not_here_are_not_compared(open_engine: OpenEngine, root: Path) -> None:
+    write(root, {"a.md": "# A\n\nalpha beta\n"})
+    engine = open_engine()
+    engine.index([root])
+    engine._store.begin_vectors("foreign:1")
+    engine._store.put_vectors([1], np.ones((1, 384), dtype=np.float32), "foreign:1")
+    engine._store.switch_vectors()
+    answer = engine.search(Query("alpha"))
+    assert len(answer.hits) == 1
+    assert "were made by foreign:1, which is not to be had" in next(
+        it.note for it in answer.steps if it.name == "semantic"
+    )
+
+
+@pytest.mark.parametrize("text", ["!!! ???", "x" * 50_000, "alpha " * 10_000, "\ud800", "\0"])
+@pytest.mark.parametrize("recipe", ["semantic", "hybrid"])
+def test_any_question_is_answered(open_engine: OpenEngine, root: Path, text: str, recipe: str) -> None:
+    write(root, {"a.md": "# A\n\nalpha beta\n"})
+    engine = open_engine()
+    engine.index([root])
+    answer = engine.search(Query(text, recipe=recipe))
+    step = next(it for it in answer.steps if it.name == "semantic")
+    assert step.after or step.note == "skipped: the query has nothing to encode"
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage" * 1000])
+def test_a_damaged_model_is_told_and_words_answer(
+    open_engine: OpenEngine, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    (tmp_path / "weights").write_bytes(content)
+    monkeypatch.setattr("dowse.encoders.choose.installed_weights", lambda: tmp_path / "weights")
+    write(root, {"a.md": "# A\n\nalpha beta\n"})
+    engine = open_engine(encoder="granite")
+    (note,) = engine.index([root]).notes
+    assert note.startswith("no vectors were made: the encoder's weights") and "reinstall" in note
+    answer = engine.search(Query("alpha"))
+    assert [it.stored.record.path for it in answer.hits] == ["a.md"]
+    assert answer.completeness.notes == ("0 of 1 chunks have vectors by granite-embedding-30m-english",)
+
+
+# --- under load --------------------------------------------------------------------------------------
+
+
+class Watched:
+    """A store whose answers by meaning are compared with what the encoder of the query makes of the same texts."""
+
+    def __init__(self, store: SqliteStore, wrong: list[str]) -> None:
+        self._store, self._wrong = store, wrong
+        self.seen: set[str] = set()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    def near(self, vector: Matrix, scope: Scope, limit: int, made_by: str | None = None) -> object:
+        found = self._store.near(vector, scope, limit, made_by)
+        assert made_by is not None
+        self.seen.add(made_by)
+        encoder = next(it for it in (OLD, NEW) if it.fingerprint == made_by)
+        scores = {it.key: it.score for it in found}
+        for stored in self._store.load(list(scores)):
+            expected = float(encoder.encode([text_of(stored)])[0] @ vector)
+            if abs(expected - scores[stored.key]) > 2e-3:
+                self._wrong.append(f"{made_by}: {scores[stored.key]} instead of {expected}")
+        return found
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_switching_under_load_fails_no_question_and_mixes_nothing(tmp_path: Path, root: Path) -> None:
+    write(root, {f"{number}.md": f"# Note {number}\n\nword{number} alpha beta\n" for number in range(CHUNKS)})
+    wrong: list[str] = []
+    store = Watched(SqliteStore(tmp_path / "i.db", exact_up_to=20), wrong)
+    engine = Engine(Settings(encoder="none", data_dir=tmp_path / "data"), tmp_path / "i.db", create=True, store=store)
+    engine.index([root])
+    bring(engine, OLD)
+    engine._semantics = Semantics("auto", Places.of(engine.settings), engine._store)
+    done = threading.Event()
+
+    def ask(recipe: str) -> None:
+        count = 0
+        while not done.is_set() or count < 5:
+            count += 1
+            try:
+                answer = engine.search(Query(f"word{count % CHUNKS} alpha", recipe=recipe))
+            except Exception as error:  # noqa: BLE001 - any failure of a question fails the test
+                wrong.append(repr(error))
+                return
+            step = next(it for it in answer.steps if it.name == "semantic")
+            if step.note or not step.after:
+                wrong.append(f"{recipe}: {step}")
+
+    threads = [threading.Thread(target=ask, args=(recipe,)) for recipe in ("semantic", "hybrid", "semantic")]
+    for thread in threads:
+        thread.start()
+    indexer = Engine(Settings(encoder="none", data_dir=tmp_path / "data"), tmp_path / "i.db", create=False)
+    for turn, encoder in enumerate((NEW, OLD, NEW, OLD, NEW)):
+        write(root, {f"{turn}.md": f"# Note {turn}\n\nother{turn} alpha\n", f"new{turn}.md": "# Note n\n\nalpha new\n"})
+        (root / f"{CHUNKS - 1 - turn}.md").unlink()
+        indexer.index([root])
+        bring(indexer, encoder, maker=OLD if encoder is NEW else NEW)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert store.seen == {OLD.fingerprint, NEW.fingerprint}
+    assert_all_of(indexer, NEW)
+    indexer.close()
+    engine.close()
