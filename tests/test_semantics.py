@@ -20,6 +20,7 @@ from dowse.ingest.embed import Filled, embed_text
 from dowse.ingest.upgrade import Encoders, Upgrade
 from dowse.model import Query, Scope, Stored
 from dowse.places import Places
+from dowse.search.run import QueryVector
 from dowse.semantics import Semantics
 from dowse.store.base import ANSWERING, NEXT, Store
 from dowse.store.memory import MemoryStore
@@ -180,6 +181,16 @@ def test_chunks_that_come_and_go_meanwhile_are_in_both(engine: Engine, root: Pat
     assert_all_of(engine, NEW)
 
 
+@pytest.mark.usefixtures("small_batches")
+def test_what_is_about_to_be_replaced_is_not_completed_at_great_cost(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring(engine, OLD, stop_after=10)
+    monkeypatch.setattr(upgrade, "MUCH", 5)
+    assert bring(engine, NEW, maker=Mortal(OLD, 0)).notes == []
+    assert_all_of(engine, NEW)
+
+
 def test_much_to_do_begins_with_the_quick_encoder(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upgrade, "MUCH", CHUNKS - 1)
     report = bring(engine, Mortal(NEW, 0), quick=OLD)
@@ -204,14 +215,15 @@ def test_the_quick_one_is_completed_before_the_upgrade_goes_on(
 
 @pytest.mark.parametrize("case", ["little to do", "all in the cache", "it is the wanted one", "there are vectors"])
 def test_the_quick_encoder_is_left_out_where_it_does_not_pay(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch, case: str
+    engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
     monkeypatch.setattr(upgrade, "MUCH", CHUNKS if case == "little to do" else 0)
     if case == "all in the cache":
         bring(engine, NEW)
-        engine._store.begin_vectors(OTHER.fingerprint)
-        engine._store.put_vectors([it.key for it in engine.export()], OTHER.encode(["x"] * CHUNKS), OTHER.fingerprint)
-        engine._store.switch_vectors()
+        (collection,) = engine.collections()
+        engine._store.drop(collection.name, [f"{number}.md" for number in range(CHUNKS)])
+        engine.index([root])
+        assert state(engine)[2] == 0
     if case == "there are vectors":
         bring(engine, OTHER)
     quick = Mortal(NEW if case == "it is the wanted one" else OLD, CHUNKS if case == "it is the wanted one" else 0)
@@ -299,6 +311,29 @@ def test_a_damaged_model_is_told_and_words_answer(
     assert answer.completeness.notes == ("0 of 1 chunks have vectors by granite-embedding-30m-english",)
 
 
+def test_a_switch_between_encoding_a_question_and_comparing_it(open_engine: OpenEngine, root: Path) -> None:
+    write(root, {f"{name}.md": f"# Note\n\n{name} words\n" for name in ("alpha", "beta", "gamma")})
+    engine = open_engine()
+    engine.index([root])
+    encode, asked = engine._semantics.encode_query, []
+
+    def slow(text: str) -> QueryVector:
+        vector = encode(text)
+        asked.append(vector.made_by)
+        if len(asked) == 1:
+            bring(engine, OLD)
+        return vector
+
+    engine._semantics.encode_query = slow
+    answer = engine.search(Query("beta words", recipe="semantic"))
+    assert asked == [NEW.fingerprint, OLD.fingerprint]
+    assert answer.hits[0].stored.record.path == "beta.md"
+    texts = [text_of(it.stored) for it in answer.hits]
+    assert [it.score for it in answer.hits] == pytest.approx(
+        OLD.encode(texts) @ OLD.encode(["beta words"])[0], abs=2e-3
+    )
+
+
 # --- under load --------------------------------------------------------------------------------------
 
 
@@ -313,6 +348,7 @@ class Watched:
         return getattr(self._store, name)
 
     def near(self, vector: Matrix, scope: Scope, limit: int, made_by: str | None = None) -> object:
+        threading.Event().wait(0.001)  # time for a switch
         found = self._store.near(vector, scope, limit, made_by)
         assert made_by is not None
         self.seen.add(made_by)

@@ -216,6 +216,24 @@ def test_threads_do_not_mix_up_their_answers(serve):
     assert slopes == {length: pytest.approx(length) for length in lengths}
 
 
+def test_threads_ask_who_it_is_at_the_same_time(serve):
+    """Each would wait for the timeouts of all before it; here both must be at the server before it answers either."""
+    both = threading.Barrier(2, timeout=20)
+
+    def meet(request: Request, texts: list[str]) -> None:
+        both.wait()
+        good(request, texts)
+
+    encoder = serve(meet).encoder()
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda: found.append(encoder.dimension)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [2, 2]
+
+
 # --- servers that fail on some texts ---------------------------------------------------------------
 
 
