@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -332,6 +334,49 @@ def test_a_switch_between_encoding_a_question_and_comparing_it(open_engine: Open
     assert [it.score for it in answer.hits] == pytest.approx(
         OLD.encode(texts) @ OLD.encode(["beta words"])[0], abs=2e-3
     )
+
+
+class Stuck:
+    """The hashing encoder, which never comes back from its second batch."""
+
+    name, fingerprint, dimension = NEW.name, NEW.fingerprint, NEW.dimension
+    batches = 0
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        self.batches += 1
+        if self.batches > 1:
+            threading.Event().wait()
+        return NEW.encode(texts)
+
+
+def switch_and_hang(index: Path, data: Path) -> None:
+    engine = Engine(Settings(encoder="none", data_dir=data), index, create=False)
+    with engine._store.writing(10):
+        bring(engine, Stuck())
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_killed_while_switching_the_next_run_goes_on(tmp_path: Path, root: Path) -> None:
+    write(root, {f"{number}.md": f"# Note {number}\n\n{'word ' * 200}{number}\n" for number in range(CHUNKS)})
+    engine = Engine(Settings(encoder="none", data_dir=tmp_path / "data"), tmp_path / "i.db", create=True)
+    engine.index([root])
+    bring(engine, OLD)
+    process = multiprocessing.get_context("spawn").Process(
+        target=switch_and_hang, args=(tmp_path / "i.db", tmp_path / "data")
+    )
+    process.start()
+    while state(engine)[3] == 0:
+        assert process.is_alive()
+        time.sleep(0.02)
+    process.kill()
+    process.join()
+    answering, following, vectors, made = state(engine)
+    assert (answering, following, vectors) == (OLD.fingerprint, NEW.fingerprint, CHUNKS)
+    with engine._store.writing(10):
+        report = bring(engine, NEW)
+    assert 0 < made < CHUNKS and report.encoded == CHUNKS - made
+    assert_all_of(engine, NEW)
+    engine.close()
 
 
 # --- under load --------------------------------------------------------------------------------------
