@@ -31,9 +31,10 @@ from dowse.model import (
     normal_path,
 )
 from dowse.places import Places, checked_root
+from dowse.search.plan import answer
 from dowse.search.refine.subjects import Preference, Preferences
 from dowse.search.run import Models
-from dowse.search.search import search
+from dowse.search.search import Ranked, search
 from dowse.semantics import Description, Semantics
 from dowse.store.base import Store
 from dowse.store.sqlite import SqliteStore
@@ -166,7 +167,12 @@ class Engine:
     def search(self, query: Query) -> Answer:
         if not query.text.strip():
             raise BadInput("the query is empty; ask for something")
-        hits, steps = search(
+        found = answer(query, self._ranked)
+        hits = tuple(self._checked(found.hits))
+        return Answer(query, hits, tuple(found.steps), self.completeness(), found.abstained)
+
+    def _ranked(self, query: Query) -> Ranked:
+        return search(
             query,
             self._store,
             Models(self._semantics.encode_query),
@@ -174,7 +180,6 @@ class Engine:
             shares=self._shares(),
             priors=self._preferences.of(query.subject),
         )
-        return Answer(query, tuple(self._checked(hits)), tuple(steps), self.completeness())
 
     def prefer(self, subject: str, path: str, delta: float, collection: str | None = None) -> Preference:
         """Let a document count more or less for a subject's searches from now on, until the engine is closed."""

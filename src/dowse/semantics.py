@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dowse.encoders.base import Encoder, problem_of
+from dowse.encoders.base import Encoder, problem_of, traits_of
 from dowse.errors import EncoderMissing
 from dowse.ingest.embed import Filled, Progress, check_rows
 from dowse.ingest.upgrade import Encoders, Upgrade
@@ -140,7 +140,7 @@ class Semantics:
         check_rows(encoder, matrix, 1)
         if not matrix.any():
             return QueryVector(None, f"skipped: {problem_of(encoder) or 'the query has nothing to encode'}")
-        return QueryVector(matrix[0], made_by=made)
+        return QueryVector(matrix[0], made_by=made, traits=traits_of(encoder))
 
     def _maker_of(self, fingerprint: str) -> Encoder | None:
         """The encoder that makes such vectors: one of this machine, or the server of the setting and no other."""

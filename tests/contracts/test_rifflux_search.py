@@ -14,7 +14,7 @@ from rifflux_server import Served
 
 from dowse.model import EVERYTHING, Chunk, Record, Scored
 from dowse.search.fuse import fuse
-from dowse.search.recipes import WORDS, plan
+from dowse.search.recipes import WORDS, recipe_named
 from dowse.store.base import Piece
 from dowse.store.memory import MemoryStore
 
@@ -110,7 +110,7 @@ def test_req_006_twice_as_many_candidates(library: Served, top_k: int) -> None:
     assert evidence(library.search(QUERY, top_k=top_k), "rrf") == pytest.approx(
         sorted(expected.values(), reverse=True)[:top_k]
     )
-    assert plan("rifflux-hybrid").pool(top_k) == 2 * top_k
+    assert recipe_named("rifflux-hybrid").pool(top_k) == 2 * top_k
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -245,4 +245,5 @@ def test_what_the_hits_link_to_joins_them(root: Path, open_engine: OpenEngine) -
     assert next(iter(found)) == "a.md" and set(found) == {"a.md", "limits.md", "copy.md"}
     assert found["limits.md"]["linked_from_rank"] == 1 and "linked_from_rank" not in found["a.md"]
     assert found["a.md"]["community_boost"] == 1.1
-    assert [it.name for it in answer.steps][3:6] == ["load", "graph_neighbours", "community_boost"]
+    names = [it.name for it in answer.steps]
+    assert names[names.index("load") :][:3] == ["load", "graph_neighbours", "community_boost"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -27,6 +28,30 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str]) -> Matrix:
         """One L2-normalised float32 row per text, in order; a text without content gives a zero row."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What measurement tells of an encoder: how much its ranking is worth beside words (1 is as much), and the cosine
+    below which two texts have nothing to do with each other (0 if that is not known)."""
+
+    worth: float = 1.0
+    unrelated: float = 0.0
+
+
+UNMEASURED = Traits()
+
+
+@runtime_checkable
+class Measured(Protocol):
+    """An encoder whose traits are known."""
+
+    @property
+    def traits(self) -> Traits: ...
+
+
+def traits_of(encoder: Encoder) -> Traits:
+    return encoder.traits if isinstance(encoder, Measured) else UNMEASURED
 
 
 @runtime_checkable

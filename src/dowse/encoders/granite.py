@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dowse.encoders.base import Traits
 from dowse.encoders.batches import packed, similar
 from dowse.errors import EncoderMissing
 
@@ -51,6 +52,10 @@ class GraniteEncoder:
     @property
     def name(self) -> str:
         return NAME
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(unrelated=0.62)
 
     @property
     def fingerprint(self) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from dowse.encoders.base import Traits
 from dowse.errors import BadInput
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ class HashingEncoder:
     @property
     def name(self) -> str:
         return f"hash-{self._dimension}"
+
+    @property
+    def traits(self) -> Traits:
+        # Words are matched better by BM25: it only fills up what has none of them.
+        return Traits(worth=0.02)
 
     @property
     def fingerprint(self) -> str:

@@ -100,6 +100,7 @@ def _modes(lexical: Route, semantic: Route, template: Recipe) -> list[Recipe]:
     ]
 
 
+FILES_SUFFIX = "-files"
 _NONE: Mapping[str, Route] = MappingProxyType({})
 # Cosines lie close together, so that little moves them far.
 _SOFT_PRIORS = CodePriors(defines=0.1, exact=0.2, stem=0.1, aside=0.7, entrance=0.9, copy=0.7)
@@ -130,7 +131,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
             *_modes(
                 Route(lexical, stages=(CodePriors(), FileScores()), refined=_FILE_POOL),
                 Route(semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_FILE_POOL),
-                Recipe("{}-files", _NONE, stages=FILES, pool_least=_FILE_POOL),
+                Recipe("{}" + FILES_SUFFIX, _NONE, stages=FILES, pool_least=_FILE_POOL),
             ),
             _RAGDOCS,
             # Most candidates may be of one record.
@@ -153,7 +154,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
 )
 
 
-def plan(name: str) -> Recipe:
+def recipe_named(name: str) -> Recipe:
     if name not in RECIPES:
         raise BadInput(f"there is no recipe {name!r}; known are {', '.join(RECIPES)}")
     return RECIPES[name]

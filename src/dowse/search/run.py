@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from dowse.encoders.base import UNMEASURED, Traits
 from dowse.model import Query, Step
 from dowse.store.base import Store, Weights
 
@@ -23,6 +24,7 @@ class QueryVector:
 
     vector: Vector | None
     why_not: str = ""
+    traits: Traits = UNMEASURED
     made_by: str | None = None  # the fingerprint of the encoder: only its vectors can be compared
 
 

@@ -1,15 +1,16 @@
-"""Flow 2: plan → retrieve → fuse → load → stages. Every step is timed and counted; nothing is skipped silently."""
+"""Flow 2: retrieve → fuse → load → stages. Every step is timed and counted; nothing is skipped silently."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
 from dowse.errors import DowseError
 from dowse.model import Hit, Query, Scored, Step
 from dowse.search.fuse import SCORE_NAMES, Candidate, fuse, single
-from dowse.search.recipes import Recipe, Route, plan
+from dowse.search.recipes import Recipe, Route, recipe_named
 from dowse.search.refine.stage import stage_name
 from dowse.search.retrieve import Retriever
 from dowse.search.run import NOTHING, Models, Run
@@ -17,6 +18,15 @@ from dowse.store.base import Store
 
 EVEN: Mapping[str, float] = MappingProxyType({})
 INDIFFERENT: Mapping[tuple[str, str], float] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """What a recipe found, how, and the cosine below which texts are unrelated (0 if nobody knows)."""
+
+    hits: list[Hit]
+    steps: list[Step]
+    unrelated: float = 0.0
 
 
 def search(
@@ -27,8 +37,8 @@ def search(
     rrf_k: int,
     shares: Mapping[str, float] = EVEN,
     priors: Mapping[tuple[str, str], float] = INDIFFERENT,
-) -> tuple[list[Hit], list[Step]]:
-    recipe = plan(query.recipe)
+) -> Ranked:
+    recipe = recipe_named(query.recipe)
     run = Run(query, store, models, recipe.pool(query.limit), recipe.weights, rrf_k, priors=priors)
     run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in recipe.routes.items()}
     for prepare in recipe.prepare:
@@ -43,7 +53,7 @@ def search(
     hits = run.step("load", candidates, partial(_load, candidates, run))
     for stage in recipe.stages:
         hits = run.step(stage_name(stage), hits, partial(stage, hits, run))
-    return hits, run.steps
+    return Ranked(hits, run.steps, run.vector.traits.unrelated if run.vector else 0.0)
 
 
 def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[Scored]:
