@@ -1,78 +1,124 @@
-"""How well each recipe ranks on public labelled sets, beside plain FTS5: `python benchmarks/quality.py`.
-
-The sets are directories in the BEIR layout below --bench. Every corpus goes through the real flow: the same
-chunker, store, encoder and recipes as a user's files. The first run encodes the corpora, which takes a while on
-a CPU; vectors are cached below --work, so a second run takes seconds.
-"""
+"""The quality table: every labelled set, every recipe and encoder asked for, beside what others published."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
-import sys
-import time
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from report import machine, table, write_section
+from dowse.search.evaluate import Scores, compare_scores
+from labelled.model import LabelledSet
+from measuring import Bench, Way, mean, recipe_for
+from report import Section, table
 
-PROJECT = Path(__file__).resolve().parents[1]
-# nDCG@10 of SQLite FTS5 with BM25 on the same set, as published with the sets.
-FTS5 = {
-    "scifact": 0.6874,
-    "cranfield": 0.3772,
-    "vaswani": 0.4317,
-    "anthropic_docs": 0.6957,
-    "anthropic_codebase": 0.5646,
-}
-RECIPES = ("lexical", "semantic", "hybrid")
+SEED = 20261115
+# Model-free recipes score the same whatever the encoder is.
+WORDS_ONLY = "lexical"
+BASELINE, CANDIDATE = "lexical", "hybrid"
+DEFAULT = "granite"
+
+Results = Mapping[tuple[str, str], Mapping[str, Scores]]
+"""Scores by recipe, of each set and encoder."""
 
 
-def measure(directory: Path, work: Path, encoder: str) -> dict:
-    command = [sys.executable, "-m", "dowse", "eval", str(directory), "--json", "--encoder", encoder]
-    command += ["--data-dir", str(work), "--root", str(PROJECT)]
-    for recipe in RECIPES:
-        command += ["--recipe", recipe]
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Whether something that is aimed at holds; None where it was not measured."""
+
+    what: str
+    measured: str
+    holds: bool | None
 
 
-def row(name: str, report: dict) -> tuple[list[str], bool]:
-    values = {recipe: report["recipes"][recipe]["means"] for recipe in RECIPES}
-    paired = report["comparisons"]["hybrid"]
-    lexical, hybrid = (values[recipe]["ndcg@10"] for recipe in ("lexical", "hybrid"))
-    good = lexical >= FTS5[name] and hybrid >= lexical
-    difference = (
-        f"{paired['mean_difference']:+.4f} ({paired['wins']}–{paired['losses']}, p {paired['p_value']:.3f}: "
-        f"{paired['verdict']})"
-    )
-    cells = [name, f"{FTS5[name]:.4f}", *(f"{values[recipe]['ndcg@10']:.4f}" for recipe in RECIPES), difference]
-    cells += [f"{values['hybrid']['recall@10']:.3f}", f"{values['hybrid']['mrr']:.3f}", "yes" if good else "NO"]
-    return cells, good
+def measure(bench: Bench, sets: Sequence[LabelledSet], encoders: Sequence[str], names: Sequence[str]) -> Results:
+    results: dict[tuple[str, str], dict[str, Scores]] = {}
+    for labelled in sets:
+        for encoder in encoders:
+            ways = {name: Way(recipe_for(labelled, name)) for name in names}
+            scores = bench.scores(labelled, encoder, list(ways.values()))
+            results[labelled.name, encoder] = {name: scores[way.name] for name, way in ways.items()}
+    return results
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bench", type=Path, default=PROJECT.parent / "shared" / "bench", help="where the sets are")
-    parser.add_argument("--work", type=Path, default=PROJECT / ".bench", help="where indexes and vectors are kept")
-    parser.add_argument("--encoder", default="auto")
-    parser.add_argument("sets", nargs="*", default=list(FTS5), help=f"default: {' '.join(FTS5)}")
-    options = parser.parse_args()
-    rows, all_good = [], True
-    for name in options.sets:
-        began = time.perf_counter()
-        cells, good = row(name, measure(options.bench / name, options.work, options.encoder))
-        print(*cells, f"{time.perf_counter() - began:.0f} s", sep="  ", flush=True)
-        rows.append(cells)
-        all_good &= good
-    header = [
-        "set", "FTS5", "lexical", "semantic", "hybrid", "hybrid − lexical, paired (wins–losses)",
-        "hybrid recall@10", "hybrid MRR", "lexical ≥ FTS5 and hybrid ≥ lexical",
-    ]  # fmt: skip
-    lines = ["## Quality: nDCG@10 on public labelled sets", "", f"`python benchmarks/quality.py`, {machine()}.", ""]
-    if set(options.sets) == set(FTS5):
-        write_section("quality", [*lines, *table(header, rows)])
-    return 0 if all_good else 1
+def section(sets: Sequence[LabelledSet], encoders: Sequence[str], names: Sequence[str], results: Results) -> Section:
+    found = checks(sets, encoders, names, results)
+    lines = [
+        "Each set by the measures its authors use; the first one decides. Whole files are asked for where files are "
+        "labelled, passages elsewhere; a set of several repositories is the mean of their means.",
+        "",
+    ]
+    for labelled in sets:
+        lines += [*_set_table(labelled, encoders, names, results), ""]
+    lines += ["### Hybrid against lexical, paired by question", "", *_paired(sets, encoders, names, results), ""]
+    lines += ["### Does it hold?", "", *_check_table(found)]
+    return Section("quality", "Quality on public labelled sets", lines)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _set_table(labelled: LabelledSet, encoders: Sequence[str], names: Sequence[str], results: Results) -> list[str]:
+    rows = [
+        [it.label, *(f"{it.values[name]:.4f}" if name in it.values else "" for name in labelled.measures)]
+        for it in labelled.published
+    ]
+    for encoder in encoders:
+        for name in names:
+            if name == WORDS_ONLY and encoder != encoders[0]:
+                continue
+            scores = results[labelled.name, encoder][name]
+            label = f"**{name}**" if name == WORDS_ONLY else f"**{name}**, {encoder}"
+            rows.append([label, *(f"{mean(scores, it):.4f}" for it in labelled.measures)])
+    asked = len(next(iter(results[labelled.name, encoders[0]].values())).queries)
+    title = f"### {labelled.name}: {asked} questions{', a smoke test' if labelled.smoke else ''}"
+    return [title, "", *table(["published, then Dowse (bold)", *labelled.measures], rows)]
+
+
+def _paired(sets: Sequence[LabelledSet], encoders: Sequence[str], names: Sequence[str], results: Results) -> list[str]:
+    if not {BASELINE, CANDIDATE} <= set(names):
+        return [f"Not measured: it needs the recipes {BASELINE} and {CANDIDATE}."]
+    rows = []
+    for labelled in sets:
+        for encoder in encoders:
+            scores, first = results[labelled.name, encoder], labelled.measures[0]
+            it = compare_scores(scores[BASELINE], scores[CANDIDATE], first, seed=SEED)
+            interval = f"{it.low:+.4f} to {it.high:+.4f}"
+            counts = f"{it.wins}–{it.losses}–{it.ties}"
+            cells = [labelled.name, encoder, first, f"{it.mean_difference:+.4f}", interval, counts]
+            rows.append([*cells, f"{it.p_value:.4f}", it.verdict])
+    header = ["set", "encoder", "measure", "difference", "95 %", "wins–losses–ties", "p", "verdict"]
+    return table(header, rows)
+
+
+# --- what is aimed at -------------------------------------------------------------------------
+
+
+def checks(sets: Sequence[LabelledSet], encoders: Sequence[str], names: Sequence[str], results: Results) -> list[Check]:
+    found = [_target(labelled, encoders, names, results) for labelled in sets if labelled.targets]
+    if {BASELINE, CANDIDATE} <= set(names):
+        found += [_never_below(sets, encoder, results) for encoder in encoders]
+    return found
+
+
+def _target(labelled: LabelledSet, encoders: Sequence[str], names: Sequence[str], results: Results) -> Check:
+    aims = " / ".join(f"{name} ≥ {least:g}" for name, least in labelled.targets.items())
+    what = f"{labelled.name}: {aims} ({CANDIDATE}, {DEFAULT})"
+    if DEFAULT not in encoders or CANDIDATE not in names:
+        return Check(what, "not measured", None)
+    scores = results[labelled.name, DEFAULT][CANDIDATE]
+    values = {name: mean(scores, name) for name in labelled.targets}
+    holds = all(values[name] >= least for name, least in labelled.targets.items())
+    return Check(what, " / ".join(f"{value:.4f}" for value in values.values()), holds)
+
+
+def _never_below(sets: Sequence[LabelledSet], encoder: str, results: Results) -> Check:
+    """Of every set by its first measure."""
+    below = []
+    for labelled in sets:
+        scores, first = results[labelled.name, encoder], labelled.measures[0]
+        difference = mean(scores[CANDIDATE], first) - mean(scores[BASELINE], first)
+        if difference < 0:
+            below.append(f"{labelled.name} {difference:+.4f}")
+    what = f"{CANDIDATE} never below {BASELINE} on any set, encoder {encoder}"
+    return Check(what, ", ".join(below) or f"on none of {len(sets)}", not below)
+
+
+def _check_table(found: Sequence[Check]) -> list[str]:
+    shown = {True: "yes", False: "**NO**", None: "–"}
+    return table(["aim", "measured", "holds"], [[it.what, it.measured, shown[it.holds]] for it in found])

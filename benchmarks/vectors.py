@@ -1,44 +1,48 @@
-"""Vectors at scale: exact search against the sidecar: `python benchmarks/vectors.py [--sizes 10000 100000 1000000]`.
+"""Vectors at scale: comparing all of them against scanning their sign bits, beside what peers take for the same.
 
-The vectors are made up: a mixture of Gaussians in which few directions hold most of the variance, as encoders give.
-Each path runs in a process of its own, so that its memory is its own.
+The base is real where it can be: vectors of the default encoder that an earlier part of the benchmarks kept, each new
+one a mixture of two with a little noise. Else it is made up: a mixture of Gaussians in which few directions hold most
+of the variance, as encoders give. Each path and peer runs in a process of its own, so that its memory is its own.
 """
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
+import vector_peers
+from dowse.encoders.granite import DIMENSION
 from dowse.model import Scope
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.vectors import EXACT_UP_TO, sidecar_of
-from report import machine, table, write_section
+from measuring import say
+from report import Section, table
+from timing import ms, p, timed
+from vector_base import SEED, Base, Matrix, drawing
 
-DIMENSION = 384
-CLUSTERS = 20
-SPREAD = 0.7  # of a cluster, against 1 between them
-DECAY = 0.3  # the n-th direction's share falls with n to this power
 AT_ONCE = 20_000
 QUERIES = 200
 LIMIT = 10
 PARTS = 10  # records, so that a scope can hold a tenth
 CHANGED = 1_000
-SEED = 20261116
 TENTH = Scope(paths=("part3.md",))
+NEVER = 10**9
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    p50: float
-    p95: float
+    times: list[float]
     cpu: float
     scoped: float
     first: float
@@ -47,29 +51,99 @@ class Measured:
     notes: dict[str, float]
 
 
-def mixture(rng: np.random.Generator) -> Callable[[int], np.ndarray]:
-    scales = np.arange(1, DIMENSION + 1, dtype=np.float32) ** -DECAY
-    turn, _ = np.linalg.qr(rng.standard_normal((DIMENSION, DIMENSION)))
-    directions = (scales[:, None] * turn).astype(np.float32)
-    centres = rng.standard_normal((CLUSTERS, DIMENSION), dtype=np.float32)
+def measure(sizes: Sequence[int], base: Base) -> Section:
+    rows: list[list[str]] = []
+    others: list[list[str]] = []
+    for size in sizes:
+        ours, theirs = _at(size, base)
+        rows += ours
+        others += theirs
+    header = [
+        "vectors, path", "p50", "p95", "CPU", "p50, scope of a tenth", "recall@10", "first answer, all made",
+        "first answer, file there", "add 1,000 + next answer", "remove 1,000 + next answer", "file", "own memory",
+    ]  # fmt: skip
+    lines = [
+        f"{base.described}. {DIMENSION} dimensions, {QUERIES} queries, top {LIMIT}, times in ms. Up to "
+        f"{EXACT_UP_TO:,} vectors the exact path is taken, above it the sidecar. Memory is without the pages of mapped "
+        "files. A shared and noisy machine: compare inside the table.", "",
+        *table(header, rows), "",
+        "Peers on the same vectors and queries, with their usual settings; they give keys, as the above does.", "",
+        *table(["vectors, peer", "p50", "p95", "recall@10", "build", "ratio to the path Dowse takes"], others),
+    ]  # fmt: skip
+    return Section("vectors", "Vectors", lines)
 
-    def draw(count: int) -> np.ndarray:
-        noise = rng.standard_normal((count, DIMENSION), dtype=np.float32)
-        rows = (centres[rng.integers(CLUSTERS, size=count)] + SPREAD * noise) @ directions
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
-    return draw
+def _at(size: int, base: Base) -> tuple[list[list[str]], list[list[str]]]:
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "index.db"
+        queries, writing = _apart(make, path, size, base)
+        say(f"{size:,} vectors: written in {writing:,.0f} ms")
+        exact = _apart(searched, path, queries, NEVER)
+        coded = _apart(searched, path, queries, 0)
+        again = _apart(reopened, path, queries[0])
+        ours = _own_rows(size, exact, coded, again, path)
+    taken = exact if size <= EXACT_UP_TO else coded
+    theirs = []
+    for peer in vector_peers.PEERS:
+        say(f"{size:,} vectors: {peer}")
+        theirs.append(_peer_row(size, peer, queries, base, exact.found, p(taken.times, 50)))
+    return ours, theirs
 
 
-def batches(size: int, draw: Callable[[int], np.ndarray]) -> Iterator[tuple[range, np.ndarray]]:
+def _own_rows(size: int, exact: Measured, coded: Measured, again: float, path: Path) -> list[list[str]]:
+    index_mb, sidecar_mb = path.stat().st_size / 1e6, sidecar_of(path).stat().st_size / 1e6
+    notes = coded.notes
+    changed = [f"{notes[it]:.0f} + {notes[f'after {it}']:.0f}" for it in ("add", "remove")]
+    right = f"{recall(coded.found, exact.found):.3f}"
+    shown = {
+        "exact": (exact, "1", ["–", "–", "–", f"({index_mb:,.0f} MB index)"]),
+        "sidecar": (coded, right, [f"{again:,.0f}", *changed, f"{sidecar_mb:,.0f} MB"]),
+    }
+    return [
+        [
+            f"{size:,}, {name}", f"{p(it.times, 50):.2f}", f"{p(it.times, 95):.2f}", f"{it.cpu:.2f}",
+            f"{it.scoped:.1f}", recalled, f"{it.first:,.0f}", *rest, f"{it.rss_mb:,.0f} MB",
+        ]
+        for name, (it, recalled, rest) in shown.items()
+    ]  # fmt: skip
+
+
+def _peer_row(size: int, peer: str, queries: Matrix, base: Base, truth: list[set[int]], ours_ms: float) -> list[str]:
+    label = f"{size:,}, {peer}"
+    if not vector_peers.installed(peer):
+        return [label, "not installed", "", "", "", ""]
+    if size > vector_peers.PEERS[peer].largest:
+        return [label, "left out: takes too long", "", "", "", ""]
+    times, found, build_ms = _apart(_peer, peer, size, queries, base)
+    ratio = f"{p(times, 50) / ours_ms:.1f} ×"
+    right = f"{recall(found, truth):.3f}"
+    return [label, f"{p(times, 50):.2f}", f"{p(times, 95):.2f}", right, f"{build_ms:,.0f}", ratio]
+
+
+def _peer(peer: str, size: int, queries: Matrix, base: Base) -> tuple[list[float], list[set[int]], float]:
+    draw = drawing(base)
+    matrix = np.vstack([rows for _, rows in batches(size, draw)])
+    with tempfile.TemporaryDirectory() as folder:
+        ask, build_ms = timed(vector_peers.PEERS[peer].make, matrix, Path(folder), LIMIT)
+        ask(queries[0])
+        answers = [timed(ask, query) for query in queries]
+    # Keys of a store begin with 1.
+    return [took for _, took in answers], [{key + 1 for key in found} for found, _ in answers], build_ms
+
+
+def recall(found: list[set[int]], truth: list[set[int]]) -> float:
+    return sum(len(ours & theirs) for ours, theirs in zip(found, truth, strict=True)) / (len(truth) * LIMIT)
+
+
+def batches(size: int, draw: Callable[[int], Matrix]) -> Iterator[tuple[range, Matrix]]:
     for start in range(0, size, AT_ONCE):
         count = min(AT_ONCE, size - start)
         yield range(start + 1, start + count + 1), draw(count)
 
 
-def make(path: Path, size: int) -> tuple[np.ndarray, float]:
+def make(path: Path, size: int, base: Base) -> tuple[Matrix, float]:
     """An index of chunks without text; the queries, and how long writing the vectors took."""
-    draw = mixture(np.random.default_rng(SEED))
+    draw = drawing(base)
     store = SqliteStore(path)
     store.add_collection("/bench")
     with store.db.transaction() as connection:
@@ -83,57 +157,45 @@ def make(path: Path, size: int) -> tuple[np.ndarray, float]:
             "INSERT INTO chunks SELECT n, n % ? + 1, n, n, 'body', 1, 1, x'00', '', '', '', '', '', '' FROM numbers",
             (size + CHANGED, PARTS),
         )
-    writing = 0.0
-    for keys, matrix in batches(size, draw):
-        writing += ms(lambda keys=keys, matrix=matrix: store.put_vectors(keys, matrix))
+    writing = sum(ms(store.put_vectors, keys, matrix) for keys, matrix in batches(size, draw))
     store.settle()
     store.close()
     return draw(QUERIES), writing
 
 
-def ms(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    began = clock()
-    work()
-    return (clock() - began) * 1000
-
-
-def measure(path: Path, queries: np.ndarray, exact_up_to: int) -> Measured:
+def searched(path: Path, queries: Matrix, exact_up_to: int) -> Measured:
     store = SqliteStore(path, create=False, exact_up_to=exact_up_to)
-    first = ms(lambda: store.near(queries[0], Scope(), LIMIT))
+    first = ms(store.near, queries[0], Scope(), LIMIT)
     for query in queries[:20]:
         store.near(query, Scope(), LIMIT)
     began = time.process_time()
-    times, found = [], []
-    for query in queries:
-        times.append(ms(lambda query=query: found.append({it.key for it in store.near(query, Scope(), LIMIT)})))
+    answers = [timed(store.near, query, Scope(), LIMIT) for query in queries]
     cpu = (time.process_time() - began) * 1000 / len(queries)
-    scoped = [ms(lambda query=query: store.near(query, TENTH, LIMIT)) for query in queries[:20]]
+    scoped = [ms(store.near, query, TENTH, LIMIT) for query in queries[:20]]
     rss_mb = memory_mb()
     notes = following(store, queries[0]) if exact_up_to == 0 else {}
     store.close()
-    return Measured(p(times, 50), p(times, 95), cpu, p(scoped, 50), first, rss_mb, found, notes)
+    found = [{it.key for it in hits} for hits, _ in answers]
+    return Measured([took for _, took in answers], cpu, p(scoped, 50), first, rss_mb, found, notes)
 
 
-def reopened(path: Path, query: np.ndarray) -> float:
+def reopened(path: Path, query: Matrix) -> float:
     """The first answer of a process that finds the sidecar made."""
     store = SqliteStore(path, create=False, exact_up_to=0)
-    return ms(lambda: store.near(query, Scope(), LIMIT))
+    return ms(store.near, query, Scope(), LIMIT)
 
 
-def following(store: SqliteStore, query: np.ndarray) -> dict[str, float]:
+def following(store: SqliteStore, query: Matrix) -> dict[str, float]:
     """A thousand vectors more, then without them again: committing, and the first answer after it."""
     keys = [it.key for it in store.pending()][:CHANGED]
     matrix = np.random.default_rng(SEED).standard_normal((len(keys), DIMENSION), dtype=np.float32)
-
-    def ask() -> object:
-        return store.near(query, Scope(), LIMIT)
 
     def remove() -> None:
         with store.db.transaction() as connection:
             connection.executemany("DELETE FROM vectors WHERE chunk = ?", [(key,) for key in keys])
 
-    notes = {"add": ms(lambda: store.put_vectors(keys, matrix)), "after add": ms(ask)}
-    return notes | {"remove": ms(remove), "after remove": ms(ask)}
+    notes = {"add": ms(store.put_vectors, keys, matrix), "after add": ms(store.near, query, Scope(), LIMIT)}
+    return notes | {"remove": ms(remove), "after remove": ms(store.near, query, Scope(), LIMIT)}
 
 
 def memory_mb() -> float:
@@ -142,66 +204,6 @@ def memory_mb() -> float:
     return int(status["RssAnon"].split()[0]) / 1024
 
 
-def p(values: list[float], percent: int) -> float:
-    return sorted(values)[min(len(values) - 1, len(values) * percent // 100)]
-
-
-def apart(work: Callable[..., object], *values: object) -> object:
+def _apart(work: Callable[Given, Result], *values: Given.args, **named: Given.kwargs) -> Result:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(work, *values).result()
-
-
-def rows_for(size: int) -> list[list[str]]:
-    with tempfile.TemporaryDirectory() as name:
-        path = Path(name) / "index.db"
-        queries, writing = apart(make, path, size)
-        exact = apart(measure, path, queries, 10**9)
-        coded = apart(measure, path, queries, 0)
-        again = apart(reopened, path, queries[0])
-        sizes = path.stat().st_size / 1e6, sidecar_of(path).stat().st_size / 1e6
-    recall = sum(len(ours & theirs) for ours, theirs in zip(coded.found, exact.found, strict=True)) / QUERIES / LIMIT
-    both = [("exact", exact, "1", ["–"] * 4), ("sidecar", coded, f"{recall:.3f}", [])]
-    notes = coded.notes
-    both[1][3].extend(
-        [
-            f"{again:,.0f}",
-            f"{notes['add']:.0f} + {notes['after add']:.0f}",
-            f"{notes['remove']:.0f} + {notes['after remove']:.0f}",
-            f"{sizes[1]:,.0f} MB",
-        ]
-    )
-    both[0][3][3] = f"({sizes[0]:,.0f} MB index)"
-    print(f"{size:,}: writing the vectors took {writing:,.0f} ms", flush=True)
-    return [
-        [
-            f"{size:,}, {path_name}", f"{it.p50:.2f}", f"{it.p95:.2f}", f"{it.cpu:.2f}", f"{it.scoped:.1f}", shown,
-            f"{it.first:,.0f}", rest[0], rest[1], rest[2], rest[3], f"{it.rss_mb:,.0f} MB",
-        ]
-        for path_name, it, shown, rest in both
-    ]  # fmt: skip
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
-    parser.add_argument("--dry-run", action="store_true", help="print only, leave RESULTS.md as it is")
-    options = parser.parse_args()
-    header = [
-        "vectors, path", "p50", "p95", "CPU", "p50, scope of a tenth", "recall@10", "first answer, all made",
-        "first answer, file there", "add 1,000 + next answer", "remove 1,000 + next answer", "file", "own memory",
-    ]  # fmt: skip
-    rows = [row for size in options.sizes for row in rows_for(size)]
-    lines = [
-        "## Vectors", "",
-        f"`python benchmarks/vectors.py`, {machine()}. {DIMENSION} dimensions, {QUERIES} queries, top {LIMIT}, times "
-        f"in ms. Up to {EXACT_UP_TO:,} vectors the exact path is taken, above it the sidecar. Memory is without the "
-        "pages of mapped files. A shared and noisy machine: compare inside the table.", "",
-        *table(header, rows),
-    ]  # fmt: skip
-    print("\n".join(lines))
-    if not options.dry_run:
-        write_section("vectors", lines)
-
-
-if __name__ == "__main__":
-    main()
+        return pool.submit(work, *values, **named).result()

@@ -1,0 +1,91 @@
+"""The ablation table: what every stage is worth on every labelled set, by leaving it out or putting it in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from dowse.search.evaluate import Comparison, Scores, compare_scores
+from dowse.search.recipes import plan
+from labelled.model import LabelledSet
+from measuring import Bench, Way, mean, recipe_for
+from report import Section, table
+from variants import Change, Variant, greater, lesser
+
+SEED = 20261115
+ENOUGH = 0.0005  # less than this shows as zero
+EXTENDED = "hybrid"  # the recipe that stages it does not have are put into
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a stage adds to the first measure of a set: with it, minus without it."""
+
+    difference: float
+    sure: bool
+
+    def __str__(self) -> str:
+        return f"{self.difference:+.4f}{'*' if self.sure else ''}" if abs(self.difference) >= ENOUGH else "0"
+
+
+Rows = dict[tuple[str, Change, str], dict[str, Worth]]
+"""By recipe, what was done and the stage's label: what it is worth on each set."""
+
+
+def measure(bench: Bench, sets: Sequence[LabelledSet], encoder: str, bases: Sequence[str]) -> Rows:
+    rows: Rows = {}
+    for labelled in sets:
+        for base in bases:
+            whole = recipe_for(labelled, base)
+            variants = list(_variants(base, whole))
+            ways = [Way(whole), *(Way(it.recipe.name, it.recipe) for it in variants)]
+            scores = bench.scores(labelled, encoder, ways)
+            for it in variants:
+                worth = _worth(labelled, scores, whole, it)
+                rows.setdefault((base, it.change, it.label), {})[labelled.name] = worth
+    return rows
+
+
+def _variants(base: str, whole: str) -> Iterator[Variant]:
+    yield from lesser(plan(whole))
+    if base == EXTENDED:
+        yield from greater(plan(whole))
+
+
+def _worth(labelled: LabelledSet, scores: Mapping[str, Scores], whole: str, variant: Variant) -> Worth:
+    names = (variant.recipe.name, whole) if variant.change == "without" else (whole, variant.recipe.name)
+    without, having = (scores[name] for name in names)
+    first = labelled.measures[0]
+    paired: Comparison = compare_scores(without, having, first, seed=SEED)
+    return Worth(mean(having, first) - mean(without, first), paired.verdict != "no difference")
+
+
+def section(sets: Sequence[LabelledSet], rows: Rows) -> Section:
+    """Smoke tests are shown, and not counted."""
+    counted = [it.name for it in sets if not it.smoke]
+    lines = [
+        "What each stage is worth: the first measure of each set with it minus without it, so that + is good. Stages "
+        "a recipe has are left out of it; those it does not have are put in. * where the paired test sees a "
+        "difference (p < 0.05). – where the recipe for that set does not have the stage.",
+        "",
+    ]
+    body = [
+        [f"{base} {change} {label}", *(str(worth.get(it.name, "–")) for it in sets), verdict(worth, counted)]
+        for (base, change, label), worth in rows.items()
+    ]
+    return Section(
+        "ablation", "Ablation", [*lines, *table(["recipe and stage", *(it.name for it in sets), "the stage"], body)]
+    )
+
+
+def verdict(worth: Mapping[str, Worth], counted: Sequence[str]) -> str:
+    differences = [worth[name].difference for name in counted if name in worth]
+    helps = sum(it >= ENOUGH for it in differences)
+    hurts = sum(it <= -ENOUGH for it in differences)
+    if not helps and not hurts:
+        return "changes nothing"
+    if hurts > len(differences) / 2:
+        return "**hurts on most sets**"
+    if helps > len(differences) / 2:
+        return "helps on most sets"
+    return f"helps on {helps}, hurts on {hurts} of {len(differences)}"

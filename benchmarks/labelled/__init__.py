@@ -1,0 +1,1 @@
+"""Public labelled sets: what they are, where their corpora come from, and how their authors measure."""

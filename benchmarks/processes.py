@@ -1,0 +1,70 @@
+"""What new processes cost: cold searches, and the memory of a server."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from timing import ms
+
+ASKED = 10
+
+
+def run_ms(command: Sequence[str], environment: Mapping[str, str], root: Path) -> float:
+    return ms(lambda: subprocess.run(command, env=environment, cwd=root, stdout=subprocess.DEVNULL, check=False))
+
+
+def cold(environment: Mapping[str, str], root: Path, queries: Sequence[str]) -> list[list[str]]:
+    dowse = [sys.executable, "-m", "dowse", "search", "--json", "--mode"]
+    lexical = [run_ms([*dowse, "lexical", text], environment, root) for text in queries[:15]]
+    hybrid = [run_ms([*dowse, "hybrid", text], environment, root) for text in queries[:7]]
+    bare = [run_ms([sys.executable, "-c", "pass"], environment, root) for _ in range(10)]
+    return [
+        ["cold `dowse search --mode lexical`, new process", f"{statistics.median(lexical):.0f} ms", "< 300 ms"],
+        ["cold `dowse search`, hybrid, hashing encoder", f"{statistics.median(hybrid):.0f} ms", ""],
+        ["an empty Python process, for comparison", f"{statistics.median(bare):.0f} ms", ""],
+    ]
+
+
+def serving_memory(environment: Mapping[str, str], root: Path) -> list[list[str]]:
+    """Resident memory of `dowse mcp` after the handshake and ten hybrid searches.
+
+    The index is made with the hashing encoder: a small one of its own shows the transformer's memory.
+    """
+    part = next(path for path in sorted(root.iterdir()) if path.is_dir())
+    small = ["--root", str(part), "--index", str(root.parent / "small.db")]
+    figures = {"hashing": _resident_mb(environment, root, []), "auto": _resident_mb(environment, part, small)}
+    return [[f"memory of `dowse mcp`, encoder {name}", f"{mb:.0f} MB", ""] for name, mb in figures.items()]
+
+
+def _resident_mb(environment: Mapping[str, str], root: Path, flags: Sequence[str]) -> float:
+    command = [sys.executable, "-m", "dowse", "mcp", "--encoder", "auto" if flags else "hashing", *flags]
+    with subprocess.Popen(
+        command, cwd=root, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        if process.stdin is None or process.stdout is None:
+            raise SystemExit("the server has no pipes")
+        _converse(process.stdin, process.stdout)
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        process.stdin.close()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+def _converse(to: IO[bytes], back: IO[bytes]) -> None:
+    def ask(number: int, method: str, params: dict[str, Any]) -> None:
+        to.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n")
+        to.flush()
+        while json.loads(back.readline()).get("id") != number:
+            pass
+
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+    ask(1, "initialize", hello)
+    to.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+    ask(2, "tools/call", {"name": "index", "arguments": {}})
+    for number in range(ASKED):
+        ask(3 + number, "tools/call", {"name": "search", "arguments": {"query": f"word {number}"}})

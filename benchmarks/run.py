@@ -1,0 +1,165 @@
+"""Measures everything and writes RESULTS.md.
+
+    python benchmarks/run.py                                      every part, everything: hours with a transformer
+    python benchmarks/run.py quality --sets scifact               one set; prints its tables
+    python benchmarks/run.py quality --encoders hashing           without a model: minutes
+    python benchmarks/run.py quality --recipes lexical hybrid ragdocs
+    python benchmarks/run.py ablation --encoders granite          what each stage is worth
+    python benchmarks/run.py speed --rifflux ../rifflux           with a peer's checkout in the same run
+    python benchmarks/run.py vectors --sizes 10000 100000
+    python benchmarks/run.py throughput
+
+Scores, indexes, vectors and fetched corpora are kept in --work: a run that was cut goes on where it was, and a second
+one takes seconds. Scores are measured again when the code or the labels they depend on have changed. A part writes
+its own section of RESULTS.md, and only when nothing was left out of it; a selection of sets is printed only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import platformdirs
+
+import ablation
+import quality
+from dowse.encoders.choose import choose
+from dowse.errors import DowseError
+from labelled.catalogue import SETS
+from measuring import Bench, say
+from report import RESULTS, Section, write_section
+from variants import worth_ablating
+
+PROJECT = Path(__file__).resolve().parents[1]
+
+
+def main() -> int:
+    parser = _parser()
+    options = parser.parse_args()
+    parts = options.parts or list(PARTS)
+    if unknown := sorted(set(parts) - set(PARTS)):
+        parser.error(f"there is no part {', '.join(unknown)}; choose from {', '.join(PARTS)}")
+    if not options.bench.is_dir():
+        parser.error(f"there are no labelled sets in {options.bench}; say where they are with --bench")
+    options.encoders = _available(options.encoders, options.work)
+    good = True
+    for part in parts:
+        say(f"--- {part}")
+        section, whole, part_good = PARTS[part](options)
+        command = _command(part)
+        print(section.text(command), flush=True)
+        if whole and not options.dry_run:
+            write_section(section, command, options.results)
+            say(f"{part}: written to {options.results}")
+        good &= part_good
+    return 0 if good else 1
+
+
+Done = tuple[Section, bool, bool]
+"""What was measured; whether nothing was left out of it; whether everything that is aimed at holds."""
+
+
+def _quality(options: argparse.Namespace) -> Done:
+    sets = [SETS[name] for name in options.sets]
+    bench = Bench(options.bench, options.work, options.fresh)
+    results = quality.measure(bench, sets, options.encoders, options.recipes)
+    section = quality.section(sets, options.encoders, options.recipes, results)
+    found = quality.checks(sets, options.encoders, options.recipes, results)
+    return section, set(options.sets) == set(SETS), not any(it.holds is False for it in found)
+
+
+def _ablation(options: argparse.Namespace) -> Done:
+    sets = [SETS[name] for name in options.sets]
+    bench = Bench(options.bench, options.work, options.fresh)
+    rows = ablation.measure(bench, sets, options.encoders[0], options.ablate or worth_ablating())
+    return ablation.section(sets, rows), set(options.sets) == set(SETS) and not options.ablate, True
+
+
+def _speed(options: argparse.Namespace) -> Done:
+    import speed
+
+    return speed.measure(options.chunks, options.work, options.rifflux), True, True
+
+
+def _vectors(options: argparse.Namespace) -> Done:
+    import vector_base
+    import vectors
+
+    return vectors.measure(options.sizes, vector_base.base_of(options.work)), True, True
+
+
+def _throughput(options: argparse.Namespace) -> Done:
+    import throughput
+
+    return throughput.measure(options.bench, options.work, options.encoders), True, True
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
+    "quality": _quality,
+    "ablation": _ablation,
+    "speed": _speed,
+    "vectors": _vectors,
+    "throughput": _throughput,
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("parts", nargs="*", metavar="PART", help=f"what to measure: {', '.join(PARTS)} (default: all)")
+    add("--bench", type=Path, default=PROJECT.parent / "shared" / "bench", help="where the labelled sets are")
+    work = Path(platformdirs.user_cache_dir("dowse-benchmarks"))
+    add("--work", type=Path, default=work, help=f"where everything that can be used again is kept (default: {work})")
+    add("--results", type=Path, default=RESULTS, help="the file whose sections are rewritten")
+    add("--dry-run", action="store_true", help="print only, leave the results as they are")
+    add("--fresh", action="store_true", help="measure again what is known already")
+    labelled = parser.add_argument_group("quality and ablation")
+    add = labelled.add_argument
+    add("--sets", nargs="+", choices=SETS, default=list(SETS), metavar="SET", help=f"of {', '.join(SETS)}")
+    add(
+        "--encoders", nargs="+", default=["granite", "hashing", "static"], metavar="NAME",
+        help="those that are not installed are left out; ablation takes the first (default: granite hashing static)",
+    )  # fmt: skip
+    recipes = ["lexical", "semantic", "hybrid"]
+    add("--recipes", nargs="+", default=recipes, metavar="NAME", help=f"for quality (default: {' '.join(recipes)})")
+    add("--ablate", nargs="+", metavar="NAME", help="recipes to take apart (default: all that fuse)")
+    rest = parser.add_argument_group("speed and vectors")
+    add = rest.add_argument
+    add("--chunks", type=int, nargs="+", default=[10_000, 100_000], help="sizes of the corpora that are searched")
+    add("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="how many vectors are searched")
+    add("--rifflux", type=Path, help="a checkout of Rifflux to measure in the same run")
+    return parser
+
+
+def _available(encoders: Sequence[str], work: Path) -> list[str]:
+    found = []
+    for name in encoders:
+        try:
+            if name != "none":
+                choose(name, cache_dir=work / "data" / "models")
+            found.append(name)
+        except DowseError as error:
+            say(f"encoder {name} is left out: {error}")
+    if not found:
+        raise SystemExit(f"none of the encoders {', '.join(encoders)} can be had here")
+    return found
+
+
+def _command(part: str) -> str:
+    """What makes this part again: the part with the flags that were given, without places of this machine."""
+    flags: list[str] = []
+    given = iter(sys.argv[1:])
+    for word in given:
+        if word.split("=")[0] in ("--work", "--bench", "--results"):
+            if "=" not in word:
+                next(given, None)
+        elif word not in (*PARTS, "--dry-run", "--fresh"):
+            flags.append(Path(word).name if "/" in word else word)
+    return shlex.join(["python", "benchmarks/run.py", part, *flags])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""Every recipe with one thing left out or put in: made from the recipes and stages that are there, none is named."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
+
+from dowse.search import refine
+from dowse.search.recipes import RECIPES, Recipe
+from dowse.search.refine.stage import Stage, stage_name
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Thing = TypeVar("Thing", bound=Callable[..., object])
+Change = Literal["without", "with"]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """The recipe with a stage taken out or put in; `label` names the stage and its place."""
+
+    label: str
+    change: Change
+    recipe: Recipe
+
+
+def worth_ablating() -> list[str]:
+    """Every recipe that fuses; what is asked of whole files, and contracts that fix the order, come by their own."""
+    return [
+        name
+        for name, it in RECIPES.items()
+        if len(it.routes) > 1 and not name.endswith("-files") and not name.startswith("rifflux-")
+    ]
+
+
+def lesser(recipe: Recipe) -> Iterator[Variant]:
+    """Without each stage, each stage of a retriever, each preparation and weighing, and each retriever."""
+
+    def variant(label: str, changed: Recipe) -> Variant:
+        return Variant(label, "without", replace(changed, name=f"{recipe.name} without {label}"))
+
+    for label, prepare in _without_one(recipe.prepare):
+        yield variant(label, replace(recipe, prepare=prepare))
+    for name, route in recipe.routes.items():
+        if len(recipe.routes) > 1:
+            yield variant(name, replace(recipe, routes=_proxy({k: v for k, v in recipe.routes.items() if k != name})))
+        for label, stages in _without_one(route.stages):
+            routes = _proxy({**recipe.routes, name: replace(route, stages=stages)})
+            yield variant(f"{name}.{label}", replace(recipe, routes=routes))
+    for label, weigh in _without_one(recipe.weigh):
+        yield variant(label, replace(recipe, weigh=weigh))
+    for label, stages in _without_one(recipe.stages):
+        yield variant(label, replace(recipe, stages=stages))
+
+
+def greater(recipe: Recipe) -> Iterator[Variant]:
+    """With each stage that it does not have yet, put before those that cut the answer to its length."""
+    own = {stage_name(it) for it in (*recipe.stages, *(it for route in recipe.routes.values() for it in route.stages))}
+    for stage in known_stages():
+        if (label := stage_name(stage)) not in own:
+            name = f"{recipe.name} with {label}"
+            yield Variant(label, "with", replace(recipe, name=name, stages=(stage, *recipe.stages)))
+
+
+def known_stages() -> list[Stage]:
+    """The stages recipes use, as they use them, then those of the refine package that work without options."""
+    used = [stage for recipe in RECIPES.values() for stage in recipe.stages]
+    modules = [importlib.import_module(f"{refine.__name__}.{it.name}") for it in pkgutil.iter_modules(refine.__path__)]
+    found = [stage for module in modules for stage in _stages_in(module)]
+    return list({stage_name(it): it for it in reversed([*used, *found])}.values())[::-1]
+
+
+def _stages_in(module: ModuleType) -> Iterator[Stage]:
+    for name, it in vars(module).items():
+        if name.startswith("_") or getattr(it, "__module__", "") != module.__name__:
+            continue
+        if inspect.isfunction(it) and list(inspect.signature(it).parameters) == ["hits", "run"]:
+            yield it
+        elif inspect.isclass(it) and is_dataclass(it) and _is_stage(it):
+            yield cast(Stage, it())
+
+
+def _is_stage(kind: type[DataclassInstance]) -> bool:
+    """Called with the hits and the run, and made without options."""
+    call = vars(kind).get("__call__")
+    takes = [] if call is None else list(inspect.signature(call).parameters)
+    return takes == ["self", "hits", "run"] and _needs_nothing(kind)
+
+
+def _needs_nothing(kind: type[DataclassInstance]) -> bool:
+    return all(it.default is not MISSING or it.default_factory is not MISSING for it in fields(kind))
+
+
+def _without_one(things: Sequence[Thing]) -> Iterator[tuple[str, tuple[Thing, ...]]]:
+    """Each thing's name with the others; a name that comes again is numbered."""
+    seen: dict[str, int] = {}
+    for place, thing in enumerate(things):
+        name = stage_name(thing)
+        seen[name] = seen.get(name, 0) + 1
+        label = name if seen[name] == 1 else f"{name} ({seen[name]})"
+        yield label, (*things[:place], *things[place + 1 :])
+
+
+Value = TypeVar("Value")
+
+
+def _proxy(routes: dict[str, Value]) -> Mapping[str, Value]:
+    return MappingProxyType(routes)
