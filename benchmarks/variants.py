@@ -60,27 +60,30 @@ def lesser(recipe: Recipe) -> Iterator[Variant]:
 
 
 def greater(recipe: Recipe) -> Iterator[Variant]:
-    """With each stage that it does not have yet, put before those that cut the answer to its length."""
-    own = {stage_name(it) for it in (*recipe.stages, *(it for route in recipe.routes.values() for it in route.stages))}
-    for stage in known_stages():
-        if (label := stage_name(stage)) not in own:
-            name = f"{recipe.name} with {label}"
-            yield Variant(label, "with", replace(recipe, name=name, stages=(stage, *recipe.stages)))
+    """With each stage that no recipe has, put before those that cut the answer to its length."""
+    for stage in unused_stages():
+        label = stage_name(stage)
+        name = f"{recipe.name} with {label}"
+        yield Variant(label, "with", replace(recipe, name=name, stages=(stage, *recipe.stages)))
 
 
-def known_stages() -> list[Stage]:
-    """The stages recipes use, as they use them, then those of the refine package that work without options."""
-    used = [stage for recipe in RECIPES.values() for stage in recipe.stages]
+def unused_stages() -> list[Stage]:
+    """Stages of the refine package that work without options and stand in no recipe."""
     modules = [importlib.import_module(f"{refine.__name__}.{it.name}") for it in pkgutil.iter_modules(refine.__path__)]
-    found = [stage for module in modules for stage in _stages_in(module)]
-    return list({stage_name(it): it for it in reversed([*used, *found])}.values())[::-1]
+    found = {stage_name(stage): stage for module in modules for stage in _stages_in(module)}
+    used = {stage_name(it) for recipe in RECIPES.values() for it in (*recipe.stages, *_of_routes(recipe))}
+    return [stage for name, stage in found.items() if name not in used]
+
+
+def _of_routes(recipe: Recipe) -> list[Stage]:
+    return [stage for route in recipe.routes.values() for stage in route.stages]
 
 
 def _stages_in(module: ModuleType) -> Iterator[Stage]:
     for name, it in vars(module).items():
         if name.startswith("_") or getattr(it, "__module__", "") != module.__name__:
             continue
-        if inspect.isfunction(it) and list(inspect.signature(it).parameters) == ["hits", "run"]:
+        if inspect.isfunction(it) and _takes(it) == (["hits", "run"], "list[Hit]"):
             yield it
         elif inspect.isclass(it) and is_dataclass(it) and _is_stage(it):
             yield cast(Stage, it())
@@ -89,8 +92,13 @@ def _stages_in(module: ModuleType) -> Iterator[Stage]:
 def _is_stage(kind: type[DataclassInstance]) -> bool:
     """Called with the hits and the run, and made without options."""
     call = vars(kind).get("__call__")
-    takes = [] if call is None else list(inspect.signature(call).parameters)
-    return takes == ["self", "hits", "run"] and _needs_nothing(kind)
+    return call is not None and _takes(call) == (["self", "hits", "run"], "list[Hit]") and _needs_nothing(kind)
+
+
+def _takes(function: Callable[..., object]) -> tuple[list[str], str]:
+    """The names of its parameters, and what it gives, as written."""
+    signature = inspect.signature(function)
+    return list(signature.parameters), str(signature.return_annotation)
 
 
 def _needs_nothing(kind: type[DataclassInstance]) -> bool:

@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import apsw
 import numpy as np
@@ -66,7 +66,7 @@ def _lancedb(matrix: Matrix, folder: Path, limit: int) -> Ask:
 
     values = pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), matrix.shape[1])
     rows = pa.table({"key": pa.array(np.arange(len(matrix))), "vector": values})
-    table = lancedb.connect(str(folder)).create_table("vectors", rows)
+    table: Any = lancedb.connect(str(folder)).create_table("vectors", rows)
     return lambda query: {it["key"] for it in table.search(query).distance_type("cosine").limit(limit).to_list()}
 
 
