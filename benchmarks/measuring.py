@@ -32,6 +32,8 @@ from labelled.model import Found, LabelledSet, Part, Question
 SOURCES = Path(dowse.__file__).parent
 # What no score depends on.
 APART = {"shells", "profiles", "live"}
+# What decides what is in an index.
+INDEXING = ("ingest", "store", "text", "model.py")
 PROGRESS_S = 10.0
 # How the note of a step begins that was not done.
 UNDONE = ("skipped", "failed")
@@ -74,7 +76,7 @@ class Bench:
     def _engine(self, part: Part, encoder: str) -> Iterator[Engine]:
         settings = Settings(encoder=encoder, data_dir=self.work / "data")
         index = self.work / "indexes" / f"{part.name}-{encoder}.db"
-        index.parent.mkdir(parents=True, exist_ok=True)
+        _drop_stale(index)
         with Engine(settings, index, create=True) as engine:
             _index(engine, part, Told(f"{part.name}, {encoder}"))
             yield engine
@@ -119,6 +121,16 @@ def recipe_for(labelled: LabelledSet, recipe: str) -> str:
     """The recipe that asks for what the set labels: whole files where there is one of that name."""
     whole = f"{recipe}-files"
     return whole if labelled.files and whole in recipes.RECIPES else recipe
+
+
+def _drop_stale(index: Path) -> None:
+    """An index that other code made goes away; its vectors come back from the cache by their texts."""
+    index.parent.mkdir(parents=True, exist_ok=True)
+    stamp, made_by = index.with_suffix(".made-by"), _digest_of(SOURCES / name for name in INDEXING)
+    if not stamp.is_file() or stamp.read_text() != made_by:
+        for path in index.parent.glob(f"{index.name}*"):
+            path.unlink()
+        stamp.write_text(made_by)
 
 
 def _index(engine: Engine, part: Part, progress: Told) -> None:

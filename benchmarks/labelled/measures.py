@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import log2
 from typing import NamedTuple
 
@@ -97,7 +99,20 @@ class Span(NamedTuple):
     end: int
 
 
-def coverage(path: str, references: Sequence[Span], texts: Mapping[str, str]) -> Judge:
+@dataclass(frozen=True, slots=True)
+class Lined:
+    """A text and where its lines start, with its end as the last."""
+
+    text: str
+    starts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, text: str) -> Lined:
+        ends = (match.end() for match in re.finditer("\n", text))
+        return cls(text, (0, *ends, len(text)))
+
+
+def coverage(path: str, references: Sequence[Span], texts: Mapping[str, Lined]) -> Judge:
     """How much of the referenced characters the passages hold, and how much else.
 
     Characters that come twice are covered once and retrieved twice.
@@ -116,11 +131,11 @@ def coverage(path: str, references: Sequence[Span], texts: Mapping[str, str]) ->
     return judge
 
 
-def span_of(hit: Found, text: str) -> Span:
+def span_of(hit: Found, lined: Lined) -> Span:
     """Where a passage stands; one that is not a verbatim slice is taken by its lines."""
-    starts = [0, *(place + 1 for place, character in enumerate(text) if character == "\n"), len(text)]
+    starts = lined.starts
     from_line = starts[min(hit.start_line, len(starts)) - 1]
-    place = text.find(hit.text, from_line) if hit.text else -1
+    place = lined.text.find(hit.text, from_line) if hit.text else -1
     if place >= 0 and bisect_right(starts, place) == hit.start_line:
         return Span(place, place + len(hit.text))
     return Span(from_line, starts[min(hit.end_line, len(starts) - 1)])

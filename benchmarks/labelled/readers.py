@@ -10,7 +10,7 @@ from typing import Any
 from dowse.search.evaluate import read_beir
 from dowse.search.evaluate.gold import ByDocument
 from labelled.fetch import unpacked
-from labelled.measures import Span, Target, all_files, coverage, documents, first_ranks, line_ranges, resolved
+from labelled.measures import Lined, Span, Target, all_files, coverage, documents, first_ranks, line_ranges, resolved
 from labelled.model import Part, Question
 
 
@@ -33,7 +33,7 @@ def octocode(directory: Path, fetched: Path) -> tuple[Part, ...]:
 
 def chroma(directory: Path, fetched: Path) -> tuple[Part, ...]:
     corpora = directory / "corpora"
-    texts = {path.name: path.read_bytes().decode() for path in sorted(corpora.glob("*.md"))}
+    texts = {path.name: Lined.of(path.read_bytes().decode()) for path in sorted(corpora.glob("*.md"))}
     questions = tuple(
         Question(
             entry["_id"],

@@ -58,6 +58,20 @@ def test_what_was_measured_is_kept_until_the_labels_change(
     assert "tiny, hashing, lexical-files" in capsys.readouterr().err
 
 
+def test_an_index_is_made_anew_only_when_other_code_made_it(bench: Bench, tiny: LabelledSet) -> None:
+    with bench.opened(tiny, "hashing") as [(engine, _)]:
+        index = engine.index_path
+    marked = index.with_name(f"{index.name}-mark")
+    marked.touch()
+    with bench.opened(tiny, "hashing"):
+        assert marked.exists()
+    index.write_bytes(b"of another format")
+    index.with_suffix(".made-by").write_text("other code")
+    with bench.opened(tiny, "hashing") as [(engine, _)]:
+        assert engine.status().counts.records == 3
+        assert not marked.exists()
+
+
 def test_a_recipe_that_cannot_work_is_not_measured(bench: Bench, tiny: LabelledSet) -> None:
     with pytest.raises(SystemExit, match="semantic skipped: semantic search is switched off"):
         bench.scores(tiny, "none", [Way("hybrid-files")])

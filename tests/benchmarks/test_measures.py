@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelled.measures import (
+    Lined,
     Span,
     Target,
     all_files,
@@ -85,11 +86,11 @@ def test_all_files_must_be_among_the_first_distinct_ones() -> None:
     assert all_files(frozenset({"a", "c"}))(found)["acc@10"] == 0.0
 
 
-TEXT = "alpha\nbeta beta\ngamma\n"
+TEXT = Lined.of("alpha\nbeta beta\ngamma\n")
 
 
 def test_coverage_counts_characters() -> None:
-    judge = coverage("t.md", [Span(6, 10), Span(16, 21)], {"t.md": TEXT, "u.md": "other"})
+    judge = coverage("t.md", [Span(6, 10), Span(16, 21)], {"t.md": TEXT, "u.md": Lined.of("other")})
     values = judge([Found("t.md", 2, 2, "beta beta"), Found("u.md", 1, 1, "other")])
     assert values["recall"] == pytest.approx(4 / 9)
     assert values["precision"] == pytest.approx(4 / 14)
@@ -125,7 +126,7 @@ def test_a_slice_is_found_as_long_as_it_is(text: str, data: st.DataObject) -> No
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
     line = text.count("\n", 0, start) + 1
-    span = span_of(Found("t", line, line + text.count("\n", start, end), text[start:end]), text)
+    span = span_of(Found("t", line, line + text.count("\n", start, end), text[start:end]), Lined.of(text))
     assert text[span.start : span.end] == text[start:end]
 
 
