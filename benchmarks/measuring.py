@@ -138,7 +138,7 @@ def _index(engine: Engine, part: Part, progress: Told) -> None:
         report = engine.index([part.corpus], progress=progress)
     else:
         report = engine.index_source(str(part.corpus.resolve()), CorpusSource(part.corpus), progress=progress)
-    for note in report.notes:
+    for note in report.notes if engine.settings.encoder != "none" else ():
         say(f"{part.name}: {note}")
 
 

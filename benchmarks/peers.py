@@ -14,7 +14,7 @@ from pathlib import Path
 
 from made_up import Corpus
 from processes import run_ms
-from timing import ms, p, p50_p95, timed
+from timing import ms, p, p50_p95, timed, times
 
 LIMIT = 10
 Rows = list[list[str]]
@@ -30,10 +30,10 @@ def words(corpus: Corpus, ours: Mapping[str, float]) -> Rows:
             continue
         ask, built = timed(make, corpus.texts)
         ask(corpus.queries[0])
-        times = [ms(ask, text) for text in corpus.queries]
-        ratio = f"{p(times, 50) / ours['lexical']:.1f} × Dowse's lexical"
+        took = [ms(ask, text) for text in corpus.queries]
+        ratio = f"{times(p(took, 50), ours['lexical'])} Dowse's lexical"
         what = f"{name}, words, {len(corpus.texts):,} chunks"
-        rows.append([what, f"{p50_p95(times)}; build {built:,.0f} ms", ratio])
+        rows.append([what, f"{p50_p95(took)}; build {built:,.0f} ms", ratio])
     return rows
 
 
@@ -69,8 +69,8 @@ def ripgrep(corpus: Corpus, environment: Mapping[str, str]) -> Rows:
     if shutil.which("rg") is None:
         return [["ripgrep", "not on this machine's PATH", ""]]
     patterns = ["|".join(text.split()) for text in corpus.queries[:15]]
-    times = [run_ms(["rg", "--count", "-i", "-e", it, "."], environment, corpus.root) for it in patterns]
-    return [["ripgrep, a full scan for the same words", f"{statistics.median(times):.0f} ms", ""]]
+    took = [run_ms(["rg", "--count", "-i", "-e", it, "."], environment, corpus.root) for it in patterns]
+    return [["ripgrep, a full scan for the same words", f"{statistics.median(took):.0f} ms", ""]]
 
 
 RIFFLUX = """
@@ -98,6 +98,6 @@ def rifflux(checkout: Path | None, corpus: Corpus, folder: Path, ours: Mapping[s
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
     figures = json.loads(done.stdout.splitlines()[-1])
     return [
-        [f"Rifflux, {name}", f"{theirs:,.1f} ms", f"{theirs / ours[name]:.1f} × Dowse's"]
+        [f"Rifflux, {name}", f"{theirs:,.1f} ms", f"{times(theirs, ours[name])} Dowse's"]
         for name, theirs in figures.items()
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import statistics
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import IO, Any
 from timing import ms
 
 ASKED = 10
+FEW = 10
 
 
 def run_ms(command: Sequence[str], environment: Mapping[str, str], root: Path) -> float:
@@ -34,11 +36,14 @@ def cold(environment: Mapping[str, str], root: Path, queries: Sequence[str]) -> 
 def serving_memory(environment: Mapping[str, str], root: Path) -> list[list[str]]:
     """Resident memory of `dowse mcp` after the handshake and ten hybrid searches.
 
-    The index is made with the hashing encoder: a small one of its own shows the transformer's memory.
+    The index is made with the hashing encoder: a few files with one of their own show the transformer's memory.
     """
-    part = next(path for path in sorted(root.iterdir()) if path.is_dir())
-    small = ["--root", str(part), "--index", str(root.parent / "small.db")]
-    figures = {"hashing": _resident_mb(environment, root, []), "auto": _resident_mb(environment, part, small)}
+    few = root.parent / "few"
+    few.mkdir()
+    for path in sorted(root.glob("*/*"))[:FEW]:
+        shutil.copy(path, few)
+    own = ["--root", str(few), "--index", str(root.parent / "few.db")]
+    figures = {"hashing": _resident_mb(environment, root, []), "auto": _resident_mb(environment, few, own)}
     return [[f"memory of `dowse mcp`, encoder {name}", f"{mb:.0f} MB", ""] for name, mb in figures.items()]
 
 

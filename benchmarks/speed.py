@@ -65,8 +65,10 @@ def _at(size: int, folder: Path, *, whole: bool, rifflux: Path | None) -> Rows:
         rows = _building(engine, corpus, ours)
         rows += _syncing(engine, corpus, ours) if whole else []
         rows += _warm(engine, corpus, ours)
+    say(f"{size:,} chunks: peers")
     rows += peers.words(corpus, ours)
     if whole:
+        say("new processes")
         environment = os.environ | {"DOWSE_DATA_DIR": str(folder / "data"), "DOWSE_ENCODER": ENCODER}
         rows += cold(environment, corpus.root, corpus.queries)
         rows += serving_memory(environment, corpus.root)
@@ -104,6 +106,7 @@ def _edited(engine: Engine, path: Path, place: Path, number: int) -> float:
 
 def _warm(engine: Engine, corpus: Corpus, ours: dict[str, float]) -> Rows:
     size, rows = len(corpus.texts), []
+    say(f"{size:,} chunks: asking")
     for recipe in ("lexical", "semantic", "hybrid"):
         total, beside = _asked(engine, corpus.queries, recipe)
         ours[recipe] = p(total, 50)

@@ -29,3 +29,8 @@ def p(values: Sequence[float], percent: int) -> float:
 
 def p50_p95(values: Sequence[float]) -> str:
     return f"p50 {p(values, 50):.2f} ms, p95 {p(values, 95):.2f} ms"
+
+
+def times(theirs: float, ours: float) -> str:
+    ratio = theirs / ours
+    return f"{ratio:.1f} ×" if ratio >= 1 else f"{ratio:.2f} ×"

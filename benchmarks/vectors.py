@@ -25,7 +25,7 @@ from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.vectors import EXACT_UP_TO, sidecar_of
 from measuring import say
 from report import Section, table
-from timing import ms, p, timed
+from timing import ms, p, timed, times
 from vector_base import SEED, Base, Matrix, drawing
 
 AT_ONCE = 20_000
@@ -114,10 +114,10 @@ def _peer_row(size: int, peer: str, queries: Matrix, base: Base, truth: list[set
         return [label, "not installed", "", "", "", ""]
     if size > vector_peers.PEERS[peer].largest:
         return [label, "left out: takes too long", "", "", "", ""]
-    times, found, build_ms = _apart(_peer, peer, size, queries, base)
-    ratio = f"{p(times, 50) / ours_ms:.1f} ×"
+    took, found, build_ms = _apart(_peer, peer, size, queries, base)
+    ratio = times(p(took, 50), ours_ms)
     right = f"{recall(found, truth):.3f}"
-    return [label, f"{p(times, 50):.2f}", f"{p(times, 95):.2f}", right, f"{build_ms:,.0f}", ratio]
+    return [label, f"{p(took, 50):.2f}", f"{p(took, 95):.2f}", right, f"{build_ms:,.0f}", ratio]
 
 
 def _peer(peer: str, size: int, queries: Matrix, base: Base) -> tuple[list[float], list[set[int]], float]:
