@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dowse.search.evaluate import Comparison, Scores, compare_scores
+from dowse.search.evaluate import Scores, compare_scores
 from dowse.search.recipes import plan
 from labelled.model import LabelledSet
 from measuring import Bench, Way, mean, recipe_for
@@ -13,6 +13,7 @@ from report import Section, table
 from variants import Change, Variant, greater, lesser
 
 SEED = 20261115
+ROUNDS = 2_000  # hundreds of comparisons are made
 ENOUGH = 0.0005  # less than this shows as zero
 EXTENDED = "hybrid"  # the recipe that stages it does not have are put into
 
@@ -56,7 +57,7 @@ def _worth(labelled: LabelledSet, scores: Mapping[str, Scores], whole: str, vari
     names = (variant.recipe.name, whole) if variant.change == "without" else (whole, variant.recipe.name)
     without, having = (scores[name] for name in names)
     first = labelled.measures[0]
-    paired: Comparison = compare_scores(without, having, first, seed=SEED)
+    paired = compare_scores(without, having, first, seed=SEED, rounds=ROUNDS)
     return Worth(mean(having, first) - mean(without, first), paired.verdict != "no difference")
 
 

@@ -33,4 +33,4 @@ def p50_p95(values: Sequence[float]) -> str:
 
 def times(theirs: float, ours: float) -> str:
     ratio = theirs / ours
-    return f"{ratio:.1f} ×" if ratio >= 1 else f"{ratio:.2f} ×"
+    return f"{ratio:.1f} ×" if ratio >= 1 else f"{ratio:.2g} ×"
