@@ -15,6 +15,7 @@ from variants import Change, Variant, greater, lesser
 SEED = 20261115
 ROUNDS = 2_000  # hundreds of comparisons are made
 ENOUGH = 0.0005  # less than this shows as zero
+SHOWN: Mapping[Change, str] = {"without": ": ", "with": " + "}
 EXTENDED = "hybrid"  # the recipe that stages it does not have are put into
 
 
@@ -66,12 +67,12 @@ def section(sets: Sequence[LabelledSet], rows: Rows) -> Section:
     counted = [it.name for it in sets if not it.smoke]
     lines = [
         "What each stage is worth: the first measure of each set with it minus without it, so that + is good. Stages "
-        "a recipe has are left out of it; those it does not have are put in. * where the paired test sees a "
+        "a recipe has (`recipe: stage`) are left out of it, those none has (`recipe + stage`) are put in. * where the paired test sees a "
         "difference (p < 0.05). – where the recipe for that set does not have the stage.",
         "",
     ]
     body = [
-        [f"{base} {change} {label}", *(str(worth.get(it.name, "–")) for it in sets), verdict(worth, counted)]
+        [f"{base}{SHOWN[change]}{label}", *(str(worth.get(it.name, "–")) for it in sets), verdict(worth, counted)]
         for (base, change, label), worth in rows.items()
     ]
     return Section(
@@ -83,6 +84,8 @@ def verdict(worth: Mapping[str, Worth], counted: Sequence[str]) -> str:
     differences = [worth[name].difference for name in counted if name in worth]
     helps = sum(it >= ENOUGH for it in differences)
     hurts = sum(it <= -ENOUGH for it in differences)
+    if not differences:
+        return "–"
     if not helps and not hurts:
         return "changes nothing"
     if hurts > len(differences) / 2:

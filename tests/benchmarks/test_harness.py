@@ -118,7 +118,7 @@ def test_ablation_has_a_row_for_every_stage(bench: Bench, tiny: LabelledSet) -> 
     rows = ablation.measure(bench, [tiny], "hashing", ["hybrid"])
     labels = {label for _, change, label in rows if change == "without"}
     assert labels == {it.label for it in lesser(plan("hybrid-files"))}
-    assert "| hybrid without lexical.code_priors | 0 | changes nothing |" in ablation.section([tiny], rows).lines
+    assert "| hybrid: lexical.code_priors | 0 | changes nothing |" in ablation.section([tiny], rows).lines
 
 
 def worths(*differences: float) -> dict[str, ablation.Worth]:
@@ -126,6 +126,7 @@ def worths(*differences: float) -> dict[str, ablation.Worth]:
 
 
 VERDICTS = [
+    ((), "–"),
     ((0.0, 0.0001), "changes nothing"),
     ((-0.01, -0.02, 0.01), "**hurts on most sets**"),
     ((0.01, 0.02, -0.01), "helps on most sets"),
