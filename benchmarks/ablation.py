@@ -67,7 +67,8 @@ def section(sets: Sequence[LabelledSet], rows: Rows) -> Section:
     counted = [it.name for it in sets if not it.smoke]
     lines = [
         "What each stage is worth: the first measure of each set with it minus without it, so that + is good. Stages "
-        "a recipe has (`recipe: stage`) are left out of it, those none has (`recipe + stage`) are put in. * where the paired test sees a "
+        "a recipe has (`recipe: stage`) are left out of it, those none has (`recipe + stage`) are put in. "
+        "* where the paired test sees a "
         "difference (p < 0.05). – where the recipe for that set does not have the stage.",
         "",
     ]
