@@ -190,7 +190,8 @@ class Engine:
         return self._preferences.move(subject, records[0].collection, records[0].path, delta)
 
     def _shares(self) -> dict[str, float]:
-        return {"lexical": self.settings.lexical_weight, "semantic": self.settings.semantic_weight}
+        words = self.settings.lexical_weight
+        return {"lexical": words, "headline": words, "semantic": self.settings.semantic_weight}
 
     def _checked(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Each hit with how its file compares with the disk now."""

@@ -14,7 +14,7 @@ import ablation
 import quality
 from dowse.model import Hit
 from dowse.search.evaluate import QueryScore, Scores
-from dowse.search.recipes import RECIPES, Recipe, plan
+from dowse.search.recipes import RECIPES, Recipe, recipe_named
 from dowse.search.refine.stage import stage_name
 from dowse.search.run import Run
 from labelled.measures import documents
@@ -82,7 +82,7 @@ def test_a_recipe_of_the_occasion_is_asked_and_forgotten(bench: Bench, tiny: Lab
     def backwards(hits: list[Hit], run: Run) -> list[Hit]:
         return hits[1:]
 
-    worse = replace(plan("lexical-files"), name="worse", stages=(backwards,))
+    worse = replace(recipe_named("lexical-files"), name="worse", stages=(backwards,))
     scores = bench.scores(tiny, "hashing", [Way("worse", worse)])
     assert mean(scores["worse"], "ndcg@10") == 0.0
     assert "worse" not in RECIPES
@@ -117,7 +117,7 @@ def test_a_hybrid_below_its_lexical_mode_is_named(tiny: LabelledSet) -> None:
 def test_ablation_has_a_row_for_every_stage(bench: Bench, tiny: LabelledSet) -> None:
     rows = ablation.measure(bench, [tiny], "hashing", ["hybrid"])
     labels = {label for _, change, label in rows if change == "without"}
-    assert labels == {it.label for it in lesser(plan("hybrid-files"))}
+    assert labels == {it.label for it in lesser(recipe_named("hybrid-files"))}
     assert "| hybrid: lexical.code_priors | 0 | changes nothing |" in ablation.section([tiny], rows).lines
 
 
@@ -170,7 +170,7 @@ def prepared(run: Run) -> list[str]:
 
 
 def test_everything_a_recipe_has_is_left_out_once() -> None:
-    recipe: Recipe = replace(plan("hybrid"), stages=(Twice(1), Twice(2)), prepare=(prepared,))
+    recipe: Recipe = replace(recipe_named("hybrid"), stages=(Twice(1), Twice(2)), prepare=(prepared,))
     variants = {it.label: it.recipe for it in lesser(recipe)}
     assert variants["prepared"].prepare == ()
     assert list(variants["semantic"].routes) == ["lexical"]
@@ -185,8 +185,8 @@ def test_stages_that_no_recipe_has_are_put_in() -> None:
     names = [stage_name(it) for it in unused_stages()]
     assert "mmr" in names
     assert "best_first" not in names
-    for variant in greater(plan("hybrid")):
-        assert variant.recipe.stages[1:] == plan("hybrid").stages
+    for variant in greater(recipe_named("hybrid")):
+        assert variant.recipe.stages[1:] == recipe_named("hybrid").stages
 
 
 def test_recipes_that_fuse_are_taken_apart() -> None:

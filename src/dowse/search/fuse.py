@@ -11,6 +11,7 @@ from dowse.model import Scored
 SCORE_NAMES = {
     "lexical": "bm25",
     "semantic": "cosine",
+    "headline": "headline_bm25",
     "expanded": "expanded_bm25",
     "tagged": "tagged_bm25",
     "code_blocks": "code_bm25",

@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 from dowse.model import Hit, Query, Step
 from dowse.search.recipes import FILES_SUFFIX
+from dowse.search.refine.code import asked_words
 from dowse.search.search import Ranked
 from dowse.search.understand.classify import QueryKind, classify
 from dowse.text.defined import alike, name_parts
 from dowse.text.names import words
-from dowse.text.terms import parse
 
 AUTO = "auto"
 # What is tried first, and what when the best hits hold hardly any of the words asked for. Who types a name or a path
@@ -28,7 +28,6 @@ _BY_KIND: Mapping[QueryKind, tuple[str, str]] = MappingProxyType(
 )
 _LOOKED_AT = 3
 _WEAK = 0.25
-_MAX_WORDS = 64
 _READ_CHARS = 4_000
 
 Ask = Callable[[Query], Ranked]
@@ -83,11 +82,11 @@ def _sure(ranked: Ranked, held: float, steps: list[Step]) -> Found:
 
 def support(hits: Sequence[Hit], text: str) -> float:
     """The share of the query's telling words that one of the best hits holds, whatever their endings."""
-    asked = {part for term in parse(text).wanted[:_MAX_WORDS] for word in term.words for part in name_parts(word)}
+    asked = asked_words(text)
     return max((_held(hit, asked) for hit in hits[:_LOOKED_AT]), default=0.0) if asked else 1.0
 
 
-def _held(hit: Hit, asked: set[str]) -> float:
+def _held(hit: Hit, asked: Sequence[str]) -> float:
     chunk, record = hit.stored.chunk, hit.stored.record
     text = " ".join((record.path, record.title, *chunk.trail, chunk.text[:_READ_CHARS]))
     there = {part for word in words(text) for part in name_parts(word)}

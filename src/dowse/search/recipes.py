@@ -19,7 +19,7 @@ from dowse.search.refine.limits import best_first, within_budget
 from dowse.search.refine.recency import RecencyTiers
 from dowse.search.refine.stage import Stage
 from dowse.search.refine.subjects import subject_priors
-from dowse.search.retrieve import Retriever, lexical, semantic
+from dowse.search.retrieve import Retriever, headlined, lexical, semantic
 from dowse.search.run import Run
 from dowse.search.understand.adaptive import AdaptiveWeights
 from dowse.search.understand.code_blocks import CodeBlocks
@@ -27,6 +27,7 @@ from dowse.search.understand.expand import Expanded
 from dowse.search.understand.tags import Tagged
 from dowse.search.understand.variance import VarianceWeights
 from dowse.store.base import Weights
+from dowse.text.terms import headline
 
 # A match in a title or heading says more than one in the text; the parts of identifiers say less than
 # the identifier, and a path repeats what the title says.
@@ -53,12 +54,13 @@ FILES: tuple[Stage, ...] = (subject_priors, one_file, best_first, within_budget)
 @dataclass(frozen=True, slots=True)
 class Route:
     """A retriever with its weight in the fusion, and stages that reorder the first `refined` of its own candidates
-    by what only they show; the rest keeps its place behind them."""
+    by what only they show; the rest keeps its place behind them. It is left out where it does not apply to a query."""
 
     retriever: Retriever
     weight: float = 1.0
     stages: tuple[Stage, ...] = ()
     refined: int = 50
+    applies: Callable[[str], object] = bool
 
 
 # Done before anything is retrieved: reads the query, may change the run, gives what it found for the log.
@@ -90,20 +92,24 @@ class Recipe:
         return limit if self.stages == PASSAGES else limit * self.folded_per_hit * len(self.routes)
 
 
-def _modes(lexical: Route, semantic: Route, template: Recipe) -> list[Recipe]:
+def _modes(routes: Mapping[str, Route], template: Recipe, modes: Mapping[str, Sequence[str]]) -> list[Recipe]:
     """One recipe per mode, named after the template."""
-    routes = {"lexical": lexical, "semantic": semantic}
-    by_mode = {"lexical": ["lexical"], "semantic": ["semantic"], "hybrid": ["lexical", "semantic"]}
     return [
         replace(template, name=template.name.format(mode), routes=MappingProxyType({it: routes[it] for it in used}))
-        for mode, used in by_mode.items()
+        for mode, used in modes.items()
     ]
 
 
+# Of a text of several lines, the first says what it is about: it counts as a retriever of its own. Where words alone
+# rank passages, BM25 is the score and nothing is fused.
+_ALONE = {"lexical": ["lexical"], "semantic": ["semantic"]}
+_PASSAGE_MODES = {**_ALONE, "hybrid": ["lexical", "headline", "semantic"]}
+_FILE_MODES = {**_PASSAGE_MODES, "lexical": ["lexical", "headline"]}
+_PLAIN_MODES = {**_ALONE, "hybrid": ["lexical", "semantic"]}
 FILES_SUFFIX = "-files"
 _NONE: Mapping[str, Route] = MappingProxyType({})
 # Cosines lie close together, so that little moves them far.
-_SOFT_PRIORS = CodePriors(defines=0.1, exact=0.2, stem=0.1, aside=0.7, entrance=0.9, copy=0.7)
+_SOFT_PRIORS = CodePriors(defines=0.1, exact=0.2, stem=0.1, aside=0.7, entrance=0.9, copy=0.7, named=1.3)
 _FILE_POOL = 1_000  # a file is judged by many of its passages
 # Words and meaning by what is asked for, with words and tags that go with it counting for a little.
 _RAGDOCS = Recipe(
@@ -126,12 +132,27 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
         recipe.name: recipe
         for recipe in (
             *_modes(
-                Route(lexical, stages=(CodePriors(),)), Route(semantic, stages=(_SOFT_PRIORS,)), Recipe("{}", _NONE)
+                {
+                    "lexical": Route(lexical, stages=(CodePriors(),)),
+                    "headline": Route(headlined, stages=(CodePriors(of_headline=True),), applies=headline),
+                    "semantic": Route(semantic, stages=(_SOFT_PRIORS,)),
+                },
+                Recipe("{}", _NONE),
+                _PASSAGE_MODES,
             ),
             *_modes(
-                Route(lexical, stages=(CodePriors(), FileScores()), refined=_FILE_POOL),
-                Route(semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_FILE_POOL),
+                {
+                    "lexical": Route(lexical, stages=(CodePriors(), FileScores()), refined=_FILE_POOL),
+                    "headline": Route(
+                        headlined,
+                        stages=(CodePriors(of_headline=True), FileScores()),
+                        refined=_FILE_POOL,
+                        applies=headline,
+                    ),
+                    "semantic": Route(semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_FILE_POOL),
+                },
                 Recipe("{}" + FILES_SUFFIX, _NONE, stages=FILES, pool_least=_FILE_POOL),
+                _FILE_MODES,
             ),
             _RAGDOCS,
             # Most candidates may be of one record.
@@ -148,7 +169,11 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
                 folded_per_hit=4,
             ),
             # The Rifflux contract fixes the order, and the depth: twice as many candidates as hits.
-            *_modes(Route(lexical), Route(semantic), Recipe("rifflux-{}", _NONE, pool_per_hit=2, pool_least=1)),
+            *_modes(
+                {"lexical": Route(lexical), "semantic": Route(semantic)},
+                Recipe("rifflux-{}", _NONE, pool_per_hit=2, pool_least=1),
+                _PLAIN_MODES,
+            ),
         )
     }
 )

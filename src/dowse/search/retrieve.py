@@ -8,7 +8,7 @@ from itertools import pairwise
 from dowse.errors import OtherVectors
 from dowse.model import Scope, Scored
 from dowse.search.run import QueryVector, Run
-from dowse.text.terms import MAX_QUERY_CHARS, Terms, parse
+from dowse.text.terms import MAX_QUERY_CHARS, Terms, headline, parse
 
 _TRIES = 3  # an index is not switched twice within one search
 _COSINE_DIGITS = 6  # vectors are stored with less, so a difference beyond is noise
@@ -24,6 +24,12 @@ def lexical(run: Run) -> list[Scored]:
     if len(run.query.text) > MAX_QUERY_CHARS:
         run.notes.append(f"only the first {MAX_QUERY_CHARS:,} characters of the query were used")
     return matched(terms, run.query.scope, run)
+
+
+def headlined(run: Run) -> list[Scored]:
+    """BM25 over the first line of a text of several: what a report is about, without all it tells besides."""
+    first = headline(run.query.text)
+    return matched(parse(first), run.query.scope, run) if first else []
 
 
 def semantic(run: Run) -> list[Scored]:

@@ -40,13 +40,14 @@ def search(
 ) -> Ranked:
     recipe = recipe_named(query.recipe)
     run = Run(query, store, models, recipe.pool(query.limit), recipe.weights, rrf_k, priors=priors)
-    run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in recipe.routes.items()}
+    routes = {name: route for name, route in recipe.routes.items() if route.applies(query.text)}
+    run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in routes.items()}
     for prepare in recipe.prepare:
         run.step(stage_name(prepare), NOTHING, partial(prepare, run))
-    retrieve = _or_note if len(recipe.routes) > 1 else _or_raise
+    retrieve = _or_note if len(routes) > 1 else _or_raise
     rankings = {
         name: _refined(name, route, run.step(name, NOTHING, partial(retrieve, route.retriever, run)), run)
-        for name, route in recipe.routes.items()
+        for name, route in routes.items()
     }
     # What is promoted may come from far down.
     candidates = _fused(recipe, rankings, run)[: run.pool if priors else recipe.loaded(query.limit)]

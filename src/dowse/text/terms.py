@@ -12,6 +12,7 @@ from dowse.text.names import camel_parts, cjk_runs, pairs, words
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”')
 MAX_QUERY_CHARS = 10_000
 MAX_TERMS = 256
+MAX_HEADLINE_CHARS = 200
 MAX_PHRASED_CHARS = 200  # quotes make a phrase required in queries up to this length
 
 # Words that say nothing about what is looked for; a query of nothing else keeps them.
@@ -120,6 +121,12 @@ def parse(text: str) -> Terms:
     wanted = [term for term in expanded if term not in required]
     telling = [term for term in wanted if not _is_stop_word(term)]
     return Terms(tuple(required), tuple((telling or ([] if required else wanted))[:MAX_TERMS]))
+
+
+def headline(text: str) -> str:
+    """What a text of several lines is about, as its first one says: as in a bug report or a mail."""
+    first, _, rest = text[:MAX_QUERY_CHARS].strip().partition("\n")
+    return first if rest.strip() and len(first) <= MAX_HEADLINE_CHARS else ""
 
 
 def _phrase(phrase: str) -> list[Term]:

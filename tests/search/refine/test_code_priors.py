@@ -35,6 +35,9 @@ PRIORS = [
     ("src/routing.spec.ts", "x", "zebra", 0.3),
     ("dist/app.cjs", "x", "routing", 0.3),
     ("pkg/__init__.py", "x", "routing", 0.5),
+    ("pkg/__init__.py", "def run():", "routing", 1.0),
+    ("pkg/core/app.py", "x", "what does pkg/core/app.py do with pkg.core.other", 4.0),
+    ("pkg/core/app.py", "x", "import of pkg.core.app.Thing fails", 4.0),
 ]
 
 

@@ -4,7 +4,7 @@ and it is not a test, an example, a shim or built output."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -14,15 +14,16 @@ from dowse.search.refine.copies import built_copies, older_versions
 from dowse.search.refine.stage import by_score, rescored
 from dowse.search.run import Run
 from dowse.text.defined import alike, defined_names, name_parts
+from dowse.text.mentions import mentioned
 from dowse.text.names import camel_parts, words
-from dowse.text.terms import STOP_WORDS
+from dowse.text.terms import STOP_WORDS, headline
 
 _ASKED_CHARS = 3_000
 _ASKED_WORDS = 40
 _LONG_WORDS = 16
 _ASIDE = re.compile(
     r"(^|/)(tests?|testing|__tests__|specs?|examples?|compat|_compat|legacy|deprecated|benchmarks?|fixtures?|vendor"
-    r"|dist|build|locale|migrations)(/|$)|(^|/)(test_|conftest)[^/]*$|[._](test|spec)\.[a-z]+$|\.d\.[cm]?ts$|\.cjs$"
+    r"|dist|build|locale)(/|$)|(^|/)migrations/\d|(^|/)(test_|conftest)[^/]*$|[._](test|spec)\.[a-z]+$|\.d\.[cm]?ts$|\.cjs$"
 )
 _ENTRANCE = re.compile(r"(^|/)(__init__\.py|index\.[jt]sx?|mod\.rs)$")
 
@@ -34,6 +35,7 @@ class _Asked:
     words: tuple[str, ...]
     names: frozenset[str]
     copies: frozenset[str]
+    files: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,9 @@ class CodePriors:
 
     `defines`: added for a chunk that defines a name made of words asked for, and `exact` for one that is written in
     the query as it is. `stem`: added times the share of the file name's words that are asked for. `aside` and
-    `entrance`: factors for tests and the like, and for files such as `__init__.py` that mostly pass names on.
-    `copy`: factor for what is built from another candidate, or an older version of it.
+    `entrance`: factors for tests and the like, and for what in files such as `__init__.py` only passes names on.
+    `copy`: factor for what is built from another candidate, or an older version of it. `named`: factor for a file
+    that the query names by its path or module. `of_headline`: only what the query's first line says was asked for.
     """
 
     kinds: tuple[str, ...] = ("code",)
@@ -53,22 +56,27 @@ class CodePriors:
     aside: float = 0.3
     entrance: float = 0.5
     copy: float = 0.3
+    named: float = 2.0
+    of_headline: bool = False
 
     def __call__(self, hits: list[Hit], run: Run) -> list[Hit]:
         paths = {hit.stored.record.path for hit in hits if hit.stored.record.kind in self.kinds}
-        text = run.query.text[:_ASKED_CHARS]
-        asked = _Asked(asked_words(text), written_names(text), built_copies(paths) | older_versions(paths, text))
+        text = (headline(run.query.text) if self.of_headline else run.query.text)[:_ASKED_CHARS]
+        copies = built_copies(paths) | older_versions(paths, text)
+        asked = _Asked(asked_words(text), written_names(text), copies, mentioned(run.query.text, paths))
         return by_score([self._rescored(hit, asked) for hit in hits])
 
     def _rescored(self, hit: Hit, asked: _Asked) -> Hit:
         record = hit.stored.record
         if record.kind not in self.kinds:
             return hit
-        prior = self._of_path(record.path, asked) * (1 + self._of_names(hit.stored.chunk.text, asked))
+        defined = dict.fromkeys(defined_names(hit.stored.chunk.text))
+        prior = self._of_path(record.path, asked) * (1 + self._of_names(defined, asked))
+        if not defined and _ENTRANCE.search(record.path):
+            prior *= self.entrance
         return rescored(hit, hit.score * prior, prior=prior)
 
-    def _of_names(self, text: str, asked: _Asked) -> float:
-        defined = dict.fromkeys(defined_names(text))
+    def _of_names(self, defined: Collection[str], asked: _Asked) -> float:
         exact = 0.0 if asked.names.isdisjoint(defined) else self.exact
         return exact + self.defines * _defines(defined, asked.words)
 
@@ -77,9 +85,11 @@ class CodePriors:
         factor = 1 + self.stem * _share(parts, asked.words)
         if path in asked.copies:
             factor *= self.copy
+        if path in asked.files:
+            factor *= self.named
         if _ASIDE.search(path):
             factor *= self.aside
-        return factor * self.entrance if _ENTRANCE.search(path) else factor
+        return factor
 
 
 def asked_words(text: str) -> tuple[str, ...]:

@@ -1,0 +1,118 @@
+"""The planner: which recipe, when again, and when nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dowse.model import Chunk, Hit, Query, Record, Step, Stored
+from dowse.search.plan import answer, support
+from dowse.search.search import Ranked
+from support import OpenEngine, write
+
+
+def hit(text: str, cosine: float = 0.0, path: str = "a.md") -> Hit:
+    record = Record("c", path, "doc", "", 1, 1, "d", "c")
+    return Hit(Stored(1, Chunk(0, text, 1, 1), record), 1.0, {"cosine": cosine} if cosine else {})
+
+
+class Asked:
+    """Answers each recipe with what it was given, and remembers which were asked."""
+
+    def __init__(self, unrelated: float = 0.0, **found: list[Hit]) -> None:
+        self.found = found
+        self.unrelated = unrelated
+        self.recipes: list[str] = []
+
+    def __call__(self, query: Query) -> Ranked:
+        self.recipes.append(query.recipe)
+        return Ranked(self.found.get(query.recipe, []), [Step(query.recipe, 0, 0, 0.0)], self.unrelated)
+
+
+GOOD = [hit("the parser reads retry_limit from the configuration of the server")]
+POOR = [hit("bananas are yellow", cosine=0.5)]
+
+FIRST = [
+    ("retry_limit", "lexical"),
+    ("src/server.py", "lexical"),
+    ("parser configuration", "hybrid"),
+    ("how does the parser read its configuration?", "hybrid"),
+    ("the parser reads the configuration of the server " * 10, "hybrid"),
+]
+
+
+@pytest.mark.parametrize(("text", "recipe"), FIRST)
+def test_the_form_of_the_query_decides_what_is_tried_first(text: str, recipe: str) -> None:
+    asked = Asked(lexical=GOOD, hybrid=GOOD)
+    found = answer(Query(text, recipe="auto"), asked)
+    assert asked.recipes[0] == recipe
+    assert found.steps[0].name == "plan" and recipe in found.steps[0].note
+    assert found.hits == GOOD and not found.abstained
+
+
+def test_whole_files_are_planned_alike() -> None:
+    asked = Asked(**{"hybrid-files": GOOD})
+    assert answer(Query("parser configuration", recipe="auto-files"), asked).hits == GOOD
+    assert asked.recipes == ["hybrid-files"]
+
+
+def test_what_has_none_of_the_words_is_asked_for_again() -> None:
+    asked = Asked(hybrid=POOR, lexical=GOOD)
+    found = answer(Query("parser configuration", recipe="auto"), asked)
+    assert (asked.recipes, found.hits) == (["hybrid", "lexical"], GOOD)
+    assert [it.name for it in found.steps] == ["plan", "hybrid", "retry", "lexical"]
+
+
+def test_the_second_answer_must_be_better() -> None:
+    asked = Asked(hybrid=POOR, lexical=[])
+    assert answer(Query("parser configuration", recipe="auto"), asked).hits == POOR
+
+
+@pytest.mark.parametrize(
+    ("unrelated", "cosine", "shown"), [(0.6, 0.5, False), (0.6, 0.6, True), (0.0, 0.0, True), (0.6, 0.0, False)]
+)
+def test_neither_words_nor_meaning(unrelated: float, cosine: float, shown: bool) -> None:
+    hits = [hit("bananas are yellow", cosine)]
+    found = answer(Query("parser configuration", recipe="auto"), Asked(unrelated, hybrid=hits, lexical=hits))
+    assert bool(found.hits) is shown
+    assert bool(found.abstained) is not shown
+    if not shown:
+        assert found.steps[-1].name == "abstain" and found.steps[-1].note == found.abstained
+
+
+def test_a_named_recipe_is_taken_as_it_is() -> None:
+    asked = Asked(0.9, lexical=POOR)
+    found = answer(Query("parser", recipe="lexical"), asked)
+    assert (asked.recipes, found.hits, found.abstained) == (["lexical"], POOR, "")
+
+
+def test_nothing_found_is_no_abstention() -> None:
+    found = answer(Query("parser configuration", recipe="auto"), Asked(0.9))
+    assert (found.hits, found.abstained) == ([], "")
+
+
+SUPPORT = [
+    ("parser configuration", "Configurations of parsers", 1.0),
+    ("parser configuration", "the parser", 0.5),
+    ("parser configuration", "", 0.0),
+    ("getUserName", "def get_user_name", 1.0),
+    ("?!", "anything", 1.0),
+]
+
+
+@pytest.mark.parametrize(("query", "text", "share"), SUPPORT)
+def test_support(query: str, text: str, share: float) -> None:
+    assert support([hit(text)], query) == pytest.approx(share)
+    assert support([], query) in (0.0, 1.0)
+
+
+def test_a_real_encoder_tells_what_is_foreign_to_the_files(root: Path, open_engine: OpenEngine) -> None:
+    bread = "# Bread\n\nKnead the dough, let it rise for an hour, bake it at 230 degrees.\n"
+    write(root, {"bread.md": bread, "soup.md": "# Soup\n\nSimmer carrots and leeks in stock until they are soft.\n"})
+    with open_engine(encoder="granite") as engine:
+        engine.index([root])
+        near = engine.search(Query("how long does sourdough rest before it goes into the oven", recipe="auto"))
+        far = engine.search(Query("kubernetes ingress controller certificate rotation", recipe="auto"))
+    assert near.hits[0].stored.record.path == "bread.md" and not near.abstained
+    assert far.hits == () and "nothing here seems to be about this" in far.abstained
