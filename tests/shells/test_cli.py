@@ -98,7 +98,7 @@ def test_scope_options(run: Run) -> None:
     assert answer(run, "install", "--since", "2099-01-01")["count"] == 0
     assert answer(run, "install", "--until", "1h", "--mode", "lexical")["count"] == 0
     assert answer(run, "install", "-k", "1")["count"] == 1
-    assert answer(run, "install", "--files")["recipe"] == "hybrid-files"
+    assert answer(run, "install", "--files")["recipe"] == "auto-files"
 
 
 def test_words_of_a_query_need_no_quotes(run: Run) -> None:

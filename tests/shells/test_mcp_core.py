@@ -78,8 +78,8 @@ def test_search_answers_with_text_and_data(call: Callable[..., CallToolResult]) 
 
 def test_search_scopes_files_and_explains(call: Callable[..., CallToolResult]) -> None:
     assert call("search", query="install", kinds=["code"]).structured_content["count"] == 1
-    assert call("search", query="install", paths=["docs/**"], mode="lexical").structured_content["count"] == 0
-    assert call("search", query="tries", files=True, since="1h").structured_content["recipe"] == "hybrid-files"
+    assert call("search", query="install", paths=["docs/**"], recipe="lexical").structured_content["count"] == 0
+    assert call("search", query="tries", files=True, since="1h").structured_content["recipe"] == "auto-files"
     assert " ms" in call("search", query="tries", explain=True).content[0].text  # type: ignore[union-attr]
 
 
@@ -123,7 +123,11 @@ BAD = [
     ("search", {"query": "x", "limit": 0}, "limit: input should be greater than or equal to 1"),
     ("search", {"query": "x", "limit": 10**9}, "limit: input should be less than or equal to 100"),
     ("search", {"query": "x", "limit": "many"}, "limit: input should be a valid integer"),
-    ("search", {"query": "x", "mode": "magic"}, "mode: input should be 'hybrid', 'lexical' or 'semantic'"),
+    ("search", {"query": "x", "recipe": "magic"}, "recipe: input should be 'auto', 'hybrid', 'lexical'"),
+    ("search", {"query": "x", "mode": "lexical"}, "mode"),
+    ("search", {"query": "x", "recipe": "ragdocs", "files": True}, "whole files are ranked by the recipes"),
+    ("search", {"query": "x", "hypothesis": 3}, "hypothesis"),
+    ("search", {"query": "x", "not_paths": "*.md"}, "not_paths"),
     ("search", {"query": "x", "kinds": ["film"]}, "kinds.0: input should be 'doc' or 'code'"),
     ("search", {"query": "x", "since": "soon"}, "'soon' is not a time"),
     ("search", {"query": "x", "paths": ["[a"]}, "[a"),

@@ -112,7 +112,7 @@ def test_written_weights_apply_to_searches(run: Run, root: Path, capsys: pytest.
     write(root, FILES)
     ranks = []
     for weight in ("0.25", "4"):
-        write(root, {"dowse.toml": f"semantic_weight = {weight}\n"})
+        write(root, {"dowse.toml": f"lexical_weight = {weight}\n"})
         with pytest.raises(SystemExit):
             main(("search", "--json", "-k", "1", "patience"))
         ranks.append(json.loads(capsys.readouterr().out)["hits"][0]["evidence"]["rrf"])

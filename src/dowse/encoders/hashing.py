@@ -33,8 +33,8 @@ class HashingEncoder:
 
     @property
     def traits(self) -> Traits:
-        # Words are matched better by BM25: it only fills up what has none of them.
-        return Traits(worth=0.02)
+        # BM25 ranks words better: what is near only fills up, in its own order, behind what has the words.
+        return Traits(worth=1e-6)
 
     @property
     def fingerprint(self) -> str:

@@ -22,13 +22,17 @@ path, lines, the trail of headings and an id.
 - `fetch` an id or a path to read more: lines around a hit, or a whole file.
 - A hit marked `changed` or `gone` is older than the file on disk: `index`, then search again.
 - No hits? Look at `completeness` in the answer: it says what was searched and what was not. `status` says more.
-- Exact words or identifiers: mode `lexical`. Meaning without the words: `semantic`. Else leave `hybrid`."""
+- `abstained` says why nothing is shown although something was found: ask in the words the files might use, or give \
+a `hypothesis`, a sentence such as the answer might be.
+- Leave `recipe` to `auto`; `lexical` is words alone, `semantic` meaning alone, `late` looks at the best hits twice."""
 
 _SHOWN_JOBS = 20
 _ECHOED_CHARS = 1000
 _SHOWN_SKIPPED = 50  # an answer must not flood its reader; `dowse status --json` has all
 
-Mode = Literal["hybrid", "lexical", "semantic"]
+RecipeName = Literal["auto", "hybrid", "lexical", "semantic", "late", "rerank", "ragdocs"]
+_DECISIONS = ("plan", "abstain")
+_WHOLE_FILES = ("auto", "hybrid", "lexical", "semantic")
 
 
 class Core:
@@ -52,21 +56,31 @@ class Core:
         self,
         query: Annotated[str, Param('What to look for: a question, keywords, an identifier, or a "phrase" in quotes')],
         limit: Annotated[int, Param("How many hits at most", ge=1, le=100)] = 8,
-        mode: Annotated[Mode, Param("hybrid (words and meaning), lexical (words) or semantic (meaning)")] = "hybrid",
+        recipe: Annotated[
+            RecipeName,
+            Param(
+                "auto picks by the query's form; hybrid: words and meaning; lexical: words; semantic: meaning; late, "
+                "rerank: a second look at the best; ragdocs: few passages, nothing twice, whole sections"
+            ),
+        ] = "auto",
         kinds: Annotated[list[Literal["doc", "code"]] | None, Param("Only these kinds of content")] = None,
         paths: Annotated[list[str] | None, Param("Only files matching these globs, e.g. docs/** or *.py")] = None,
+        not_paths: Annotated[list[str] | None, Param("No files matching these globs")] = None,
         tags: Annotated[list[str] | None, Param("Only documents with any of these tags")] = None,
         since: Annotated[str | None, Param("Only files changed since: 2026-11-02, 7d, 12h")] = None,
         until: Annotated[str | None, Param("Only files last changed before this")] = None,
         files: Annotated[bool, Param("Each file once, by its best passage")] = False,
+        hypothesis: Annotated[
+            str, Param("A sentence such as the answer might be: compared by meaning in place of the query")
+        ] = "",
         budget_tokens: Annotated[int, Param("About how long the answer's texts may be", ge=50, le=100_000)] = 3000,
         explain: Annotated[bool, Param("Also say what each step did and cost")] = False,
     ) -> Reply:
         """Search the indexed files and get ranked passages with path, lines, heading trail, why each was found,
         whether its file has changed since, and how complete the index is."""
-        scope = make_scope(kinds or (), paths or (), tags or (), since, until)
-        recipe = f"{mode}-files" if files else mode
-        answer = self._engine().search(Query(query, scope, limit, recipe, budget_tokens))
+        scope = make_scope(kinds or (), paths or (), tags or (), since, until, not_paths or ())
+        name = of_files(recipe) if files else recipe
+        answer = self._engine().search(Query(query, scope, limit, name, budget_tokens, hypothesis))
         return Reply(answer_json(answer, self._running()), answer_text(answer, explain, self._running()))
 
     def fetch(
@@ -137,15 +151,24 @@ def make_scope(
     tags: Sequence[str] = (),
     since: str | None = None,
     until: str | None = None,
+    excluded: Sequence[str] = (),
 ) -> Scope:
     now = time.time()
     return Scope(
         kinds=tuple(kinds),
         paths=tuple(paths),
+        excluded=tuple(excluded),
         tags=tuple(tags),
         since=None if since is None else parse_moment(since, now),
         until=None if until is None else parse_moment(until, now),
     )
+
+
+def of_files(recipe: str) -> str:
+    """The recipe that gives each file once."""
+    if recipe not in _WHOLE_FILES:
+        raise BadInput(f"whole files are ranked by the recipes {', '.join(_WHOLE_FILES)}, not by {recipe!r}")
+    return f"{recipe}-files"
 
 
 def read(engine: Engine, target: str, start_line: int | None, end_line: int | None, collection: str | None) -> Passage:
@@ -296,7 +319,7 @@ def status_json(status: Status, engine: Engine) -> dict[str, object]:
 
 
 def answer_text(answer: Answer, explain: bool = False, running: str = "") -> str:
-    lines = [_completeness_text(answer, running), ""]
+    lines = [_completeness_text(answer, running), "", *([answer.abstained, ""] if answer.abstained else [])]
     for rank, hit in enumerate(answer.hits, 1):
         chunk = hit.stored.chunk
         trail = TRAIL_SEPARATOR.join(chunk.trail)
@@ -307,13 +330,18 @@ def answer_text(answer: Answer, explain: bool = False, running: str = "") -> str
             chunk.text,
             "",
         ]
-    notes = [f"{step.name}: {step.note}" for step in answer.steps if step.note]
+    notes = shown_notes(answer)
     if explain:
         notes = [
             f"{it.name}: {it.before} → {it.after} in {it.ms:.1f} ms{f' ({it.note})' if it.note else ''}"
             for it in answer.steps
         ]
     return "\n".join(lines + notes).rstrip() + "\n"
+
+
+def shown_notes(answer: Answer) -> list[str]:
+    """What the reader should know of the steps: why one did less than usual, not what was decided as always."""
+    return [f"{step.name}: {step.note}" for step in answer.steps if step.note and step.name not in _DECISIONS]
 
 
 def place_text(hit: Hit, answer: Answer) -> str:

@@ -26,6 +26,7 @@ from dowse.search.understand.code_blocks import CodeBlocks
 from dowse.search.understand.expand import Expanded
 from dowse.search.understand.tags import Tagged
 from dowse.search.understand.variance import VarianceWeights
+from dowse.search.understand.worth import encoder_worth
 from dowse.store.base import Weights
 from dowse.text.terms import headline
 
@@ -124,7 +125,7 @@ _RAGDOCS = Recipe(
     ),
     stages=(*_CONDENSED, *_WIDENED),
     prepare=(AdaptiveWeights(),),
-    weigh=(VarianceWeights(),),
+    weigh=(encoder_worth, VarianceWeights()),
 )
 
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
@@ -137,7 +138,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
                     "headline": Route(headlined, stages=(CodePriors(of_headline=True),), applies=headline),
                     "semantic": Route(semantic, stages=(_SOFT_PRIORS,)),
                 },
-                Recipe("{}", _NONE),
+                Recipe("{}", _NONE, weigh=(encoder_worth,)),
                 _PASSAGE_MODES,
             ),
             *_modes(
@@ -151,7 +152,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
                     ),
                     "semantic": Route(semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_FILE_POOL),
                 },
-                Recipe("{}" + FILES_SUFFIX, _NONE, stages=FILES, pool_least=_FILE_POOL),
+                Recipe("{}" + FILES_SUFFIX, _NONE, stages=FILES, weigh=(encoder_worth,), pool_least=_FILE_POOL),
                 _FILE_MODES,
             ),
             _RAGDOCS,

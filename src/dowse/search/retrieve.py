@@ -37,8 +37,6 @@ def semantic(run: Run) -> list[Scored]:
     found, why_not = nearest(run, run.pool)
     if why_not:
         run.notes.append(why_not)
-    elif "semantic" in run.shares:
-        run.shares["semantic"] *= query_vector(run).traits.worth
     return _stable(found, run, digits=_COSINE_DIGITS)
 
 

@@ -13,7 +13,7 @@ import click
 from dowse.engine import Engine
 from dowse.errors import BadInput, IndexBusy, NotIndexed
 from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query
-from dowse.profiles.core import answer_json, evidence_text, make_scope, place_text
+from dowse.profiles.core import answer_json, evidence_text, make_scope, of_files, place_text, shown_notes
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.workspace import Workspace
 
@@ -25,7 +25,7 @@ _SHOWN_LINES = 8
 @click.option(
     "--mode",
     type=click.Choice(["hybrid", "lexical", "semantic"]),
-    help="Words, meaning, or both fused (default).",
+    help="Words, meaning, or both fused; default: what suits the query.",
 )
 @click.option("--recipe", help="A recipe by name; --mode names the common ones.")
 @click.option(
@@ -36,9 +36,13 @@ _SHOWN_LINES = 8
     help="Only this kind; may be repeated.",
 )
 @click.option("--path", "paths", multiple=True, metavar="GLOB", help="Only files matching; may be repeated.")
+@click.option("--not-path", "not_paths", multiple=True, metavar="GLOB", help="No files matching; may be repeated.")
 @click.option("--tag", "tags", multiple=True, help="Only documents with this tag; may be repeated.")
 @click.option("--since", metavar="TIME", help="Only files changed since: 2026-11-02, 7d, 12h.")
 @click.option("--until", metavar="TIME", help="Only files last changed before this.")
+@click.option(
+    "--hypothesis", default="", metavar="TEXT", help="What an answer might say; compared by meaning in place of QUERY."
+)
 @click.option("--files", is_flag=True, help="Each file once, by its best passage.")
 @click.option(
     "--budget",
@@ -56,9 +60,11 @@ def command(
     recipe: str | None,
     kinds: tuple[str, ...],
     paths: tuple[str, ...],
+    not_paths: tuple[str, ...],
     tags: tuple[str, ...],
     since: str | None,
     until: str | None,
+    hypothesis: str,
     files: bool,
     budget: int | None,
     explain: bool,
@@ -73,13 +79,14 @@ def command(
     if mode and recipe:
         raise BadInput("give --mode or --recipe, not both")
     workspace = workspace_of(root, flags)
-    name = recipe or mode or "hybrid"
+    name = recipe or mode or "auto"
     asked = Query(
         " ".join(query),
-        make_scope(kinds, paths, tags, since, until),
+        make_scope(kinds, paths, tags, since, until, not_paths),
         workspace.settings.limit,
-        f"{name}-files" if files and not name.endswith("-files") else name,
+        of_files(name) if files and not name.endswith("-files") else name,
         budget,
+        hypothesis,
     )
     with ready(workspace) as engine:
         answer = engine.search(asked)
@@ -121,7 +128,9 @@ def answer_lines(answer: Answer, explain: bool) -> str:
     if explain:
         lines += [_step_line(it.name, it.before, it.after, it.ms, it.note) for it in answer.steps]
     else:
-        lines += [f"{it.name}: {it.note}" for it in answer.steps if it.note]
+        lines += shown_notes(answer)
+    if answer.abstained:
+        lines.append(answer.abstained)
     return "\n".join([*lines, answer.completeness.sentence(len(answer.hits))])
 
 
