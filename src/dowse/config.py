@@ -32,6 +32,13 @@ class Settings:
         "openai:MODEL@URL",
     )
     encoder_key: str = _setting("", "the key of the encoder server, from the variable only", secret=True)
+    reranker: str = _setting(
+        "auto", "auto (the one a recipe names), none, cross, late, or a server: tei:URL, cohere:MODEL@URL"
+    )
+    reranker_model: Path | None = _setting(
+        None, "a directory with model.onnx and tokenizer.json of another cross-encoder; not in dowse.toml"
+    )
+    reranker_key: str = _setting("", "the key of the reranker server, from the variable only", secret=True)
     include: tuple[str, ...] = _setting((), "globs of files to index, comma separated; default: every text file")
     exclude: tuple[str, ...] = _setting(
         (), "globs of files to leave out, besides what .gitignore and .dowseignore name"
@@ -110,7 +117,7 @@ def _from_file(folder: Path) -> dict[str, object]:
     for name in table:
         _refuse_secret(name, str(path))
     values = {name: parse_setting(name, value, f"{path}: {name}") for name, value in table.items()}
-    _refuse_server(str(values.get("encoder", "")), path)
+    _refuse_foreign(values, path)
     return {
         name: _inside(folder, value, f"{path}: {name}") if isinstance(value, Path) else value
         for name, value in values.items()
@@ -122,10 +129,18 @@ def _refuse_secret(name: str, where: str) -> None:
         raise BadInput(f"{where} may not hold {name}, which is a secret; set the variable {PREFIX}{name.upper()}")
 
 
-def _refuse_server(encoder: str, path: Path) -> None:
-    """Whoever wrote the file may not be the user, and a server is sent every text that is indexed or asked."""
-    if ":" in encoder or encoder in _SERVERS:
-        raise BadInput(f"{path}: encoder may not be a server; name it by --encoder or the variable {PREFIX}ENCODER")
+def _refuse_foreign(values: Mapping[str, object], path: Path) -> None:
+    """Whoever wrote the file may not be the user: it may not choose who is sent every text, nor a model to run."""
+    named = [name for name in ("encoder", "reranker") if _is_server(str(values.get(name, "")))]
+    if named:
+        flag = f"--{named[0]} or the variable {PREFIX}{named[0].upper()}"
+        raise BadInput(f"{path}: {named[0]} may not be a server; name it by {flag}")
+    if "reranker_model" in values:
+        raise BadInput(f"{path}: reranker_model may not be set here; use --reranker-model or its variable")
+
+
+def _is_server(value: str) -> bool:
+    return ":" in value or value in _SERVERS
 
 
 def _inside(folder: Path, value: Path, where: str) -> Path:

@@ -31,6 +31,7 @@ from dowse.model import (
     normal_path,
 )
 from dowse.places import Places, checked_root
+from dowse.reranking import Reranking
 from dowse.search.plan import answer
 from dowse.search.refine.subjects import Preference, Preferences
 from dowse.search.run import Models
@@ -56,6 +57,8 @@ class Status:
     counts: Counts
     encoder: str
     encoder_why: str
+    reranker: str
+    reranker_why: str
     schema: int
     skipped: tuple[Skipped, ...]
 
@@ -69,7 +72,11 @@ class Engine:
         self._store = store or SqliteStore(index, create=create, busy_timeout_s=settings.lock_timeout_s)
         self._sources: dict[str, Source] = {}
         self._preferences = Preferences()
-        self._semantics = Semantics(settings.encoder, Places.of(settings), self._store, api_key=settings.encoder_key)
+        places = Places.of(settings)
+        self._semantics = Semantics(settings.encoder, places, self._store, api_key=settings.encoder_key)
+        self._reranking = Reranking(
+            settings.reranker, places, model_dir=settings.reranker_model, key=settings.reranker_key
+        )
 
     def __enter__(self) -> Engine:
         return self
@@ -175,7 +182,7 @@ class Engine:
         return search(
             query,
             self._store,
-            Models(self._semantics.encode_query),
+            Models(self._semantics.encode_query, self._reranking.judge),
             rrf_k=self.settings.rrf_k,
             shares=self._shares(),
             priors=self._preferences.of(query.subject),
@@ -277,13 +284,15 @@ class Engine:
         return self._store.export()
 
     def status(self) -> Status:
-        choice = self.encoder()
+        choice, offer = self.encoder(), self._reranking.describe()
         return Status(
             index=self.index_path,
             collections=tuple(self._store.collections()),
             counts=self._store.counts(),
             encoder=choice.name,
             encoder_why=choice.why,
+            reranker=offer.name,
+            reranker_why=offer.why,
             schema=len(MIGRATIONS),
             skipped=tuple(self._store.skipped()),
         )

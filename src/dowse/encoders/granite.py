@@ -6,7 +6,8 @@ import importlib.metadata
 import importlib.util
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ class GraniteEncoder:
         self._graph_file = cache_dir / f"granite-{GRAPH_FORMAT}-{PACK_SHA256[:16]}.onnx"
         self._threads = threads or os.cpu_count() or 1
         self._lock = threading.Lock()
-        self._loaded: _Model | None = None
+        self._loaded: Transformer | None = None
 
     @property
     def name(self) -> str:
@@ -70,44 +71,52 @@ class GraniteEncoder:
 
         rows = np.zeros((len(texts), DIMENSION), dtype=np.float32)
         full = [position for position, text in enumerate(texts) if not _blank(text)]
-        cut = [_cut(texts[position]) for position in full]
+        cut = [readable(texts[position]) for position in full]
         for group in similar(cut):
-            rows[[full[index] for index in group]] = self._model().encode([cut[index] for index in group])
+            rows[[full[index] for index in group]] = self._rows([cut[index] for index in group])
         return rows
 
-    def _model(self) -> _Model:
+    def _rows(self, texts: list[str]) -> Matrix:
+        import numpy as np
+
+        rows = np.empty((len(texts), DIMENSION), dtype=np.float32)
+        model = self._model()
+        for group, part in model.run(model.tokens(texts)):
+            rows[group] = part
+        return rows
+
+    def _model(self) -> Transformer:
         with self._lock:
             if self._loaded is None:
-                self._loaded = _Model(self._weights, self._graph_file, self._threads)
+                self._loaded = Transformer(self._graph_file, partial(_graph, self._weights), self._threads)
             return self._loaded
 
 
-class _Model:
-    """A session with its tokenizer: texts with content in, unit rows out."""
+class Transformer:
+    """A session with its tokenizer: texts with content in, what the graph makes of them out."""
 
-    def __init__(self, weights: Path, graph_file: Path, threads: int) -> None:
+    def __init__(self, graph_file: Path, build: Callable[[], bytes], threads: int) -> None:
         from tokenizers import Tokenizer
 
         from dowse.encoders.roberta import TOKENIZER
         from dowse.encoders.session import open_session
 
-        self._session = open_session(graph_file, lambda: _graph(weights), threads)
+        self._session = open_session(graph_file, build, threads)
         notes = self._session.get_modelmeta().custom_metadata_map
         self._tokenizer: Any = Tokenizer.from_str(notes[TOKENIZER])
         self._tokenizer.enable_truncation(MAX_TOKENS)
         # Text that spells a special token, such as </s> in a page about markup, is text.
         self._tokenizer.encode_special_tokens = True
 
-    def encode(self, texts: list[str]) -> Matrix:
-        import numpy as np
+    def tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
 
-        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]
-        rows = np.empty((len(texts), DIMENSION), dtype=np.float32)
+    def run(self, tokens: list[list[int]]) -> Iterator[tuple[list[int], Matrix]]:
+        """(positions in `tokens`, the graph's output for them), each position once."""
         for group in packed([len(ids) for ids in tokens], RUN_TOKENS):
-            rows[group] = self._run([tokens[index] for index in group])
-        return rows
+            yield group, self._output([tokens[index] for index in group])
 
-    def _run(self, tokens: list[list[int]]) -> Matrix:
+    def _output(self, tokens: list[list[int]]) -> Matrix:
         import numpy as np
 
         from dowse.encoders.roberta import IDS, MASK
@@ -131,7 +140,7 @@ def _blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-def _cut(text: str) -> str:
+def readable(text: str) -> str:
     """What the model can read of a text, as valid Unicode."""
     return text.strip()[:MAX_CHARS].encode("utf-8", "replace").decode()
 

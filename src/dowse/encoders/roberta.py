@@ -1,4 +1,4 @@
-"""A RoBERTa encoder as an ONNX graph: token ids and mask in, one unit vector per text out."""
+"""A RoBERTa encoder as an ONNX graph: token ids and mask in, one unit vector per text, or per token, out."""
 
 from __future__ import annotations
 
@@ -27,10 +27,16 @@ def model_file(pack: Pack) -> bytes:
         # Only the first token is read at the end, so the last layer works for it alone: a sixth less work.
         asking = hidden if layer < LAYERS - 1 else writer.first_token(hidden)
         hidden = writer.layer(f"l{layer}", asking, hidden)
-    vectors = writer.unit(hidden)
-    inputs = [Port(IDS, INT64, ("texts", "tokens")), Port(MASK, INT32, ("texts", "tokens"))]
-    output = Port(vectors, FLOAT, ("texts", len(pack.floats["emb_ln.w"])))
-    return writer.graph.model(inputs, [output], {TOKENIZER: pack.tokenizer})
+    return writer.file(writer.unit(writer.alone(hidden)), "texts")
+
+
+def tokens_file(pack: Pack) -> bytes:
+    """The same model, with a vector of each token."""
+    writer = _Writer(Graph(), pack)
+    hidden = writer.embeddings()
+    for layer in range(LAYERS):
+        hidden = writer.layer(f"l{layer}", hidden, hidden)
+    return writer.file(writer.unit(hidden), "texts", "tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +87,16 @@ class _Writer:
         attended = self._apply("MultiHeadAttention", *inputs, domain=MICROSOFT, num_heads=HEADS)
         return self._times(attended, f"{name}.ao")
 
+    def alone(self, hidden: str) -> str:
+        return self._apply("Squeeze", hidden, self._integers("axis1", 1))
+
     def unit(self, hidden: str) -> str:
-        first = self._apply("Squeeze", hidden, self._integers("axis1", 1))
-        return self._apply("LpNormalization", first, axis=-1, p=2)
+        return self._apply("LpNormalization", hidden, axis=-1, p=2)
+
+    def file(self, vectors: str, *each: str) -> bytes:
+        inputs = [Port(IDS, INT64, ("texts", "tokens")), Port(MASK, INT32, ("texts", "tokens"))]
+        output = Port(vectors, FLOAT, (*each, len(self.pack.floats["emb_ln.w"])))
+        return self.graph.model(inputs, [output], {TOKENIZER: self.pack.tokenizer})
 
     def _times(self, source: str, name: str) -> str:
         matrix = self.pack.grouped[f"{name}.w"].floats().T

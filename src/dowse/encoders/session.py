@@ -1,4 +1,4 @@
-"""An onnxruntime session of a model file that is built once, kept, and rebuilt when damaged."""
+"""onnxruntime sessions: of a model at hand, or of a file that is built once, kept, and rebuilt when damaged."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ NOT_LOADED = (
 def open_session(kept: Path, build: Callable[[], bytes], threads: int) -> Session:
     """A session of the file `kept`; one that is missing or does not load is built anew."""
     with contextlib.suppress(*NOT_LOADED):
-        return _load(str(kept), threads)
+        return load_session(str(kept), threads)
     model = build()
     # A directory that cannot be written costs the build each time, and nothing else.
     with contextlib.suppress(OSError):
         _keep(kept, model)
-    return _load(model, threads)
+    return load_session(model, threads)
 
 
-def _load(model: str | bytes, threads: int) -> Session:
+def load_session(model: str | bytes, threads: int) -> Session:
     onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     # Failures come as exceptions; what it would log besides must not reach stderr.

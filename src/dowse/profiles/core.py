@@ -301,6 +301,8 @@ def status_json(status: Status, engine: Engine) -> dict[str, object]:
         "vectors": counts.vectors,
         "encoder": status.encoder,
         "encoder_why": status.encoder_why,
+        "reranker": status.reranker,
+        "reranker_why": status.reranker_why,
         "schema": status.schema,
         "jobs": [],
         "watcher": {"enabled": False},

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from dowse.model import Hit, Query, Step
-from dowse.search.recipes import FILES_SUFFIX
 from dowse.search.refine.code import asked_words
 from dowse.search.search import Ranked
 from dowse.search.understand.classify import QueryKind, classify
@@ -15,6 +14,7 @@ from dowse.text.defined import alike, name_parts
 from dowse.text.names import words
 
 AUTO = "auto"
+_FILES = "-files"
 # What is tried first, and what when the best hits hold hardly any of the words asked for. Who types a name or a path
 # wants the place where it stands; everything else is asked by its words and its meaning.
 _BY_KIND: Mapping[QueryKind, tuple[str, str]] = MappingProxyType(
@@ -65,7 +65,7 @@ def _decided(name: str, why: str) -> Step:
 
 
 def _split(recipe: str) -> tuple[str, str]:
-    return (AUTO, FILES_SUFFIX) if recipe == AUTO + FILES_SUFFIX else (recipe, "")
+    return (AUTO, _FILES) if recipe == AUTO + _FILES else (recipe, "")
 
 
 def _sure(ranked: Ranked, held: float, steps: list[Step]) -> Found:

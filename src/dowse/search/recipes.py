@@ -17,6 +17,7 @@ from dowse.search.refine.files import FileScores, one_file
 from dowse.search.refine.graph import CommunityBoost, GraphNeighbours
 from dowse.search.refine.limits import best_first, within_budget
 from dowse.search.refine.recency import RecencyTiers
+from dowse.search.refine.rerank import Rerank
 from dowse.search.refine.stage import Stage
 from dowse.search.refine.subjects import subject_priors
 from dowse.search.retrieve import Retriever, headlined, lexical, semantic
@@ -84,97 +85,93 @@ class Recipe:
     pool_per_hit: int = 4
     pool_least: int = 100
     folded_per_hit: int = 2
+    loaded_least: int = 0
 
     def pool(self, limit: int) -> int:
         return max(self.pool_least, limit * self.pool_per_hit)
 
     def loaded(self, limit: int) -> int:
         """How many candidates the stages need to see: all of them only where some will be folded away."""
-        return limit if self.stages == PASSAGES else limit * self.folded_per_hit * len(self.routes)
+        needed = limit if self.stages == PASSAGES else limit * self.folded_per_hit * len(self.routes)
+        return max(needed, self.loaded_least)
 
 
-def _modes(routes: Mapping[str, Route], template: Recipe, modes: Mapping[str, Sequence[str]]) -> list[Recipe]:
-    """One recipe per mode, named after the template."""
-    return [
-        replace(template, name=template.name.format(mode), routes=MappingProxyType({it: routes[it] for it in used}))
-        for mode, used in modes.items()
-    ]
+def _routes(**routes: Route) -> Mapping[str, Route]:
+    return MappingProxyType(routes)
 
 
-# Of a text of several lines, the first says what it is about: it counts as a retriever of its own. Where words alone
-# rank passages, BM25 is the score and nothing is fused.
-_ALONE = {"lexical": ["lexical"], "semantic": ["semantic"]}
-_PASSAGE_MODES = {**_ALONE, "hybrid": ["lexical", "headline", "semantic"]}
-_FILE_MODES = {**_PASSAGE_MODES, "lexical": ["lexical", "headline"]}
-_PLAIN_MODES = {**_ALONE, "hybrid": ["lexical", "semantic"]}
-FILES_SUFFIX = "-files"
-_NONE: Mapping[str, Route] = MappingProxyType({})
+def _only(routes: Mapping[str, Route], *names: str) -> Mapping[str, Route]:
+    return _routes(**{name: routes[name] for name in names})
+
+
 # Cosines lie close together, so that little moves them far.
 _SOFT_PRIORS = CodePriors(defines=0.1, exact=0.2, stem=0.1, aside=0.7, entrance=0.9, copy=0.7, named=1.3)
 _FILE_POOL = 1_000  # a file is judged by many of its passages
+
+# Of a text of several lines, the first says what it is about: it counts as a retriever of its own.
+_OF_PASSAGES = _routes(
+    lexical=Route(lexical, stages=(CodePriors(),)),
+    headline=Route(headlined, stages=(CodePriors(of_headline=True),), applies=headline),
+    semantic=Route(semantic, stages=(_SOFT_PRIORS,)),
+)
+_OF_FILES = _routes(
+    lexical=Route(lexical, stages=(CodePriors(), FileScores()), refined=_FILE_POOL),
+    headline=Route(
+        headlined, stages=(CodePriors(of_headline=True), FileScores()), refined=_FILE_POOL, applies=headline
+    ),
+    semantic=Route(semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_FILE_POOL),
+)
+_PLAIN = _routes(lexical=Route(lexical), semantic=Route(semantic))
+
+_HYBRID = Recipe("hybrid", _OF_PASSAGES, weigh=(encoder_worth,))
+_HYBRID_FILES = Recipe("hybrid-files", _OF_FILES, stages=FILES, weigh=(encoder_worth,), pool_least=_FILE_POOL)
 # Words and meaning by what is asked for, with words and tags that go with it counting for a little.
 _RAGDOCS = Recipe(
     "ragdocs",
-    MappingProxyType(
-        {
-            "lexical": Route(lexical),
-            "semantic": Route(semantic),
-            "expanded": Route(Expanded(), weight=0.3),
-            "tagged": Route(Tagged(), weight=0.3),
-        }
-    ),
+    _routes(**_PLAIN, expanded=Route(Expanded(), weight=0.3), tagged=Route(Tagged(), weight=0.3)),
     stages=(*_CONDENSED, *_WIDENED),
     prepare=(AdaptiveWeights(),),
     weigh=(encoder_worth, VarianceWeights()),
 )
+# The Rifflux contract fixes the order, and the depth: twice as many candidates as hits.
+_RIFFLUX = Recipe("rifflux-hybrid", _PLAIN, pool_per_hit=2, pool_least=1)
+
+
+def _reranked(name: str, rerank: Rerank) -> tuple[Recipe, Recipe]:
+    """Hybrid, with the best of it judged once more, for passages and for whole files."""
+    whole: tuple[Stage, ...] = (subject_priors, one_file, rerank, best_first, within_budget)
+    return (
+        replace(_HYBRID, name=name, stages=(rerank, *PASSAGES), loaded_least=rerank.top),
+        replace(_HYBRID_FILES, name=f"{name}-files", stages=whole, loaded_least=2 * rerank.top),
+    )
+
 
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {
         recipe.name: recipe
         for recipe in (
-            *_modes(
-                {
-                    "lexical": Route(lexical, stages=(CodePriors(),)),
-                    "headline": Route(headlined, stages=(CodePriors(of_headline=True),), applies=headline),
-                    "semantic": Route(semantic, stages=(_SOFT_PRIORS,)),
-                },
-                Recipe("{}", _NONE, weigh=(encoder_worth,)),
-                _PASSAGE_MODES,
-            ),
-            *_modes(
-                {
-                    "lexical": Route(lexical, stages=(CodePriors(), FileScores()), refined=_FILE_POOL),
-                    "headline": Route(
-                        headlined,
-                        stages=(CodePriors(of_headline=True), FileScores()),
-                        refined=_FILE_POOL,
-                        applies=headline,
-                    ),
-                    "semantic": Route(semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_FILE_POOL),
-                },
-                Recipe("{}" + FILES_SUFFIX, _NONE, stages=FILES, weigh=(encoder_worth,), pool_least=_FILE_POOL),
-                _FILE_MODES,
-            ),
+            # Where words alone rank passages, BM25 is the score and nothing is fused.
+            replace(_HYBRID, name="lexical", routes=_only(_OF_PASSAGES, "lexical")),
+            replace(_HYBRID, name="semantic", routes=_only(_OF_PASSAGES, "semantic")),
+            _HYBRID,
+            replace(_HYBRID_FILES, name="lexical-files", routes=_only(_OF_FILES, "lexical", "headline")),
+            replace(_HYBRID_FILES, name="semantic-files", routes=_only(_OF_FILES, "semantic")),
+            _HYBRID_FILES,
+            *_reranked("rerank", Rerank("cross", weight=0.35)),
+            *_reranked("late", Rerank("late", weight=0.35)),
             _RAGDOCS,
             # Most candidates may be of one record.
             replace(_RAGDOCS, name="ragdocs-unique", stages=(*_CONDENSED, PerRecord(1), *_WIDENED), folded_per_hit=10),
-            replace(
-                _RAGDOCS,
-                name="ragdocs-code",
-                routes=MappingProxyType({**_RAGDOCS.routes, "code_blocks": Route(CodeBlocks())}),
-            ),
+            replace(_RAGDOCS, name="ragdocs-code", routes=_routes(**_RAGDOCS.routes, code_blocks=Route(CodeBlocks()))),
             Recipe(
                 "ragdocs-hypothesis",
-                MappingProxyType({"semantic": Route(semantic)}),
+                _only(_PLAIN, "semantic"),
                 stages=(*_SURE_AND_ONCE, PerRecord(2), *_WIDENED),
                 folded_per_hit=4,
             ),
-            # The Rifflux contract fixes the order, and the depth: twice as many candidates as hits.
-            *_modes(
-                {"lexical": Route(lexical), "semantic": Route(semantic)},
-                Recipe("rifflux-{}", _NONE, pool_per_hit=2, pool_least=1),
-                _PLAIN_MODES,
-            ),
+            replace(_RIFFLUX, name="rifflux-lexical", routes=_only(_PLAIN, "lexical")),
+            replace(_RIFFLUX, name="rifflux-semantic", routes=_only(_PLAIN, "semantic")),
+            _RIFFLUX,
         )
     }
 )
@@ -182,5 +179,5 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
 
 def recipe_named(name: str) -> Recipe:
     if name not in RECIPES:
-        raise BadInput(f"there is no recipe {name!r}; known are {', '.join(RECIPES)}")
+        raise BadInput(f"there is no recipe {name!r}; known are auto, {', '.join(RECIPES)}")
     return RECIPES[name]

@@ -36,6 +36,7 @@ def _lines(data: dict[str, Any]) -> list[str]:
     ]
     counted = ", ".join(f"{data[name]:,} {name}" for name in ("records", "chunks", "symbols", "links", "vectors"))
     lines += [f"holds     {counted}", f"encoder   {data['encoder']}: {data['encoder_why']}"]
+    lines.append(f"reranker  {data['reranker']}: {data['reranker_why']}")
     lines += [f"note      {note}" for note in data["freshness"]["notes"]]
     skipped = data["skipped"]
     if skipped:
