@@ -14,7 +14,9 @@ from dowse.places import Places
 from dowse.search.run import Judged
 
 AUTO, NONE, CROSS, LATE = "auto", "none", "cross", "late"
-KNOWN = (AUTO, NONE, CROSS, LATE, "tei:URL", "cohere:MODEL@URL")
+# A search waits for the answer, so a slow server is given up sooner than when an index is made.
+ANSWER_S = 20.0
+WAITS_S = (0.5,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +103,13 @@ class Reranking:
         return HttpReranker(server, Transport(server.url, api_key=self._key, answer_s=ANSWER_S, waits_s=WAITS_S))
 
 
-# A search waits for the answer, so a slow server is given up sooner than when an index is made.
-ANSWER_S = 20.0
-WAITS_S = (0.5,)
-
-
 def check_name(name: str) -> None:
     """Refuse an unknown reranker at once, before a search waits for it."""
-    from dowse.encoders.rerank_names import is_server, parse_server
+    if name in (AUTO, NONE, CROSS, LATE):
+        return
+    from dowse.encoders.rerank_names import FORMS, is_server, parse_server
 
-    if is_server(name):
-        parse_server(name)
-    elif name not in (AUTO, NONE, CROSS, LATE):
-        raise BadInput("unknown reranker: choose one of " + ", ".join(KNOWN))
+    if not is_server(name):
+        known = ", ".join([AUTO, NONE, CROSS, LATE, *FORMS.values()])
+        raise BadInput(f"unknown reranker: choose one of {known}")
+    parse_server(name)
