@@ -157,8 +157,8 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
             replace(_HYBRID_FILES, name="lexical-files", routes=_only(_OF_FILES, "lexical", "headline")),
             replace(_HYBRID_FILES, name="semantic-files", routes=_only(_OF_FILES, "semantic")),
             _HYBRID_FILES,
-            *_reranked("rerank", Rerank("cross", weight=0.35)),
-            *_reranked("late", Rerank("late", weight=0.35)),
+            *_reranked("rerank", Rerank("cross", weight=0.2)),
+            *_reranked("late", Rerank("late", weight=0.2)),
             _RAGDOCS,
             # Most candidates may be of one record.
             replace(_RAGDOCS, name="ragdocs-unique", stages=(*_CONDENSED, PerRecord(1), *_WIDENED), folded_per_hit=10),
