@@ -91,7 +91,7 @@ def test_completeness_tells_empty_from_unindexed(engine: Engine, open_engine: Op
 
 
 def test_an_unknown_recipe_and_an_empty_query_are_refused(engine: Engine) -> None:
-    with pytest.raises(BadInput, match="there is no recipe 'best'; known are lexical"):
+    with pytest.raises(BadInput, match="there is no recipe 'best'; known are auto, lexical"):
         engine.search(Query("x", recipe="best"))
     with pytest.raises(BadInput, match="the query is empty"):
         engine.search(Query(" \n"))

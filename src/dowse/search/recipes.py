@@ -13,7 +13,7 @@ from dowse.search.refine.code import CodePriors
 from dowse.search.refine.context import ParentSection
 from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
 from dowse.search.refine.diversity import PerRecord
-from dowse.search.refine.files import FileScores, one_file
+from dowse.search.refine.files import FileScores
 from dowse.search.refine.graph import CommunityBoost, GraphNeighbours
 from dowse.search.refine.limits import best_first, within_budget
 from dowse.search.refine.recency import RecencyTiers
@@ -49,8 +49,6 @@ _SURE_AND_ONCE: tuple[Stage, ...] = (
 _CONDENSED: tuple[Stage, ...] = (GraphNeighbours(), CommunityBoost(), RecencyTiers(), *_SURE_AND_ONCE)
 # Each with the section around it.
 _WIDENED: tuple[Stage, ...] = (best_first, ParentSection(), within_budget)
-# Each retriever of a file recipe gives whole files; what is left to add up is what they say of the same one.
-FILES: tuple[Stage, ...] = (subject_priors, one_file, best_first, within_budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +105,7 @@ def _only(routes: Mapping[str, Route], *names: str) -> Mapping[str, Route]:
 # Cosines lie close together, so that little moves them far.
 _SOFT_PRIORS = CodePriors(defines=0.1, exact=0.2, stem=0.1, aside=0.7, entrance=0.9, copy=0.7, named=1.3)
 _FILE_POOL = 1_000  # a file is judged by many of its passages
+_ALL = 1_000_000_000
 
 # Of a text of several lines, the first says what it is about: it counts as a retriever of its own.
 _OF_PASSAGES = _routes(
@@ -115,16 +114,14 @@ _OF_PASSAGES = _routes(
     semantic=Route(semantic, stages=(_SOFT_PRIORS,)),
 )
 _OF_FILES = _routes(
-    lexical=Route(lexical, stages=(CodePriors(), FileScores()), refined=_FILE_POOL),
-    headline=Route(
-        headlined, stages=(CodePriors(of_headline=True), FileScores()), refined=_FILE_POOL, applies=headline
-    ),
-    semantic=Route(semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_FILE_POOL),
+    lexical=Route(lexical, stages=(CodePriors(), FileScores()), refined=_ALL),
+    headline=Route(headlined, stages=(CodePriors(of_headline=True), FileScores()), refined=_ALL, applies=headline),
+    semantic=Route(semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_ALL),
 )
 _PLAIN = _routes(lexical=Route(lexical), semantic=Route(semantic))
 
 _HYBRID = Recipe("hybrid", _OF_PASSAGES, weigh=(encoder_worth,))
-_HYBRID_FILES = Recipe("hybrid-files", _OF_FILES, stages=FILES, weigh=(encoder_worth,), pool_least=_FILE_POOL)
+_HYBRID_FILES = Recipe("hybrid-files", _OF_FILES, weigh=(encoder_worth,), pool_least=_FILE_POOL)
 # Words and meaning by what is asked for, with words and tags that go with it counting for a little.
 _RAGDOCS = Recipe(
     "ragdocs",
@@ -139,10 +136,10 @@ _RIFFLUX = Recipe("rifflux-hybrid", _PLAIN, pool_per_hit=2, pool_least=1)
 
 def _reranked(name: str, rerank: Rerank) -> tuple[Recipe, Recipe]:
     """Hybrid, with the best of it judged once more, for passages and for whole files."""
-    whole: tuple[Stage, ...] = (subject_priors, one_file, rerank, best_first, within_budget)
+    stages: tuple[Stage, ...] = (rerank, *PASSAGES)
     return (
-        replace(_HYBRID, name=name, stages=(rerank, *PASSAGES), loaded_least=rerank.top),
-        replace(_HYBRID_FILES, name=f"{name}-files", stages=whole, loaded_least=2 * rerank.top),
+        replace(_HYBRID, name=name, stages=stages, loaded_least=rerank.top),
+        replace(_HYBRID_FILES, name=f"{name}-files", stages=stages, loaded_least=rerank.top),
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from dowse.encoders.base import UNMEASURED, Traits
-from dowse.model import Query, Step
+from dowse.model import Query, Step, Stored
 from dowse.store.base import Store, Weights
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ class Run:
     now: Callable[[], float] = time.time
     steps: list[Step] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    # The passage that stands for a record where whole records are ranked.
+    faces: dict[tuple[str, str], Stored] = field(default_factory=dict)
     # What the stages of single retrievers have to say of a chunk, by its key.
     evidence: defaultdict[int, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
 

@@ -62,11 +62,12 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
     if not route.stages or not ranking:
         return ranking
     scores = dict(ranking[: route.refined])
-    hits = [Hit(stored, scores[stored.key], {}) for stored in run.store.load(list(scores))]
+    evidence = SCORE_NAMES[name]
+    hits = [Hit(stored, scores[stored.key], {evidence: scores[stored.key]}) for stored in run.store.load(list(scores))]
     for stage in route.stages:
         hits = run.step(f"{name}.{stage_name(stage)}", hits, partial(stage, hits, run))
     for hit in hits:
-        run.evidence[hit.stored.key] |= {**hit.evidence, SCORE_NAMES[name]: scores[hit.stored.key]}
+        run.evidence[hit.stored.key] |= hit.evidence
     lowest = hits[-1].score if hits else 0.0
     rest = [Scored(it.key, min(it.score, lowest)) for it in ranking[route.refined :]]
     return [*(Scored(hit.stored.key, hit.score) for hit in hits), *rest]

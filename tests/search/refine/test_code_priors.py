@@ -6,7 +6,7 @@ import pytest
 
 from dowse.model import Chunk, Hit, Query, Record, Stored
 from dowse.search.refine.code import CodePriors, asked_words
-from dowse.search.refine.files import FileScores, one_file
+from dowse.search.refine.files import FileScores
 from dowse.search.run import Models, QueryVector, Run
 from dowse.store.base import Weights
 from dowse.store.memory import MemoryStore
@@ -80,10 +80,12 @@ def test_a_file_counts_its_passages_less_and_less() -> None:
     assert [it.score for it in FileScores()(documents, run("x"))] == [4.0, 3.0]
 
 
-def test_what_retrievers_say_of_one_file_is_added_up() -> None:
-    hits = [hit("a", score=4.0, key=1), hit("b", score=3.0, key=2), hit("b", score=2.0, key=3)]
-    assert [(it.stored.key, it.score) for it in one_file(hits, run("x"))] == [(2, 5.0), (1, 4.0)]
-    assert one_file([], run("x")) == []
+def test_all_retrievers_speak_of_a_file_by_the_same_passage() -> None:
+    search = run("x")
+    first = FileScores()([hit("a", score=4.0, key=1), hit("b", score=3.0, key=2)], search)
+    second = FileScores()([hit("b", score=9.0, key=3), hit("c", score=1.0, key=4)], search)
+    assert [(it.stored.key, it.score) for it in (*first, *second)] == [(1, 4.0), (2, 3.0), (2, 9.0), (4, 1.0)]
+    assert FileScores()([], search) == []
 
 
 COPIES = [

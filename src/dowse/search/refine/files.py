@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dowse.model import Hit
 from dowse.search.refine.stage import by_score, rescored
@@ -26,19 +26,12 @@ class FileScores:
         for hit in hits:
             record = hit.stored.record
             of_record.setdefault((record.collection, record.path), []).append(hit)
-        return by_score([self._whole(found) for found in of_record.values()])
+        return by_score([self._whole(found, run) for found in of_record.values()])
 
-    def _whole(self, found: list[Hit]) -> Hit:
-        counted = found[: self.passages if found[0].stored.record.kind in self.kinds else 1]
+    def _whole(self, found: list[Hit], run: Run) -> Hit:
+        record = found[0].stored.record
+        counted = found[: self.passages if record.kind in self.kinds else 1]
         score = sum(hit.score * self.decay**place for place, hit in enumerate(counted))
-        return rescored(found[0], score, passages=len(found))
-
-
-def one_file(hits: list[Hit], run: Run) -> list[Hit]:
-    """Each record once, with what all retrievers say of it added up."""
-    of_record: dict[tuple[str, str], Hit] = {}
-    for hit in hits:
-        record = hit.stored.record
-        best = of_record.get((record.collection, record.path))
-        of_record[record.collection, record.path] = hit if best is None else rescored(best, best.score + hit.score)
-    return by_score(list(of_record.values()))
+        # All retrievers must mean the same when they speak of a file: the passage the first of them liked best.
+        face = run.faces.setdefault((record.collection, record.path), found[0].stored)
+        return rescored(replace(found[0], stored=face), score, passages=len(found))
