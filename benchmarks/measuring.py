@@ -25,6 +25,7 @@ from dowse.engine import Engine
 from dowse.ingest.sources.corpus import CorpusSource
 from dowse.model import Answer, Query
 from dowse.search import recipes
+from dowse.search.plan import AUTO
 from dowse.search.evaluate import QueryScore, Scores
 from dowse.search.recipes import Recipe
 from labelled.model import Found, LabelledSet, Part, Question
@@ -120,7 +121,7 @@ def mean(scores: Scores, measure: str) -> float:
 def recipe_for(labelled: LabelledSet, recipe: str) -> str:
     """The recipe that asks for what the set labels: whole files where there is one of that name."""
     whole = f"{recipe}-files"
-    return whole if labelled.files and whole in recipes.RECIPES else recipe
+    return whole if labelled.files and (recipe == AUTO or whole in recipes.RECIPES) else recipe
 
 
 def _drop_stale(index: Path) -> None:
