@@ -25,8 +25,8 @@ from dowse.engine import Engine
 from dowse.ingest.sources.corpus import CorpusSource
 from dowse.model import Answer, Query
 from dowse.search import recipes
-from dowse.search.plan import AUTO
 from dowse.search.evaluate import QueryScore, Scores
+from dowse.search.plan import AUTO
 from dowse.search.recipes import Recipe
 from labelled.model import Found, LabelledSet, Part, Question
 
