@@ -16,7 +16,7 @@ from dowse.search.evaluate import ByPath, Gold, GoldQuery, evaluate
 
 HERE = Path(__file__).parent
 # The one place to name a recipe that is to be watched: `pytest tests/golden --update` writes its files.
-RECIPES = ("lexical", "semantic", "hybrid", "lexical-files", "hybrid-files", "ragdocs")
+RECIPES = ("lexical", "semantic", "hybrid", "lexical-files", "hybrid-files", "ragdocs", "auto")
 MEASURES = ("ndcg@10", "mrr", "recall@10")
 DEPTH = 10  # hits per query that are measured
 SHOWN = 5  # of them, in a ranking
