@@ -98,6 +98,8 @@ SUPPORT = [
     ("parser configuration", "", 0.0),
     ("getUserName", "def get_user_name", 1.0),
     ("?!", "anything", 1.0),
+    ("id of db", "the identity", 0.0),
+    ("id of db", "its id", 0.5),
 ]
 
 
@@ -105,6 +107,11 @@ SUPPORT = [
 def test_support(query: str, text: str, share: float) -> None:
     assert support([hit(text)], query) == pytest.approx(share)
     assert support([], query) in (0.0, 1.0)
+
+
+def test_the_best_of_the_first_hits_decides() -> None:
+    assert support([hit("bananas"), hit("the parser"), hit("parser configuration")], "parser configuration") == 0.5
+    assert support([hit("bananas")] * 3 + [hit("parser configuration")], "parser configuration") == 0.0
 
 
 def test_a_real_encoder_tells_what_is_foreign_to_the_files(root: Path, open_engine: OpenEngine) -> None:

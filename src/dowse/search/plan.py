@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -10,8 +11,6 @@ from dowse.model import Hit, Query, Step
 from dowse.search.refine.code import asked_words
 from dowse.search.search import Ranked
 from dowse.search.understand.classify import QueryKind, classify
-from dowse.text.defined import alike, name_parts
-from dowse.text.names import words
 
 AUTO = "auto"
 _FILES = "-files"
@@ -29,6 +28,8 @@ _BY_KIND: Mapping[QueryKind, tuple[str, str]] = MappingProxyType(
 _LOOKED_AT = 3
 _WEAK = 0.25
 _READ_CHARS = 4_000
+_SHORT, _STEM_SHARE = 4, 0.65
+_BETWEEN = re.compile(r"[\W_]+")
 
 Ask = Callable[[Query], Ranked]
 
@@ -81,13 +82,26 @@ def _sure(ranked: Ranked, held: float, steps: list[Step]) -> Found:
 
 
 def support(hits: Sequence[Hit], text: str) -> float:
-    """The share of the query's telling words that one of the best hits holds, whatever their endings."""
-    asked = asked_words(text)
-    return max((_held(hit, asked) for hit in hits[:_LOOKED_AT]), default=0.0) if asked else 1.0
+    """The share of the query's telling words that one of the best hits holds, whatever their endings; once a hit has
+    enough of them, the others are not looked at."""
+    stems = [_stem(word) for word in asked_words(text)]
+    if not stems:
+        return 1.0
+    best = 0.0
+    for hit in hits[:_LOOKED_AT]:
+        best = max(best, _held(hit, stems))
+        if best >= _WEAK:
+            break
+    return best
 
 
-def _held(hit: Hit, asked: Sequence[str]) -> float:
+def _stem(word: str) -> str:
+    """What the forms of a word begin with; a short one has to stand alone."""
+    return word[: max(_SHORT, round(len(word) * _STEM_SHARE))] if len(word) >= _SHORT else f" {word} "
+
+
+def _held(hit: Hit, stems: Sequence[str]) -> float:
     chunk, record = hit.stored.chunk, hit.stored.record
-    text = " ".join((record.path, record.title, *chunk.trail, chunk.text[:_READ_CHARS]))
-    there = {part for word in words(text) for part in name_parts(word)}
-    return sum(any(alike(part, other) for other in there) for part in asked) / len(asked)
+    text = " ".join((record.path, record.title, *chunk.trail, chunk.text[:_READ_CHARS])).lower()
+    apart = f" {_BETWEEN.sub(' ', text)} "
+    return sum(stem in apart for stem in stems) / len(stems)
