@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dowse.config import SETTINGS, Settings, load_settings
-from dowse.encoders.http_names import FORMS
+from dowse.encoders.http_names import ENCODERS
 from dowse.errors import BadInput
 from dowse.shells.cli.options import settings_options
 
@@ -90,7 +90,7 @@ def test_a_file_that_comes_with_a_directory_can_not_send_texts_elsewhere(tmp_pat
     assert load(None, encoder=encoder).encoder == encoder
 
 
-@pytest.mark.parametrize("kind", FORMS)
+@pytest.mark.parametrize("kind", ENCODERS.forms)
 def test_every_kind_of_server_is_refused_there_even_without_its_address(tmp_path: Path, kind: str) -> None:
     (tmp_path / "dowse.toml").write_text(f'encoder = "{kind}"\n')
     with pytest.raises(BadInput, match="may not be a server"):

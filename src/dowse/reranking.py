@@ -95,11 +95,11 @@ class Reranking:
         return LateInteraction(installed_weights(), cache_dir=self._places.models)
 
     def _server(self, name: str) -> Reranker:
+        from dowse.encoders.http_names import RERANKERS
         from dowse.encoders.http_transport import Transport
         from dowse.encoders.rerank_http import HttpReranker
-        from dowse.encoders.rerank_names import parse_server
 
-        server = parse_server(name)
+        server = RERANKERS.parse(name)
         return HttpReranker(server, Transport(server.url, api_key=self._key, answer_s=ANSWER_S, waits_s=WAITS_S))
 
 
@@ -107,9 +107,9 @@ def check_name(name: str) -> None:
     """Refuse an unknown reranker at once, before a search waits for it."""
     if name in (AUTO, NONE, CROSS, LATE):
         return
-    from dowse.encoders.rerank_names import FORMS, is_server, parse_server
+    from dowse.encoders.http_names import RERANKERS
 
-    if not is_server(name):
-        known = ", ".join([AUTO, NONE, CROSS, LATE, *FORMS.values()])
+    if not RERANKERS.has(name):
+        known = ", ".join([AUTO, NONE, CROSS, LATE, *RERANKERS.forms.values()])
         raise BadInput(f"unknown reranker: choose one of {known}")
-    parse_server(name)
+    RERANKERS.parse(name)

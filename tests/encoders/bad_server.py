@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from dowse.encoders.http import HttpEncoder
-from dowse.encoders.http_names import parse_server
+from dowse.encoders.http_names import ENCODERS
 from dowse.encoders.http_transport import MAX_BYTES, Transport
 
 GOOD = [3.0, 4.0]
@@ -64,7 +64,7 @@ class Place:
     slept: list[float] = field(default_factory=list)
 
     def encoder(self, *, batch: int = 8, api_key: str = "", **limits: float) -> HttpEncoder:
-        server = parse_server(f"tei:{self.url}")
+        server = ENCODERS.parse(f"tei:{self.url}")
         transport = Transport(server.url, api_key=api_key, sleep=self.slept.append, **limits)
         return HttpEncoder(server, transport, batch=batch)
 

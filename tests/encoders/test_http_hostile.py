@@ -83,7 +83,7 @@ def test_nobody_listening_is_missing_with_the_next_step_and_not_waited_for():
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     place = Place(f"http://127.0.0.1:{port}", Seen())
-    with pytest.raises(EncoderMissing, match=rf"127.0.0.1:{port} cannot be reached .*: start it, or change"):
+    with pytest.raises(EncoderMissing, match=rf"127.0.0.1:{port} cannot be reached .*: start it, or name"):
         _ = place.encoder().fingerprint
     assert place.slept == []
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dowse.encoders.choose import by_fingerprint, check_name, choose
 from dowse.encoders.http import HttpEncoder
-from dowse.encoders.http_names import FORMS, ServerName, is_server, parse_server
+from dowse.encoders.http_names import ENCODERS, ServerName
 from dowse.errors import BadInput
 
 
@@ -27,7 +27,7 @@ from dowse.errors import BadInput
     ],
 )
 def test_a_name_has_a_kind_a_model_and_an_address(name, parts):
-    assert parse_server(name) == ServerName(*parts)
+    assert ENCODERS.parse(name) == ServerName(*parts)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_name_has_a_kind_a_model_and_an_address(name, parts):
     ],
 )
 def test_a_wrong_name_is_refused_with_its_form_and_not_repeated(name, why, tmp_path):
-    form = FORMS[name.partition(":")[0]]
+    form = ENCODERS.forms[name.partition(":")[0]]
     with pytest.raises(BadInput) as caught:
         choose(name, cache_dir=tmp_path)
     assert form in str(caught.value)
@@ -69,23 +69,23 @@ def test_a_wrong_name_is_refused_with_its_form_and_not_repeated(name, why, tmp_p
         check_name(name)
 
 
-@given(st.sampled_from([*FORMS, "hashing"]), st.text(max_size=30))
+@given(st.sampled_from([*ENCODERS.forms, "hashing"]), st.text(max_size=30))
 def test_any_text_is_parsed_or_refused(kind, rest):
     name = f"{kind}:{rest}"
     try:
-        server = parse_server(name)
+        server = ENCODERS.parse(name)
     except BadInput:
         return
-    assert is_server(name)
-    assert parse_server(str(server)) == server
+    assert ENCODERS.has(name)
+    assert ENCODERS.parse(str(server)) == server
 
 
 @pytest.mark.parametrize("name", ["ollama:m", "tei", "openai:m@https://box.example/v1"])
 def test_choosing_a_server_asks_it_nothing_and_says_where_texts_go(name, tmp_path):
     choice = choose(name, cache_dir=tmp_path, api_key="s3cret")
     assert isinstance(choice.encoder, HttpEncoder)
-    assert choice.encoder.name == str(parse_server(name))
-    assert f"texts are sent to {parse_server(name).url}." in choice.why
+    assert choice.encoder.name == str(ENCODERS.parse(name))
+    assert f"texts are sent to {ENCODERS.parse(name).url}." in choice.why
     assert "s3cret" not in repr(choice)
 
 

@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dowse.encoders.http_names import RERANKERS
 from dowse.encoders.http_transport import Transport
 from dowse.encoders.rerank_http import HttpReranker
-from dowse.encoders.rerank_names import parse_server
 from dowse.errors import EncoderMissing
 from dowse.model import Query
 from support import OpenEngine, write
@@ -129,7 +129,7 @@ def await_health(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def reranker(url: str, key: str = KEY, batch: int = 32) -> HttpReranker:
-    server = parse_server(f"cohere:tiny@{url}")
+    server = RERANKERS.parse(f"cohere:tiny@{url}")
     return HttpReranker(server, Transport(server.url, api_key=key, waits_s=()), batch=batch)
 
 

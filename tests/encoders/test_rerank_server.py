@@ -9,9 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from dowse.encoders.http_names import RERANKERS, ServerName
 from dowse.encoders.http_transport import Transport
 from dowse.encoders.rerank_http import HttpReranker
-from dowse.encoders.rerank_names import RerankServer, is_server, parse_server
 from dowse.errors import BadInput, EncoderMissing
 
 TEXTS = ["a", "bbb", "cc"]
@@ -66,7 +66,7 @@ def peer() -> Iterator[Peer]:
 
 
 def reranker(peer: Peer, name: str = "tei:{}", key: str = "", batch: int = 32) -> HttpReranker:
-    server = parse_server(name.format(peer.url))
+    server = RERANKERS.parse(name.format(peer.url))
     return HttpReranker(server, Transport(server.url, api_key=key, answer_s=5, waits_s=()), batch=batch)
 
 
@@ -147,7 +147,7 @@ def test_a_refusal_is_told_without_the_key(peer: Peer, status: int, reason: str)
 
 
 def test_a_server_that_is_not_there_is_told(peer: Peer) -> None:
-    gone = HttpReranker(RerankServer("tei", "", "http://127.0.0.1:1"), Transport("http://127.0.0.1:1", waits_s=()))
+    gone = HttpReranker(ServerName("tei", "", "http://127.0.0.1:1"), Transport("http://127.0.0.1:1", waits_s=()))
     with pytest.raises(EncoderMissing, match=r"the reranker server 127\.0\.0\.1:1 cannot be reached"):
         gone.judge("q", TEXTS)
 
@@ -158,18 +158,18 @@ def test_a_server_that_is_not_there_is_told(peer: Peer) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("tei:http://localhost:8087", RerankServer("tei", "", "http://localhost:8087")),
-        ("tei:https://host/path/", RerankServer("tei", "", "https://host/path")),
+        ("tei:http://localhost:8087", ServerName("tei", "", "http://localhost:8087")),
+        ("tei:https://host/path/", ServerName("tei", "", "https://host/path")),
         (
             "cohere:BAAI/bge-reranker@http://[::1]:7997/v1",
-            RerankServer("cohere", "BAAI/bge-reranker", "http://[::1]:7997/v1"),
+            ServerName("cohere", "BAAI/bge-reranker", "http://[::1]:7997/v1"),
         ),
     ],
 )
-def test_names(name: str, expected: RerankServer) -> None:
-    assert is_server(name)
-    assert parse_server(name) == expected
-    assert parse_server(str(expected)) == expected
+def test_names(name: str, expected: ServerName) -> None:
+    assert RERANKERS.has(name)
+    assert RERANKERS.parse(name) == expected
+    assert RERANKERS.parse(str(expected)) == expected
 
 
 @pytest.mark.parametrize(
@@ -184,10 +184,10 @@ def test_names(name: str, expected: RerankServer) -> None:
 )  # fmt: skip
 def test_wrong_names_are_refused_and_not_repeated(name: str) -> None:
     with pytest.raises(BadInput, match=r"must look like (tei:URL|cohere:MODEL@URL), where") as caught:
-        parse_server(name)
+        RERANKERS.parse(name)
     assert "pa55word" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["cross", "", "http://host", "Tei:http://host"])
 def test_other_names_are_no_servers(name: str) -> None:
-    assert not is_server(name)
+    assert not RERANKERS.has(name)

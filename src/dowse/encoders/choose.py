@@ -8,7 +8,7 @@ from pathlib import Path
 from dowse.encoders.base import Encoder
 from dowse.encoders.granite import FINGERPRINT, GraniteEncoder, installed_weights
 from dowse.encoders.hashing import HashingEncoder
-from dowse.encoders.http_names import FORMS, is_server, parse_server
+from dowse.encoders.http_names import ENCODERS
 from dowse.errors import BadInput, EncoderMissing
 
 KNOWN = ("auto", "granite", "hashing")
@@ -27,10 +27,10 @@ class Choice:
 
 
 def check_name(name: str) -> None:
-    if is_server(name):
-        parse_server(name)
+    if ENCODERS.has(name):
+        ENCODERS.parse(name)
     elif ALIASES.get(name, name) not in KNOWN:
-        known = ", ".join((*KNOWN, *FORMS.values()))
+        known = ", ".join((*KNOWN, *ENCODERS.forms.values()))
         raise BadInput(f"unknown encoder {name!r}: choose one of {known}, or none")
 
 
@@ -58,7 +58,7 @@ def fast() -> Encoder | None:
 def short_name(fingerprint: str) -> str:
     """What a fingerprint is of, for people: the encoder, and of a server its model."""
     kind, _, rest = fingerprint.partition(":")
-    return f"{kind}:{rest.rpartition(':')[0]}" if kind in FORMS else kind
+    return f"{kind}:{rest.rpartition(':')[0]}" if kind in ENCODERS.forms else kind
 
 
 def by_fingerprint(fingerprint: str, *, cache_dir: Path) -> Encoder | None:
@@ -89,7 +89,7 @@ def _server(name: str, api_key: str, patient: bool) -> Choice:
     from dowse.encoders.http import HttpEncoder
     from dowse.encoders.http_transport import Transport
 
-    server = parse_server(name)
+    server = ENCODERS.parse(name)
     if patient:
         transport = Transport(server.url, api_key=api_key)
     else:

@@ -68,13 +68,13 @@ def _openai_rows(answer: object) -> Sequence[object]:
 
 def _field(value: object, name: str) -> object:
     if not isinstance(value, dict) or name not in value:
-        raise Failure(f"answered without `{name}`: check the kind and the address in the encoder setting")
+        raise Failure(f"answered without `{name}`: check the kind and the address")
     return value[name]
 
 
 def _list(value: object) -> Sequence[object]:
     if not isinstance(value, list):
-        raise Failure("answered without a list of vectors: check the kind and the address in the encoder setting")
+        raise Failure("answered without a list of vectors: check the kind and the address")
     return value
 
 

@@ -12,8 +12,8 @@ _MAX_WAIT_S = 30.0
 _STEPS: dict[int, str] = {
     HTTPStatus.UNAUTHORIZED: "check its key",
     HTTPStatus.FORBIDDEN: "check its key",
-    HTTPStatus.NOT_FOUND: "check the model and the address in the encoder setting",
-    HTTPStatus.METHOD_NOT_ALLOWED: "check the kind and the address in the encoder setting",
+    HTTPStatus.NOT_FOUND: "check the model and the address",
+    HTTPStatus.METHOD_NOT_ALLOWED: "check the kind and the address",
     HTTPStatus.TOO_MANY_REQUESTS: "try again later",
     HTTPStatus.SERVICE_UNAVAILABLE: "try again later",
 }
@@ -53,7 +53,7 @@ def _json(content: bytes) -> object:
         return json.loads(content, parse_int=float)
     except (ValueError, RecursionError) as error:
         kind = "an HTML page" if content.lstrip()[:1] == b"<" else "something that is not JSON"
-        raise Failure(f"answered with {kind}: check the address in the encoder setting") from error
+        raise Failure(f"answered with {kind}: check the address") from error
 
 
 def _failure(reply: Reply, secret: str) -> Failure:

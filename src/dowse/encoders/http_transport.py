@@ -43,7 +43,7 @@ class Transport:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         if not _KEY.fullmatch(api_key):
-            raise BadInput("the key of the encoder server must be ASCII characters without spaces")
+            raise BadInput("the key of a server must be ASCII characters without spaces")
         self._parts = urlsplit(url)
         self._api_key = api_key
         self._connect_s = connect_s
@@ -92,7 +92,7 @@ class Transport:
             connection.connect()
         except OSError as error:
             connection.close()
-            reason = f"cannot be reached ({error}): start it, or change the encoder setting"
+            reason = f"cannot be reached ({error}): start it, or name another one"
             # A server that has answered may be restarting; one that never has is not waited for.
             raise Failure(reason, again=self._answered, whole=True) from error
         connection.sock.settimeout(self._answer_s)

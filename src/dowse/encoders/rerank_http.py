@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from dowse.encoders.http_names import ServerName
 from dowse.encoders.http_replies import Failure
 from dowse.encoders.http_transport import Transport
-from dowse.encoders.rerank_names import RerankServer
 from dowse.errors import EncoderMissing
 
 PATH = "/rerank"
@@ -38,7 +38,7 @@ DIALECTS = {
 
 
 class HttpReranker:
-    def __init__(self, server: RerankServer, transport: Transport, *, batch: int = BATCH) -> None:
+    def __init__(self, server: ServerName, transport: Transport, *, batch: int = BATCH) -> None:
         self._server = server
         self._transport = transport
         self._batch = batch
