@@ -120,7 +120,7 @@ def test_unknown_names_are_refused_at_once_and_not_repeated(tmp_path: Path, open
 )
 def test_a_file_may_name_no_server_model_or_key(tmp_path: Path, line: str) -> None:
     (tmp_path / "dowse.toml").write_text(line)
-    with pytest.raises(BadInput, match="may not (be|hold)"):
+    with pytest.raises(BadInput, match=r"may not (be|hold)"):
         load_settings(flags={}, environment={}, folder=tmp_path)
 
 

@@ -173,7 +173,7 @@ def test_everything_a_recipe_has_is_left_out_once() -> None:
     recipe: Recipe = replace(recipe_named("hybrid"), stages=(Twice(1), Twice(2)), prepare=(prepared,))
     variants = {it.label: it.recipe for it in lesser(recipe)}
     assert variants["prepared"].prepare == ()
-    assert list(variants["semantic"].routes) == ["lexical"]
+    assert list(variants["semantic"].routes) == ["lexical", "headline"]
     assert variants["lexical.code_priors"].routes["lexical"].stages == ()
     assert variants["lexical.code_priors"].routes["semantic"] == recipe.routes["semantic"]
     assert variants["twice"].stages == (Twice(2),)

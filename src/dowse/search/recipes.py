@@ -104,7 +104,7 @@ def _only(routes: Mapping[str, Route], *names: str) -> Mapping[str, Route]:
 
 # Cosines lie close together, so that little moves them far.
 _SOFT_PRIORS = CodePriors(defines=0.1, exact=0.2, stem=0.1, aside=0.7, entrance=0.9, copy=0.7, named=1.3)
-_FILE_POOL = 1_000  # a file is judged by many of its passages
+_FILE_POOL = 300  # a file is judged by many of its passages
 _ALL = 1_000_000_000
 
 # Of a text of several lines, the first says what it is about: it counts as a retriever of its own.
@@ -128,7 +128,7 @@ _RAGDOCS = Recipe(
     _routes(**_PLAIN, expanded=Route(Expanded(), weight=0.3), tagged=Route(Tagged(), weight=0.3)),
     stages=(*_CONDENSED, *_WIDENED),
     prepare=(AdaptiveWeights(),),
-    weigh=(encoder_worth, VarianceWeights()),
+    weigh=(VarianceWeights(),),
 )
 # The Rifflux contract fixes the order, and the depth: twice as many candidates as hits.
 _RIFFLUX = Recipe("rifflux-hybrid", _PLAIN, pool_per_hit=2, pool_least=1)

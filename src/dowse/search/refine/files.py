@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dowse.model import Hit
-from dowse.search.refine.stage import by_score, rescored
+from dowse.search.refine.stage import by_score
 from dowse.search.run import Run
 
 
@@ -34,4 +34,4 @@ class FileScores:
         score = sum(hit.score * self.decay**place for place, hit in enumerate(counted))
         # All retrievers must mean the same when they speak of a file: the passage the first of them liked best.
         face = run.faces.setdefault((record.collection, record.path), found[0].stored)
-        return rescored(replace(found[0], stored=face), score, passages=len(found))
+        return Hit(face, score, {**found[0].evidence, "passages": len(found)})

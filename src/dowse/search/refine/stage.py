@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from dowse.model import Hit
 from dowse.search.run import Run
@@ -24,7 +23,7 @@ def stage_name(stage: Callable[..., object]) -> str:
 
 def rescored(hit: Hit, score: float, **evidence: float) -> Hit:
     """The hit with another score, and why."""
-    return replace(hit, score=score, evidence={**hit.evidence, **evidence})
+    return Hit(hit.stored, score, {**hit.evidence, **evidence}, hit.freshness)
 
 
 def by_score(hits: list[Hit]) -> list[Hit]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import apsw
 
-from dowse.model import Chunk, Record, Scope, Stored
+from dowse.model import NO_FACETS, Chunk, Record, Scope, Stored
 from dowse.store.sqlite.database import Row
 from dowse.text.globs import Matcher, compile_globs
 
@@ -38,10 +38,15 @@ def record_of(row: Row) -> Record:
         digest=digest,
         chunking=chunking,
         settled=bool(settled),
-        tags=tuple(json.loads(tags)),
-        aliases=tuple(json.loads(aliases)),
-        facets=json.loads(facets),
+        tags=_texts(tags),
+        aliases=_texts(aliases),
+        facets=NO_FACETS if facets == "{}" else json.loads(facets),
     )
+
+
+def _texts(text: str) -> tuple[str, ...]:
+    """Most lists are empty, and a search reads thousands of them."""
+    return () if text == "[]" else tuple(json.loads(text))
 
 
 def stored_of(row: Row) -> Stored:
