@@ -37,9 +37,12 @@ Rows = dict[tuple[str, Change, str], dict[str, Worth]]
 def measure(bench: Bench, sets: Sequence[LabelledSet], encoder: str, bases: Sequence[str]) -> Rows:
     rows: Rows = {}
     for labelled in sets:
+        seen: set[object] = set()
         for base in bases:
             whole = recipe_for(labelled, base)
-            variants = list(_variants(base, whole))
+            # What one recipe showed of a stage is not asked of the next.
+            variants = [it for it in _variants(base, whole) if it.thing not in seen]
+            seen |= {it.thing for it in variants}
             ways = [Way(whole), *(Way(it.recipe.name, it.recipe) for it in variants)]
             scores = bench.scores(labelled, encoder, ways)
             for it in variants:
@@ -62,6 +65,11 @@ def _worth(labelled: LabelledSet, scores: Mapping[str, Scores], whole: str, vari
     return Worth(mean(having, first) - mean(without, first), paired.verdict != "no difference")
 
 
+def _asked(sets: Sequence[LabelledSet]) -> str:
+    most = max((it.sample for it in sets), default=0)
+    return f"At most {most} questions of each set, spread evenly, were asked. " if most else ""
+
+
 def section(sets: Sequence[LabelledSet], rows: Rows) -> Section:
     """Smoke tests are shown, and not counted."""
     counted = [it.name for it in sets if not it.smoke]
@@ -69,7 +77,8 @@ def section(sets: Sequence[LabelledSet], rows: Rows) -> Section:
         "What each stage is worth: the first measure of each set with it minus without it, so that + is good. Stages "
         "a recipe has (`recipe: stage`) are left out of it, those none has (`recipe + stage`) are put in. "
         "* where the paired test sees a "
-        "difference (p < 0.05). – where the recipe for that set does not have the stage.",
+        "difference (p < 0.05), of which chance alone gives one in twenty. A stage of several recipes is shown once. "
+        f"{_asked(sets)}– where the recipe for that set does not have the stage.",
         "",
     ]
     body = [

@@ -84,6 +84,7 @@ class Bench:
 
     def _file(self, labelled: LabelledSet, encoder: str, way: str) -> Path:
         key = f"{self._code}{_digest_of([self.sets / (labelled.folder or labelled.name)])}{way}"
+        key += f"{labelled.sample or ''}"
         name = f"{_slug(way)}-{hashlib.sha256(key.encode()).hexdigest()[:12]}.json"
         return self.work / "scores" / labelled.name / encoder / name
 

@@ -72,7 +72,7 @@ def _quality(options: argparse.Namespace) -> Done:
 
 
 def _ablation(options: argparse.Namespace) -> Done:
-    sets = [SETS[name] for name in options.sets]
+    sets = [SETS[name].sampled(options.questions) for name in options.sets]
     bench = Bench(options.bench, options.work, options.fresh)
     rows = ablation.measure(bench, sets, options.encoders[0], options.ablate or worth_ablating())
     return ablation.section(sets, rows), set(options.sets) == set(SETS) and not options.ablate, True
@@ -125,6 +125,13 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     recipes = ["lexical", "semantic", "hybrid"]
     add("--recipes", nargs="+", default=recipes, metavar="NAME", help=f"for quality (default: {' '.join(recipes)})")
+    add(
+        "--questions",
+        type=int,
+        default=40,
+        metavar="N",
+        help="how many questions of each set are asked for the ablation; 0 for all (default: 40)",
+    )
     add("--ablate", nargs="+", metavar="NAME", help="recipes to take apart (default: all that fuse)")
     rest = parser.add_argument_group("speed and vectors")
     add = rest.add_argument

@@ -23,8 +23,9 @@ Change = Literal["without", "with"]
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The recipe with a stage taken out or put in; `label` names the stage and its place."""
+    """The recipe with a thing (a stage, a retriever) taken out or put in; `label` names it and its place."""
 
+    thing: object
     label: str
     change: Change
     recipe: Recipe
@@ -42,21 +43,22 @@ def worth_ablating() -> list[str]:
 def lesser(recipe: Recipe) -> Iterator[Variant]:
     """Without each stage, each stage of a retriever, each preparation and weighing, and each retriever."""
 
-    def variant(label: str, changed: Recipe) -> Variant:
-        return Variant(label, "without", replace(changed, name=f"{recipe.name} without {label}"))
+    def variant(thing: object, label: str, changed: Recipe) -> Variant:
+        return Variant(thing, label, "without", replace(changed, name=f"{recipe.name} without {label}"))
 
-    for label, prepare in _without_one(recipe.prepare):
-        yield variant(label, replace(recipe, prepare=prepare))
+    for thing, label, prepare in _without_one(recipe.prepare):
+        yield variant(thing, label, replace(recipe, prepare=prepare))
     for name, route in recipe.routes.items():
         if len(recipe.routes) > 1:
-            yield variant(name, replace(recipe, routes=_proxy({k: v for k, v in recipe.routes.items() if k != name})))
-        for label, stages in _without_one(route.stages):
+            others = _proxy({k: v for k, v in recipe.routes.items() if k != name})
+            yield variant(route, name, replace(recipe, routes=others))
+        for thing, label, stages in _without_one(route.stages):
             routes = _proxy({**recipe.routes, name: replace(route, stages=stages)})
-            yield variant(f"{name}.{label}", replace(recipe, routes=routes))
-    for label, weigh in _without_one(recipe.weigh):
-        yield variant(label, replace(recipe, weigh=weigh))
-    for label, stages in _without_one(recipe.stages):
-        yield variant(label, replace(recipe, stages=stages))
+            yield variant((name, thing), f"{name}.{label}", replace(recipe, routes=routes))
+    for thing, label, weigh in _without_one(recipe.weigh):
+        yield variant(thing, label, replace(recipe, weigh=weigh))
+    for thing, label, stages in _without_one(recipe.stages):
+        yield variant(thing, label, replace(recipe, stages=stages))
 
 
 def greater(recipe: Recipe) -> Iterator[Variant]:
@@ -64,7 +66,7 @@ def greater(recipe: Recipe) -> Iterator[Variant]:
     for stage in unused_stages():
         label = stage_name(stage)
         name = f"{recipe.name} with {label}"
-        yield Variant(label, "with", replace(recipe, name=name, stages=(stage, *recipe.stages)))
+        yield Variant(stage, label, "with", replace(recipe, name=name, stages=(stage, *recipe.stages)))
 
 
 def unused_stages() -> list[Stage]:
@@ -105,14 +107,14 @@ def _needs_nothing(kind: type[DataclassInstance]) -> bool:
     return all(it.default is not MISSING or it.default_factory is not MISSING for it in fields(kind))
 
 
-def _without_one(things: Sequence[Thing]) -> Iterator[tuple[str, tuple[Thing, ...]]]:
-    """Each thing's name with the others; a name that comes again is numbered."""
+def _without_one(things: Sequence[Thing]) -> Iterator[tuple[Thing, str, tuple[Thing, ...]]]:
+    """Each thing and its name with the others; a name that comes again is numbered."""
     seen: dict[str, int] = {}
     for place, thing in enumerate(things):
         name = stage_name(thing)
         seen[name] = seen.get(name, 0) + 1
         label = name if seen[name] == 1 else f"{name} ({seen[name]})"
-        yield label, (*things[:place], *things[place + 1 :])
+        yield thing, label, (*things[:place], *things[place + 1 :])
 
 
 Value = TypeVar("Value")

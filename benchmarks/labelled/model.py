@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,6 +63,22 @@ class LabelledSet:
     """Too small to say anything but that nothing is broken."""
     folder: str = ""
     """Where it lies among the sets, if not under its own name."""
+    sample: int = 0
+    """How many of its questions are asked, spread evenly over its parts and their order; 0 for all of them."""
 
     def parts(self, bench: Path, fetched: Path) -> tuple[Part, ...]:
-        return self.read(bench / (self.folder or self.name), fetched)
+        parts = self.read(bench / (self.folder or self.name), fetched)
+        share = self.sample / sum(len(it.questions) for it in parts) if self.sample else 1.0
+        return tuple(replace(it, questions=_spread(it.questions, share)) for it in parts)
+
+    def sampled(self, questions: int) -> LabelledSet:
+        """A smaller set for many comparisons: fewer questions, and only as deep as its first measure looks."""
+        return replace(self, sample=questions, depth=min(self.depth, _FIRST_PAGE))
+
+
+def _spread(questions: tuple[Question, ...], share: float) -> tuple[Question, ...]:
+    wanted = min(len(questions), math.ceil(len(questions) * share))
+    return tuple(questions[at * len(questions) // wanted] for at in range(wanted))
+
+
+_FIRST_PAGE = 10
