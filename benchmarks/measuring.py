@@ -23,7 +23,7 @@ import dowse
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.ingest.sources.corpus import CorpusSource
-from dowse.model import Answer, Query
+from dowse.model import Answer, Query, Scope
 from dowse.search import recipes
 from dowse.search.evaluate import QueryScore, Scores
 from dowse.search.plan import AUTO
@@ -146,13 +146,14 @@ def _index(engine: Engine, part: Part, progress: Told) -> None:
 
 def _measured(labelled: LabelledSet, encoder: str, way: Way, parts: list[tuple[Engine, Part]]) -> Scores:
     began, undone = time.monotonic(), Counter[str]()
+    scope = Scope(kinds=labelled.kinds)
     known = {**recipes.RECIPES, **({} if way.recipe is None else {way.name: way.recipe})}
     scores = []
     with patch.object(recipes, "RECIPES", known):
         for engine, part in parts:
             for question in part.questions:
                 score, answer = _asked(
-                    engine, part, question, Query(question.text, limit=labelled.depth, recipe=way.name)
+                    engine, part, question, Query(question.text, scope, limit=labelled.depth, recipe=way.name)
                 )
                 scores.append(score)
                 undone.update({f"{it.name} {it.note}" for it in answer.steps if it.note.startswith(UNDONE)})

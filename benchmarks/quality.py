@@ -43,7 +43,10 @@ def section(sets: Sequence[LabelledSet], encoders: Sequence[str], names: Sequenc
     found = checks(sets, encoders, names, results)
     lines = [
         "Each set by the measures its authors use; the first one decides. Whole files are asked for where files are "
-        "labelled, passages elsewhere; a set of several repositories is the mean of their means.",
+        "labelled, passages elsewhere; a set of several repositories is the mean of their means. "
+        f"{', '.join(it.name for it in sets if it.kinds)}: asked of code alone, as the systems beside it hold nothing "
+        "else. Ranking rules and constants were chosen on these very sets (docs/decisions.md), so the figures flatter "
+        "them.",
         "",
     ]
     for labelled in sets:

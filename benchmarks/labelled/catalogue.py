@@ -89,6 +89,7 @@ SETS = {
             "semble_code",
             semble,
             ("ndcg@10",),
+            kinds=("code",),
             files=True,
             depth=PAGE,
             published=(
@@ -104,6 +105,7 @@ SETS = {
             semble,
             ("ndcg@10",),
             folder="semble_code",
+            kinds=("code",),
             files=False,
             depth=PAGE,
             published=(Published("FTS5, windows of 50 lines", {"ndcg@10": 0.661}),),
@@ -112,6 +114,7 @@ SETS = {
             "swebench_loc",
             swebench,
             ("acc@5", "acc@1", "acc@3", "acc@10"),
+            kinds=("code",),
             files=True,
             depth=PAGE,
             published=(

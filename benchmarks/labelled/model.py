@@ -63,6 +63,8 @@ class LabelledSet:
     """Too small to say anything but that nothing is broken."""
     folder: str = ""
     """Where it lies among the sets, if not under its own name."""
+    kinds: tuple[str, ...] = ()
+    """Of what kind the answers are, where the systems it is compared with hold nothing else."""
     sample: int = 0
     """How many of its questions are asked, spread evenly over its parts and their order; 0 for all of them."""
 
