@@ -19,7 +19,7 @@ from dowse.text.defined import alike, defined_names, name_parts
     ],
 )
 def test_defined_names(text: str, names: list[str]) -> None:
-    assert defined_names(text) == names
+    assert [*defined_names(text)] == names
 
 
 @pytest.mark.parametrize(

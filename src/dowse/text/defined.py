@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from dowse.text.names import camel_parts
 
@@ -13,10 +14,13 @@ _DEFINED = re.compile(
 _PIECES = re.compile(r"[^\W_]+")
 
 
-def defined_names(text: str) -> list[str]:
-    return _DEFINED.findall(text)
+@lru_cache(maxsize=4_000)  # the same passages are candidates again and again
+def defined_names(text: str) -> tuple[str, ...]:
+    """Each once, in the order of the text."""
+    return tuple(dict.fromkeys(_DEFINED.findall(text)))
 
 
+@lru_cache(maxsize=50_000)
 def name_parts(name: str) -> tuple[str, ...]:
     """`HTTPServer_v2` → http, server, v, 2: what a name is made of, in lower case."""
     return tuple(part.lower() for piece in _PIECES.findall(name) for part in (camel_parts(piece) or [piece]))

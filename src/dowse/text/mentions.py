@@ -18,14 +18,17 @@ _ENTRANCES = frozenset(("__init__", "index", "mod"))  # named by their directory
 
 def mentioned(text: str, paths: Iterable[str]) -> frozenset[str]:
     """Those of the paths that the text names; each name counts by its longest ending that any of them has."""
+    named, dotted = (it.findall(text[:_READ_CHARS])[:_MOST_NAMES] for it in (_PATH, _DOTTED))
+    if not named and not dotted:
+        return frozenset()  # as in most queries
     known = list(paths)
     files = _by_ending((path, _parts(path)) for path in known)
     modules = _by_ending((path, _module(path)) for path in known)
     found: set[str] = set()
-    for name in _PATH.findall(text[:_READ_CHARS])[:_MOST_NAMES]:
+    for name in named:
         parts = _parts(name.replace("\\", "/"))
         found |= _first(files, ["/".join(parts[start:]) for start in range(len(parts))])
-    for name in _DOTTED.findall(text[:_READ_CHARS])[:_MOST_NAMES]:
+    for name in dotted:
         parts = tuple(name.split(".")[:_MOST_PARTS])
         found |= _first(modules, ["/".join(parts[:end]) for end in range(len(parts), 1, -1)])
     return frozenset(found)

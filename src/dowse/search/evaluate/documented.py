@@ -47,7 +47,7 @@ def _comments(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _defined_by(line: str) -> list[str]:
-    return defined_names(line) or _METHOD.findall(line)
+    return [*defined_names(line)] or _METHOD.findall(line)
 
 
 def _sentence(text: str, name: str) -> str:

@@ -70,7 +70,7 @@ class CodePriors:
         record = hit.stored.record
         if record.kind not in self.kinds:
             return hit
-        defined = dict.fromkeys(defined_names(hit.stored.chunk.text))
+        defined = defined_names(hit.stored.chunk.text)
         prior = self._of_path(record.path, asked) * (1 + self._of_names(defined, asked))
         if not defined and _ENTRANCE.search(record.path):
             prior *= self.entrance
@@ -81,8 +81,7 @@ class CodePriors:
         return exact + self.defines * _defines(defined, asked.words)
 
     def _of_path(self, path: str, asked: _Asked) -> float:
-        parts = name_parts(PurePosixPath(path).stem)
-        factor = 1 + self.stem * _share(parts, asked.words)
+        factor = 1 + self.stem * _share(_stem_parts(path), asked.words)
         if path in asked.copies:
             factor *= self.copy
         if path in asked.files:
@@ -90,6 +89,11 @@ class CodePriors:
         if _ASIDE.search(path):
             factor *= self.aside
         return factor
+
+
+@lru_cache(maxsize=50_000)
+def _stem_parts(path: str) -> tuple[str, ...]:
+    return name_parts(PurePosixPath(path).stem)
 
 
 def asked_words(text: str) -> tuple[str, ...]:
