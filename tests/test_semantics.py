@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dowse.config import Settings
 from dowse.encoders.base import Encoder
+from dowse.encoders.choose import fast
 from dowse.encoders.hashing import HashingEncoder
 from dowse.engine import Engine
 from dowse.errors import EncoderMissing
@@ -377,6 +378,40 @@ def test_killed_while_switching_the_next_run_goes_on(tmp_path: Path, root: Path)
     assert 0 < made < CHUNKS and report.encoded == CHUNKS - made
     assert_all_of(engine, NEW)
     engine.close()
+
+
+# --- with the encoders that come with Dowse ------------------------------------------------------------
+
+
+def test_the_static_encoder_answers_until_granite_is_done(
+    open_engine: OpenEngine, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upgrade, "MUCH", CHUNKS - 1)
+    texts = {
+        f"{number}.md": f"# Note {number}\n\nstatement {number} on topic {number}\n" for number in range(CHUNKS - 1)
+    }
+    write(root, texts | {"login.md": "# Access\n\nauthentication by password\n"})
+    engine = open_engine(encoder="auto")
+    passed: list[tuple[str | None, str | None]] = []
+    found: list[tuple[str, str]] = []
+
+    def watch(stage: str, count: int, total: int) -> None:
+        answering, following, vectors, _ = state(engine)
+        if (answering, following) not in passed:
+            passed.append((answering, following))
+        if following and not found:
+            assert vectors == CHUNKS
+            answer = engine.search(Query("password authentication", recipe="semantic"))
+            found.append((answer.hits[0].stored.record.path, answer.completeness.notes[0]))
+
+    engine.index([root], progress=watch)
+    static, granite = fast().fingerprint, state(engine)[0]
+    assert granite is not None and granite.startswith("granite")
+    assert passed[-2:] == [(static, None), (static, granite)]
+    assert state(engine) == (granite, None, CHUNKS, 0)
+    ((path, note),) = found
+    assert path == "login.md"
+    assert note.startswith(f"{CHUNKS} of {CHUNKS} chunks have vectors by static-256, the upgrade to granite")
 
 
 # --- under load --------------------------------------------------------------------------------------

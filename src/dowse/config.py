@@ -28,8 +28,8 @@ class Settings:
     data_dir: Path | None = _setting(None, "where indexes and caches are kept; default: the user's data directory")
     encoder: str = _setting(
         "auto",
-        "auto, granite (a real transformer, on this machine), hashing, none, or a server: ollama:MODEL@URL, tei:URL, "
-        "openai:MODEL@URL",
+        "auto, granite (a real transformer, on this machine), static (word vectors distilled from it), hashing, none, "
+        "or a server: ollama:MODEL@URL, tei:URL, openai:MODEL@URL",
     )
     encoder_key: str = _setting("", "the key of the encoder server, from the variable only", secret=True)
     reranker: str = _setting(

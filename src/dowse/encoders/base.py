@@ -32,11 +32,13 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What measurement tells of an encoder: how much its ranking is worth beside words (1 is as much), and the cosine
-    below which two texts have nothing to do with each other (0 if that is not known)."""
+    """What measurement tells of an encoder: how much its ranking is worth beside words (1 is as much), the cosine
+    below which two texts have nothing to do with each other (0 if that is not known), and whether it is worth less the
+    more clearly words tell good from bad."""
 
     worth: float = 1.0
     unrelated: float = 0.0
+    yields: bool = False
 
 
 UNMEASURED = Traits()

@@ -9,9 +9,11 @@ from dowse.encoders.base import Encoder
 from dowse.encoders.granite import FINGERPRINT, GraniteEncoder, installed_weights
 from dowse.encoders.hashing import HashingEncoder
 from dowse.encoders.http_names import ENCODERS
+from dowse.encoders.static import FINGERPRINT as STATIC_FINGERPRINT
+from dowse.encoders.static import StaticEncoder
 from dowse.errors import BadInput, EncoderMissing
 
-KNOWN = ("auto", "granite", "hashing")
+KNOWN = ("auto", "granite", "hashing", "static")
 ALIASES = {"onnx": "granite", "hash": "hashing"}
 # A question is not worth a longer wait: it is answered by words instead.
 IMPATIENT_S = 10.0
@@ -44,15 +46,17 @@ def choose(name: str, *, cache_dir: Path, api_key: str = "", patient: bool = Tru
         return _best(cache_dir)
     if wanted == "granite":
         return Choice(_granite(cache_dir), "granite was asked for.", slow=True)
+    if wanted == "static":
+        return Choice(StaticEncoder(), "static was asked for.")
     check_name(name)
     if wanted != "hashing":
         return _server(name, api_key, patient)
     return Choice(HashingEncoder(), "hashing was asked for.")
 
 
-def fast() -> Encoder | None:
-    """An encoder so quick that it is worth to fill an index with it before a better one does; None if there is none."""
-    return None
+def fast() -> Encoder:
+    """An encoder so quick that it is worth to fill an index with it before a better one does."""
+    return StaticEncoder()
 
 
 def short_name(fingerprint: str) -> str:
@@ -66,6 +70,8 @@ def by_fingerprint(fingerprint: str, *, cache_dir: Path) -> Encoder | None:
     hashing = _hashing_of(fingerprint)
     if hashing is not None:
         return hashing
+    if fingerprint == STATIC_FINGERPRINT:
+        return StaticEncoder()
     if fingerprint != FINGERPRINT:
         return None
     try:

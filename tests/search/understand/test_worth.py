@@ -9,7 +9,7 @@ import pytest
 from dowse.encoders.base import Traits
 from dowse.model import Query, Scored
 from dowse.search.run import Models, QueryVector, Run
-from dowse.search.understand.worth import encoder_worth
+from dowse.search.understand.worth import encoder_worth, undecided
 from dowse.store.base import Weights
 from dowse.store.memory import MemoryStore
 from support import OpenEngine, write
@@ -42,3 +42,35 @@ def test_hashing_never_reorders_what_words_found_but_fills_up(root: Path, open_e
         )
     assert hybrid[: len(lexical)] == lexical
     assert len(hybrid) > len(lexical)
+
+
+PAGE = 10
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([], 1.0),
+        ([9.0] * (PAGE - 1), 1.0),
+        ([9.0] * PAGE, 1.0),
+        ([9.0] * (PAGE - 1) + [4.5], 0.25),
+        ([9.0] * (PAGE - 1) + [4.5, 0.1], 0.25),
+        ([9.0] + [0.0] * PAGE, 0.0),
+        ([9.0] + [-1.0] * PAGE, 0.0),
+        ([0.0] * PAGE, 1.0),
+        ([-2.0] * PAGE, 1.0),
+        ([1.0] + [2.0] * PAGE, 1.0),
+    ],
+)
+def test_words_decide_where_the_best_stands_out_of_its_page(scores: list[float], expected: float) -> None:
+    assert undecided([Scored(key, score) for key, score in enumerate(scores)]) == expected
+
+
+@pytest.mark.parametrize(("last", "share"), [(9.0, 0.3), (4.5, 0.075), (0.0, 0.0)])
+def test_an_encoder_that_yields_counts_as_far_as_words_leave_it_open(last: float, share: float) -> None:
+    run = Run(Query("x"), MemoryStore(), Models(lambda _: QueryVector(None)), 10, Weights(), 60)
+    run.shares = {"lexical": 1.0, "semantic": 1.0}
+    run.vector = QueryVector(None, traits=Traits(worth=0.3, yields=True))
+    words = [Scored(key, 9.0) for key in range(PAGE - 1)] + [Scored(PAGE, last)]
+    encoder_worth({"lexical": words, "semantic": []}, run)
+    assert run.shares["semantic"] == pytest.approx(share)
