@@ -74,5 +74,5 @@ PEERS = {
     "usearch (HNSW, float16)": Peer("usearch", _usearch, 100_000),
     "hnswlib": Peer("hnswlib", _hnswlib, 100_000),
     "sqlite-vec": Peer("sqlite_vec", _sqlite_vec, 100_000),
-    "lancedb, no index": Peer("lancedb", _lancedb, 1_000_000),
+    "lancedb, no index": Peer("lancedb", _lancedb, 100_000),
 }

@@ -482,3 +482,13 @@ def test_switching_under_load_fails_no_question_and_mixes_nothing(tmp_path: Path
     assert_all_of(indexer, NEW)
     indexer.close()
     engine.close()
+
+
+@pytest.mark.parametrize("lives", [0, 10])
+def test_a_quick_encoder_that_fails_does_not_keep_the_better_one_from_its_work(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, lives: int, small_batches: None
+) -> None:
+    monkeypatch.setattr(upgrade, "MUCH", CHUNKS - 1)
+    filled = bring(engine, NEW, quick=Mortal(OLD, lives))
+    assert "no quick vectors were made: the encoder is gone" in filled.notes
+    assert_all_of(engine, NEW)

@@ -11,6 +11,7 @@ import pytest
 from dowse.encoders.choose import by_fingerprint, choose
 from dowse.encoders.granite import INSTALL, PACK_NAME, GraniteEncoder
 from dowse.encoders.hashing import HashingEncoder
+from dowse.encoders.static import StaticEncoder
 from dowse.errors import BadInput, EncoderMissing
 
 HASHING = HashingEncoder().fingerprint
@@ -62,7 +63,7 @@ def test_an_unknown_name_lists_the_known(name, tmp_path):
 
 def test_without_the_package_auto_falls_back_and_says_what_to_install(no_package, tmp_path):
     choice = choose("auto", cache_dir=tmp_path)
-    assert isinstance(choice.encoder, HashingEncoder)
+    assert isinstance(choice.encoder, StaticEncoder)
     assert INSTALL in choice.why
 
 

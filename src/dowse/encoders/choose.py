@@ -84,7 +84,7 @@ def _best(cache_dir: Path) -> Choice:
     try:
         return Choice(_granite(cache_dir), "granite is installed, so texts are compared by meaning.", slow=True)
     except EncoderMissing as missing:
-        return Choice(HashingEncoder(), f"hashing compares shared words only, but {missing}.")
+        return Choice(StaticEncoder(), f"static compares words by their meaning, not sentences, but {missing}.")
 
 
 def _granite(cache_dir: Path) -> GraniteEncoder:

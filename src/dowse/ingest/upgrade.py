@@ -57,8 +57,12 @@ class Upgrade:
         """Something to answer with, before the long work; whether there is time left for that."""
         quick, wanted = encoders.quick, encoders.wanted.fingerprint
         if quick is not None and self._worthwhile(quick, encoders.wanted):
-            self.store.begin_vectors(quick.fingerprint)
-            return self._fill(quick)
+            try:
+                self.store.begin_vectors(quick.fingerprint)
+                return self._fill(quick)
+            except EncoderMissing as error:
+                # It only bridges the time until the better one is done.
+                self.filled.notes.append(f"no quick vectors were made: {error}")
         answering = self.store.manifest().get(ANSWERING)
         if answering in (None, wanted) or not self.store.counts().vectors:
             return True
