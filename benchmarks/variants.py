@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from dowse.search import refine
 from dowse.search.recipes import RECIPES, Recipe
+from dowse.search.refine.rerank import Rerank
 from dowse.search.refine.stage import Stage, stage_name
 
 if TYPE_CHECKING:
@@ -32,11 +33,17 @@ class Variant:
 
 
 def worth_ablating() -> list[str]:
-    """Every recipe that fuses; what is asked of whole files, and contracts that fix the order, come by their own."""
+    """Every recipe that fuses; what is asked of whole files, and contracts that fix the order, come by their own.
+
+    Rerankers take seconds for each question: they are taken apart when asked for by name.
+    """
     return [
         name
         for name, it in RECIPES.items()
-        if len(it.routes) > 1 and not name.endswith("-files") and not name.startswith("rifflux-")
+        if len(it.routes) > 1
+        and not name.endswith("-files")
+        and not name.startswith("rifflux-")
+        and not any(isinstance(stage, Rerank) for stage in it.stages)
     ]
 
 
