@@ -128,6 +128,8 @@ def test_an_unknown_encoder_is_named(open_engine: OpenEngine, root: Path) -> Non
 def test_stages_of_one_retriever_show_in_steps_and_evidence(engine: Engine) -> None:
     answer = engine.search(Query("retry request", recipe="lexical"))
     assert [it.name for it in answer.steps[:2]] == ["lexical", "lexical.code_priors"]
+    documents = engine.search(Query("retry request", Scope(kinds=("doc",)), recipe="lexical"))
+    assert "lexical.code_priors" not in [it.name for it in documents.steps]
     code = next(it for it in answer.hits if it.stored.record.kind == "code")
     assert code.evidence["prior"] > 1
     assert code.score == pytest.approx(code.evidence["bm25"] * code.evidence["prior"])

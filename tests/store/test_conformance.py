@@ -565,3 +565,13 @@ def test_what_another_store_on_the_file_changes_is_noticed_by_every_thread(tmp_p
             there.drop("notes", ["a.md"])  # the records are as before, the state is another one
     here.close()
     there.close()
+
+
+def test_kinds_are_those_of_the_records_that_are_there(store: Store) -> None:
+    assert store.kinds() == frozenset()
+    store.add_collection("notes")
+    for path, kind in (("a.md", "doc"), ("b.py", "code"), ("c.py", "code")):
+        store.put(record(path, kind=kind), pieces("text"), (), ())
+    assert store.kinds() == {"doc", "code"}
+    store.drop("notes", ["b.py", "c.py"])
+    assert store.kinds() == {"doc"}

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from dowse.errors import BadInput
 from dowse.model import Scored
 from dowse.search.refine.calibrate import MinConfidence, normalise
-from dowse.search.refine.code import CodePriors
+from dowse.search.refine.code import CODE, CodePriors
 from dowse.search.refine.context import ParentSection
 from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
 from dowse.search.refine.diversity import PerRecord
@@ -54,13 +54,15 @@ _WIDENED: tuple[Stage, ...] = (best_first, ParentSection(), within_budget)
 @dataclass(frozen=True, slots=True)
 class Route:
     """A retriever with its weight in the fusion, and stages that reorder the first `refined` of its own candidates
-    by what only they show; the rest keeps its place behind them. It is left out where it does not apply to a query."""
+    by what only they show; the rest keeps its place behind them. It is left out where it does not apply to a query,
+    and its stages where nothing of the kinds they concern can be found."""
 
     retriever: Retriever
     weight: float = 1.0
     stages: tuple[Stage, ...] = ()
     refined: int = 50
     applies: Callable[[str], object] = bool
+    kinds: tuple[str, ...] = ()
 
 
 # Done before anything is retrieved: reads the query, may change the run, gives what it found for the log.
@@ -109,9 +111,9 @@ _ALL = 1_000_000_000
 
 # Of a text of several lines, the first says what it is about: it counts as a retriever of its own.
 _OF_PASSAGES = _routes(
-    lexical=Route(lexical, stages=(CodePriors(),)),
-    headline=Route(headlined, stages=(CodePriors(of_headline=True),), applies=headline),
-    semantic=Route(semantic, stages=(_SOFT_PRIORS,)),
+    lexical=Route(lexical, stages=(CodePriors(),), kinds=CODE),
+    headline=Route(headlined, stages=(CodePriors(of_headline=True),), applies=headline, kinds=CODE),
+    semantic=Route(semantic, stages=(_SOFT_PRIORS,), kinds=CODE),
 )
 _OF_FILES = _routes(
     lexical=Route(lexical, stages=(CodePriors(), FileScores()), refined=_ALL),

@@ -59,7 +59,7 @@ def search(
 
 def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[Scored]:
     """The retriever's candidates after its own stages; those not looked at follow in their order."""
-    if not route.stages or not ranking:
+    if not route.stages or not ranking or not _concerns(route, run):
         return ranking
     scores = dict(ranking[: route.refined])
     evidence = SCORE_NAMES[name]
@@ -71,6 +71,12 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
     lowest = hits[-1].score if hits else 0.0
     rest = [Scored(it.key, min(it.score, lowest)) for it in ranking[route.refined :]]
     return [*(Scored(hit.stored.key, hit.score) for hit in hits), *rest]
+
+
+def _concerns(route: Route, run: Run) -> bool:
+    """To look at the candidates costs more than to find them: not where the stages would leave them as they are."""
+    wanted = run.query.scope.kinds
+    return not route.kinds or any(kind in run.store.kinds() and (not wanted or kind in wanted) for kind in route.kinds)
 
 
 def _or_raise(retriever: Retriever, run: Run) -> list[Scored]:

@@ -98,6 +98,10 @@ class Catalog(Protocol):
 
     def unskip(self, collection: str, paths: Iterable[str]) -> None: ...
 
+    def kinds(self) -> frozenset[str]:
+        """The kinds of the records that are there."""
+        ...
+
     def skipped(self) -> list[Skipped]: ...
 
     def load(self, keys: Sequence[int]) -> list[Stored]:

@@ -151,6 +151,9 @@ class MemoryStore:
         for path in paths:
             self._skipped.pop((collection, path), None)
 
+    def kinds(self) -> frozenset[str]:
+        return frozenset(entry.record.kind for entry in self._entries.values())
+
     def skipped(self) -> list[Skipped]:
         order = list(self._collections)
         return sorted(self._skipped.values(), key=lambda it: (order.index(it.collection), it.path))

@@ -18,6 +18,7 @@ from dowse.text.mentions import mentioned
 from dowse.text.names import camel_parts, words
 from dowse.text.terms import STOP_WORDS, headline
 
+CODE = ("code",)
 _ASKED_CHARS = 3_000
 _ASKED_WORDS = 40
 _LONG_WORDS = 16
@@ -49,7 +50,7 @@ class CodePriors:
     that the query names by its path or module. `of_headline`: only what the query's first line says was asked for.
     """
 
-    kinds: tuple[str, ...] = ("code",)
+    kinds: tuple[str, ...] = CODE
     defines: float = 1.0
     exact: float = 4.0
     stem: float = 1.0

@@ -131,6 +131,9 @@ class SqliteCatalog:
                 "DELETE FROM skipped WHERE collection = ? AND path = ?", [(key, path) for path in paths]
             )
 
+    def kinds(self) -> frozenset[str]:
+        return frozenset(kind for (kind,) in self._remembered("SELECT DISTINCT kind FROM records"))
+
     def skipped(self) -> list[Skipped]:
         rows = self._remembered(
             "SELECT collections.name, skipped.path, reason, size, mtime_ns FROM skipped "
