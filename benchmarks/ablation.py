@@ -37,12 +37,12 @@ Rows = dict[tuple[str, Change, str], dict[str, Worth]]
 def measure(bench: Bench, sets: Sequence[LabelledSet], encoder: str, bases: Sequence[str]) -> Rows:
     rows: Rows = {}
     for labelled in sets:
-        seen: set[object] = set()
+        seen: list[object] = []
         for base in bases:
             whole = recipe_for(labelled, base)
             # What one recipe showed of a stage is not asked of the next.
             variants = [it for it in _variants(base, whole) if it.thing not in seen]
-            seen |= {it.thing for it in variants}
+            seen += [it.thing for it in variants]
             ways = [Way(whole), *(Way(it.recipe.name, it.recipe) for it in variants)]
             scores = bench.scores(labelled, encoder, ways)
             for it in variants:
