@@ -137,7 +137,8 @@ def test_out_of_time_the_old_vectors_answer_and_the_next_run_goes_on(engine: Eng
     assert 10 <= first.encoded < CHUNKS
     assert state(engine) == (OLD.fingerprint, NEW.fingerprint, CHUNKS, first.encoded)
     assert notes(engine) == (
-        f"{CHUNKS} of {CHUNKS} chunks have vectors by hash-64, the upgrade to hash-384 has {first.encoded} of {CHUNKS}",
+        f"{CHUNKS} of {CHUNKS} chunks have vectors by hash-64, the upgrade to hash-384 has {first.encoded} of {CHUNKS}"
+        "; `dowse index` goes on",
     )
     forget_cached(engine)
     second = bring(engine, NEW)

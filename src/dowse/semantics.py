@@ -113,13 +113,15 @@ class Semantics:
         having = f"{counts.vectors:,} of {counts.chunks:,} chunks have vectors{by}"
         if NEXT not in made:
             return (having,)
-        return (f"{having}, the upgrade to {short_name(made[NEXT])} has {counts.next_vectors:,} of {counts.chunks:,}",)
+        so_far = f"{counts.next_vectors:,} of {counts.chunks:,}; `dowse index` goes on"
+        return (f"{having}, the upgrade to {short_name(made[NEXT])} has {so_far}",)
 
     # --- asking ---
 
     def encode_query(self, text: str) -> QueryVector:
         if not self.wanted:
             return QueryVector(None, "skipped: semantic search is switched off (encoder = none)")
+        self.check()
         try:
             return self._encoded(text)
         except EncoderMissing as error:

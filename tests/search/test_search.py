@@ -123,6 +123,9 @@ def test_an_unknown_encoder_is_named(open_engine: OpenEngine, root: Path) -> Non
     write(root, FILES)
     with pytest.raises(BadInput, match="unknown encoder 'gpt'"):
         open_engine(encoder="gpt").index([root])
+    open_engine().index([root])
+    with pytest.raises(BadInput, match="unknown encoder 'gpt'"):
+        open_engine(encoder="gpt").search(Query("retry"))
 
 
 def test_stages_of_one_retriever_show_in_steps_and_evidence(engine: Engine) -> None:

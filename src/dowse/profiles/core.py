@@ -32,7 +32,7 @@ _SHOWN_SKIPPED = 50  # an answer must not flood its reader; `dowse status --json
 
 RecipeName = Literal["auto", "hybrid", "lexical", "semantic", "late", "rerank", "ragdocs"]
 _DECISIONS = ("plan", "abstain")
-_WHOLE_FILES = ("auto", "hybrid", "lexical", "semantic")
+_WHOLE_FILES = ("auto", "hybrid", "lexical", "semantic", "late", "rerank")
 
 
 class Core:

@@ -29,7 +29,8 @@ def settings_options(function: Command) -> Command:
             continue
         flag = "--" + name.replace("_", "-")
         default = "" if setting.default in (None, ()) else f"  [default: {_shown(setting.default)}]"
-        text = f"{setting.metadata['help'].capitalize()}.{default}  [{PREFIX}{name.upper()}]"
+        help = setting.metadata["help"]
+        text = f"{help[0].upper()}{help[1:]}.{default}  [{PREFIX}{name.upper()}]"
         if setting.type == "bool":
             option = click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=text)
         else:
