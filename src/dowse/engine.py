@@ -162,7 +162,19 @@ class Engine:
         if root not in self.index_path.parents:
             return ()
         name = literal("/" + self.index_path.relative_to(root).as_posix())
-        sides = ("", "-wal", "-shm", "-journal", ".lock", "-vectors", "-vectors.lock", "-vectors.new")
+        sides = (
+            "",
+            "-wal",
+            "-shm",
+            "-journal",
+            ".lock",
+            "-vectors",
+            "-vectors.lock",
+            "-vectors.new",
+            "-lines",
+            "-lines.lock",
+            "-lines.new",
+        )
         return tuple(f"{name}{new}{side}" for new in ("", ".new") for side in sides)
 
     def settle(self) -> None:

@@ -44,9 +44,26 @@ class Block:
     whole: bool = False
 
 
+class Stats(NamedTuple):
+    """How involved a function is; `nesting` is the deepest level of blocks inside blocks."""
+
+    cyclomatic: int = 1
+    cognitive: int = 0
+    nesting: int = 0
+    parameters: int = 0
+    returns: int = 0
+    calls: int = 0
+    lambdas: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A named span: a heading, later a class or a function. `parent` indexes the same record's symbols."""
+    """A named span: a heading, a class, a function. `parent` indexes the same record's symbols.
+
+    `holds` is what its value is, or what calling it gives, as an expression of `dowse.text.expressions`; `parameters`
+    are the types of its parameters as written, empty ones where none is. `attributes` are the names of attributes or
+    decorators, `bases` the types it extends or implements, both as written, without arguments.
+    """
 
     name: str
     kind: str
@@ -54,11 +71,36 @@ class Symbol:
     end_line: int
     level: int = 0
     parent: int | None = None
+    signature: str = ""
+    holds: str = ""
+    parameters: tuple[str, ...] = ()
+    modifiers: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
+    bases: tuple[str, ...] = ()
+    stats: Stats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A place that calls something: `name` is the callee's last name, by which calls are found, `callee` the whole as
+    an expression of `dowse.text.expressions`, resolved when asked. `symbol` indexes the record's symbols: the
+    innermost function, or class, it stands in."""
+
+    name: str
+    callee: str
+    line: int
+    symbol: int | None = None
+    arguments: int = 0
+    kind: str = "call"  # or: new, decorate, refer (passed on as a value)
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A typed reference whose target is text, resolved when asked; an unresolved one is a ghost."""
+    """A typed reference whose target is text, resolved when asked; an unresolved one is a ghost.
+
+    The target of an `import` is the module or namespace as written; its context is `local=member`: the name it gets
+    in this file (`*` for everything), and what of the module it is (empty: the module itself).
+    """
 
     kind: str
     target: str
@@ -76,6 +118,7 @@ class Extract:
     blocks: tuple[Block, ...]
     symbols: tuple[Symbol, ...] = ()
     links: tuple[Link, ...] = ()
+    calls: tuple[Call, ...] = ()
     tags: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     facets: Mapping[str, str] = field(default_factory=lambda: NO_FACETS)
@@ -263,6 +306,7 @@ class Counts:
     chunks: int = 0
     symbols: int = 0
     links: int = 0
+    calls: int = 0
     vectors: int = 0
     next_vectors: int = 0  # of another encoder, which take the place of the others when every chunk has one
 

@@ -116,7 +116,7 @@ class Sync:
         pieces = [
             Piece(part, embed_digest(extract.title, part.trail, part.text)) for part in chunk(extract, self.limits)
         ]
-        self.store.put(record, pieces, extract.symbols, extract.links)
+        self.store.put(record, pieces, extract.symbols, extract.links, extract.calls, extract.text)
 
     def _is_settled(self, item: Item) -> bool:
         """Whether a later change would certainly move the timestamp."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from dowse.model import (
+    Call,
     Chunk,
     Collection,
     Counts,
@@ -84,6 +85,8 @@ class Catalog(Protocol):
         pieces: Sequence[Piece],
         symbols: Sequence[Symbol] = (),
         links: Sequence[Link] = (),
+        calls: Sequence[Call] = (),
+        text: str = "",
     ) -> None:
         """Replace everything known of the record; chunks whose text is unchanged keep key and vector."""
         ...
@@ -121,6 +124,12 @@ class Catalog(Protocol):
     def symbols(self, record: Record) -> list[Symbol]: ...
 
     def links(self, record: Record) -> list[Link]: ...
+
+    def calls(self, record: Record) -> list[Call]: ...
+
+    def text(self, record: Record) -> str:
+        """The whole text as it was indexed."""
+        ...
 
     def linked(self, kinds: Sequence[str]) -> list[tuple[Record, list[Link]]]:
         """Every record with its links of these kinds, ordered by collection and path; all of one moment."""

@@ -13,6 +13,7 @@ import apsw
 
 from dowse.errors import OtherVectors
 from dowse.model import (
+    Call,
     Collection,
     Counts,
     Link,
@@ -50,6 +51,8 @@ class _Entry:
     record: Record
     symbols: tuple[Symbol, ...]
     links: tuple[Link, ...]
+    calls: tuple[Call, ...]
+    text: str
 
 
 @dataclass(slots=True)
@@ -108,6 +111,8 @@ class MemoryStore:
         pieces: Sequence[Piece],
         symbols: Sequence[Symbol] = (),
         links: Sequence[Link] = (),
+        calls: Sequence[Call] = (),
+        text: str = "",
     ) -> None:
         before = {
             (row.digest, row.stored.chunk.text): self._vectors_of(row.stored.key)
@@ -115,7 +120,7 @@ class MemoryStore:
         }
         self.drop(record.collection, [record.path])
         self._skipped.pop((record.collection, record.path), None)
-        self._entries[record.collection, record.path] = _Entry(record, tuple(symbols), tuple(links))
+        self._entries[record.collection, record.path] = _Entry(record, tuple(symbols), tuple(links), tuple(calls), text)
         for piece in pieces:
             stored = Stored(self._next_key, piece.chunk, record)
             self._rows[self._next_key] = _Row(stored, piece.digest, self._columns(stored))
@@ -184,6 +189,14 @@ class MemoryStore:
         entry = self._entries.get((record.collection, record.path))
         return list(entry.links) if entry else []
 
+    def calls(self, record: Record) -> list[Call]:
+        entry = self._entries.get((record.collection, record.path))
+        return list(entry.calls) if entry else []
+
+    def text(self, record: Record) -> str:
+        entry = self._entries.get((record.collection, record.path))
+        return entry.text if entry else ""
+
     def linked(self, kinds: Sequence[str]) -> list[tuple[Record, list[Link]]]:
         entries = sorted(self._entries.items())
         return [(entry.record, [link for link in entry.links if link.kind in kinds]) for _, entry in entries]
@@ -199,6 +212,7 @@ class MemoryStore:
             chunks=len(self._rows),
             symbols=sum(len(entry.symbols) for entry in entries),
             links=sum(len(entry.links) for entry in entries),
+            calls=sum(len(entry.calls) for entry in entries),
             vectors=len(self._answering.rows),
             next_vectors=len(self._next.rows),
         )

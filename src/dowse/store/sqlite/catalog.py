@@ -11,6 +11,7 @@ from typing import TypeVar
 import apsw
 
 from dowse.model import (
+    Call,
     Collection,
     Counts,
     Link,
@@ -29,11 +30,16 @@ from dowse.store.sqlite.rows import (
     RECORDS,
     STORED,
     STORED_COLUMNS,
+    SYMBOL_COLUMNS,
     as_json,
     join_trail,
+    packed,
     record_of,
     stored_of,
+    symbol_of,
+    unpacked,
 )
+from dowse.store.sqlite.symbols import put_symbols
 from dowse.text.names import names
 
 Value = TypeVar("Value")
@@ -88,12 +94,15 @@ class SqliteCatalog:
         pieces: Sequence[Piece],
         symbols: Sequence[Symbol] = (),
         links: Sequence[Link] = (),
+        calls: Sequence[Call] = (),
+        text: str = "",
     ) -> None:
         with self.db.transaction() as connection:
             collection = _collection_id(connection, record.collection)
             key, same_words = _put_record(connection, collection, record)
             _put_chunks(connection, key, record, pieces, reuse=same_words)
-            _put_details(connection, key, symbols, links)
+            _put_details(connection, key, symbols, links, calls)
+            _put_text(connection, key, text)
             _renew_revision(connection)
             connection.execute("DELETE FROM skipped WHERE collection = ? AND path = ?", (collection, record.path))
 
@@ -182,11 +191,20 @@ class SqliteCatalog:
         return [stored_of(row) for row in rows]
 
     def symbols(self, record: Record) -> list[Symbol]:
-        rows = self._details("symbols", "symbols.name, symbols.kind, start_line, end_line, level, parent", record)
-        return [Symbol(*row) for row in rows]
+        return [symbol_of(row) for row in self._details("symbols", SYMBOL_COLUMNS, record)]
 
     def links(self, record: Record) -> list[Link]:
         return [Link(*row) for row in self._details("links", "links.kind, target, line, context", record)]
+
+    def calls(self, record: Record) -> list[Call]:
+        return [
+            Call(*row)
+            for row in self._details("calls", "calls.name, callee, line, symbol, arguments, calls.kind", record)
+        ]
+
+    def text(self, record: Record) -> str:
+        rows = self._details("texts", "body", record, order="texts.record")
+        return unpacked(rows[0][0]) if rows else ""
 
     def linked(self, kinds: Sequence[str]) -> list[tuple[Record, list[Link]]]:
         with self.db.reader():  # both queries see one state
@@ -203,10 +221,10 @@ class SqliteCatalog:
             links[key].append(Link(*link))
         return [(record_of(row[1:]), links[row[0]]) for row in records]
 
-    def _details(self, table: str, columns: str, record: Record) -> list[Row]:
+    def _details(self, table: str, columns: str, record: Record, order: str = "ordinal") -> list[Row]:
         return self.db.rows(
             f"SELECT {columns} FROM {table} JOIN records ON records.id = {table}.record JOIN collections "
-            f"ON collections.id = records.collection WHERE records.path = ? AND collections.name = ? ORDER BY ordinal",
+            f"ON collections.id = records.collection WHERE records.path = ? AND collections.name = ? ORDER BY {order}",
             (record.path, record.collection),
         )
 
@@ -218,7 +236,7 @@ class SqliteCatalog:
         return self.db.remembered("counts", self._count)
 
     def _count(self) -> Counts:
-        tables = ("records", "chunks", "symbols", "links", "vectors", "next_vectors")
+        tables = ("records", "chunks", "symbols", "links", "calls", "vectors", "next_vectors")
         columns = ", ".join(f"(SELECT count(*) FROM {table})" for table in tables)
         (row,) = self.db.rows(f"SELECT {columns}")
         return Counts(*row)
@@ -318,16 +336,20 @@ def _put_chunks(connection: apsw.Connection, key: int, record: Record, pieces: S
     _delete_chunks(connection, [row_key for left in kept.values() for row_key in left])
 
 
-def _put_details(connection: apsw.Connection, key: int, symbols: Sequence[Symbol], links: Sequence[Link]) -> None:
-    for table in ("symbols", "links"):
+def _put_details(
+    connection: apsw.Connection,
+    key: int,
+    symbols: Sequence[Symbol],
+    links: Sequence[Link],
+    calls: Sequence[Call],
+) -> None:
+    for table in ("symbols", "traits", "links", "calls"):
         connection.execute(f"DELETE FROM {table} WHERE record = ?", (key,))
+    put_symbols(connection, key, symbols)
     connection.executemany(
-        "INSERT INTO symbols (record, ordinal, name, kind, start_line, end_line, level, parent) "
+        "INSERT INTO calls (record, ordinal, name, callee, line, symbol, arguments, kind) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (key, place, it.name, it.kind, it.start_line, it.end_line, it.level, it.parent)
-            for place, it in enumerate(symbols)
-        ],
+        [(key, place, it.name, it.callee, it.line, it.symbol, it.arguments, it.kind) for place, it in enumerate(calls)],
     )
     connection.executemany(
         "INSERT INTO links (record, ordinal, kind, target, line, context) VALUES (?, ?, ?, ?, ?, ?)",
@@ -335,12 +357,19 @@ def _put_details(connection: apsw.Connection, key: int, symbols: Sequence[Symbol
     )
 
 
+def _put_text(connection: apsw.Connection, key: int, text: str) -> None:
+    body = packed(text)
+    if fetch(connection, "SELECT body FROM texts WHERE record = ?", (key,)) != [(body,)]:
+        connection.execute("INSERT OR REPLACE INTO texts (record, body) VALUES (?, ?)", (key, body))
+
+
 def _drop_record(connection: apsw.Connection, collection: int, path: str) -> int:
     rows = fetch(connection, "SELECT id FROM records WHERE collection = ? AND path = ?", (collection, path))
     for (key,) in rows:
         chunks = fetch(connection, "SELECT id FROM chunks WHERE record = ?", (key,))
         _delete_chunks(connection, [row[0] for row in chunks])
-        _put_details(connection, key, (), ())
+        _put_details(connection, key, (), (), ())
+        connection.execute("DELETE FROM texts WHERE record = ?", (key,))
         connection.execute("DELETE FROM records WHERE id = ?", (key,))
         _renew_revision(connection)
     return len(rows)

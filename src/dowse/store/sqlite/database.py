@@ -35,7 +35,7 @@ def fetch(connection: apsw.Connection, statement: str, values: Sequence[object] 
 
 VECTORS = Path(__file__).with_name("vectors.sql")
 # The n-th script takes a file from version n to n + 1; the first one makes an empty file an index.
-MIGRATIONS = (Path(__file__).with_name("schema.sql"), VECTORS)
+MIGRATIONS = (Path(__file__).with_name("schema.sql"), VECTORS, Path(__file__).with_name("code.sql"))
 
 
 class Database:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterable
 
 import apsw
 
-from dowse.model import NO_FACETS, Chunk, Record, Scope, Stored
+from dowse.model import NO_FACETS, Chunk, Record, Scope, Stats, Stored, Symbol
 from dowse.store.sqlite.database import Row
 from dowse.text.globs import Matcher, compile_globs
 
@@ -21,6 +22,11 @@ RECORD_COLUMNS = (
 STORED_COLUMNS = (
     "chunks.id, chunks.ordinal, chunks.text, chunks.start_line, chunks.end_line, chunks.trail, chunks.role, "
     + RECORD_COLUMNS
+)
+SYMBOL_COLUMNS = (
+    "symbols.name, symbols.kind, symbols.start_line, symbols.end_line, symbols.level, symbols.parent, signature, "
+    "holds, parameters, modifiers, attributes, bases, "
+    "cyclomatic, cognitive, nesting, arity, returns, calls_made, lambdas"
 )
 RECORDS = "records JOIN collections ON collections.id = records.collection"
 STORED = f"chunks JOIN records ON records.id = chunks.record JOIN {RECORDS.removeprefix('records JOIN ')}"
@@ -52,6 +58,36 @@ def _texts(text: str) -> tuple[str, ...]:
 def stored_of(row: Row) -> Stored:
     key, ordinal, text, start_line, end_line, trail, role = row[:7]
     return Stored(key, Chunk(ordinal, text, start_line, end_line, split_trail(trail), role), record_of(row[7:]))
+
+
+def symbol_of(row: Row) -> Symbol:
+    name, kind, start_line, end_line, level, parent, signature, holds = row[:8]
+    parameters, modifiers, attributes, bases = map(_texts, row[8:12])
+    stats = None if row[12] is None else Stats(*row[12:19])
+    return Symbol(
+        name,
+        kind,
+        start_line,
+        end_line,
+        level,
+        parent,
+        signature,
+        holds,
+        parameters,
+        modifiers,
+        attributes,
+        bases,
+        stats,
+    )
+
+
+def packed(text: str) -> bytes:
+    """A whole text for keeping: read seldom, so that its size counts more than its speed."""
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+
+
+def unpacked(body: bytes) -> str:
+    return zlib.decompress(body).decode("utf-8", "surrogatepass")
 
 
 def join_trail(trail: Iterable[str]) -> str:

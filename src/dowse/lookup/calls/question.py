@@ -1,0 +1,71 @@
+"""What can be asked of calls, and what is answered: trees of callers or of what is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from dowse.lookup.symbols.question import Definition
+from dowse.model import EVERYTHING, Call, Record, Scope
+
+Confidence = Literal["exact", "virtual", "possible"]
+"""exact: names and types lead there; virtual: one of several a call through a base or an interface may reach;
+possible: only the name says so."""
+
+MAX_DEPTH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class CallQuery:
+    """Who calls it (`up`) or what it calls (`down`). `owner` is the class or the like it is defined in; `at` an exact
+    place instead, as path and line. At most `width` branches at a node and `nodes` altogether; 0 is no limit."""
+
+    name: str
+    owner: str = ""
+    direction: Literal["up", "down"] = "up"
+    depth: int = 3
+    width: int = 10
+    nodes: int = 200
+    confidence: Confidence = "virtual"  # the least that is shown
+    through_interfaces: bool = True
+    scope: Scope = EVERYTHING
+    wanted: Callable[[str], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A call from one definition to another. A call outside of any definition has no `caller`; one that leads to
+    nothing known has no `callee`. `how` says in a few words what led there."""
+
+    site: Call
+    record: Record  # of the site
+    caller: Definition | None
+    callee: Definition | None
+    receiver: str  # the type it is called on, as far as known
+    confidence: Confidence
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An end of an edge with the edges beyond it. `cut` says why there may be more: depth, width, nodes, cycle."""
+
+    edge: Edge
+    branches: tuple[Node, ...] = ()
+    cut: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallTree:
+    """`roots` are the definitions asked about, `owners` all classes that define the name. `unresolved` are sites of
+    that name (up) or in it (down) whose callee can not be told; they are listed, not guessed."""
+
+    query: CallQuery
+    roots: tuple[Definition, ...]
+    nodes: tuple[Node, ...]
+    owners: tuple[str, ...]
+    unresolved: tuple[Edge, ...]
+    visited: int
+    total: int
+    truncated: bool

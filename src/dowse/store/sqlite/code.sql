@@ -1,0 +1,71 @@
+-- Version 3: what code is made of. Symbols say more about themselves, calls and whole texts are kept.
+
+ALTER TABLE symbols ADD COLUMN folded TEXT NOT NULL DEFAULT ''; -- the name in lower case, by which it is found
+ALTER TABLE symbols ADD COLUMN signature TEXT NOT NULL DEFAULT '';
+ALTER TABLE symbols ADD COLUMN holds TEXT NOT NULL DEFAULT '';
+ALTER TABLE symbols ADD COLUMN parameters TEXT NOT NULL DEFAULT '[]'; -- these four are JSON arrays
+ALTER TABLE symbols ADD COLUMN modifiers TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE symbols ADD COLUMN attributes TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE symbols ADD COLUMN bases TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE symbols ADD COLUMN cyclomatic INTEGER; -- null where nothing was counted, as the six below
+ALTER TABLE symbols ADD COLUMN cognitive INTEGER;
+ALTER TABLE symbols ADD COLUMN nesting INTEGER;
+ALTER TABLE symbols ADD COLUMN arity INTEGER;
+ALTER TABLE symbols ADD COLUMN returns INTEGER;
+ALTER TABLE symbols ADD COLUMN calls_made INTEGER;
+ALTER TABLE symbols ADD COLUMN lambdas INTEGER;
+DROP INDEX symbols_name;
+CREATE INDEX symbols_folded ON symbols (folded);
+
+-- Every name once, and its trigrams: what holds a part of a name is found without looking at all of them.
+-- Names that nothing bears any more stay, and find nothing.
+CREATE TABLE symbol_names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE VIRTUAL TABLE symbol_grams USING fts5 (
+  name, content = 'symbol_names', content_rowid = 'id', tokenize = 'trigram', detail = none
+);
+CREATE TRIGGER symbol_names_added AFTER INSERT ON symbol_names BEGIN
+  INSERT INTO symbol_grams (rowid, name) VALUES (new.id, new.name);
+END;
+
+-- What a symbol can be asked for beside its name: kind is `base` or `attribute`, value its last name in lower case.
+CREATE TABLE traits (
+  kind TEXT NOT NULL,
+  value TEXT NOT NULL,
+  record INTEGER NOT NULL REFERENCES records (id),
+  symbol INTEGER NOT NULL,
+  PRIMARY KEY (kind, value, record, symbol)
+) WITHOUT ROWID;
+CREATE INDEX traits_record ON traits (record);
+
+CREATE TABLE calls (
+  record INTEGER NOT NULL REFERENCES records (id),
+  ordinal INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  callee TEXT NOT NULL,
+  line INTEGER NOT NULL,
+  symbol INTEGER,
+  arguments INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  PRIMARY KEY (record, ordinal)
+) WITHOUT ROWID;
+CREATE INDEX calls_name ON calls (name);
+
+-- The last part of a path, by which an import finds its module.
+CREATE INDEX records_name ON records (replace(path, rtrim(path, replace(path, '/', '')), ''));
+
+CREATE TABLE texts (record INTEGER PRIMARY KEY REFERENCES records (id), body BLOB NOT NULL); -- UTF-8, zlib
+
+-- Which texts came and went, so that whoever holds an index of their lines follows by reading only those. A token makes
+-- each entry one of its kind, as in vector_changes; 0 is no record.
+CREATE TABLE text_changes (
+  epoch INTEGER PRIMARY KEY AUTOINCREMENT,
+  record INTEGER NOT NULL,
+  token INTEGER NOT NULL DEFAULT (random())
+);
+CREATE TRIGGER texts_added AFTER INSERT ON texts BEGIN
+  INSERT INTO text_changes (record) VALUES (new.record);
+END;
+CREATE TRIGGER texts_removed AFTER DELETE ON texts BEGIN
+  INSERT INTO text_changes (record) VALUES (old.record);
+END;
+INSERT INTO text_changes (record) VALUES (0);

@@ -1,0 +1,53 @@
+"""Named spans in SQLite: how they are kept so that each can be found by its name, its bases and its attributes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import apsw
+
+from dowse.model import Symbol
+from dowse.store.sqlite.database import Row
+from dowse.store.sqlite.rows import as_json
+
+_LAST_NAME = re.compile(r"(\w+)\W*$")
+_NO_STATS = (None,) * 7
+_COLUMNS = (
+    "record, ordinal, name, folded, kind, start_line, end_line, level, parent, signature, holds, parameters, "
+    "modifiers, attributes, bases, cyclomatic, cognitive, nesting, arity, returns, calls_made, lambdas"
+)
+
+
+def put_symbols(connection: apsw.Connection, key: int, symbols: Sequence[Symbol]) -> None:
+    places = ", ".join("?" * len(_COLUMNS.split(",")))
+    connection.executemany(f"INSERT INTO symbols ({_COLUMNS}) VALUES ({places})", list(_rows(key, symbols)))
+    connection.executemany(
+        "INSERT OR IGNORE INTO symbol_names (name) VALUES (?)",
+        [(name,) for name in {it.name.lower() for it in symbols}],
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO traits (kind, value, record, symbol) VALUES (?, ?, ?, ?)", list(_traits(key, symbols))
+    )
+
+
+def _rows(key: int, symbols: Sequence[Symbol]) -> Iterator[Row]:
+    for place, it in enumerate(symbols):
+        lists = (as_json(list(texts)) for texts in (it.parameters, it.modifiers, it.attributes, it.bases))
+        yield (
+            key, place, it.name, it.name.lower(), it.kind, it.start_line, it.end_line, it.level, it.parent,
+            it.signature, it.holds, *lists, *(it.stats or _NO_STATS),
+        )  # fmt: skip
+
+
+def _traits(key: int, symbols: Sequence[Symbol]) -> Iterator[Row]:
+    for place, it in enumerate(symbols):
+        for kind, texts in (("base", it.bases), ("attribute", it.attributes)):
+            for text in texts:
+                yield kind, last_name(text), key, place
+
+
+def last_name(text: str) -> str:
+    """`Some.Generic<Of>` → generic: what people ask for."""
+    found = _LAST_NAME.search(text.partition("<")[0].partition("[")[0])
+    return found[1].lower() if found else text.lower()
