@@ -245,6 +245,12 @@ class Engine:
             notes=tuple(notes),
         )
 
+    # --- exact answers: lines ---
+
+    # --- exact answers: definitions and names ---
+
+    # --- exact answers: calls ---
+
     # --- knowing ---
 
     def collections(self) -> list[Collection]:

@@ -31,7 +31,7 @@ class Lines:
 @dataclass(frozen=True, slots=True)
 class FileLines:
     """A file with lines that match, from 1. `score` is TF-IDF: the sum over what matched of occurrences / words of the
-    file × ln(files / files with it), a line counting once for each word; for phrases and regexes the number of lines."""
+    file × ln(files / files with it), a line counting once a word; for phrases and regexes the number of lines."""
 
     collection: str
     path: str
