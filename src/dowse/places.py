@@ -1,8 +1,9 @@
-"""Where things lie on this machine: data directory, the index of a root, which root a directory belongs to."""
+"""Where things lie on this machine, and how a file there is replaced: data directory, the index of a root."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,3 +55,21 @@ def checked_root(root: Path, *, any_root: bool) -> Path:
     if not any_root and resolved in (Path("/"), Path.home().resolve()):
         raise BadInput(f"{resolved} is too broad to index; name a directory below it, or pass --any-root")
     return resolved
+
+
+def replace_file(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Written aside, flushed and renamed, so that nobody ever sees half a file."""
+    import tempfile  # slow to import, and most runs write none
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(mode)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
