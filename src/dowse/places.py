@@ -59,17 +59,14 @@ def checked_root(root: Path, *, any_root: bool) -> Path:
 
 def replace_file(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Written aside, flushed and renamed, so that nobody ever sees half a file."""
-    import tempfile  # slow to import, and most runs write none
-
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    aside = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(mode)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        aside.chmod(mode)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
