@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dowse.model import Record, Symbol
 from dowse.store.definitions import HEADING, TYPES, Definition, FileFacts, Found, Wanted
-from dowse.store.sqlite.candidates import MEASURES, candidates
+from dowse.store.sqlite.candidates import MEASURES, Candidates, candidates
 from dowse.store.sqlite.catalog import SqliteCatalog
 from dowse.store.sqlite.database import Row
 from dowse.store.sqlite.rows import (
@@ -21,11 +22,13 @@ from dowse.store.sqlite.rows import (
     record_of,
     symbol_of,
 )
-from dowse.store.sqlite.symbol_names import as_lines, matching_names, names_with
+from dowse.store.sqlite.symbol_names import Name, as_lines, matching_names, names_with
+from dowse.text.matching import PART, PREFIX
 
-Place = tuple[int, int]  # of a symbol: its record's key and its ordinal
-Rank = tuple[object, ...]
+_GROUPED = 3  # columns of a group
+_TYPES = ", ".join(f"'{kind}'" for kind in TYPES)
 
+_RECORD = 21  # the column of what is loaded where the record begins
 _LOADED = f"symbols.record, symbols.ordinal, {SYMBOL_COLUMNS}, {RECORD_COLUMNS}"
 _PICKED = (
     "json_each(?) AS picked CROSS JOIN symbols CROSS JOIN records CROSS JOIN collections "
@@ -49,13 +52,11 @@ ORDER BY climb.place, climb.height DESC
 class SqliteDefinitions(SqliteCatalog):
     def definitions(self, wanted: Wanted) -> Found:
         with self.db.snapshot():
-            near = matching_names(self.db, wanted, self._name_lines) if wanted.names else None
-            measure = MEASURES[wanted.order] if wanted.order else "NULL"
-            columns = f"symbols.folded, symbols.kind, symbols.record, symbols.ordinal, {measure}"
-            rows = self._candidates(columns, wanted, near)
-            before = self._count_of(replace(wanted, least={}), near) if wanted.least else len(rows)
-            ranks = {(row[2], row[3]): _rank(row, near or {}) for row in rows}
-            return Found(self._load(self._best(ranks, wanted.limit)), len(rows), before)
+            names = matching_names(self.db, wanted, self._name_lines) if wanted.names else None
+            best = self._best(wanted, names)
+            total = self._count_of(wanted, names) if len(best) == wanted.limit else len(best)
+            before = self._count_of(replace(wanted, least={}), names) if wanted.least else total
+            return Found(self._load(best), total, before)
 
     def around(self, record: Record, line: int) -> list[Definition]:
         with self.db.snapshot():
@@ -105,48 +106,89 @@ class SqliteDefinitions(SqliteCatalog):
     def _name_lines(self) -> bytes:
         return self.remembered("symbol names", lambda: as_lines(self.db))
 
-    def _candidates(self, columns: str, wanted: Wanted, near: Mapping[str, int] | None) -> list[Row]:
-        names = None if near is None else list(near)
-        chosen = candidates(self.db.reader(), wanted, names, lambda: names_with(self.db, [wanted.parent.lower()]))
-        return self.db.rows(f"SELECT {columns} {chosen.sql}", chosen.values)
+    def _candidates(self, wanted: Wanted, names: Sequence[str] | None) -> Candidates:
+        owners = lambda: [it.text for it in names_with(self.db, wanted.parent.lower())]  # noqa: E731
+        return candidates(self.db.reader(), wanted, names, owners)
 
-    def _count_of(self, wanted: Wanted, near: Mapping[str, int] | None) -> int:
-        return int(self._candidates("count(*)", wanted, near)[0][0])
+    def _count_of(self, wanted: Wanted, names: Sequence[Name] | None) -> int:
+        chosen = self._candidates(wanted, _texts(names))
+        return int(self.db.rows(f"SELECT count(*) {chosen.sql}", chosen.values)[0][0])
 
-    def _best(self, ranks: Mapping[Place, Rank], limit: int) -> list[Place]:
-        """The places in order. Paths and lines are looked up only of those that may be among the best."""
-        places = sorted(ranks, key=ranks.__getitem__)
-        if limit and len(places) > limit:
-            worst = ranks[places[limit - 1]]
-            places = [place for place in places if ranks[place] <= worst]
+    def _best(self, wanted: Wanted, names: Sequence[Name] | None) -> list[Row]:
+        """Groups of equally good ones in order, and where they are; paths and lines decide within a group."""
+        chosen = self._candidates(wanted, _texts(names))
         rows = self.db.rows(
-            "SELECT symbols.record, symbols.ordinal, records.path, symbols.start_line, collections.name "
-            f"FROM {_PICKED}",
-            (as_json(places),),
+            f"SELECT {_columns(wanted)} {chosen.sql} ORDER BY {_order(wanted, names)} LIMIT ?",
+            (*chosen.values, wanted.limit or -1),
         )
-        where = {(row[0], row[1]): row[2:] for row in rows}
-        places.sort(key=lambda it: (ranks[it], where[it], it[1]))
-        return places[:limit] if limit else places
+        return self._with_ties(rows, wanted) if rows and len(rows) == wanted.limit else rows
 
-    def _load(self, places: Sequence[Place]) -> list[Definition]:
-        rows = {(row[0], row[1]): row for row in self.db.rows(f"SELECT {_LOADED} FROM {_PICKED}", (as_json(places),))}
-        return self._with_trails([rows[place] for place in places])
+    def _with_ties(self, rows: list[Row], wanted: Wanted) -> list[Row]:
+        """The last row's group may go on: of all of it, those that come first by path and line."""
+        last = rows[-1][:_GROUPED]
+        chosen = self._candidates(wanted, last[:1])
+        group = f"({_group(wanted)}) IS (?, ?, ?)"
+        tied = self.db.rows(f"SELECT {_columns(wanted)} {chosen.sql} AND {group}", (*chosen.values, *last))
+        above = [row for row in rows if row[:_GROUPED] != last]
+        if len(above) + len(tied) > len(rows):
+            tied = self._first(tied, len(rows) - len(above))
+        return above + tied
+
+    def _first(self, rows: Sequence[Row], count: int) -> list[Row]:
+        found = self.db.rows(
+            f"SELECT picked.key FROM {_PICKED} "
+            "ORDER BY records.path, symbols.start_line, collections.name, symbols.ordinal LIMIT ?",
+            (as_json([row[_GROUPED:] for row in rows]), count),
+        )
+        return [rows[key] for (key,) in found]
+
+    def _load(self, rows: Sequence[Row]) -> list[Definition]:
+        """In order: by group, then by place."""
+        groups = {group: place for place, group in enumerate(dict.fromkeys(row[:_GROUPED] for row in rows))}
+        order = {row[_GROUPED:]: groups[row[:_GROUPED]] for row in rows}
+        loaded = self.db.rows(f"SELECT {_LOADED} FROM {_PICKED}", (as_json(list(order)),))
+        loaded.sort(key=lambda row: (order[row[:2]], *_place(row)))
+        return self._with_trails(loaded)
 
     def _with_trails(self, rows: Sequence[Row]) -> list[Definition]:
-        symbols = [symbol_of(row[2:21]) for row in rows]
+        symbols = [symbol_of(row[2:_RECORD]) for row in rows]
         parents = [(row[0], _parent(row[1], symbol)) for row, symbol in zip(rows, symbols, strict=True)]
         trails: defaultdict[int, list[str]] = defaultdict(list)
         for place, name in self.db.rows(_AROUND, (as_json(parents),)):
             trails[place].append(name)
         return [
-            Definition(record_of(row[21:]), row[1], symbol, tuple(trails[place]))
+            Definition(record_of(row[_RECORD:]), row[1], symbol, tuple(trails[place]))
             for place, (row, symbol) in enumerate(zip(rows, symbols, strict=True))
         ]
 
 
-def _rank(row: Row, near: Mapping[str, int]) -> Rank:
-    name, kind, _, _, measure = row
-    return measure is None, -(measure or 0), near.get(name, 0), kind not in TYPES, len(name), name
+def _group(wanted: Wanted) -> str:
+    """What is alike in these is told apart by its place only."""
+    measure = MEASURES[wanted.order] if wanted.order else "NULL"
+    return f"symbols.folded, symbols.kind NOT IN ({_TYPES}), {measure}"
+
+
+def _columns(wanted: Wanted) -> str:
+    return f"{_group(wanted)}, symbols.record, symbols.ordinal"
+
+
+def _order(wanted: Wanted, names: Sequence[Name] | None) -> str:
+    by_measure = f"{MEASURES[wanted.order]} DESC, " if wanted.order else ""  # nulls come last
+    by_kind = f"symbols.kind NOT IN ({_TYPES})"
+    if names is None:
+        return f"{by_measure}{by_kind}, length(symbols.folded), symbols.folded"
+    near = [it.near for it in names]
+    steps = [f"(named.key >= {bisect_left(near, level)})" for level in (PREFIX, PART)]
+    return f"{by_measure}{' + '.join(steps)}, {by_kind}, named.key"
+
+
+def _texts(names: Sequence[Name] | None) -> list[str] | None:
+    return None if names is None else [it.text for it in names]
+
+
+def _place(row: Row) -> Row:
+    """Path, line, collection and ordinal of what was loaded."""
+    return row[_RECORD + 1], row[4], row[_RECORD], row[1]
 
 
 def _parent(ordinal: int, symbol: Symbol) -> int | None:

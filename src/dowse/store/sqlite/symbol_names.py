@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from dowse.store.definitions import Wanted
 from dowse.store.sqlite.database import Database
-from dowse.text.matching import EXACT, compile_regex, nearness, regex_search
+from dowse.text.matching import EXACT, PART, PREFIX, compile_regex, regex_search
 
 _GRAM = 3
 _GRAMS = 3  # so many narrow enough; each further one costs more than the names it spares
@@ -17,33 +18,45 @@ _NOT_BY_LINE = re.compile(r"\\[AzQC]|\(\?\w*-")
 _LINE_END = "\n"
 
 
-def matching_names(db: Database, wanted: Wanted, all_names: Callable[[], bytes]) -> dict[str, int]:
-    """The names that any of the asked ones matches, and how well; `all_names` are the lines of one text."""
-    asked = [name.lower() for name in wanted.names]
+class Name(NamedTuple):
+    """A name in the index that was asked for; they sort best first."""
+
+    near: int
+    length: int
+    text: str
+
+
+def matching_names(db: Database, wanted: Wanted, all_names: Callable[[], bytes]) -> list[Name]:
+    """The names that any of the asked ones matches, best first; `all_names` are the lines of one text."""
     if wanted.matching == "exact":
-        return dict.fromkeys(asked, EXACT)
+        texts: Iterable[str] = (name.lower() for name in wanted.names)
+        return _sorted(Name(EXACT, len(text), text) for text in texts)
     if wanted.matching == "regex":
-        found = (name for pattern in wanted.names for name in _by_regex(pattern, all_names()))
-        return dict.fromkeys(found, EXACT)
-    near = ((name, nearness(name, asked)) for name in set(names_with(db, asked)))
-    return {name: level for name, level in near if level is not None}
+        texts = (text for pattern in wanted.names for text in _by_regex(pattern, all_names()))
+        return _sorted(Name(EXACT, len(text), text) for text in texts)
+    return _sorted(name for part in wanted.names for name in names_with(db, part.lower()))
 
 
-def names_with(db: Database, parts: Iterable[str]) -> list[str]:
-    """The names that hold any of the parts, which are in lower case."""
-    return [name for part in parts for name in _with(db, part)]
+def _sorted(names: Iterable[Name]) -> list[Name]:
+    """Each text once, as near as it came."""
+    best: dict[str, Name] = {}
+    for name in names:
+        if name.text not in best or name < best[name.text]:
+            best[name.text] = name
+    return sorted(best.values())
 
 
-def _with(db: Database, part: str) -> list[str]:
+def names_with(db: Database, part: str) -> list[Name]:
+    """The names that hold the part, which is in lower case."""
+    near = f"CASE WHEN name = ? THEN {EXACT} WHEN substr(name, 1, length(?)) = ? THEN {PREFIX} ELSE {PART} END"
+    found = f"SELECT {near}, length(name), name FROM symbol_names WHERE instr(name, ?) > 0"
+    values = (part, part, part, part)
     if len(part) < _GRAM or "\0" in part:
-        rows = db.rows("SELECT name FROM symbol_names WHERE instr(name, ?) > 0", (part,))
+        rows = db.rows(found, values)
     else:
-        rows = db.rows(
-            "SELECT name FROM symbol_names WHERE id IN (SELECT rowid FROM symbol_grams WHERE symbol_grams MATCH ?) "
-            "AND instr(name, ?) > 0",
-            (_grams(part), part),
-        )
-    return [name for (name,) in rows]
+        grams = "id IN (SELECT rowid FROM symbol_grams WHERE symbol_grams MATCH ?)"
+        rows = db.rows(f"{found} AND {grams}", (*values, _grams(part)))
+    return [Name(*row) for row in rows]
 
 
 def _grams(part: str) -> str:
