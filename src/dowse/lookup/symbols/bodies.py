@@ -11,7 +11,7 @@ from dowse.model import Record
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TextLines:
     """The text of a file to take lines from; `changed`: as it was indexed, because the file is not so any more."""
 
     lines: tuple[str, ...]
@@ -19,17 +19,21 @@ class Source:
     problem: str = ""
 
 
-def as_source(text: str, *, changed: bool = False) -> Source:
-    return Source(tuple(line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")), changed)
+def text_lines(text: str, *, changed: bool = False) -> TextLines:
+    return TextLines(tuple(line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")), changed)
 
 
 def bodies(
-    definitions: Iterable[Definition], read: Callable[[Record], Source], *, max_lines: int = 100, total_lines: int = 500
+    definitions: Iterable[Definition],
+    read: Callable[[Record], TextLines],
+    *,
+    max_lines: int = 100,
+    total_lines: int = 500,
 ) -> list[Body]:
     """The body of each, cut at `max_lines`, until `total_lines` are used up; 0 is no limit."""
     if max_lines < 0 or total_lines < 0:
         raise BadInput("a number of lines must be 0 (no limit) or more")
-    sources: dict[tuple[str, str], Source] = {}
+    sources: dict[tuple[str, str], TextLines] = {}
     found: list[Body] = []
     used = 0
     for it in definitions:
@@ -46,7 +50,7 @@ def bodies(
     return found
 
 
-def _body(definition: Definition, source: Source, room: int | None) -> Body:
+def _body(definition: Definition, source: TextLines, room: int | None) -> Body:
     first, last = definition.symbol.start_line, definition.symbol.end_line
     lines = source.lines[first - 1 : last]
     problem = source.problem
