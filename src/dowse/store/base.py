@@ -24,6 +24,7 @@ from dowse.model import (
     Symbol,
     Version,
 )
+from dowse.store.definitions import Definitions
 from dowse.text.terms import Terms
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ class Vectors(Protocol):
         ...
 
 
-class Store(Catalog, Words, Vectors, Protocol):
+class Store(Catalog, Words, Vectors, Definitions, Protocol):
     def writing(self, timeout_s: float) -> AbstractContextManager[None]:
         """Hold the one write lock of this store, or raise IndexBusy after the timeout."""
         ...

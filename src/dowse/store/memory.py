@@ -26,6 +26,7 @@ from dowse.model import (
     Version,
 )
 from dowse.store.base import ANSWERING, NEXT, Pending, Piece, Weights
+from dowse.store.memory_definitions import MemoryDefinitions
 from dowse.store.remember import Memory
 from dowse.text.names import names
 from dowse.text.scopes import inside
@@ -63,7 +64,7 @@ class _Vectors:
     rows: dict[int, list[float]] = field(default_factory=dict)
 
 
-class MemoryStore:
+class MemoryStore(MemoryDefinitions):
     def __init__(self) -> None:
         self._collections: dict[str, Collection] = {}
         self._entries: dict[tuple[str, str], _Entry] = {}
@@ -345,6 +346,9 @@ class MemoryStore:
         return sorted(scored, key=lambda it: (-it.score, it.key))[: max(limit, 0)]
 
     # --- the rest ---
+
+    def entries(self) -> Iterable[_Entry]:
+        return self._entries.values()
 
     @contextmanager
     def writing(self, timeout_s: float) -> Iterator[None]:

@@ -9,11 +9,12 @@ from pathlib import Path
 from dowse.store.remember import Memory
 from dowse.store.sqlite.catalog import SqliteCatalog
 from dowse.store.sqlite.database import Database
+from dowse.store.sqlite.definitions import SqliteDefinitions
 from dowse.store.sqlite.vectors import EXACT_UP_TO, HeldVectors, SqliteVectors
 from dowse.store.sqlite.words import SqliteWords
 
 
-class SqliteStore(SqliteCatalog, SqliteWords, SqliteVectors):
+class SqliteStore(SqliteDefinitions, SqliteCatalog, SqliteWords, SqliteVectors):
     def __init__(
         self, path: Path, *, create: bool = True, busy_timeout_s: float = 10.0, exact_up_to: int = EXACT_UP_TO
     ) -> None:
