@@ -14,6 +14,7 @@ from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.fingerprint import fingerprint
+from dowse.ingest.sources.repository import branch_at
 from dowse.ingest.sync import Sync
 from dowse.lookup.read import Passage, read_lines
 from dowse.model import (
@@ -266,6 +267,10 @@ class Engine:
     def fingerprint(self, places: Sequence[Path]) -> dict[str, object] | None:
         """Which commits of which work trees the places are at; None outside of git."""
         return fingerprint(places)
+
+    def branch(self, place: Path) -> str | None:
+        """The branch checked out there, as it is now; None outside of git and at a commit without a branch."""
+        return branch_at(str(place))
 
     # --- reading ---
 
