@@ -16,12 +16,14 @@ from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.fingerprint import fingerprint
 from dowse.ingest.sources.repository import branch_at
 from dowse.ingest.sync import Sync
+from dowse.lookup.grep.question import Excerpt, GrepAnswer, Lines
 from dowse.lookup.read import Passage, read_lines
 from dowse.model import (
     Answer,
     Collection,
     Completeness,
     Counts,
+    Freshness,
     Hit,
     Item,
     Query,
@@ -216,9 +218,7 @@ class Engine:
     def _checked(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Each hit with how its file compares with the disk now."""
         for hit in hits:
-            record = hit.stored.record
-            item = Item(record.path, record.size, record.mtime_ns)
-            yield replace(hit, freshness=self._source(record.collection).freshness(item))
+            yield replace(hit, freshness=self.freshness(hit.stored.record))
 
     def _source(self, collection: str) -> Source:
         if collection not in self._sources:
@@ -247,6 +247,22 @@ class Engine:
         )
 
     # --- exact answers: lines ---
+
+    def grep(self, query: Lines) -> GrepAnswer:
+        """The files with lines that hold what is asked for, best first."""
+        from dowse.lookup.grep.grep import grep
+
+        return grep(self._store, query)
+
+    def excerpts(self, record: Record, lines: Iterable[int], before: int = 0, after: int = 0) -> list[Excerpt]:
+        """Lines of a record as they were indexed, each with so many around it."""
+        from dowse.lookup.grep.excerpts import excerpts
+
+        return excerpts(self._store, record.collection, record.path, lines, before, after)
+
+    def freshness(self, record: Record) -> Freshness:
+        """How its file compares with the disk now."""
+        return self._source(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
 
     # --- exact answers: definitions and names ---
 

@@ -25,7 +25,8 @@ from dowse.model import (
     Symbol,
     Version,
 )
-from dowse.store.base import ANSWERING, NEXT, Pending, Piece, Weights
+from dowse.store.base import ANSWERING, NEXT, FoundLines, LineQuery, Pending, Piece, Weights
+from dowse.store.plain_lines import found_lines, lines_of
 from dowse.store.remember import Memory
 from dowse.text.names import names
 from dowse.text.scopes import inside
@@ -343,6 +344,18 @@ class MemoryStore:
             Scored(key, _cosine(row, query)) for key, row in index.rows.items() if wanted(self._rows[key].stored.record)
         ]
         return sorted(scored, key=lambda it: (-it.score, it.key))[: max(limit, 0)]
+
+    # --- lines ---
+
+    def find_lines(self, query: LineQuery) -> FoundLines:
+        is_inside = inside(query.scope)
+        within = [name for name, entry in self._entries.items() if is_inside(entry.record)]
+        return found_lines({name: entry.text for name, entry in self._entries.items()}, within, query)
+
+    def lines_between(self, collection: str, path: str, spans: Sequence[tuple[int, int]]) -> list[tuple[str, ...]]:
+        entry = self._entries.get((collection, path))
+        lines = lines_of(entry.text) if entry else []
+        return [tuple(lines[max(first, 1) - 1 : max(last, 0)]) for first, last in spans]
 
     # --- the rest ---
 
