@@ -15,6 +15,8 @@ from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.fingerprint import fingerprint
 from dowse.ingest.sync import Sync
+from dowse.lookup.calls.graph import CallGraph
+from dowse.lookup.calls.question import CallQuery, CallTree
 from dowse.lookup.read import Passage, read_lines
 from dowse.model import (
     Answer,
@@ -72,6 +74,7 @@ class Engine:
         self._store = store or SqliteStore(index, create=create, busy_timeout_s=settings.lock_timeout_s)
         self._sources: dict[str, Source] = {}
         self._preferences = Preferences()
+        self._calls = CallGraph(self._store)
         places = Places.of(settings)
         self._semantics = Semantics(settings.encoder, places, self._store, api_key=settings.encoder_key)
         self._reranking = Reranking(
@@ -250,6 +253,10 @@ class Engine:
     # --- exact answers: definitions and names ---
 
     # --- exact answers: calls ---
+
+    def calls(self, query: CallQuery) -> CallTree:
+        """Who calls it, or what it calls, as a tree; every edge says how sure it is and why."""
+        return self._calls.calls(query)
 
     # --- knowing ---
 

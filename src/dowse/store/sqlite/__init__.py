@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dowse.store.remember import Memory
+from dowse.store.sqlite.calls import SqliteCalls
 from dowse.store.sqlite.catalog import SqliteCatalog
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.vectors import EXACT_UP_TO, HeldVectors, SqliteVectors
 from dowse.store.sqlite.words import SqliteWords
 
 
-class SqliteStore(SqliteCatalog, SqliteWords, SqliteVectors):
+class SqliteStore(SqliteCatalog, SqliteWords, SqliteVectors, SqliteCalls):
     def __init__(
         self, path: Path, *, create: bool = True, busy_timeout_s: float = 10.0, exact_up_to: int = EXACT_UP_TO
     ) -> None:

@@ -1,0 +1,173 @@
+"""The calls that lead to a definition, and those that lead away from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from dowse.lookup.calls.kinds import CLASSES
+from dowse.lookup.calls.question import Confidence, Edge
+from dowse.lookup.calls.reach import ORDER, Reach, Resolution
+from dowse.lookup.calls.world import World
+from dowse.model import Call, Record
+from dowse.store.base import Place, Site
+
+MOST_SITES = 20_000
+"""So many calls of one name are looked at in one question."""
+
+_MOST_HEIRS = 50
+_BY_INITIALISER = ("super", "base", "this", "self", "__init__", "__construct", "initialize", "init")
+
+
+class Rules(NamedTuple):
+    """What of the graph is wanted."""
+
+    confidence: Confidence
+    through_interfaces: bool
+    is_wanted: Callable[[Record], bool]
+
+
+class Found(NamedTuple):
+    """An edge with where its far end is; nowhere for calls outside of any definition, and unresolved ones."""
+
+    edge: Edge
+    place: Place | None
+
+
+class Edges:
+    def __init__(self, world: World, rules: Rules) -> None:
+        self._world = world
+        self._rules = rules
+        self.ran_out = False  # whether there were more sites than are looked at
+
+    # --- up ---
+
+    def to(self, targets: Sequence[Place]) -> Iterator[Found]:
+        """Who calls one of the targets: each caller once, by file and line."""
+        wanted = self._matching(targets)
+        for _, sites in groupby(self.candidates(targets), key=lambda it: it.record):
+            yield from self._callers(list(sites), wanted)
+
+    def candidates(self, targets: Sequence[Place]) -> list[Site]:
+        """The sites that, by their name, may lead there."""
+        names = sorted({name for it in targets for name in self._names(it)})
+        sites = self._world.catalogue.sites(names, MOST_SITES)
+        self.ran_out |= len(sites) >= MOST_SITES
+        is_wanted, outline = self._rules.is_wanted, self._world.catalogue.outline
+        self._world.catalogue.prefetch(it.record for it in sites)
+        return [
+            site
+            for key, group in groupby(sites, key=lambda it: it.record)
+            if is_wanted(outline(key).record)
+            for site in group
+        ]
+
+    def _names(self, target: Place) -> Iterator[str]:
+        symbol = self._world.catalogue.symbol(target)
+        yield symbol.name
+        owner = None
+        if symbol.kind in CLASSES:
+            owner = self._world.classes.type_of(target)
+        elif symbol.kind == "constructor":
+            owner = self._world.classes.owner(target)
+        if owner is not None:
+            yield from (owner.name, *_BY_INITIALISER)
+            yield from (it.name for it in self._world.overrides.below(owner.name)[:_MOST_HEIRS])
+
+    def _matching(self, targets: Sequence[Place]) -> dict[Place, Place]:
+        """Places that count as a target, each with the target; a class is called through its constructors."""
+        matching = {it: it for it in targets}
+        for it in targets:
+            if self._world.catalogue.symbol(it).kind in CLASSES:
+                own = self._world.catalogue.outline(it.record).constructors(it.ordinal)
+                matching |= {Place(it.record, child): Place(it.record, child) for child in own}
+        return matching
+
+    def _callers(self, sites: list[Site], wanted: dict[Place, Place]) -> Iterator[Found]:
+        groups: dict[int | None, list[tuple[Site, Place, Reach, Resolution]]] = {}
+        for site in sites:
+            resolution = self._world.resolver.resolve(site)
+            landed = self._landing(resolution, wanted)
+            if landed is not None and self._is_sure_enough(landed[1].confidence):
+                groups.setdefault(site.symbol, []).append((site, *landed, resolution))
+        for caller, found in groups.items():
+            lines = tuple(dict.fromkeys(it[0].line for it in found))
+            site, place, reach, resolution = min(found, key=lambda it: ORDER[it[2].confidence])
+            far = None if caller is None else Place(site.record, caller)
+            yield Found(self.edge(site, place, reach, resolution.receiver, lines), far)
+
+    def _landing(self, resolution: Resolution, wanted: dict[Place, Place]) -> tuple[Place, Reach] | None:
+        """The target a site leads to, most surely."""
+        landed = [(wanted[it.place], it) for it in resolution.reaches if it.place in wanted]
+        if not landed and self._rules.through_interfaces:
+            landed = [(it, through) for it in wanted for through in self._through(resolution, it)]
+        return min(landed, key=lambda it: ORDER[it[1].confidence], default=None)
+
+    def _through(self, resolution: Resolution, target: Place) -> Iterator[Reach]:
+        name = self._world.catalogue.symbol(target).name
+        for reach in resolution.reaches:
+            if self._world.catalogue.symbol(reach.place).name != name:
+                continue
+            if self._world.overrides.may_land(reach, target):
+                yield reach._replace(confidence="virtual", how=f"through {reach.asked.name if reach.asked else name}")
+            else:
+                yield from (it for it in self._world.guesses.kindred(reach) if it.place == target)
+
+    # --- down ---
+
+    def of(self, sources: Sequence[Place]) -> Iterator[Found]:
+        """What the sources call: each callee once for each source, in the order of the lines."""
+        for source in sources:
+            groups: dict[Place, list[tuple[Site, Reach, Resolution]]] = {}
+            for site in self.sites_of(source):
+                resolution = self._world.resolver.resolve(site)
+                for reach in self._reached(resolution):
+                    groups.setdefault(reach.place, []).append((site, reach, resolution))
+            for place, found in groups.items():
+                lines = tuple(dict.fromkeys(it[0].line for it in found))
+                site, reach, resolution = min(found, key=lambda it: ORDER[it[1].confidence])
+                if self._rules.is_wanted(self._world.catalogue.outline(place.record).record):
+                    yield Found(self.edge(site, place, reach, resolution.receiver, lines), place)
+
+    def sites_of(self, source: Place) -> list[Site]:
+        return [it for it in self._world.catalogue.sites_in(source.record) if it.symbol == source.ordinal]
+
+    def _reached(self, resolution: Resolution) -> Iterator[Reach]:
+        for reach in resolution.reaches:
+            if self._is_sure_enough(reach.confidence):
+                yield reach
+            if not self._rules.through_interfaces or not self._is_sure_enough("virtual"):
+                continue
+            yield from self._world.overrides.overriding(reach)
+            if self._is_sure_enough("possible"):
+                yield from self._world.guesses.kindred(reach)
+
+    # --- what leads nowhere ---
+
+    def unresolved(self, sites: Iterable[Site], *, with_outside: bool) -> Iterator[Edge]:
+        """Sites of which can not be told where they lead, or not surely enough."""
+        for site in sites:
+            resolution = self._world.resolver.resolve(site)
+            if any(self._is_sure_enough(it.confidence) for it in resolution.reaches):
+                continue
+            if with_outside or not resolution.is_outside:
+                how = resolution.reaches[0].how if resolution.reaches else resolution.why
+                reach = Reach(Place(site.record, 0), how, confidence="possible")
+                yield self.edge(site, None, reach, resolution.receiver, (site.line,))
+
+    def _is_sure_enough(self, confidence: Confidence) -> bool:
+        return ORDER[confidence] <= ORDER[self._rules.confidence]
+
+    def edge(self, site: Site, callee: Place | None, reach: Reach, receiver: str, lines: tuple[int, ...]) -> Edge:
+        outline = self._world.catalogue.outline(site.record)
+        return Edge(
+            Call(site.name, site.callee, site.line, site.symbol, site.arguments, site.kind),
+            outline.record,
+            None if site.symbol is None else outline.definition(site.symbol),
+            None if callee is None else self._world.catalogue.outline(callee.record).definition(callee.ordinal),
+            receiver,
+            reach.confidence,
+            reach.how,
+            lines,
+        )
