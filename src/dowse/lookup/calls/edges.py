@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from dowse.lookup.calls.kinds import CLASSES
+from dowse.lookup.calls.overloads import fitting
 from dowse.lookup.calls.question import Confidence, Edge
 from dowse.lookup.calls.reach import ORDER, Reach, Resolution
 from dowse.lookup.calls.world import World
@@ -75,34 +76,35 @@ class Edges:
             yield from (owner.name, *_BY_INITIALISER)
             yield from (it.name for it in self._world.overrides.below(owner.name)[:_MOST_HEIRS])
 
-    def _matching(self, targets: Sequence[Place]) -> dict[Place, Place]:
-        """Places that count as a target, each with the target; a class is called through its constructors."""
-        matching = {it: it for it in targets}
+    def _matching(self, targets: Sequence[Place]) -> frozenset[Place]:
+        """Places that count as a target: a class is called through its constructors."""
+        matching = set(targets)
         for it in targets:
             if self._world.catalogue.symbol(it).kind in CLASSES:
                 own = self._world.catalogue.outline(it.record).constructors(it.ordinal)
-                matching |= {Place(it.record, child): Place(it.record, child) for child in own}
-        return matching
+                matching |= {Place(it.record, child) for child in own}
+        return frozenset(matching)
 
-    def _callers(self, sites: list[Site], wanted: dict[Place, Place]) -> Iterator[Found]:
-        groups: dict[int | None, list[tuple[Site, Place, Reach, Resolution]]] = {}
+    def _callers(self, sites: list[Site], wanted: frozenset[Place]) -> Iterator[Found]:
+        groups: dict[tuple[int | None, Place], list[tuple[Site, Reach, Resolution]]] = {}
         for site in sites:
             resolution = self._world.resolver.resolve(site)
-            landed = self._landing(resolution, wanted)
-            if landed is not None and self._is_sure_enough(landed[1].confidence):
-                groups.setdefault(site.symbol, []).append((site, *landed, resolution))
-        for caller, found in groups.items():
+            for reach in self._landing(site, resolution, wanted):
+                if self._is_sure_enough(reach.confidence):
+                    groups.setdefault((site.symbol, reach.place), []).append((site, reach, resolution))
+        for (caller, place), found in groups.items():
             lines = tuple(dict.fromkeys(it[0].line for it in found))
-            site, place, reach, resolution = min(found, key=lambda it: ORDER[it[2].confidence])
+            site, reach, resolution = min(found, key=lambda it: ORDER[it[1].confidence])
             far = None if caller is None else Place(site.record, caller)
             yield Found(self.edge(site, place, reach, resolution.receiver, lines), far)
 
-    def _landing(self, resolution: Resolution, wanted: dict[Place, Place]) -> tuple[Place, Reach] | None:
-        """The target a site leads to, most surely."""
-        landed = [(wanted[it.place], it) for it in resolution.reaches if it.place in wanted]
-        if not landed and self._rules.through_interfaces:
-            landed = [(it, through) for it in wanted for through in self._through(resolution, it)]
-        return min(landed, key=lambda it: ORDER[it[1].confidence], default=None)
+    def _landing(self, site: Site, resolution: Resolution, wanted: frozenset[Place]) -> list[Reach]:
+        """The targets a site leads to; what it may lead to through a base only where it leads to none directly."""
+        landed = [it for it in resolution.reaches if it.place in wanted]
+        if landed or not resolution.reaches or not self._rules.through_interfaces:
+            return landed
+        through = [reach for it in sorted(wanted) for reach in self._through(resolution, it)]
+        return fitting(self._world.catalogue, through, site.arguments)
 
     def _through(self, resolution: Resolution, target: Place) -> Iterator[Reach]:
         name = self._world.catalogue.symbol(target).name
@@ -110,7 +112,8 @@ class Edges:
             if self._world.catalogue.symbol(reach.place).name != name:
                 continue
             if self._world.overrides.may_land(reach, target):
-                yield reach._replace(confidence="virtual", how=f"through {reach.asked.name if reach.asked else name}")
+                asked = reach.asked.name if reach.asked else name
+                yield Reach(target, f"through {asked}", reach.asked, confidence="virtual")
             else:
                 yield from (it for it in self._world.guesses.kindred(reach) if it.place == target)
 
@@ -122,7 +125,7 @@ class Edges:
             groups: dict[Place, list[tuple[Site, Reach, Resolution]]] = {}
             for site in self.sites_of(source):
                 resolution = self._world.resolver.resolve(site)
-                for reach in self._reached(resolution):
+                for reach in self._reached(site, resolution):
                     groups.setdefault(reach.place, []).append((site, reach, resolution))
             for place, found in groups.items():
                 lines = tuple(dict.fromkeys(it[0].line for it in found))
@@ -133,13 +136,14 @@ class Edges:
     def sites_of(self, source: Place) -> list[Site]:
         return [it for it in self._world.catalogue.sites_in(source.record) if it.symbol == source.ordinal]
 
-    def _reached(self, resolution: Resolution) -> Iterator[Reach]:
+    def _reached(self, site: Site, resolution: Resolution) -> Iterator[Reach]:
         for reach in resolution.reaches:
             if self._is_sure_enough(reach.confidence):
                 yield reach
             if not self._rules.through_interfaces or not self._is_sure_enough("virtual"):
                 continue
-            yield from self._world.overrides.overriding(reach)
+            overriding = list(self._world.overrides.overriding(reach))
+            yield from fitting(self._world.catalogue, overriding, site.arguments)
             if self._is_sure_enough("possible"):
                 yield from self._world.guesses.kindred(reach)
 

@@ -32,6 +32,7 @@ _MOST_STEPS = 64
 _MOST_VALUES = 8
 _CALLED = "__call__"
 _ELEMENT_GIVERS = ("__getitem__", "this[]", "__iter__", "__next__", "__aiter__", "__anext__", "GetEnumerator")
+_STATIC = frozenset({"static", "private", "sealed", "staticmethod"})
 _CONTEXTS = frozenset({"contextmanager", "asynccontextmanager"})
 
 
@@ -138,7 +139,8 @@ class Evaluator:
 
     def _asked_of(self, thing: Thing, object: Object) -> Thing:
         symbol = self._world.catalogue.symbol(thing.place)
-        is_open = not object.is_made and "static" not in symbol.modifiers and "staticmethod" not in symbol.modifiers
+        is_private = symbol.name.startswith("__") and not symbol.name.endswith("__")  # Python gives it another name
+        is_open = not object.is_made and not is_private and _STATIC.isdisjoint(symbol.modifiers)
         return thing._replace(is_open=is_open, how=object.how)
 
     def _inherited_unknown(self, type: Type) -> Values:

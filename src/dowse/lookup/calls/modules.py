@@ -132,7 +132,9 @@ class Modules:
             trip.leave(what)
 
     def _passed_on(self, outline: Outline, name: str, trip: Trip) -> Values:
-        found = [value for it in outline.imported.get(name, ()) for value in self.imported(it, name, outline.key, trip)]
+        found = [
+            value for it in outline.imports_seen(name, None) for value in self.imported(it, name, outline.key, trip)
+        ]
         if not found and name == "default":
             found = list(_default(outline))
         return tuple(found) or self.everything(outline, name, trip)

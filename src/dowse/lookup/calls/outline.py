@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from dowse.lookup.calls.kinds import CLASSES, TYPES
+from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS, TYPES
 from dowse.lookup.calls.languages import Habits, habits_of
 from dowse.lookup.symbols.question import Definition
 from dowse.model import Record, Symbol
@@ -15,12 +15,14 @@ from dowse.store.base import Facts
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """`local` is its name in the file, `*` for everything; `member` what of the module it is, or nothing."""
+    """`local` is its name in the file, `*` for everything; `member` what of the module it is, or nothing.
+
+    `within` is the function it stands in, where it holds only there."""
 
     module: str
     local: str
     member: str
-    line: int
+    within: int | None = None
 
 
 class Outline:
@@ -36,7 +38,20 @@ class Outline:
     @cached_property
     def imports(self) -> tuple[Import, ...]:
         parts = [(link, *link.context.partition("=")[::2]) for link in self._facts.imports]
-        return tuple(Import(link.target, local, member, link.line) for link, local, member in parts)
+        return tuple(Import(link.target, local, member, self._function_at(link.line)) for link, local, member in parts)
+
+    def _function_at(self, line: int) -> int | None:
+        around = self.around(self.at_line(line))
+        return next((it for it in around if self.symbols[it].kind in FUNCTIONS), None)
+
+    def imports_seen(self, local: str, symbol: int | None) -> tuple[Import, ...]:
+        """The imports that give a name where a symbol stands; those of the functions around it come first."""
+        found = self.imported.get(local, ())
+        if all(it.within is None for it in found):
+            return found
+        around = list(self.around(symbol))
+        inner = [it for it in found if it.within in around]
+        return tuple(inner) or tuple(it for it in found if it.within is None)
 
     @cached_property
     def imported(self) -> dict[str, tuple[Import, ...]]:

@@ -66,7 +66,7 @@ class Resolver:
     def _bare(self, root: str, here: Here, site: Site, trip: Trip) -> Values:
         found = self._world.evaluator.root(root, here, trip)
         if site.kind == "new" or (root == "this" and self._in_class_method(here)):
-            return tuple(_as_made(it) for it in found)
+            return tuple(_as_class(it) for it in found)
         return found
 
     def _in_class_method(self, here: Here) -> bool:
@@ -82,8 +82,6 @@ class Resolver:
             elif isinstance(value, Parent):
                 bases = self._world.classes.bases(value.type, trip)
                 yield from (it for base in bases[:1] for it in self._made(base, "super", trip))
-            elif isinstance(value, Object) and value.is_made:
-                yield from self._made(value.type, f"creates {value.type.name}", trip)
             elif isinstance(value, Object):
                 yield from self._of_object(value, trip)
 
@@ -91,6 +89,9 @@ class Resolver:
         symbol = self._world.catalogue.symbol(thing.place)
         if symbol.kind in FUNCTIONS:
             yield Reach(thing.place, thing.how or self._seen(thing.place, site), thing.asked, thing.is_open)
+        elif symbol.kind in CLASSES and site.kind == "refer":
+            # Classes are named for many reasons: to be caught, to be compared with, to inherit from.
+            yield Reach(thing.place, "named, perhaps not called", confidence="possible")
         elif symbol.kind in CLASSES:
             yield from self._made(self._world.classes.type_of(thing.place), f"creates {symbol.name}", trip)
         elif symbol.kind in VALUES:
@@ -134,9 +135,9 @@ class Resolver:
 UNKNOWN_RECEIVER = _NOT_KNOWN
 
 
-def _as_made(value: Value) -> Value:
+def _as_class(value: Value) -> Value:
     """`new T()` writes the type as if it were an object of it."""
-    return value._replace(is_made=True) if isinstance(value, Object) else value
+    return Thing(value.type.places[0]) if isinstance(value, Object) and value.type.places else value
 
 
 def _reason(way: Way, receivers: Values, callees: Values) -> str:

@@ -44,7 +44,7 @@ class Scopes:
             found = self._fitting(found, outline, is_type)
             if found:
                 return found
-        return self._fitting(self._at_top(name, outline, trip), outline, is_type)
+        return self._fitting(self._at_top(name, outline, here, trip), outline, is_type)
 
     def _in_class(self, name: str, outline: Outline, ordinal: int, here: Here, trip: Trip) -> Values:
         if not outline.habits.bare_members and ordinal != here.symbol:
@@ -54,13 +54,17 @@ class Scopes:
         found = classes.member(mine, name, trip)
         return tuple(it._replace(how="in its own class") if isinstance(it, Thing) else it for it in found)
 
-    def _at_top(self, name: str, outline: Outline, trip: Trip) -> Values:
-        found = _things(outline, outline.children(None, name))
-        imports = outline.imported.get(name, ())
+    def _at_top(self, name: str, outline: Outline, here: Here, trip: Trip) -> Values:
+        imports = outline.imports_seen(name, here.symbol)
+        mine = outline.children(None, name)
+        # A definition hides an import; a variable may be what the import gave, changed or replaced.
+        if any(outline.symbols[it].kind != "variable" for it in mine) and all(it.within is None for it in imports):
+            return _things(outline, mine)
         if outline.habits.modules == "namespace":
-            return found or tuple(v for it in imports for v in self._world.spaces.imported(it, outline))
-        # A name may be both imported and defined: `try: from x import f` … `except ImportError: def f()`.
-        return found + tuple(v for it in imports for v in self._world.modules.imported(it, name, outline.key, trip))
+            given = [v for it in imports for v in self._world.spaces.imported(it, outline)]
+        else:
+            given = [v for it in imports for v in self._world.modules.imported(it, name, outline.key, trip)]
+        return (*_things(outline, mine), *given)
 
     def _beyond(self, name: str, here: Here, trip: Trip) -> Values:
         outline = self._world.catalogue.outline(here.key)
