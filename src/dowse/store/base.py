@@ -286,6 +286,10 @@ class CallFacts(Protocol):
         """The definitions with a base of one of these last names, whatever their case, ordered likewise."""
         ...
 
+    def imported_as(self, targets: Sequence[str], member: str) -> list[str]:
+        """Every name under which an import with one of these targets brings this member of it, in order."""
+        ...
+
     def sites(self, names: Sequence[str], limit: int) -> list[Site]:
         """The first calls of these names, ordered by collection, path, line and ordinal."""
         ...

@@ -424,6 +424,11 @@ class MemoryStore:
         folded = {name.lower() for name in names}
         return [it for it, symbol in self._definitions() if not folded.isdisjoint(map(last_name, symbol.bases))]
 
+    def imported_as(self, targets: Sequence[str], member: str) -> list[str]:
+        imports = (link for entry in self._entries.values() for link in entry.links if link.kind == "import")
+        parts = (it.context.partition("=") for it in imports if it.target in targets)
+        return sorted({local for local, _, imported in parts if imported == member})
+
     def sites(self, names: Sequence[str], limit: int) -> list[Site]:
         found = [it for key, _ in self._keyed() for it in self.sites_in(key) if it.name in names]
         return found[:limit]

@@ -77,6 +77,9 @@ class Catalogue:
         found = self._extending.get(folded)
         return found if found is not None else self._extending.keep(folded, tuple(self._store.extending([folded])))
 
+    def imported_as(self, targets: Sequence[str], member: str) -> list[str]:
+        return self._store.imported_as(targets, member)
+
     def sites_in(self, key: int) -> tuple[Site, ...]:
         found = self._sites.get(key)
         return found if found is not None else self._sites.keep(key, tuple(self._store.sites_in(key)))

@@ -17,9 +17,6 @@ from dowse.store.base import Place, Site
 MOST_SITES = 20_000
 """So many calls of one name are looked at in one question."""
 
-_MOST_HEIRS = 50
-_BY_INITIALISER = ("super", "base", "this", "self", "__init__", "__construct", "initialize", "init")
-
 
 class Rules(NamedTuple):
     """What of the graph is wanted."""
@@ -30,9 +27,10 @@ class Rules(NamedTuple):
 
 
 class Found(NamedTuple):
-    """An edge with where its far end is; nowhere for calls outside of any definition, and unresolved ones."""
+    """An edge with where its ends are: the near one, and the far one, unless that lies outside of any definition."""
 
     edge: Edge
+    near: Place
     place: Place | None
 
 
@@ -52,29 +50,21 @@ class Edges:
 
     def candidates(self, targets: Sequence[Place]) -> list[Site]:
         """The sites that, by their name, may lead there."""
-        names = sorted({name for it in targets for name in self._names(it)})
-        sites = self._world.catalogue.sites(names, MOST_SITES)
-        self.ran_out |= len(sites) >= MOST_SITES
+        names = {name for it in targets for name in self._world.aliases.of(it)}
+        sources = {name for it in targets for name in self._world.aliases.sources(it)}
+        sites = self._sites(names | sources)
+        held = {name for it in targets for name in self._world.aliases.held_as(it, sites)} - names - sources
+        if held:
+            sites = self._sites(names | sources | held)
         is_wanted, outline = self._rules.is_wanted, self._world.catalogue.outline
-        self._world.catalogue.prefetch(it.record for it in sites)
-        return [
-            site
-            for key, group in groupby(sites, key=lambda it: it.record)
-            if is_wanted(outline(key).record)
-            for site in group
-        ]
+        groups = groupby(sites, key=lambda it: it.record)
+        return [site for key, group in groups if is_wanted(outline(key).record) for site in group]
 
-    def _names(self, target: Place) -> Iterator[str]:
-        symbol = self._world.catalogue.symbol(target)
-        yield symbol.name
-        owner = None
-        if symbol.kind in CLASSES:
-            owner = self._world.classes.type_of(target)
-        elif symbol.kind == "constructor":
-            owner = self._world.classes.owner(target)
-        if owner is not None:
-            yield from (owner.name, *_BY_INITIALISER)
-            yield from (it.name for it in self._world.overrides.below(owner.name)[:_MOST_HEIRS])
+    def _sites(self, names: set[str]) -> list[Site]:
+        sites = self._world.catalogue.sites(sorted(names), MOST_SITES)
+        self.ran_out |= len(sites) >= MOST_SITES
+        self._world.catalogue.prefetch(it.record for it in sites)
+        return sites
 
     def _matching(self, targets: Sequence[Place]) -> frozenset[Place]:
         """Places that count as a target: a class is called through its constructors."""
@@ -88,6 +78,8 @@ class Edges:
     def _callers(self, sites: list[Site], wanted: frozenset[Place]) -> Iterator[Found]:
         groups: dict[tuple[int | None, Place], list[tuple[Site, Reach, Resolution]]] = {}
         for site in sites:
+            if self._world.aliases.is_only_named(site):
+                continue
             resolution = self._world.resolver.resolve(site)
             for reach in self._landing(site, resolution, wanted):
                 if self._is_sure_enough(reach.confidence):
@@ -96,7 +88,7 @@ class Edges:
             lines = tuple(dict.fromkeys(it[0].line for it in found))
             site, reach, resolution = min(found, key=lambda it: ORDER[it[1].confidence])
             far = None if caller is None else Place(site.record, caller)
-            yield Found(self.edge(site, place, reach, resolution.receiver, lines), far)
+            yield Found(self.edge(site, place, reach, resolution.receiver, lines), place, far)
 
     def _landing(self, site: Site, resolution: Resolution, wanted: frozenset[Place]) -> list[Reach]:
         """The targets a site leads to; what it may lead to through a base only where it leads to none directly."""
@@ -131,10 +123,11 @@ class Edges:
                 lines = tuple(dict.fromkeys(it[0].line for it in found))
                 site, reach, resolution = min(found, key=lambda it: ORDER[it[1].confidence])
                 if self._rules.is_wanted(self._world.catalogue.outline(place.record).record):
-                    yield Found(self.edge(site, place, reach, resolution.receiver, lines), place)
+                    yield Found(self.edge(site, place, reach, resolution.receiver, lines), source, place)
 
     def sites_of(self, source: Place) -> list[Site]:
-        return [it for it in self._world.catalogue.sites_in(source.record) if it.symbol == source.ordinal]
+        sites = self._world.catalogue.sites_in(source.record)
+        return [it for it in sites if it.symbol == source.ordinal and not self._world.aliases.is_only_named(it)]
 
     def _reached(self, site: Site, resolution: Resolution) -> Iterator[Reach]:
         for reach in resolution.reaches:

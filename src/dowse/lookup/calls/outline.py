@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS, TYPES
+from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS, TYPES, VALUES
 from dowse.lookup.calls.languages import Habits, habits_of
 from dowse.lookup.symbols.question import Definition
 from dowse.model import Record, Symbol
@@ -72,6 +72,18 @@ class Outline:
     def children(self, parent: int | None, name: str) -> list[int]:
         """The definitions of this name directly inside another, or at the top of the file."""
         return self._children.get((parent, name), [])
+
+    @cached_property
+    def _set_at(self) -> dict[int, list[Symbol]]:
+        found: dict[int, list[Symbol]] = {}
+        for symbol in self.symbols:
+            if symbol.kind in VALUES and symbol.holds:
+                found.setdefault(symbol.start_line, []).append(symbol)
+        return found
+
+    def set_at(self, line: int) -> list[Symbol]:
+        """The variables and fields that are given a value on this line."""
+        return self._set_at.get(line, [])
 
     @cached_property
     def _constructors(self) -> dict[int, list[int]]:

@@ -88,7 +88,7 @@ class _Growth:
         return len(self._known)
 
     def grow(self, roots: Sequence[Place]) -> tuple[list[_Branch], str]:
-        first, cut = self._branches(tuple(roots), frozenset(roots)) if roots else ([], "")
+        first, cut = self._branches(tuple(roots), frozenset()) if roots else ([], "")
         level = first
         for _ in range(self._depth - 1):
             level = [branch for it in level for branch in self._grown(it)]
@@ -103,7 +103,7 @@ class _Growth:
         if place in branch.path:
             branch.cut = "cycle"
             return []
-        branch.branches, branch.cut = self._branches((place,), branch.path | {place})
+        branch.branches, branch.cut = self._branches((place,), branch.path)
         self.was_cut |= bool(branch.cut)
         return branch.branches
 
@@ -112,7 +112,7 @@ class _Growth:
         if len(found) > self._room - self.total:
             found, cut = found[: self._room - self.total], "nodes"
         self.total += len(found)
-        return [_Branch(it, path) for it in found], cut
+        return [_Branch(it, path | {it.near}) for it in found], cut
 
     def _found(self, places: tuple[Place, ...]) -> tuple[list[Found], str]:
         """At most so many as may be shown: what is beyond them is not even looked for."""

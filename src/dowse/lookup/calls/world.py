@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dowse.lookup.calls.aliases import Aliases
 from dowse.lookup.calls.catalogue import Catalogue
 from dowse.lookup.calls.classes import Classes
 from dowse.lookup.calls.evaluate import Evaluator
@@ -28,5 +29,6 @@ class World:
         self.classes = Classes(self)
         self.evaluator = Evaluator(self)
         self.overrides = Overrides(self)
+        self.aliases = Aliases(self)
         self.guesses = Guesses(self)
         self.resolver = Resolver(self)

@@ -104,6 +104,14 @@ class SqliteCalls:
         )
         return list(map(_named_of, rows))
 
+    def imported_as(self, targets: Sequence[str], member: str) -> list[str]:
+        rows = self.db.rows(
+            "SELECT DISTINCT substr(context, 1, instr(context, '=') - 1) FROM links WHERE kind = 'import' "
+            f"AND target {_LISTED} AND substr(context, instr(context, '=') + 1) = ? ORDER BY 1",
+            (as_json(list(targets)), member),
+        )
+        return [local for (local,) in rows]
+
     def sites(self, names: Sequence[str], limit: int) -> list[Site]:
         rows = self.db.rows(
             f"SELECT {_SITE} FROM calls {_OF_RECORD % 'calls'} WHERE calls.name {_LISTED} "
