@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from dowse.lookup.calls.impact import Impact, Spans, impact
 from dowse.lookup.calls.outlines import Outlines
 from dowse.lookup.calls.question import CallQuery, CallTree
 from dowse.lookup.calls.tree import call_tree
@@ -22,6 +23,10 @@ class CallGraph:
     def calls(self, query: CallQuery) -> CallTree:
         with self._world() as world:
             return call_tree(world, query)
+
+    def impact(self, changes: Mapping[str, Spans], query: CallQuery, collection: str | None = None) -> Impact:
+        with self._world() as world:
+            return impact(world, changes, query, collection)
 
     @contextmanager
     def _world(self) -> Iterator[World]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS, TYPES, VALUES
+from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS, VALUES
 from dowse.lookup.calls.languages import Habits, habits_of
 from dowse.lookup.symbols.question import Definition
 from dowse.model import Record, Symbol
@@ -124,5 +124,7 @@ class Outline:
         around = [place for place, it in enumerate(self.symbols) if it.start_line <= line <= it.end_line]
         return max(around, key=lambda it: (self.symbols[it].start_line, -self.symbols[it].end_line, it), default=None)
 
-    def is_type(self, ordinal: int) -> bool:
-        return self.symbols[ordinal].kind in TYPES
+    @cached_property
+    def last_line(self) -> int:
+        """The last line that any definition holds."""
+        return max((it.end_line for it in self.symbols), default=0)

@@ -24,13 +24,13 @@ class Roots:
 
     def of(self, query: CallQuery) -> Asked:
         if query.at is not None:
-            return Asked(self._with_constructors([self._at(*query.at)]), ())
+            return Asked(self.with_constructors([self._at(*query.at)]), ())
         rows = self._world.catalogue.callable_named(query.name.strip())
         rows = [it for it in rows if not query.scope.collections or it.collection in query.scope.collections]
         exactly = [it for it in rows if it.name == query.name.strip()] or rows
         owners = tuple(sorted({owner_of(it) for it in exactly}))
         mine = [it for it in exactly if not query.owner or _is_owned(it, query.owner)]
-        return Asked(self._with_constructors([it.place for it in mine]), owners)
+        return Asked(self.with_constructors([it.place for it in mine]), owners)
 
     def _at(self, path: str, line: int) -> Place:
         name = path.rpartition("/")[2]
@@ -42,7 +42,7 @@ class Roots:
             raise BadInput(f"no definition holds line {line} of {path}")
         return Place(files[0].key, ordinal)
 
-    def _with_constructors(self, places: list[Place]) -> tuple[Place, ...]:
+    def with_constructors(self, places: list[Place]) -> tuple[Place, ...]:
         """A class is asked about together with its constructors."""
         found = dict.fromkeys(places)
         for it in places:

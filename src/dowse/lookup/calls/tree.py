@@ -9,7 +9,7 @@ from itertools import islice
 from dowse.errors import BadInput
 from dowse.lookup.calls.edges import MOST_SITES, Edges, Found, Rules
 from dowse.lookup.calls.question import MAX_DEPTH, CallQuery, CallTree, Edge, Node
-from dowse.lookup.calls.roots import Roots
+from dowse.lookup.calls.roots import Asked, Roots
 from dowse.lookup.calls.world import World
 from dowse.model import Record
 from dowse.store.base import Place
@@ -28,10 +28,11 @@ class _Branch:
     cut: str = ""
 
 
-def call_tree(world: World, query: CallQuery) -> CallTree:
+def call_tree(world: World, query: CallQuery, asked: Asked | None = None) -> CallTree:
+    """`asked` are the definitions it is about, where they are known better than by name."""
     query = checked(query)
     edges = Edges(world, rules_of(query))
-    asked = Roots(world).of(query)
+    asked = asked or Roots(world).of(query)
     grown = _Growth(edges, query)
     branches, cut = grown.grow(asked.places)
     unresolved = _unresolved(edges, query, asked.places)
