@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dowse.config import Settings
 from dowse.errors import BadInput, Unreadable
@@ -46,6 +47,12 @@ from dowse.store.sqlite.database import MIGRATIONS
 from dowse.text.decode import decode
 from dowse.text.globs import literal
 
+if TYPE_CHECKING:
+    from dowse.ingest.sources.uncommitted import Uncommitted
+    from dowse.lookup.calls.graph import CallGraph
+    from dowse.lookup.calls.impact import Impact, Spans
+    from dowse.lookup.calls.question import CallQuery, CallTree
+
 
 def _quiet(stage: str, done: int, total: int) -> None:
     pass
@@ -75,6 +82,7 @@ class Engine:
         self._store = store or SqliteStore(index, create=create, busy_timeout_s=settings.lock_timeout_s)
         self._sources: dict[str, Source] = {}
         self._preferences = Preferences()
+        self._calls: CallGraph | None = None
         places = Places.of(settings)
         self._semantics = Semantics(settings.encoder, places, self._store, api_key=settings.encoder_key)
         self._reranking = Reranking(
@@ -267,6 +275,28 @@ class Engine:
     # --- exact answers: definitions and names ---
 
     # --- exact answers: calls ---
+
+    def calls(self, query: CallQuery) -> CallTree:
+        """Who calls it, or what it calls, as a tree; every edge says how sure it is and why."""
+        return self._call_graph().calls(query)
+
+    def impact(self, changes: Mapping[str, Spans], query: CallQuery, collection: str | None = None) -> Impact:
+        """Which definitions changed lines, by path, stand in, and who calls these: as far as the query says."""
+        return self._call_graph().impact(changes, query, collection)
+
+    def uncommitted(self, collection: Collection) -> Uncommitted:
+        """The lines of a root that differ from the last commit."""
+        from dowse.ingest.sources.uncommitted import uncommitted
+
+        return uncommitted(Path(collection.root))
+
+    def _call_graph(self) -> CallGraph:
+        """Made when first asked for: a search has no use for all that it imports."""
+        from dowse.lookup.calls.graph import CallGraph
+
+        if self._calls is None:
+            self._calls = CallGraph(self._store)
+        return self._calls
 
     # --- knowing ---
 

@@ -18,6 +18,8 @@ from dowse.errors import DowseError
 VERBS = {
     "search": "Ask a question; builds the index first where there is none.",
     "index": "Bring directories into the index, or up to date.",
+    "calls": "Who calls a function, or what it calls, as a tree.",
+    "impact": "Which definitions the uncommitted changes touch, and who calls them.",
     "read": "Print lines of an indexed file, or a hit by its id.",
     "status": "What is indexed, how fresh, with which encoder, and what was skipped.",
     "export": "Print every chunk of the index, in a stable order.",

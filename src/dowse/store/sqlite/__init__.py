@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dowse.store.remember import Memory
+from dowse.store.sqlite.calls import SqliteCalls
 from dowse.store.sqlite.catalog import SqliteCatalog
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.lines import WITHOUT_FILE_UP_TO, HeldLines, SqliteLines
@@ -14,7 +15,7 @@ from dowse.store.sqlite.vectors import EXACT_UP_TO, HeldVectors, SqliteVectors
 from dowse.store.sqlite.words import SqliteWords
 
 
-class SqliteStore(SqliteCatalog, SqliteWords, SqliteVectors, SqliteLines):
+class SqliteStore(SqliteCatalog, SqliteWords, SqliteVectors, SqliteLines, SqliteCalls):
     def __init__(
         self,
         path: Path,
