@@ -12,13 +12,19 @@ from dowse.config import Settings
 from dowse.errors import BadInput, Unreadable
 from dowse.ingest.chunk import Limits
 from dowse.ingest.embed import Progress
-from dowse.ingest.sources.base import Source
+from dowse.ingest.sources.base import Reach, Source
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.fingerprint import fingerprint
 from dowse.ingest.sources.repository import branch_at
 from dowse.ingest.sync import Sync
 from dowse.lookup.grep.question import Excerpt, GrepAnswer, Lines
+from dowse.lookup.find import Entry, NameAnswer, NameQuery, find_names, fitting, indexed_names, listing
+from dowse.lookup.find_contents import ContentAnswer, find_contents
 from dowse.lookup.read import Passage, read_lines
+from dowse.lookup.symbols.audit import audit
+from dowse.lookup.symbols.bodies import TextLines, bodies, text_lines
+from dowse.lookup.symbols.find import containing, find
+from dowse.lookup.symbols.question import Audit, Body, Definition, SymbolAnswer, Wanted
 from dowse.model import (
     Answer,
     Collection,
@@ -213,11 +219,8 @@ class Engine:
 
     def prefer(self, subject: str, path: str, delta: float, collection: str | None = None) -> Preference:
         """Let a document count more or less for a subject's searches from now on, until the engine is closed."""
-        records = self.record(path, collection)
-        if len(records) != 1:
-            known = f"{len(records)} collections have {path!r}; name one" if records else f"{path!r} is not indexed"
-            raise BadInput(known)
-        return self._preferences.move(subject, records[0].collection, records[0].path, delta)
+        record = self._one_record(path, collection)
+        return self._preferences.move(subject, record.collection, record.path, delta)
 
     def _shares(self) -> dict[str, float]:
         words = self.settings.lexical_weight
@@ -273,6 +276,67 @@ class Engine:
         return self._source(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
 
     # --- exact answers: definitions and names ---
+
+    def symbols(self, wanted: Wanted) -> SymbolAnswer:
+        """Definitions by name, kind, base, attribute, place or measure; all that match are counted."""
+        return find(self._store, wanted)
+
+    def containing(self, path: str, line: int, collection: str | None = None) -> list[Definition]:
+        """The definitions that hold this line of the file, innermost first."""
+        return containing(self._store, self._one_record(path, collection), line)
+
+    def bodies(self, definitions: Iterable[Definition], *, max_lines: int = 100, total_lines: int = 500) -> list[Body]:
+        """The lines of each definition, at most so many of one and of all; 0 is no limit."""
+        return bodies(definitions, self._body_source, max_lines=max_lines, total_lines=total_lines)
+
+    def audit(self, least_bytes: int = 500) -> Audit:
+        """Which files of known languages yielded no definition, and why."""
+        return audit(self._store, least_bytes)
+
+    def find(self, query: NameQuery, reach: Reach | None = None) -> NameAnswer:
+        """Files and directories by name: indexed ones, or those on disk now that are within `reach`."""
+        if reach is None:
+            return find_names(indexed_names(self._store), query)
+        return find_names(listing(self._on_disk(reach)), query)
+
+    def find_contents(self, query: NameQuery, reach: Reach, *, deadline_s: float = 10.0) -> ContentAnswer:
+        """Lines of the files on disk now, without the index; the query's other conditions choose the files."""
+        files = [it for it in fitting(self._on_disk(reach), query) if not it.is_directory]
+        return find_contents(files, self._current_text, query, deadline_s=deadline_s)
+
+    def _on_disk(self, reach: Reach) -> Iterator[Entry]:
+        from dowse.ingest.sources.names import names_below  # brings all that listing needs
+
+        for collection in self._store.collections():
+            root, settings = Path(collection.root), self.settings
+            for item in names_below(
+                str(root.resolve()), reach, exclude=settings.exclude, use_gitignore=settings.gitignore
+            ):
+                yield Entry(collection.name, item.path, item.size)
+
+    def _current_text(self, entry: Entry) -> str | None:
+        try:
+            return decode(self._source(entry.collection).read(Item(entry.path, entry.size, 0))[1])
+        except Unreadable:
+            return None
+
+    def _body_source(self, record: Record) -> TextLines:
+        """The file as it is if nothing happened to it, else as it was indexed: there the lines are right."""
+        item = Item(record.path, record.size, record.mtime_ns)
+        source = self._source(record.collection)
+        if source.freshness(item) == "fresh":
+            try:
+                return text_lines(decode(source.read(item)[1]))
+            except Unreadable as error:
+                return TextLines((), problem=str(error))
+        return text_lines(self._store.text(record), changed=True)
+
+    def _one_record(self, path: str, collection: str | None) -> Record:
+        records = self.record(path, collection)
+        if len(records) != 1:
+            known = f"{len(records)} collections have {path!r}; name one" if records else f"{path!r} is not indexed"
+            raise BadInput(known)
+        return records[0]
 
     # --- exact answers: calls ---
 

@@ -27,6 +27,7 @@ from dowse.model import (
 )
 from dowse.text.folding import WordTest
 from dowse.text.regexes import Clause
+from dowse.store.definitions import Definitions
 from dowse.text.terms import Terms
 
 if TYPE_CHECKING:
@@ -383,7 +384,7 @@ class CallFacts(Protocol):
         ...
 
 
-class Store(Catalog, Words, Vectors, Texts, CallFacts, Protocol):
+class Store(Catalog, Words, Vectors, Texts, Definitions, CallFacts, Protocol):
     def writing(self, timeout_s: float) -> AbstractContextManager[None]:
         """Hold the one write lock of this store, or raise IndexBusy after the timeout."""
         ...

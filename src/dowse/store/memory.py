@@ -40,6 +40,7 @@ from dowse.store.base import (
     Weights,
 )
 from dowse.store.plain_lines import found_lines, lines_of
+from dowse.store.memory_definitions import MemoryDefinitions
 from dowse.store.remember import Memory
 from dowse.store.sqlite.symbols import last_name
 from dowse.text.names import names
@@ -78,7 +79,7 @@ class _Vectors:
     rows: dict[int, list[float]] = field(default_factory=dict)
 
 
-class MemoryStore:
+class MemoryStore(MemoryDefinitions):
     def __init__(self) -> None:
         self._collections: dict[str, Collection] = {}
         self._entries: dict[tuple[str, str], _Entry] = {}
@@ -372,6 +373,9 @@ class MemoryStore:
         return [tuple(lines[max(first, 1) - 1 : max(last, 0)]) for first, last in spans]
 
     # --- the rest ---
+
+    def entries(self) -> Iterable[_Entry]:
+        return self._entries.values()
 
     @contextmanager
     def writing(self, timeout_s: float) -> Iterator[None]:

@@ -57,3 +57,9 @@ def names(text: str) -> str:
         else:
             extra += camel_parts(word)
     return " ".join(extra)
+
+
+def last_name(text: str) -> str:
+    """`Some.Generic<Of>` → generic: what people ask for."""
+    found = _WORD.findall(text.partition("<")[0].partition("[")[0])
+    return (found[-1] if found else text).lower()

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dowse.config import PREFIX, SECRETS, SETTINGS
+from dowse.config import PREFIX, SECRETS, SETTINGS, parse_setting
 from dowse.shells.workspace import Workspace, find_workspace
 
 Command = Callable[..., Any]
@@ -19,6 +19,7 @@ root_option = click.option(
     type=click.Path(path_type=Path),
     help="The directory to work on; default: the nearest one upwards that is indexed, else the current one.",
 )
+_EXACT_LIMIT = 100
 _SHORT = {"limit": ("-k",)}
 
 
@@ -46,6 +47,12 @@ def _shown(value: object) -> str:
 def _metavar(name: str) -> str:
     kinds = {"int": "N", "float": "N", "str": "NAME", "Path | None": "PATH", "tuple[str, ...]": "GLOB,…"}
     return kinds[str(SETTINGS[name].type)]
+
+
+def exact_limit(flags: dict[str, Any]) -> int:
+    """Exact answers are lines, not passages: unless -k says how many, more are shown than a search has hits."""
+    given = flags.get("limit")
+    return _EXACT_LIMIT if given is None else int(str(parse_setting("limit", given, "-k")))
 
 
 def workspace_of(root: Path | None, flags: dict[str, Any]) -> Workspace:

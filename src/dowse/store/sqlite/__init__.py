@@ -10,12 +10,13 @@ from dowse.store.remember import Memory
 from dowse.store.sqlite.calls import SqliteCalls
 from dowse.store.sqlite.catalog import SqliteCatalog
 from dowse.store.sqlite.database import Database
+from dowse.store.sqlite.definitions import SqliteDefinitions
 from dowse.store.sqlite.lines import WITHOUT_FILE_UP_TO, HeldLines, SqliteLines
 from dowse.store.sqlite.vectors import EXACT_UP_TO, HeldVectors, SqliteVectors
 from dowse.store.sqlite.words import SqliteWords
 
 
-class SqliteStore(SqliteCatalog, SqliteWords, SqliteVectors, SqliteLines, SqliteCalls):
+class SqliteStore(SqliteDefinitions, SqliteCatalog, SqliteWords, SqliteVectors, SqliteLines, SqliteCalls):
     def __init__(
         self,
         path: Path,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import apsw
 
@@ -46,8 +46,13 @@ def record_of(row: Row) -> Record:
         settled=bool(settled),
         tags=_texts(tags),
         aliases=_texts(aliases),
-        facets=NO_FACETS if facets == "{}" else json.loads(facets),
+        facets=facets_of(facets),
     )
+
+
+def facets_of(text: str) -> Mapping[str, str]:
+    facets: dict[str, str] = {} if text == "{}" else json.loads(text)
+    return facets or NO_FACETS
 
 
 def _texts(text: str) -> tuple[str, ...]:
@@ -88,6 +93,10 @@ def packed(text: str) -> bytes:
 
 def unpacked(body: bytes) -> str:
     return zlib.decompress(body).decode("utf-8", "surrogatepass")
+
+
+def packed_has(body: bytes, part: str) -> bool:
+    return part.encode() in zlib.decompress(body)
 
 
 def join_trail(trail: Iterable[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 import apsw
@@ -10,8 +9,8 @@ import apsw
 from dowse.model import Symbol
 from dowse.store.sqlite.database import Row
 from dowse.store.sqlite.rows import as_json
+from dowse.text.names import last_name
 
-_LAST_NAME = re.compile(r"(\w+)\W*$")
 _NO_STATS = (None,) * 7
 _COLUMNS = (
     "record, ordinal, name, folded, kind, start_line, end_line, level, parent, signature, holds, parameters, "
@@ -45,9 +44,3 @@ def _traits(key: int, symbols: Sequence[Symbol]) -> Iterator[Row]:
         for kind, texts in (("base", it.bases), ("attribute", it.attributes)):
             for text in texts:
                 yield kind, last_name(text), key, place
-
-
-def last_name(text: str) -> str:
-    """`Some.Generic<Of>` → generic: what people ask for."""
-    found = _LAST_NAME.search(text.partition("<")[0].partition("[")[0])
-    return found[1].lower() if found else text.lower()
