@@ -17,6 +17,7 @@ from dowse.errors import DowseError
 
 VERBS = {
     "search": "Ask a question; builds the index first where there is none.",
+    "grep": "Find the lines that hold a regex, a word, a text or a phrase.",
     "index": "Bring directories into the index, or up to date.",
     "read": "Print lines of an indexed file, or a hit by its id.",
     "status": "What is indexed, how fresh, with which encoder, and what was skipped.",
