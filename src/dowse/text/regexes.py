@@ -56,7 +56,7 @@ class LineRegex:
         if self._single is not None:
             return self._one_by_one(self._single, text)
         end = len(text)
-        return (match.start() for match in self._lines.finditer(text) if match.start() < end)
+        return (at for match in self._lines.finditer(text) if (at := match.start()) < end)
 
     def _one_by_one(self, regex: Regex, text: bytes | memoryview) -> Iterator[int]:
         at = 0
