@@ -169,7 +169,7 @@ class Expressions:
     def _look_up(self, name: str, scope: Scope | None, at: int, depth: int) -> str:
         seen, home = bindings_seen(name, scope, at)
         if home is None:
-            return self._plain(name)
+            return name if name.isidentifier() else self._plain(name)
         if depth > _MAX_DEPTH:
             return UNKNOWN
         if len(seen) == 1:

@@ -37,7 +37,7 @@ def extract_code(item: Item, data: bytes) -> Extract:
 
 
 def _read(language: Language, title: str, text: str) -> Extract:
-    source = Source(text.encode(errors="replace"))
+    source = Source(text)
     reader = grammar(language.grammar, language.query)
     root = reader.parse(source.data).root_node
     captures = reader.captures(root)
