@@ -96,6 +96,7 @@ CALLS = [
     ),
     ("repo.Run(x => x.Ok());", ["Run repo.Run", "Ok ?.Ok"]),
     ("repo.Run((Foo x) => x.Ok());", ["Run repo.Run", "Ok :Foo;.Ok"]),
+    ("repo.Where((Foo x) => x.Ok());", ["Where repo.Where", "Ok :Foo;.Ok"]),
     ("repo.First().Go();", ["Go repo.First().Go|repo[].Go", "First repo.First"]),
     ("var q = from u in p.Users where u.Ok() select u.Go();", ["Ok :Foo;.Users[].Ok", "Go :Foo;.Users[].Go"]),
     # What is passed on.

@@ -117,6 +117,14 @@ CALLS = [
         "def f():\n  x = Foo()\n  def g():\n    x.a()\n    y.b()\n  y = Bar()",
         ["f: Foo Foo", "f.g: a Foo().a", "f.g: b Bar().b", "f: Bar Bar"],
     ),
+    (
+        "def f():\n  x = A()\n  def g():\n    x.a()\n  x = B()",
+        ["f: A A", "f.g: a A().a|B().a", "f: B B"],
+    ),
+    (
+        "def f(x, y):\n  if isinstance(x, A): pass\n  elif y: x.b()",
+        ["f: isinstance isinstance", "f: b ?.b"],
+    ),
     ("def f(x: X):\n  return lambda y: (x.a(), y.b())", ["f: a :X;.a", "f: b ?.b"]),
     ("x = Foo()\ndef f():\n  x.a()\n  global x", [": Foo Foo", "f: a x.a"]),
     ("def f():\n  a.b().c().d()", ["f: d a.b().c().d", "f: c a.b().c", "f: b a.b"]),
