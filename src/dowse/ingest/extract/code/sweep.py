@@ -52,11 +52,35 @@ class Sweep:
         self._stack = [self._top]
         self._globals: dict[str, Draft] = {}
         self._claimed: set[int] = set()
-        # Where two captures name the same node, the one that stands first here comes first.
-        self._takers: dict[str, Callable[[Node], None]] = {
+
+    def run(self, captures: dict[str, list[Node]]) -> Findings:
+        stack = self._stack
+        for start, _, _, taker, node in self._in_order(captures):
+            while stack[-1].end <= start:
+                stack.pop()
+                self._top = stack[-1]
+            taker(node)
+        return self.found
+
+    def _in_order(
+        self, captures: dict[str, list[Node]]
+    ) -> Iterable[tuple[int, int, int, Callable[[Node], None], Node]]:
+        """Outer nodes before inner ones; the third number keeps nodes themselves from being compared."""
+        events: list[tuple[int, int, int, Callable[[Node], None], Node]] = []
+        for name, taker in self._takers().items():
+            for node in captures.get(name, ()):
+                start, end = node.byte_range
+                events.append((start, -end, len(events), taker, node))
+        return sorted(events)
+
+    def _takers(self) -> dict[str, Callable[[Node], None]]:
+        """What takes which capture; where two name the same node, the one that stands first here comes first.
+
+        Not kept: the methods would keep this object, and with it the tree, from going when it is done with.
+        """
+        return {
             "error": self._error,
             "define": self._define,
-            "import": self._import,
             "construct": self._construct,
             "decorate": self._decorate,
             "call": self._call,
@@ -74,26 +98,6 @@ class Sweep:
             "result": self._result,
             "refer": self._refer,
         }
-
-    def run(self, captures: dict[str, list[Node]]) -> Findings:
-        stack = self._stack
-        for start, _, _, taker, node in self._in_order(captures):
-            while stack[-1].end <= start:
-                stack.pop()
-                self._top = stack[-1]
-            taker(node)
-        return self.found
-
-    def _in_order(
-        self, captures: dict[str, list[Node]]
-    ) -> Iterable[tuple[int, int, int, Callable[[Node], None], Node]]:
-        """Outer nodes before inner ones; the third number keeps nodes themselves from being compared."""
-        events: list[tuple[int, int, int, Callable[[Node], None], Node]] = []
-        for name, taker in self._takers.items():
-            for node in captures.get(name, ()):
-                start, end = node.byte_range
-                events.append((start, -end, len(events), taker, node))
-        return sorted(events)
 
     def _push(self, node: Node, depth: int, *, scope: Scope | None = None, branch: bool = False) -> None:
         top = self._top
@@ -219,9 +223,6 @@ class Sweep:
 
     def _refer(self, node: Node) -> None:
         self.found.sites.append(Site(node, self._top.scope, self._top.draft, "refer"))
-
-    def _import(self, node: Node) -> None:
-        self.found.imports.append(node)
 
     def _error(self, _node: Node) -> None:
         self.found.errors += 1
