@@ -47,11 +47,11 @@ class Modules:
         return self._exactly(wanted, outline)
 
     def _named(self, path: str) -> list[FileName]:
-        """Files of Python that a module with this path may be, wherever its root is."""
+        """Files of Python that a module with this path may be, wherever its root is: also above what is indexed."""
         last = path.rpartition("/")[2]
         names = (*(last + suffix for suffix in _PYTHON), *(_PACKAGE + suffix for suffix in _PYTHON))
         found = (it for name in names for it in self._world.catalogue.files_named(name))
-        return [it for it in found if f"/{_module_path(it.path)}".endswith(f"/{path}")]
+        return [it for it in found if f"{it.root}/{_module_path(it.path)}".rstrip("/").endswith(f"/{path}")]
 
     def _exactly(self, wanted: str, outline: Outline) -> int | None:
         same = [it for it in self._named(wanted) if _module_path(it.path) == wanted]
@@ -62,24 +62,26 @@ class Modules:
         """Below the folder that the importing file's own package lies in, else in a folder above it, else anywhere."""
         if not found:
             return None
-        own, folder = self._root_of(outline), f"{posixpath.dirname(outline.record.path)}/".lstrip("/")
+        own, folder = self._root_of(outline), posixpath.dirname(outline.record.path)
 
-        def rank(it: FileName) -> tuple[bool, bool, int, int, str]:
-            root = _module_path(it.path)[: -len(path)]
-            above = folder.startswith(root)
-            shared = len(posixpath.commonprefix([root, folder]))
-            return it.collection != outline.record.collection, root != own, 0 if above else 1, -shared, it.path
+        def rank(it: FileName) -> tuple[bool, bool, bool, int, str]:
+            place = _module_path(it.path)
+            root = place[: -len(path)].rstrip("/") if place.endswith(path) else ""
+            above = not root or f"{folder}/".startswith(f"{root}/")
+            shared = len(posixpath.commonprefix([f"{root}/", f"{folder}/"]))
+            return it.collection != outline.record.collection, root != own, not above, -shared, it.path
 
         return min(found, key=rank).key
 
     def _root_of(self, outline: Outline) -> str:
+        """The folder that holds the outermost package around a file."""
         packages = {
             (it.collection, posixpath.dirname(it.path)) for it in self._world.catalogue.files_named(f"{_PACKAGE}.py")
         }
         folder = posixpath.dirname(outline.record.path)
         while folder and (outline.record.collection, folder) in packages:
             folder = posixpath.dirname(folder)
-        return f"{folder}/" if folder else ""
+        return folder
 
     def _script_file(self, name: str, outline: Outline) -> int | None:
         is_relative = name.startswith(".")

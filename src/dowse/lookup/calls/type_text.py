@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 ARRAY = "[]"  # the name of `Foo[]`, with Foo as its argument
 TUPLE = "tuple"
-_TOKEN = re.compile(r"[\w.:\\$]+|[<>\[\](),|&]")
+_TOKEN = re.compile(r"[\w.:\\$]+|[<>\[\](),|&]|(?<=[<\[(,])\?")  # a `?` behind a name only says: or nothing
 _MAX_CHARS = 500
 _NOTHING = frozenset({"None", "null", "undefined", "void"})
 _WRAPPERS = frozenset({"Optional", "Annotated", "Final", "ClassVar", "Required", "NotRequired", "ReadOnly"})

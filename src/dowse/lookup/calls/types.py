@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dowse.lookup.calls.world import World
 
 _SELF = frozenset({"Self", "self", "this"})
-_UNKNOWN = frozenset({"", "Any", "any", "object", "dynamic", "unknown", "None", "void", "null", "var"})
+_UNKNOWN = frozenset({"", "?", "Any", "any", "object", "dynamic", "unknown", "None", "void", "null", "var"})
 
 
 class Types:

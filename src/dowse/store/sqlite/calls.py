@@ -63,7 +63,7 @@ class SqliteCalls:
 
     def files_named(self, name: str) -> list[FileName]:
         rows = self.db.rows(
-            f"SELECT records.id, collections.name, path FROM {RECORDS} WHERE {_LAST_NAME} = ? "
+            f"SELECT records.id, collections.name, root, path FROM {RECORDS} WHERE {_LAST_NAME} = ? "
             "ORDER BY collections.name, path",
             (name,),
         )
