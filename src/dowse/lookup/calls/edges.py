@@ -163,6 +163,8 @@ class Edges:
     def unresolved(self, sites: Iterable[Site], *, with_outside: bool) -> Iterator[Edge]:
         """Sites of which can not be told where they lead, or not surely enough."""
         for site in sites:
+            if site.kind == "refer":
+                continue  # most values that are passed on are nothing that can be called
             resolution = self._world.resolver.resolve(site)
             if any(self._is_sure_enough(it.confidence) for it in resolution.reaches):
                 continue

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dowse.lookup.calls import library
 from dowse.lookup.calls.extensions import Extensions
-from dowse.lookup.calls.kinds import FUNCTIONS, TYPES, VALUES
+from dowse.lookup.calls.kinds import FUNCTIONS, NAMES, TYPES
 from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.type_text import parse_type
 from dowse.lookup.calls.values import (
@@ -33,6 +33,7 @@ _MOST_VALUES = 8
 _CALLED = "__call__"
 _ELEMENT_GIVERS = ("__getitem__", "this[]", "__iter__", "__next__", "__aiter__", "__anext__", "GetEnumerator")
 _STATIC = frozenset({"static", "private", "sealed", "staticmethod"})
+_OF_EVERYTHING = frozenset({"ToString", "GetType", "Equals", "GetHashCode", "MemberwiseClone", "ReferenceEquals"})
 _CONTEXTS = frozenset({"contextmanager", "asynccontextmanager"})
 
 
@@ -103,7 +104,8 @@ class Evaluator:
         if isinstance(value, Parent):
             line = self._world.classes.line(value.type, trip)[1:]
             found = self._world.classes.in_line(value.asked, line, name)
-            return tuple(it._replace(is_open=False, how="super") for it in found if isinstance(it, Thing))
+            of_super = tuple(it._replace(is_open=False, how="super") for it in found if isinstance(it, Thing))
+            return of_super or self._inherited_unknown(value.type)
         if isinstance(value, Module):
             return self._world.modules.member(value, name, trip)
         if isinstance(value, Space):
@@ -119,7 +121,7 @@ class Evaluator:
             found = self._world.classes.member(mine, name, trip)
             of_class = tuple(it._replace(is_open=False, how=f"on {mine.name}") for it in found if isinstance(it, Thing))
             return of_class or self._inherited_unknown(mine)
-        if kind in VALUES or kind == "typeAlias":
+        if kind in NAMES:
             return tuple(v for held in self.held(thing, trip) for v in self.member(held, name, trip))
         return ()
 
@@ -135,7 +137,7 @@ class Evaluator:
             gives = () if entry.places else library.member(entry, name)
             if gives:
                 return (Result(gives, entry.name),)
-        return self._inherited_unknown(type)
+        return (Outside("object"),) if name in _OF_EVERYTHING else self._inherited_unknown(type)
 
     def _asked_of(self, thing: Thing, object: Object) -> Thing:
         symbol = self._world.catalogue.symbol(thing.place)
@@ -210,11 +212,17 @@ class Evaluator:
             return ()
         here = Here(place.record, place.ordinal, thing.bound, thing.asked)
         mark = "()" if symbol.kind in FUNCTIONS else ""
-        found = self.values(symbol.holds, here, trip)
+        found = [it for value in self.values(symbol.holds, here, trip) for it in self._behind(value, trip)]
         return tuple(
             it._replace(how=f"{symbol.kind} {symbol.name}{mark}: {it.type.name}") if isinstance(it, Object) else it
             for it in found
         )
+
+    def _behind(self, value: Value, trip: Trip) -> Values:
+        """A name that stands for another name is followed, so that what is held is never just a name again."""
+        if isinstance(value, Thing) and self._world.catalogue.symbol(value.place).kind in NAMES:
+            return self.held(value, trip)
+        return (value,)
 
     def objects(self, value: Value, trip: Trip) -> list[Object]:
         """The value as objects: a name stands for what it holds."""
@@ -222,8 +230,8 @@ class Evaluator:
             return [value]
         if isinstance(value, Result):
             return [Object(it) for it in value.gives]
-        if isinstance(value, Thing) and self._world.catalogue.symbol(value.place).kind in VALUES:
-            return [it for held in self.held(value, trip) for it in self.objects(held, trip)]
+        if isinstance(value, Thing) and self._world.catalogue.symbol(value.place).kind in NAMES:
+            return [it for it in self.held(value, trip) if isinstance(it, Object)]
         return []
 
     # --- elements and awaiting ---

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import sys
 from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.memo import Memo
@@ -59,25 +60,39 @@ class Modules:
         return mine[0].key if mine else None
 
     def _nearest(self, found: list[FileName], outline: Outline, path: str) -> int | None:
-        """Below the folder that the importing file's own package lies in, else in a folder above it, else anywhere."""
-        if not found:
-            return None
+        """Below the folder that the importing file's own package lies in, else in a folder above it, else anywhere.
+
+        No package is a root of modules; and a module of the standard library is not taken for a far one of its name.
+        """
         own, folder = self._root_of(outline), posixpath.dirname(outline.record.path)
+        packages = self._packages()
+
+        def root_of(it: FileName) -> str:
+            place = _module_path(it.path)
+            return place[: -len(path)].rstrip("/") if place.endswith(path) else ""
 
         def rank(it: FileName) -> tuple[bool, bool, bool, int, str]:
-            place = _module_path(it.path)
-            root = place[: -len(path)].rstrip("/") if place.endswith(path) else ""
+            root = root_of(it)
             above = not root or f"{folder}/".startswith(f"{root}/")
             shared = len(posixpath.commonprefix([f"{root}/", f"{folder}/"]))
             return it.collection != outline.record.collection, root != own, not above, -shared, it.path
 
-        return min(found, key=rank).key
+        is_standard = path.partition("/")[0] in sys.stdlib_module_names
+        fitting = [
+            it
+            for it in found
+            if (it.collection, root_of(it)) not in packages and (not is_standard or root_of(it) in (own, ""))
+        ]
+        return min(fitting, key=rank).key if fitting else None
+
+    def _packages(self) -> set[tuple[str, str]]:
+        """The folders that are packages, each with its collection; the top of a collection is none."""
+        inits = self._world.catalogue.files_named(f"{_PACKAGE}.py")
+        return {(it.collection, posixpath.dirname(it.path)) for it in inits} - {(it.collection, "") for it in inits}
 
     def _root_of(self, outline: Outline) -> str:
         """The folder that holds the outermost package around a file."""
-        packages = {
-            (it.collection, posixpath.dirname(it.path)) for it in self._world.catalogue.files_named(f"{_PACKAGE}.py")
-        }
+        packages = self._packages()
         folder = posixpath.dirname(outline.record.path)
         while folder and (outline.record.collection, folder) in packages:
             folder = posixpath.dirname(folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable
+from functools import lru_cache
 
 import apsw
 
@@ -52,7 +53,13 @@ def record_of(row: Row) -> Record:
 
 def _texts(text: str) -> tuple[str, ...]:
     """Most lists are empty, and a search reads thousands of them."""
-    return () if text == "[]" else tuple(json.loads(text))
+    return () if text == "[]" else _read_texts(text)
+
+
+@lru_cache(maxsize=10_000)
+def _read_texts(text: str) -> tuple[str, ...]:
+    """Of the others many are alike: modifiers, parameters."""
+    return tuple(json.loads(text))
 
 
 def stored_of(row: Row) -> Stored:
