@@ -13,6 +13,7 @@ from dowse.ingest.extract.code.emptiness import why_empty
 from dowse.ingest.extract.code.expressions import Expressions
 from dowse.ingest.extract.code.grammar import grammar
 from dowse.ingest.extract.code.languages import language_of
+from dowse.ingest.extract.code.references import worth_following
 from dowse.ingest.extract.code.source import Source
 from dowse.ingest.extract.code.sweep import Sweep
 from dowse.ingest.extract.code.symbols import symbols
@@ -39,10 +40,13 @@ def _read(language: Language, title: str, text: str) -> Extract:
     source = Source(text.encode(errors="replace"))
     reader = grammar(language.grammar, language.query)
     root = reader.parse(source.data).root_node
-    found = Sweep(language, source).run(reader.captures(root))
-    imported = [(node, it) for node in found.imports for it in language.imports(node, source)]
+    captures = reader.captures(root)
+    importing = sorted(captures.get("import", ()), key=lambda node: node.start_byte)
+    imported = [(node, it) for node in importing for it in language.imports(node, source)]
+    by_name = {it.local: it for _, it in imported}
+    found = Sweep(language, source).run(worth_following(captures, by_name, language, source))
     expressions = Expressions(language, source)
-    calls = Calls(language, source, expressions, found.drafts, {it.local: it for _, it in imported})
+    calls = Calls(language, source, expressions, by_name)
     return Extract(
         "code",
         title,

@@ -29,8 +29,14 @@ def child(node: Node, name: str) -> Node | None:
     """The child in that field; a number counts the named ones, comments left out."""
     if not name.isdigit():
         return node.child_by_field_name(name)
+    number = int(name)
+    if number >= node.named_child_count:
+        return None
+    found = node.named_child(number)
+    if found is None or not found.is_extra:
+        return found
     parts = [each for each in node.named_children if not each.is_extra]
-    return parts[int(name)] if int(name) < len(parts) else None
+    return parts[number] if number < len(parts) else None
 
 
 def first_of(node: Node, *types: str) -> Node | None:

@@ -56,7 +56,6 @@ class Sweep:
         self._takers: dict[str, Callable[[Node], None]] = {
             "error": self._error,
             "define": self._define,
-            "import": self._import,
             "construct": self._construct,
             "decorate": self._decorate,
             "call": self._call,
@@ -216,9 +215,6 @@ class Sweep:
 
     def _refer(self, node: Node) -> None:
         self.found.sites.append(Site(node, self._top.scope, self._top.draft, "refer"))
-
-    def _import(self, node: Node) -> None:
-        self.found.imports.append(node)
 
     def _error(self, _node: Node) -> None:
         self.found.errors += 1
