@@ -63,8 +63,9 @@ class Edges:
         names = {name for it in targets for name in (*aliases.of(it), *aliases.sources(it))}
         sites = self._sites(names)
         held = {name for it in targets for name in aliases.held_as(it, sites)} - names
-        sieve = Sieve(self._world, targets)
-        passed = {"perhaps", "unknown"} if with_unknown or self._is_sure_enough("possible") else {"perhaps"}
+        by_name = self._is_sure_enough("possible")
+        sieve = Sieve(self._world, targets, is_coarse=by_name)
+        passed = {"perhaps", "unknown"} if with_unknown or by_name else {"perhaps"}
         return [it for it in (self._sites(names | held) if held else sites) if sieve.judge(it) in passed]
 
     def _sites(self, names: set[str]) -> tuple[Site, ...]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dowse.lookup.calls import library
 from dowse.lookup.calls.extensions import Extensions
 from dowse.lookup.calls.kinds import FUNCTIONS, NAMES, TYPES
 from dowse.lookup.calls.memo import Memo
-from dowse.lookup.calls.type_text import parse_type
+from dowse.lookup.calls.scopes import outside_name
+from dowse.lookup.calls.type_text import parse_type, type_arguments
 from dowse.lookup.calls.values import (
     Here,
     Module,
@@ -34,6 +36,7 @@ _CALLED = "__call__"
 _ELEMENT_GIVERS = ("__getitem__", "this[]", "__iter__", "__next__", "__aiter__", "__anext__", "GetEnumerator")
 _STATIC = frozenset({"static", "private", "sealed", "staticmethod"})
 _OF_EVERYTHING = frozenset({"ToString", "GetType", "Equals", "GetHashCode", "MemberwiseClone", "ReferenceEquals"})
+_ENTERING = frozenset({"__enter__", "__aenter__"})  # gives itself unless it says otherwise
 _CONTEXTS = frozenset({"contextmanager", "asynccontextmanager"})
 
 
@@ -52,9 +55,23 @@ class Evaluator:
             return ()
         values = self.root(way.root, here, trip)
         for step in way.steps:
-            found = (after for value in values for after in self.step(value, step, trip))
+            plain, _, written = step.partition("<")
+            found: Iterable[Value] = (after for value in values for after in self.step(value, plain, trip))
+            if written:
+                found = [self._given(it, f"<{written}", here, trip) for it in found]
             values = tuple(dict.fromkeys(found))[:_MOST_VALUES]
         return values
+
+    def _given(self, value: Value, written: str, here: Here, trip: Trip) -> Value:
+        """A function with its types written: `Create<User>` gives a User where it says that it gives a T."""
+        types = [self._world.types.resolve(it, here, trip) for it in type_arguments(written)]
+        if isinstance(value, Thing):
+            names = self._world.types.parameters(value.place)
+            bound = tuple((name, it) for name, it in zip(names, types, strict=False) if it is not None)
+            return value._replace(bound=(*bound, *value.bound))
+        if isinstance(value, Outside | Space) and len(types) == 1 and types[0] is not None:
+            return Result((types[0],), outside_name(value))  # as containers do: `GetService<IStore>()`
+        return value
 
     # --- where a way begins ---
 
@@ -65,7 +82,9 @@ class Evaluator:
             return self._own(root, here)
         if root.startswith(":"):
             return self.typed(root[1:-1], here, trip)
-        return self._world.scopes.find(root, here, trip)
+        plain, _, written = root.partition("<")
+        found = self._world.scopes.find(plain, here, trip)
+        return tuple(self._given(it, f"<{written}", here, trip) for it in found) if written else found
 
     def _own(self, root: str, here: Here) -> Values:
         around = self._world.classes.around(here)
@@ -130,6 +149,8 @@ class Evaluator:
         found = self._world.classes.member(type, name, trip) if type.places else ()
         if found:
             return tuple(self._asked_of(it, object) for it in found if isinstance(it, Thing))
+        if name in _ENTERING:
+            return (Result((type,), type.name),)
         extending = self._extensions.find(type, name, trip)
         if extending:
             return extending
@@ -171,6 +192,8 @@ class Evaluator:
         held = self.held(thing, trip)
         if symbol.kind not in FUNCTIONS:
             return tuple(v for it in held for v in self.called(it, trip))
+        if not held and symbol.name in _ENTERING and thing.asked:
+            return (Object(thing.asked),)
         if _CONTEXTS.isdisjoint(it.rpartition(".")[2] for it in symbol.attributes):
             return held
         return tuple(v for it in held for v in self._element(it, trip)) or held

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import sys
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.memo import Memo
@@ -65,7 +66,7 @@ class Modules:
         No package is a root of modules; and a module of the standard library is not taken for a far one of its name.
         """
         own, folder = self._root_of(outline), posixpath.dirname(outline.record.path)
-        packages = self._packages()
+        packages = self._packages
 
         def root_of(it: FileName) -> str:
             place = _module_path(it.path)
@@ -85,6 +86,7 @@ class Modules:
         ]
         return min(fitting, key=rank).key if fitting else None
 
+    @cached_property
     def _packages(self) -> set[tuple[str, str]]:
         """The folders that are packages, each with its collection; the top of a collection is none."""
         inits = self._world.catalogue.files_named(f"{_PACKAGE}.py")
@@ -92,7 +94,7 @@ class Modules:
 
     def _root_of(self, outline: Outline) -> str:
         """The folder that holds the outermost package around a file."""
-        packages = self._packages()
+        packages = self._packages
         folder = posixpath.dirname(outline.record.path)
         while folder and (outline.record.collection, folder) in packages:
             folder = posixpath.dirname(folder)

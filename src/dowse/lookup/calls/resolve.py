@@ -60,7 +60,7 @@ class Resolver:
         if not way.steps[-1].startswith("."):
             return (), evaluator.way(way, here, trip)
         receivers = evaluator.way(Way(way.root, way.steps[:-1]), here, trip)
-        name = way.steps[-1][1:]
+        name = way.steps[-1][1:].partition("<")[0]
         return receivers, tuple(v for it in receivers for v in evaluator.member(it, name, trip))
 
     def _bare(self, root: str, here: Here, site: Site, trip: Trip) -> Values:

@@ -18,14 +18,17 @@ _TYPE_PARAMETER = re.compile(r"T[A-Z]?\w*|[A-Z]\d?")
 
 
 class Sieve:
-    """For members of types: `names` and `records` of the types on which a call may lead to one of the targets."""
+    """For members of types: by the names and the files of the types on which a call may lead to one of the targets.
 
-    def __init__(self, world: World, targets: tuple[Place, ...]) -> None:
+    `is_coarse`: nearly everything passes, as where names that are merely alike count.
+    """
+
+    def __init__(self, world: World, targets: tuple[Place, ...], *, is_coarse: bool = False) -> None:
         self._world = world
         self._names: set[str] = set()
         self._records: set[int] = set()
         self._own_names: set[str] = set()
-        self._is_coarse = False  # something is among the targets that may be called in any way
+        self._is_coarse = is_coarse
         for it in targets:
             self._add(it)
 
@@ -33,7 +36,7 @@ class Sieve:
         symbol = self._world.catalogue.symbol(target)
         owner = self._world.classes.owner(target)
         if owner is None or symbol.kind in CLASSES or symbol.kind == "constructor" or "extension" in symbol.modifiers:
-            self._is_coarse = True
+            self._is_coarse = True  # may be called in any way
             return
         types = [*self._world.classes.line(owner), *self._world.overrides.types_above(target)]
         heirs = self._world.overrides.below(owner.name)
@@ -61,4 +64,4 @@ class Sieve:
         if not way.type:
             return True
         last = parse_type(way.type).last
-        return last in self._names or _TYPE_PARAMETER.fullmatch(last) is not None
+        return last in self._names or last == "type" or _TYPE_PARAMETER.fullmatch(last) is not None

@@ -38,6 +38,18 @@ def parse_type(text: str) -> TypeText:
     return read
 
 
+def type_arguments(text: str) -> tuple[str, ...]:
+    """`<A,B<C>>` as the texts of its parts."""
+    inner, depth, parts = text[1:-1], 0, [""]
+    for character in inner:
+        depth += (character in "<[(") - (character in ">])")
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return tuple(part for part in parts if part)
+
+
 def _alternatives(tokens: list[str], at: int, depth: int) -> tuple[TypeText, int]:
     read, at = _one(tokens, at, depth)
     while at < len(tokens) and tokens[at] in "|&":
