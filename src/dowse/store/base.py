@@ -332,6 +332,7 @@ class Facts(NamedTuple):
 class FileName(NamedTuple):
     key: int
     collection: str
+    root: str  # of the collection
     path: str
 
 

@@ -415,8 +415,8 @@ class MemoryStore(MemoryDefinitions):
         ]
 
     def files_named(self, name: str) -> list[FileName]:
-        found = [FileName(key, it.record.collection, it.record.path) for key, it in self._keyed()]
-        return [it for it in found if it.path.rpartition("/")[2] == name]
+        found = ((key, it.record) for key, it in self._keyed() if it.record.path.rpartition("/")[2] == name)
+        return [FileName(key, it.collection, self._collections[it.collection].root, it.path) for key, it in found]
 
     def named(
         self,
