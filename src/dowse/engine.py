@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dowse.config import Settings
 from dowse.errors import BadInput, Unreadable
@@ -14,7 +15,9 @@ from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Reach, Source
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.fingerprint import fingerprint
+from dowse.ingest.sources.repository import branch_at
 from dowse.ingest.sync import Sync
+from dowse.lookup.grep.question import Excerpt, GrepAnswer, Lines
 from dowse.lookup.find import Entry, NameAnswer, NameQuery, find_names, fitting, indexed_names, listing
 from dowse.lookup.find_contents import ContentAnswer, find_contents
 from dowse.lookup.read import Passage, read_lines
@@ -27,6 +30,7 @@ from dowse.model import (
     Collection,
     Completeness,
     Counts,
+    Freshness,
     Hit,
     Item,
     Query,
@@ -48,6 +52,12 @@ from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.database import MIGRATIONS
 from dowse.text.decode import decode
 from dowse.text.globs import literal
+
+if TYPE_CHECKING:
+    from dowse.ingest.sources.uncommitted import Uncommitted
+    from dowse.lookup.calls.graph import CallGraph
+    from dowse.lookup.calls.impact import Impact, Spans
+    from dowse.lookup.calls.question import CallQuery, CallTree
 
 
 def _quiet(stage: str, done: int, total: int) -> None:
@@ -78,6 +88,7 @@ class Engine:
         self._store = store or SqliteStore(index, create=create, busy_timeout_s=settings.lock_timeout_s)
         self._sources: dict[str, Source] = {}
         self._preferences = Preferences()
+        self._calls: CallGraph | None = None
         places = Places.of(settings)
         self._semantics = Semantics(settings.encoder, places, self._store, api_key=settings.encoder_key)
         self._reranking = Reranking(
@@ -218,9 +229,7 @@ class Engine:
     def _checked(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Each hit with how its file compares with the disk now."""
         for hit in hits:
-            record = hit.stored.record
-            item = Item(record.path, record.size, record.mtime_ns)
-            yield replace(hit, freshness=self._source(record.collection).freshness(item))
+            yield replace(hit, freshness=self.freshness(hit.stored.record))
 
     def _source(self, collection: str) -> Source:
         if collection not in self._sources:
@@ -249,6 +258,22 @@ class Engine:
         )
 
     # --- exact answers: lines ---
+
+    def grep(self, query: Lines) -> GrepAnswer:
+        """The files with lines that hold what is asked for, best first."""
+        from dowse.lookup.grep.grep import grep
+
+        return grep(self._store, query)
+
+    def excerpts(self, record: Record, lines: Iterable[int], before: int = 0, after: int = 0) -> list[Excerpt]:
+        """Lines of a record as they were indexed, each with so many around it."""
+        from dowse.lookup.grep.excerpts import excerpts
+
+        return excerpts(self._store, record.collection, record.path, lines, before, after)
+
+    def freshness(self, record: Record) -> Freshness:
+        """How its file compares with the disk now."""
+        return self._source(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
 
     # --- exact answers: definitions and names ---
 
@@ -315,6 +340,28 @@ class Engine:
 
     # --- exact answers: calls ---
 
+    def calls(self, query: CallQuery) -> CallTree:
+        """Who calls it, or what it calls, as a tree; every edge says how sure it is and why."""
+        return self._call_graph().calls(query)
+
+    def impact(self, changes: Mapping[str, Spans], query: CallQuery, collection: str | None = None) -> Impact:
+        """Which definitions changed lines, by path, stand in, and who calls these: as far as the query says."""
+        return self._call_graph().impact(changes, query, collection)
+
+    def uncommitted(self, collection: Collection) -> Uncommitted:
+        """The lines of a root that differ from the last commit."""
+        from dowse.ingest.sources.uncommitted import uncommitted
+
+        return uncommitted(Path(collection.root))
+
+    def _call_graph(self) -> CallGraph:
+        """Made when first asked for: a search has no use for all that it imports."""
+        from dowse.lookup.calls.graph import CallGraph
+
+        if self._calls is None:
+            self._calls = CallGraph(self._store)
+        return self._calls
+
     # --- knowing ---
 
     def collections(self) -> list[Collection]:
@@ -330,6 +377,10 @@ class Engine:
     def fingerprint(self, places: Sequence[Path]) -> dict[str, object] | None:
         """Which commits of which work trees the places are at; None outside of git."""
         return fingerprint(places)
+
+    def branch(self, place: Path) -> str | None:
+        """The branch checked out there, as it is now; None outside of git and at a commit without a branch."""
+        return branch_at(str(place))
 
     # --- reading ---
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _CALLABLE: Final = frozenset({"function", "method", "class", "struct", "record"})
 _LAST_WORD = re.compile(r"\w+(?=\W*$)")
 _MAX_NAME_CHARS: Final = 200
+DEFAULT: Final = "default"  # the member of a module that has no name outside of it
 
 
 class Calls:
@@ -90,7 +91,7 @@ class Calls:
         if way == UNKNOWN:
             return self._written(site.node)
         it = self._imported.get(way)
-        return it.member if it and it.member else way
+        return it.member if it and it.member not in ("", DEFAULT) else way
 
     def _written(self, node: Node) -> str:
         """The last word of what is called, as it stands there."""

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from dowse.ingest.extract.along_definitions import blocks_along
 from dowse.ingest.extract.code.blocks import text_blocks
 from dowse.ingest.extract.code.calls import Calls
 from dowse.ingest.extract.code.emptiness import why_empty
@@ -43,12 +44,13 @@ def _read(language: Language, title: str, text: str) -> Extract:
     imported = [(node, it) for node in found.imports for it in language.imports(node, source)]
     expressions = Expressions(language, source)
     calls = Calls(language, source, expressions, found.drafts, {it.local: it for _, it in imported})
+    defined = symbols(found.drafts, expressions, source)
     return Extract(
         "code",
         title,
         text,
-        text_blocks(text),
-        symbols=symbols(found.drafts, expressions, source),
+        blocks_along(text, defined) if defined else text_blocks(text),
+        symbols=defined,
         links=tuple(_link(node, it) for node, it in imported),
         calls=calls.read(found.sites),
         facets=_facets(language, root, found),

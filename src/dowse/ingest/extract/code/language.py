@@ -51,7 +51,8 @@ class Definition:
 
     What it holds is told by `holds`, else by its written `type`, else by `value`, else, for functions, by what they
     return. `parameters` are all that can be used in its body; callers do not pass the first `hidden` and the last
-    `added` of them. `to_the_end`: what follows in the file stands in it.
+    `added` of them. `to_the_end`: what follows in the file stands in it. `function` is the function without a name of
+    its own that the definition names, which is then no lambda in it.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Definition:
     bases: tuple[str, ...] = ()
     has_body: bool = True
     to_the_end: bool = False
+    function: Node | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,8 @@ class Sweep:
         around = self._around()
         for definition in self._language.define(node, around.definition if around else None, self._source):
             draft = self._add(definition, self._top.draft)
+            if definition.function is not None:
+                self._claimed.add(definition.function.id)
             if definition.kind in FUNCTIONS and definition.has_body:
                 self._open_function(node, draft)
             elif definition.kind in TYPES:
@@ -209,6 +211,7 @@ class Sweep:
 
     def _construct(self, node: Node) -> None:
         self._site(node, "new")
+        self._claimed.add(node.id)
 
     def _decorate(self, node: Node) -> None:
         self._site(node, "decorate")
@@ -240,6 +243,8 @@ class Sweep:
             draft.returned.append(node)
 
     def _lambda(self, node: Node) -> None:
+        if node.id in self._claimed:
+            return
         scope = Scope(self._top.scope, runs_later=False)
         for parameter in self._language.lambda_parameters(node, self._source):
             binding = Binding(node.start_byte, EVERYWHERE, parameter.type, parameter.value, parameter.step)
