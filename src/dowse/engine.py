@@ -17,9 +17,9 @@ from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.fingerprint import fingerprint
 from dowse.ingest.sources.repository import branch_at
 from dowse.ingest.sync import Sync
-from dowse.lookup.grep.question import Excerpt, GrepAnswer, Lines
 from dowse.lookup.find import Entry, NameAnswer, NameQuery, find_names, fitting, indexed_names, listing
 from dowse.lookup.find_contents import ContentAnswer, find_contents
+from dowse.lookup.grep.question import Excerpt, GrepAnswer, Lines
 from dowse.lookup.read import Passage, read_lines
 from dowse.lookup.symbols.audit import audit
 from dowse.lookup.symbols.bodies import TextLines, bodies, text_lines
