@@ -88,7 +88,7 @@ def command(
         scope=make_scope((), paths, (), None, None, not_paths),
         least=dict(map(_bound, bounds)),
         order=order or "",
-        limit=exact_limit(flags),
+        limit=exact_limit(workspace.settings, flags),
     )
     with ready(workspace) as engine:
         if as_audit:
