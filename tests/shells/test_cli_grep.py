@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
 from test_cli import Run, run  # noqa: F401 - a fixture
 
+from dowse.store.sqlite.lines import lines_of
+from dowse.store.sqlite.lines.header import header_of
 from support import write
 
 FILES = {
@@ -123,3 +126,19 @@ def test_errors_are_one_line(grep: Run, words: tuple[str, ...], reason: str) -> 
 def test_the_first_question_builds_the_index(run: Run) -> None:  # noqa: F811
     code, out, _ = run("grep", "backoff")
     assert (code, out) == (0, "README.md:3:Retries use exponential backoff.\n")
+
+
+def test_a_rebuilt_index_keeps_the_lines_it_was_built_with(run: Run, root: Path, tmp_path: Path) -> None:  # noqa: F811
+    rng = random.Random(1)
+    for file in range(14):
+        write(root, {f"d{file}.txt": "\n".join(str(rng.getrandbits(200)) for _ in range(1_500))})
+    index = tmp_path / "i.db"
+    run("index", "--index", str(index))
+    old = lines_of(index).read_bytes()
+    run("rebuild", "--index", str(index))
+    assert header_of(lines_of(index)) is not None
+    assert lines_of(index).read_bytes() != old
+    assert {it.name for it in tmp_path.glob("i.db.new*")} == set()
+    made = lines_of(index).stat().st_mtime_ns
+    assert run("grep", "--index", str(index), "backoff")[0] == 0
+    assert lines_of(index).stat().st_mtime_ns == made
