@@ -13,6 +13,7 @@ from dowse.text.folding import WordTest
 from dowse.text.regexes import Clause, line_regex
 
 _AT_ONCE = 1 << 22  # postings
+_FEW = 2_000  # postings: reading these lines costs less than looking up anything more
 _NONE = np.zeros(0, dtype=np.int64)
 
 
@@ -91,6 +92,15 @@ def lines_with(segment: Segment, places: Places) -> Array:
 
 
 def fewest_first(segment: Segment, clauses: Iterable[Clause]) -> list[Places]:
-    """The words of each clause, those with the fewest postings first."""
-    found = [passing_any(segment, clause) for clause in clauses]
+    """The words of the clauses, those with the fewest postings first; only as many clauses as are worth looking up."""
+    found: list[Places] = []
+    for clause in sorted(clauses, key=_promise, reverse=True):
+        found.append(passing_any(segment, clause))
+        if weight(segment, found[-1]) <= _FEW:
+            break
     return sorted(found, key=lambda places: weight(segment, places))
+
+
+def _promise(clause: Clause) -> tuple[bool, int]:
+    """Whole words are looked up at once; for the others, the longer the rarer."""
+    return all(test.how == "is" for test in clause), min(len(test.text) for test in clause)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dowse.store.base import InLine
-from dowse.store.sqlite.lines.arrays import Array, among, distinct
+from dowse.store.sqlite.lines.arrays import Array, among, distinct, runs
 from dowse.store.sqlite.lines.gate import Gate
 from dowse.store.sqlite.lines.lookup import fewest_first, lines_with, weight
 from dowse.store.sqlite.lines.segment import Places, Segment
@@ -83,15 +83,12 @@ def _gathered(segment: Segment, lines: Array, step: int) -> Iterator[tuple[bytes
     """The text of these lines put together, part by part: which lines, and where each begins in it."""
     lines = lines.astype(np.int64)
     begins, ends = segment.offsets(lines), segment.offsets(lines + 1)
-    group = np.cumsum(ends - begins) // step
+    lengths = ends - begins
+    group = np.cumsum(lengths) // step
     for rows in np.split(np.arange(len(lines)), np.flatnonzero(np.diff(group)) + 1):
-        if not len(rows):
-            continue
-        view = segment.text.part(int(begins[rows[0]]), int(ends[rows[-1]])).data
-        offset = int(begins[rows[0]])
-        spans = zip((begins[rows] - offset).tolist(), (ends[rows] - offset).tolist(), strict=True)
-        lengths = ends[rows] - begins[rows]
-        yield b"".join([view[begin:end] for begin, end in spans]), lines[rows], np.cumsum(lengths) - lengths
+        if len(rows):
+            content = segment.text.at(runs(begins[rows], lengths[rows])).tobytes()
+            yield content, lines[rows], np.cumsum(lengths[rows]) - lengths[rows]
 
 
 def _everything(segment: Segment, gate: Gate, step: int) -> Iterator[tuple[bytes | memoryview, Places, Places]]:

@@ -152,8 +152,13 @@ class Segment:
     def words(self) -> int:
         return len(self.word_files)
 
+    @cached_property
+    def _starts(self) -> memoryview:
+        """Single values come out of it several times as quick as out of an array."""
+        return self.word_starts.data
+
     def word(self, place: int) -> bytes:
-        return self.vocabulary[int(self.word_starts[place]) : int(self.word_starts[place + 1]) - 1]
+        return self.vocabulary[self._starts[place] : self._starts[place + 1] - 1]
 
     def place_of(self, word: bytes) -> int | None:
         place = bisect_left(range(self.words), word, key=self.word)
