@@ -213,6 +213,23 @@ DEFINED = {
         "-- CREATE VIEW v AS\nSELECT 'CREATE TABLE x (y int)'",
         [],
     ),
+    "a GO that is no line of its own": (
+        "CREATE PROC dbo.p AS\nSELECT 1 AS GO\nSELECT 2\nGO\nSELECT 3",
+        ["storedProcedure p 1-3"],
+    ),
+    "a transaction in the only block, and no GO": (
+        "CREATE PROC dbo.p AS BEGIN\nBEGIN TRAN\nCOMMIT\nEND\nSELECT 1",
+        ["storedProcedure p 1-4"],
+    ),
+    "a view that a function makes": (
+        "CREATE FUNCTION f() RETURNS void AS $$\nBEGIN\nCREATE VIEW w AS SELECT 1;\nEND;\n$$ LANGUAGE plpgsql;",
+        ["sqlFunction f 1-5"],
+    ),
+    "a new batch after unfinished dollars": ("SELECT $$\nGO\nCREATE VIEW dbo.v AS SELECT 1", ["view v 3-3"]),
+    "a list that is not closed": (
+        "CREATE TABLE a (x int\nCREATE TABLE b (y int)",
+        ["table a 1-1", "a.x:int", "table b 2-2", "b.y:int"],
+    ),
     "Windows lines": (
         "CREATE PROC dbo.a AS\r\nSELECT 1\r\nGO\r\nCREATE PROC dbo.b AS\r\nSELECT 1\r\nGO\r\n",
         ["storedProcedure a 1-2", "storedProcedure b 4-5"],
@@ -256,6 +273,11 @@ USED = {
         " FETCH NEXT FROM cur INTO @x;",
         [],
     ),
+    "no writing": (
+        "SELECT 1 FROM a FOR UPDATE NOWAIT; CREATE TABLE x (y int REFERENCES z ON UPDATE CASCADE)",
+        ["-: a", "x: z"],
+    ),
+    "names with columns": ("SELECT 1 FROM (SELECT 2) AS v (x) CROSS APPLY (SELECT 3) w (y)", []),
     "a query into a variable, elsewhere than in T-SQL": ("SELECT a INTO v FROM `t`;", ["-: t"]),
     "a query into a table": ("SELECT a INTO dbo.v FROM #t", ["-: v"]),
     "keys": ("CREATE TABLE a (x int REFERENCES b (y), z int DEFAULT dbo.f())", ["a: b", "a: f(0)"]),

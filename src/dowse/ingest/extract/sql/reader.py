@@ -131,7 +131,7 @@ class Reader:
             return
         self._close(start)
         self.uses.end_statement()
-        self._open = Found(header)
+        self._open, self._depth = Found(header), 0
         self.uses.owner = len(self.found)
         self.found.append(self._open)
         self._resume = header.end
