@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import apsw
 
@@ -14,6 +15,7 @@ from dowse.text.globs import Matcher, compile_globs
 
 TRAIL_JOINT = "\x1f"
 _NS = 1_000_000_000
+_KEPT = 4_096
 
 RECORD_COLUMNS = (
     "collections.name, records.path, records.kind, records.title, records.size, records.mtime_ns, "
@@ -50,14 +52,16 @@ def record_of(row: Row) -> Record:
     )
 
 
+@lru_cache(maxsize=_KEPT)
 def facets_of(text: str) -> Mapping[str, str]:
     facets: dict[str, str] = {} if text == "{}" else json.loads(text)
     return facets or NO_FACETS
 
 
+@lru_cache(maxsize=_KEPT)
 def _texts(text: str) -> tuple[str, ...]:
-    """Most lists are empty, and a search reads thousands of them."""
-    return () if text == "[]" else tuple(json.loads(text))
+    """An answer reads thousands of them, and most are empty or alike."""
+    return tuple(json.loads(text))
 
 
 def stored_of(row: Row) -> Stored:
