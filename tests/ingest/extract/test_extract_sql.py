@@ -218,8 +218,16 @@ DEFINED = {
         ["storedProcedure p 1-3"],
     ),
     "a transaction in the only block, and no GO": (
-        "CREATE PROC dbo.p AS BEGIN\nBEGIN TRAN\nCOMMIT\nEND\nSELECT 1",
-        ["storedProcedure p 1-4"],
+        "CREATE PROC dbo.p AS BEGIN\nBEGIN TRAN\nCOMMIT\nEND\nSELECT 1\nCREATE VIEW v AS SELECT 1",
+        ["storedProcedure p 1-4", "view v 6-6"],
+    ),
+    "a batch is one routine to its end": (
+        "CREATE PROC dbo.p AS BEGIN;\nBEGIN;\nSELECT 1;\nEND;\nEND;\nSELECT 2;\nGO\nSELECT 3",
+        ["storedProcedure p 1-6"],
+    ),
+    "a semicolon behind BEGIN, and no GO": (
+        "CREATE PROC dbo.p AS BEGIN;\nBEGIN;\nSELECT 1;\nEND;\nEND;\nSELECT 2;\nCREATE VIEW v AS SELECT 1",
+        ["storedProcedure p 1-5", "view v 7-7"],
     ),
     "a view that a function makes": (
         "CREATE FUNCTION f() RETURNS void AS $$\nBEGIN\nCREATE VIEW w AS SELECT 1;\nEND;\n$$ LANGUAGE plpgsql;",
