@@ -377,6 +377,8 @@ def test_blocks_are_those_of_any_code() -> None:
         ("DELIMITER //\n", "mysql"),
         ("SELECT `a`", "mysql"),
         ("CREATE FUNCTION f() AS $x$ $x$", "postgres"),
+        ("SELECT 1\nGO\nPRINT 'a::b `c`'", "tsql"),
+        ("CREATE OPERATOR @> (PROCEDURE = f, COMMUTATOR = '<@')", "other"),
         ("SELECT 1", "other"),
     ],
 )
