@@ -234,6 +234,10 @@ DEFINED = {
         ["sqlFunction f 1-5"],
     ),
     "a new batch after unfinished dollars": ("SELECT $$\nGO\nCREATE VIEW dbo.v AS SELECT 1", ["view v 3-3"]),
+    "types of columns, and one of options": (
+        "CREATE TYPE a AS (x int);\nCREATE TYPE b (INPUT = f, OUTPUT = g);",
+        ["userDefinedType a 1-1", "a.x:int", "userDefinedType b 2-2"],
+    ),
     "a list that is not closed": (
         "CREATE TABLE a (x int\nCREATE TABLE b (y int)",
         ["table a 1-1", "a.x:int", "table b 2-2", "b.y:int"],
