@@ -84,7 +84,7 @@ class _Symbols:
     def _columns(self, it: Found, parent: int) -> Iterator[Symbol]:
         if not it.header.has_columns:
             return
-        for column in columns(self._text, it.header.end, self._tokens):
+        for column in columns(self._text, it.header.end, self._tokens, of_type=it.header.noun == "type"):
             yield Symbol(
                 column.name,
                 "column",
