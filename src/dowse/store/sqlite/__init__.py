@@ -9,6 +9,7 @@ from pathlib import Path
 from dowse.store.remember import Memory
 from dowse.store.sqlite.catalog import SqliteCatalog
 from dowse.store.sqlite.database import Database
+from dowse.store.sqlite.late_words import LateWords
 from dowse.store.sqlite.vectors import EXACT_UP_TO, HeldVectors, SqliteVectors
 from dowse.store.sqlite.words import SqliteWords
 
@@ -19,6 +20,7 @@ class SqliteStore(SqliteCatalog, SqliteWords, SqliteVectors):
     ) -> None:
         self.db = Database(path, create=create, busy_timeout_s=busy_timeout_s)
         self._memory = Memory()
+        self._late_words = LateWords()
         self._held = HeldVectors(self.db, exact_up_to)
 
     @contextmanager

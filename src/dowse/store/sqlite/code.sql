@@ -69,3 +69,7 @@ CREATE TRIGGER texts_removed AFTER DELETE ON texts BEGIN
   INSERT INTO text_changes (record) VALUES (old.record);
 END;
 INSERT INTO text_changes (record) VALUES (0);
+
+-- The words index is written at the end of a transaction, not row by row: see late_words.py.
+DROP TRIGGER chunks_added;
+DROP TRIGGER chunks_removed;

@@ -1,0 +1,55 @@
+"""What comes into the words index and goes from it, kept back until the transaction ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import apsw
+
+from dowse.store.sqlite.database import Row
+
+_COLUMNS = "rowid, title, trail, text, names, tags, path"
+_ADD = f"INSERT INTO words ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_REMOVE = f"INSERT INTO words (words, {_COLUMNS}) VALUES ('delete', ?, ?, ?, ?, ?, ?, ?)"
+
+
+class LateWords:
+    """Rows are key, title, trail, text, names, tags and path of a chunk.
+
+    SQLite makes FTS5 write out all it holds in memory whenever a savepoint, or a statement that might fail half-way,
+    begins. Row by row between such statements, or by a trigger, which is one, every chunk becomes a segment of its own
+    that must be merged with others later; at the end of a transaction, hundreds of files become one.
+    """
+
+    def __init__(self) -> None:
+        self._added: list[Row] = []
+        self._removed: list[Row] = []
+        self._depth = 0
+
+    def add(self, row: Row) -> None:
+        self._added.append(row)
+
+    def remove(self, rows: Iterable[Row]) -> None:
+        self._removed.extend(rows)
+
+    @contextmanager
+    def until_the_end(self, connection: apsw.Connection) -> Iterator[None]:
+        """Of the outermost of these; what was noted in one that fails is forgotten."""
+        added, removed = len(self._added), len(self._removed)
+        self._depth += 1
+        try:
+            yield
+            if self._depth == 1:
+                self._write(connection)
+        except BaseException:
+            del self._added[added:], self._removed[removed:]
+            raise
+        finally:
+            self._depth -= 1
+
+    def _write(self, connection: apsw.Connection) -> None:
+        # In this order, because what was added may have been removed again; keys are never used twice.
+        connection.executemany(_ADD, self._added)
+        connection.executemany(_REMOVE, self._removed)
+        self._added, self._removed = [], []
