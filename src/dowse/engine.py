@@ -6,11 +6,13 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dowse.config import Settings
 from dowse.errors import BadInput, Unreadable
 from dowse.ingest.chunk import Limits
 from dowse.ingest.embed import Progress
+from dowse.ingest.reading import UNPARSED
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.fingerprint import fingerprint
@@ -43,6 +45,9 @@ from dowse.store.sqlite.database import MIGRATIONS
 from dowse.text.decode import decode
 from dowse.text.globs import literal
 
+if TYPE_CHECKING:
+    from dowse.ingest.workers.pool import Workers
+
 
 def _quiet(stage: str, done: int, total: int) -> None:
     pass
@@ -61,6 +66,7 @@ class Status:
     reranker_why: str
     schema: int
     skipped: tuple[Skipped, ...]
+    quarantined: tuple[Skipped, ...]  # indexed, but as plain text, because their parser failed
 
 
 class Engine:
@@ -71,6 +77,7 @@ class Engine:
         self.index_path = index.resolve()
         self._store = store or SqliteStore(index, create=create, busy_timeout_s=settings.lock_timeout_s)
         self._sources: dict[str, Source] = {}
+        self._workers: Workers | None = None
         self._preferences = Preferences()
         places = Places.of(settings)
         self._semantics = Semantics(settings.encoder, places, self._store, api_key=settings.encoder_key)
@@ -85,6 +92,8 @@ class Engine:
         self.close()
 
     def close(self) -> None:
+        if self._workers:
+            self._workers.close()
         self._store.close()
 
     # --- indexing ---
@@ -123,7 +132,16 @@ class Engine:
         self, source: Source, collection: Collection, under: str, force: bool, prune: bool, progress: Progress
     ) -> SyncReport:
         limits = Limits(self.settings.max_chunk_chars, self.settings.min_chunk_chars)
-        return Sync(source, self._store, collection.name, limits, force, prune, under, progress).run()
+        workers = self._parsers()
+        return Sync(source, self._store, collection.name, limits, force, prune, under, progress, workers=workers).run()
+
+    def _parsers(self) -> Workers:
+        """Kept from one sync to the next, because they take longer to start than to read a file."""
+        from dowse.ingest.workers.pool import Workers
+
+        if self._workers is None:
+            self._workers = Workers(self.settings.workers, self.settings.parse_timeout_s)
+        return self._workers
 
     def _embed(self, report: SyncReport, embed_for_s: float | None, progress: Progress) -> None:
         deadline = None if embed_for_s is None else time.monotonic() + embed_for_s
@@ -313,4 +331,5 @@ class Engine:
             reranker_why=offer.why,
             schema=len(MIGRATIONS),
             skipped=tuple(self._store.skipped()),
+            quarantined=tuple(Skipped(*row) for row in self._store.faceted(UNPARSED)),
         )

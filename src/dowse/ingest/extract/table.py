@@ -69,3 +69,17 @@ def extractor_for(path: str) -> Extractor:
     if not name.suffix and (name.name.startswith(".") or name.name.lower() in _BY_NAME):
         return extract_code
     return _BY_SUFFIX.get(name.suffix.lower(), extract_code)
+
+
+def extract(item: Item, data: bytes) -> Extract:
+    return extractor_for(item.path)(item, data)
+
+
+def is_parsed(path: str) -> bool:
+    """Whether a parser in C reads it: those can crash and hang, so they run in processes of their own."""
+    return extractor_for(path) is extract_code
+
+
+def extract_unparsed(item: Item, data: bytes) -> Extract:
+    """The file as text, for when its extractor failed."""
+    return extract_code(item, data) if is_parsed(item.path) else extract_plain(item, data)
