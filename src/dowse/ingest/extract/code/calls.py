@@ -1,0 +1,114 @@
+"""Sites become calls: what is called, without any local name, and the name it is found by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from dowse.ingest.extract.code.expressions import Expressions
+from dowse.ingest.extract.code.source import Source
+from dowse.model import Call
+from dowse.text.expressions import UNKNOWN
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from dowse.ingest.extract.code.drafts import Draft, Site
+    from dowse.ingest.extract.code.language import Imported, Language
+
+_CALLABLE: Final = frozenset({"function", "method", "class", "struct", "record"})
+_LAST_WORD = re.compile(r"\w+(?=\W*$)")
+_MAX_NAME_CHARS: Final = 200
+
+
+class Calls:
+    """Reads the sites of one file. `imported` is what its imports are called here."""
+
+    def __init__(
+        self,
+        language: Language,
+        source: Source,
+        expressions: Expressions,
+        drafts: Iterable[Draft],
+        imported: Mapping[str, Imported],
+    ) -> None:
+        self._expressions = expressions
+        self._shapes = language.shapes
+        self._invoked = language.invoked
+        self._source = source
+        self._imported = imported
+        self._callable = {it.definition.name for it in drafts if it.definition.kind in _CALLABLE}
+
+    def read(self, sites: Iterable[Site]) -> tuple[Call, ...]:
+        return tuple(call for site in sites for call in self._of(site))
+
+    def _of(self, site: Site) -> Iterator[Call]:
+        if site.kind == "refer":
+            yield from self._referred(site)
+            return
+        callee = self._callee(site)
+        if callee == "super" and site.kind == "call":
+            return  # what matters is what is called on it
+        arguments, line = self._arguments(site.node), site.node.start_point[0] + 1
+        for name, ways in self._by_name(callee, site):
+            yield Call(name, ways, line, site.draft, arguments, site.kind)
+
+    def _callee(self, site: Site) -> str:
+        shape = self._shapes.get(site.node.type)
+        if shape is not None and shape.step == "()":
+            return self._expressions.callee(site.node, shape, site.scope)
+        return self._expressions.of(site.node, site.scope)
+
+    def _arguments(self, node: Node) -> int:
+        arguments = node.child_by_field_name("arguments")
+        if arguments is None:
+            return 0
+        if not arguments.type.endswith("s") and not arguments.type.endswith("list"):
+            return 1  # such as a lone generator expression
+        return sum(not each.is_extra for each in arguments.named_children)
+
+    def _by_name(self, callee: str, site: Site) -> Iterable[tuple[str, str]]:
+        """A local may hold one thing or another: each name is a call of its own."""
+        if "|" not in callee:
+            return ((self._name(callee, site), callee),)
+        named: dict[str, list[str]] = {}
+        for way in callee.split("|"):
+            named.setdefault(self._name(way, site), []).append(way)
+        return [(name, "|".join(ways)) for name, ways in named.items()]
+
+    def _name(self, way: str, site: Site) -> str:
+        if way[-1] in ")]!":
+            return self._invoked or self._written(site.node)
+        if way[-1] == ";":
+            return _type_name(way) if site.kind == "new" else self._invoked
+        if "." in way:
+            return way[way.rfind(".") + 1 :]
+        if way == UNKNOWN:
+            return self._written(site.node)
+        it = self._imported.get(way)
+        return it.member if it and it.member else way
+
+    def _written(self, node: Node) -> str:
+        """The last word of what is called, as it stands there."""
+        called = (node.child(0) if node.child_count else None) or node
+        text = self._source.data[max(called.start_byte, called.end_byte - _MAX_NAME_CHARS) : called.end_byte]
+        word = _LAST_WORD.search(text.decode(errors="ignore"))
+        return word[0] if word else UNKNOWN
+
+    def _referred(self, site: Site) -> Iterator[Call]:
+        """A name that is passed on counts if this file shows that it may be something to call."""
+        text = self._source.of(site.node)
+        root, _, rest = text.partition(".")
+        if not (root in self._imported or root in self._callable or rest in self._callable):
+            return
+        callee = self._expressions.of(site.node, site.scope)
+        if callee == text or (rest and callee == f"this.{rest}"):
+            yield Call(self._name(callee, site), callee, site.node.start_point[0] + 1, site.draft, 0, "refer")
+
+
+def _type_name(way: str) -> str:
+    """`:a.b.Foo<T>;` is found as Foo."""
+    bare = re.split(r"[<\[(]", way[1:-1], maxsplit=1)[0]
+    word = _LAST_WORD.search(bare)
+    return word[0] if word else UNKNOWN

@@ -1,0 +1,173 @@
+"""What a node stands for, written in the language of `dowse.text.expressions`, without any local name in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from dowse.ingest.extract.code.scopes import MOST_WAYS, Binding, Scope, bindings_seen
+from dowse.ingest.extract.code.source import Source, child
+from dowse.text.expressions import UNKNOWN
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from dowse.ingest.extract.code.language import Definition, Language, Shape
+
+MAX_STEPS: Final = 24
+MAX_CHARS: Final = 300
+_MAX_DEPTH: Final = 12  # of locals that hold what other locals hold
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
+_OBJECT = re.compile(r":([^;]+);|([A-Z][\w.]*)\(\)")  # of a type that its name tells
+_NAME = re.compile(r"@?[^\W\d]\w*")
+
+
+def joined(expressions: Iterable[str]) -> str:
+    """All their ways, each once; unknown ones only where no other is."""
+    ways: dict[str, None] = {}
+    for expression in expressions:
+        ways.update(dict.fromkeys(expression.split("|") if "|" in expression else (expression,)))
+    known = [way for way in ways if way and not way.startswith(UNKNOWN)]
+    return "|".join(known[:MOST_WAYS]) or next(iter(ways), "") or UNKNOWN
+
+
+def stepped(expression: str, steps: str) -> str:
+    """The steps taken from every way of the expression."""
+    if not steps:
+        return expression
+    if "|" not in expression:
+        return expression + steps
+    return "|".join(way + steps for way in expression.split("|"))
+
+
+class Expressions:
+    """Reads nodes of one file."""
+
+    def __init__(self, language: Language, source: Source) -> None:
+        self._shapes = language.shapes
+        self._held = language.held
+        self._rewritten = language.rewritten
+        self._returned = language.returned
+        self._source = source
+
+    def of(self, node: Node, scope: Scope | None, depth: int = 0) -> str:
+        return self._finished(*self._walk(node, "", scope, depth))
+
+    def callee(self, node: Node, shape: Shape, scope: Scope | None) -> str:
+        """What a call calls: its own expression without the last step."""
+        return self._finished(*self._onward(node, shape, "", scope, 0))
+
+    def written(self, type_text: str) -> str:
+        """An object of a written type; nothing where it is too long to be of use."""
+        return self._held(type_text) if 0 < len(type_text) <= MAX_CHARS else ""
+
+    def returned(self, definition: Definition, values: Iterable[Node], scope: Scope | None) -> str:
+        """What calling a function gives that returns any of these."""
+        return self._returned(definition, joined(self.of(value, scope) for value in values))
+
+    def bound(self, binding: Binding, scope: Scope | None, depth: int = 0) -> str:
+        """What a binding gives its name, worked out once."""
+        if not binding.holds:
+            binding.holds = self._given(binding, scope, depth)
+        return binding.holds
+
+    def _given(self, binding: Binding, scope: Scope | None, depth: int) -> str:
+        typed = self.written(binding.type)
+        if typed or binding.value is None or depth > _MAX_DEPTH:
+            return typed or UNKNOWN
+        return stepped(self.of(binding.value, scope, depth + 1), binding.step)
+
+    def _finished(self, root: str, steps: str) -> str:
+        expression = self._rewritten(stepped(root, steps))
+        return expression if len(expression) <= MAX_CHARS else UNKNOWN + steps[steps.rfind(".") :]
+
+    def _walk(self, node: Node, steps: str, scope: Scope | None, depth: int) -> tuple[str, str]:
+        """Down the chain `a.b().c` to its root, gathering steps; what is too long ends in something unknown."""
+        for _ in range(MAX_STEPS):
+            shape = self._shapes.get(node.type)
+            if shape is None:
+                return UNKNOWN, steps
+            if not shape.onto:
+                return self._root(node, shape, scope, depth), steps
+            dotted = self._dotted(node, shape, steps, scope, depth)
+            if dotted is not None:
+                return dotted
+            steps = self._above(node, shape, shape.step + steps)
+            below = child(node, shape.onto)
+            if below is None:
+                return self._standing_alone(shape, steps, scope, node.start_byte, depth)
+            node = below
+        return UNKNOWN, steps
+
+    def _onward(self, node: Node, shape: Shape, steps: str, scope: Scope | None, depth: int) -> tuple[str, str]:
+        steps = self._above(node, shape, steps)
+        below = child(node, shape.onto)
+        if below is None:
+            return self._standing_alone(shape, steps, scope, node.start_byte, depth)
+        return self._walk(below, steps, scope, depth)
+
+    def _above(self, node: Node, shape: Shape, steps: str) -> str:
+        return f".{self._member(node, shape)}{steps}" if shape.member else steps
+
+    def _standing_alone(self, shape: Shape, steps: str, scope: Scope | None, at: int, depth: int) -> tuple[str, str]:
+        """Where a member may be named without what it is a member of, its name is the root."""
+        if not shape.member:
+            return UNKNOWN, steps
+        name = _NAME.match(steps, 1)
+        if name is None:
+            return UNKNOWN, steps
+        return self._look_up(name[0], scope, at, depth), steps[name.end() :]
+
+    def _dotted(self, node: Node, shape: Shape, steps: str, scope: Scope | None, depth: int) -> tuple[str, str] | None:
+        """Plain `a.b.c`, by far the most frequent, is read off the text instead of node by node."""
+        if not shape.member or shape.step:
+            return None
+        text = self._source.of(node)
+        if len(text) > MAX_CHARS or _DOTTED.fullmatch(text) is None:
+            return None
+        root, dot, rest = text.partition(".")
+        return self._look_up(root, scope, node.start_byte, depth), dot + rest + steps
+
+    def _member(self, node: Node, shape: Shape) -> str:
+        """The name of a member; its type arguments do not count."""
+        name = _NAME.match(self._source.of(child(node, shape.member)))
+        return name[0] if name else UNKNOWN
+
+    def _root(self, node: Node, shape: Shape, scope: Scope | None, depth: int) -> str:
+        if shape.name:
+            return self._look_up(self._source.of(node), scope, node.start_byte, depth)
+        if shape.type:
+            return self.written(self._source.of(child(node, shape.type))) or UNKNOWN
+        if shape.either:
+            return self._either(node, shape, scope, depth)
+        if shape.read is not None:
+            return shape.read(node, self._source) or UNKNOWN
+        if shape.element:
+            return self._collection(node, shape, scope, depth)
+        return shape.root
+
+    def _collection(self, node: Node, shape: Shape, scope: Scope | None, depth: int) -> str:
+        """`[Foo()]` is a list of Foo, as far as its first element shows."""
+        element = child(node, shape.element)
+        held = self.of(element, scope, depth + 1) if element is not None and depth <= _MAX_DEPTH else ""
+        kind = _OBJECT.fullmatch(held)
+        return shape.root.format((kind[1] or kind[2]) if kind else UNKNOWN)
+
+    def _either(self, node: Node, shape: Shape, scope: Scope | None, depth: int) -> str:
+        if depth > _MAX_DEPTH:
+            return UNKNOWN
+        parts = [child(node, name) for name in shape.either]
+        return joined(self.of(part, scope, depth + 4) for part in parts if part is not None)
+
+    def _look_up(self, name: str, scope: Scope | None, at: int, depth: int) -> str:
+        seen, home = bindings_seen(name, scope, at)
+        if home is None:
+            return self._plain(name)
+        if depth > _MAX_DEPTH:
+            return UNKNOWN
+        return joined([self.bound(binding, home, depth) for binding in reversed(seen)])
+
+    def _plain(self, name: str) -> str:
+        found = _NAME.match(name)
+        return found[0].removeprefix("@") if found else UNKNOWN

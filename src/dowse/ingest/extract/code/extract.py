@@ -1,0 +1,68 @@
+"""A file of code becomes blocks of text and, where its language is known, definitions, calls and imports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from dowse.ingest.extract.code.blocks import text_blocks
+from dowse.ingest.extract.code.calls import Calls
+from dowse.ingest.extract.code.emptiness import why_empty
+from dowse.ingest.extract.code.expressions import Expressions
+from dowse.ingest.extract.code.grammar import grammar
+from dowse.ingest.extract.code.languages import language_of
+from dowse.ingest.extract.code.source import Source
+from dowse.ingest.extract.code.sweep import Sweep
+from dowse.ingest.extract.code.symbols import symbols
+from dowse.model import Extract, Item, Link
+from dowse.text.decode import decode
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from dowse.ingest.extract.code.drafts import Findings
+    from dowse.ingest.extract.code.language import Imported, Language
+
+
+def extract_code(item: Item, data: bytes) -> Extract:
+    text = decode(data)
+    language = language_of(item.path)
+    title = PurePosixPath(item.path).name
+    if language is None:
+        return Extract("code", title, text, text_blocks(text))
+    return _read(language, title, text)
+
+
+def _read(language: Language, title: str, text: str) -> Extract:
+    source = Source(text.encode(errors="replace"))
+    reader = grammar(language.grammar, language.query)
+    root = reader.parse(source.data).root_node
+    found = Sweep(language, source).run(reader.captures(root))
+    imported = [(node, it) for node in found.imports for it in language.imports(node, source)]
+    expressions = Expressions(language, source)
+    calls = Calls(language, source, expressions, found.drafts, {it.local: it for _, it in imported})
+    return Extract(
+        "code",
+        title,
+        text,
+        text_blocks(text),
+        symbols=symbols(found.drafts, expressions, source),
+        links=tuple(_link(node, it) for node, it in imported),
+        calls=calls.read(found.sites),
+        facets=_facets(language, root, found),
+    )
+
+
+def _link(node: Node, it: Imported) -> Link:
+    return Link("import", it.module, node.start_point[0] + 1, f"{it.local}={it.member}")
+
+
+def _facets(language: Language, root: Node, found: Findings) -> Mapping[str, str]:
+    facets = {"language": language.name}
+    if not found.drafts:
+        facets["empty"] = why_empty(root, language)
+    if found.errors:
+        facets["errors"] = str(found.errors)
+    return MappingProxyType(facets)

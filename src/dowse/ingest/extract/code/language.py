@@ -1,0 +1,133 @@
+"""What the engine has to be told about a programming language: tables, one query and a few small functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from dowse.text.expressions import instance
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from dowse.ingest.extract.code.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How an expression of one type of node reads. Names are those of fields, numbers count named children.
+
+    `onto` is what it stands on; from there `member` is the name of a member, `step` one of `()`, `[]` and `!`. Or it
+    stands on nothing: `name` says that it is a name, `root` is a fixed expression, `type` the field with its type,
+    `either` fields with the ways it may go, and `{}` in `root` stands for the type of what is in the field `element`,
+    or `read` tells an expression.
+    """
+
+    onto: str = ""
+    member: str = ""
+    step: str = ""
+    root: str = ""
+    type: str = ""
+    either: tuple[str, ...] = ()
+    element: str = ""
+    read: Callable[[Node, Source], str] | None = None
+    name: bool = False
+
+
+class Parameter(NamedTuple):
+    """`type` as written; else `holds`, such as `this`, or what `value` is after `step`."""
+
+    name: str
+    type: str = ""
+    holds: str = ""
+    value: Node | None = None
+    step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a node defines. `span` is all of it, `header` the bytes of its signature.
+
+    What it holds is told by `holds`, else by its written `type`, else by `value`, else, for functions, by what they
+    return. `parameters` are all that can be used in its body; the first `hidden` of them are not passed by callers.
+    """
+
+    name: str
+    kind: str
+    span: Node
+    header: tuple[int, int]
+    type: str = ""
+    holds: str = ""
+    value: Node | None = None
+    parameters: tuple[Parameter, ...] = ()
+    hidden: int = 0
+    modifiers: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
+    bases: tuple[str, ...] = ()
+    has_body: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A name that is given something at byte `at`: an object of a written `type`, or what `value` is after `step`.
+
+    `keeps` is the span of the variable or field it also makes, outside of functions or on `this`. A `narrow` one says
+    more about a name within the branch it stands in, and nothing behind it.
+    """
+
+    target: Node
+    at: int
+    type: str = ""
+    value: Node | None = None
+    step: str = ""
+    holds: str = ""
+    keeps: Node | None = None
+    narrow: bool = False
+
+
+class Imported(NamedTuple):
+    """`local` is the name it gets here, `*` for everything; `member` what of the module it is, empty for all of it."""
+
+    module: str
+    local: str
+    member: str = ""
+
+
+def _no_parameters(_node: Node, _source: Source) -> tuple[Parameter, ...]:
+    return ()
+
+
+def _variable(_name: str, _around: Definition | None) -> str:
+    return "variable"
+
+
+def _as_is(expression: str) -> str:
+    return expression
+
+
+def _returned_as_is(_definition: Definition, expression: str) -> str:
+    return expression
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """One programming language. The captures of `query` are explained in the package's docstring."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    grammar: str  # the module of its grammar, `:function` behind it if that is not called `language`
+    query: str
+    shapes: Mapping[str, Shape]
+    define: Callable[[Node, Definition | None, Source], Iterable[Definition]]  # told what it stands in
+    bind: Callable[[Node, Source], Iterable[Bound]]
+    imports: Callable[[Node, Source], Iterable[Imported]]
+    fillers: Mapping[str, str]  # what may stand in a file without defining anything, by type of node
+    lambda_parameters: Callable[[Node, Source], Iterable[Parameter]] = _no_parameters
+    held: Callable[[str], str] = instance  # what an object of a written type is, as an expression
+    kept: Callable[[str, Definition | None], str] = _variable  # the kind of a name assigned outside functions
+    rewritten: Callable[[str], str] = _as_is  # what an expression, its locals replaced, means here
+    returned: Callable[[Definition, str], str] = _returned_as_is  # what a function gives, told what its body returns
+    fields_by_assignment: bool = False  # `this.x = …` makes a field
+    invoked: str = ""  # the method that runs when an object is called
+    file_names: tuple[str, ...] = ()

@@ -1,0 +1,129 @@
+"""What names are given in Python: by assignments, loops, `with`, `except` and `isinstance`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from dowse.ingest.extract.code.language import Bound
+from dowse.ingest.extract.code.source import child
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from dowse.ingest.extract.code.source import Source
+
+_PATTERNS = frozenset({"pattern_list", "tuple_pattern", "list_pattern", "tuple", "list"})
+_SEQUENCES = frozenset({"expression_list", "tuple", "list"})
+
+
+def bind(node: Node, source: Source) -> Iterable[Bound]:
+    return _BINDERS[node.type](node, source)
+
+
+def _assigned(node: Node, source: Source) -> Iterable[Bound]:
+    target, value = child(node, "left"), child(node, "right")
+    type_text = source.of(child(node, "type"))
+    if target is None:
+        return ()
+    if target.type not in _PATTERNS:
+        return _plain(target, Bound(target, node.end_byte, type_text, value, keeps=node))
+    targets = target.named_children
+    values = value.named_children if value is not None and value.type in _SEQUENCES else []
+    if len(values) != len(targets):
+        return [Bound(each, node.end_byte, keeps=node) for each in _names(target)]
+    return [
+        bound
+        for each, given in zip(targets, values, strict=True)
+        for bound in _plain(each, Bound(each, node.end_byte, value=given, keeps=node))
+    ]
+
+
+def _plain(target: Node, bound: Bound) -> Iterable[Bound]:
+    """Elements of containers that are assigned to, and patterns in patterns, bind no single name."""
+    if target.type in ("identifier", "attribute"):
+        return [bound]
+    return [Bound(each, bound.at, keeps=bound.keeps) for each in _names(target)]
+
+
+def _names(pattern: Node) -> Iterator[Node]:
+    """The names in a pattern of names, however nested."""
+    waiting = [pattern]
+    while waiting:
+        node = waiting.pop()
+        if node.type == "identifier":
+            yield node
+        elif node.type in _PATTERNS or node.type in ("list_splat_pattern", "as_pattern_target"):
+            waiting.extend(reversed(node.named_children))
+
+
+def _walrus(node: Node, _source: Source) -> Iterable[Bound]:
+    target = child(node, "name")
+    return [Bound(target, node.end_byte, value=child(node, "value"))] if target else []
+
+
+def _looped(node: Node, source: Source) -> Iterable[Bound]:
+    target, value = child(node, "left"), child(node, "right")
+    if target is None or value is None:
+        return []
+    if target.type not in _PATTERNS:
+        return _plain(target, Bound(target, value.end_byte, value=value, step="[]"))
+    sources = _iterated(value, source)
+    return [
+        bound
+        for number, each in enumerate(target.named_children)
+        for bound in _plain(each, Bound(each, value.end_byte, value=sources.get(number), step="[]"))
+    ]
+
+
+def _iterated(value: Node, source: Source) -> dict[int, Node]:
+    """What the parts of `for a, b in …` are elements of: enumerate, zip and items say so."""
+    function, arguments = child(value, "function"), child(value, "arguments")
+    if value.type != "call" or function is None or arguments is None:
+        return {}
+    name = source.of(child(function, "attribute") if function.type == "attribute" else function)
+    if name == "zip":
+        return dict(enumerate(arguments.named_children))
+    if name == "enumerate" and arguments.named_child_count:
+        return {1: arguments.named_children[0]}
+    onto = child(function, "object")
+    return {1: onto} if name == "items" and onto is not None else {}
+
+
+def _named_by_as(node: Node, source: Source) -> Iterable[Bound]:
+    """`with x as y` and `except E as e`."""
+    target, value, parent = child(node, "alias"), child(node, "0"), node.parent
+    target = child(target, "0") if target else None
+    if target is None or value is None or parent is None:
+        return []
+    if parent.type == "with_item":
+        return _plain(target, Bound(target, node.end_byte, value=value))
+    return _plain(target, Bound(target, node.end_byte, _either_type(value, source)))
+
+
+def _either_type(node: Node, source: Source) -> str:
+    """`(A, B)` after `except` and in `isinstance`."""
+    return "|".join(source.of(each) for each in (node.named_children if node.type == "tuple" else [node]))
+
+
+def _global(node: Node, source: Source) -> Iterable[Bound]:
+    return [Bound(each, node.end_byte, holds=source.of(each)) for each in node.named_children]
+
+
+def _narrowed(node: Node, source: Source) -> Iterable[Bound]:
+    arguments, parent = child(node, "arguments"), node.parent
+    if arguments is None or parent is None or parent.type == "not_operator":
+        return []
+    name, types = arguments.named_children[:2]
+    return [Bound(name, node.end_byte, _either_type(types, source), narrow=True)]
+
+
+_BINDERS = {
+    "assignment": _assigned,
+    "named_expression": _walrus,
+    "for_statement": _looped,
+    "for_in_clause": _looped,
+    "as_pattern": _named_by_as,
+    "global_statement": _global,
+    "call": _narrowed,
+}

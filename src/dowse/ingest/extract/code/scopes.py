@@ -1,0 +1,75 @@
+"""Local names: what they are given, where, and which of it a place may see."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+EVERYWHERE: Final = sys.maxsize
+MOST_WAYS: Final = 4
+
+
+class Binding:
+    """Something a name is given at byte `at`, in a branch that is over at `end`. `holds` is filled in when asked."""
+
+    __slots__ = ("at", "end", "holds", "narrow", "step", "type", "value")
+
+    def __init__(
+        self,
+        at: int,
+        end: int,
+        type_text: str = "",
+        value: Node | None = None,
+        step: str = "",
+        holds: str = "",
+        narrow: bool = False,
+    ) -> None:
+        self.at = at
+        self.end = end
+        self.type = type_text
+        self.value = value
+        self.step = step
+        self.holds = holds
+        self.narrow = narrow
+
+
+class Scope:
+    """The names of one function, lambda or comprehension. What `runs_later` sees all that is ever held around it."""
+
+    __slots__ = ("names", "parent", "runs_later")
+
+    def __init__(self, parent: Scope | None, runs_later: bool) -> None:
+        self.parent = parent
+        self.runs_later = runs_later
+        self.names: dict[str, list[Binding]] = {}
+
+    def bind(self, name: str, binding: Binding) -> None:
+        self.names.setdefault(name, []).append(binding)
+
+
+def bindings_seen(name: str, scope: Scope | None, at: int) -> tuple[list[Binding], Scope | None]:
+    """What the name may hold at byte `at`, the latest first, and the scope it is a local of; none if it is no local."""
+    while scope is not None:
+        found = scope.names.get(name)
+        reaching = _reaching(found, at) if found else None
+        if reaching:
+            return reaching, scope
+        if scope.runs_later:
+            at = EVERYWHERE
+        scope = scope.parent
+    return [], None
+
+
+def _reaching(found: list[Binding], at: int) -> list[Binding]:
+    """Back from the place to the first binding that is sure to have happened; if there is none before, what follows."""
+    seen: list[Binding] = []
+    for binding in reversed(found):
+        if binding.at > at or (binding.narrow and binding.end <= at):
+            continue
+        seen.append(binding)
+        if binding.end > at or len(seen) == MOST_WAYS:
+            return seen
+    return seen or [binding for binding in found if not binding.narrow][:MOST_WAYS]
