@@ -7,9 +7,12 @@ from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
 from dowse.ingest.extract.code import extract_code
+from dowse.ingest.extract.code.blocks import text_blocks
+from dowse.ingest.extract.code.languages import language_of
 from dowse.ingest.extract.markdown import extract_markdown
 from dowse.ingest.extract.plain import extract_plain
-from dowse.model import Extract, Item
+from dowse.model import NO_FACETS, Extract, Item
+from dowse.text.decode import decode
 
 Extractor: TypeAlias = Callable[[Item, bytes], Extract]
 
@@ -77,9 +80,13 @@ def extract(item: Item, data: bytes) -> Extract:
 
 def is_parsed(path: str) -> bool:
     """Whether a parser in C reads it: those can crash and hang, so they run in processes of their own."""
-    return extractor_for(path) is extract_code
+    return extractor_for(path) is extract_code and language_of(path) is not None
 
 
 def extract_unparsed(item: Item, data: bytes) -> Extract:
     """The file as text, for when its extractor failed."""
-    return extract_code(item, data) if is_parsed(item.path) else extract_plain(item, data)
+    if extractor_for(item.path) is not extract_code:
+        return extract_plain(item, data)
+    text, language = decode(data), language_of(item.path)
+    facets = {"language": language.name} if language else NO_FACETS
+    return Extract("code", PurePosixPath(item.path).name, text, text_blocks(text), facets=facets)
