@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.expressions import Expressions
-from dowse.ingest.extract.code.source import Source
+from dowse.ingest.extract.code.source import Source, first_of
 from dowse.model import Call
 from dowse.text.expressions import UNKNOWN
 
@@ -36,6 +36,7 @@ class Calls:
         self._expressions = expressions
         self._shapes = language.shapes
         self._invoked = language.invoked
+        self._no_calls = language.no_calls
         self._source = source
         self._imported = imported
         self._callable = {it.definition.name for it in drafts if it.definition.kind in _CALLABLE}
@@ -48,8 +49,8 @@ class Calls:
             yield from self._referred(site)
             return
         callee = self._callee(site)
-        if callee == "super" and site.kind == "call":
-            return  # what matters is what is called on it
+        if callee in self._no_calls and site.kind == "call":
+            return
         arguments, line = self._arguments(site.node), site.node.start_point[0] + 1
         for name, ways in self._by_name(callee, site):
             yield Call(name, ways, line, site.draft, arguments, site.kind)
@@ -62,6 +63,8 @@ class Calls:
 
     def _arguments(self, node: Node) -> int:
         arguments = node.child_by_field_name("arguments")
+        if arguments is None:
+            arguments = node if node.type == "argument_list" else first_of(node, "argument_list")
         if arguments is None:
             return 0
         if not arguments.type.endswith("s") and not arguments.type.endswith("list"):

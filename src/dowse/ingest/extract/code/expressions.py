@@ -131,7 +131,7 @@ class Expressions:
 
     def _member(self, node: Node, shape: Shape) -> str:
         """The name of a member; its type arguments do not count."""
-        name = _NAME.match(self._source.of(child(node, shape.member)))
+        name = _NAME.match(self._source.of(child(node, shape.member)).lstrip("."))
         return name[0] if name else UNKNOWN
 
     def _root(self, node: Node, shape: Shape, scope: Scope | None, depth: int) -> str:

@@ -50,7 +50,8 @@ class Definition:
     """What a node defines. `span` is all of it, `header` the bytes of its signature.
 
     What it holds is told by `holds`, else by its written `type`, else by `value`, else, for functions, by what they
-    return. `parameters` are all that can be used in its body; the first `hidden` of them are not passed by callers.
+    return. `parameters` are all that can be used in its body; callers do not pass the first `hidden` and the last
+    `added` of them. `to_the_end`: what follows in the file stands in it.
     """
 
     name: str
@@ -62,10 +63,12 @@ class Definition:
     value: Node | None = None
     parameters: tuple[Parameter, ...] = ()
     hidden: int = 0
+    added: int = 0
     modifiers: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()
     bases: tuple[str, ...] = ()
     has_body: bool = True
+    to_the_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,5 +132,6 @@ class Language:
     rewritten: Callable[[str], str] = _as_is  # what an expression, its locals replaced, means here
     returned: Callable[[Definition, str], str] = _returned_as_is  # what a function gives, told what its body returns
     fields_by_assignment: bool = False  # `this.x = …` makes a field
+    no_calls: frozenset[str] = frozenset()  # names that look like functions
     invoked: str = ""  # the method that runs when an object is called
     file_names: tuple[str, ...] = ()

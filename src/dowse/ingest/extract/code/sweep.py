@@ -120,7 +120,7 @@ class Sweep:
             if definition.kind in FUNCTIONS and definition.has_body:
                 self._open_function(node, draft)
             elif definition.kind in TYPES:
-                self._open_type(node)
+                self._open_type(EVERYWHERE if definition.to_the_end else node.end_byte)
 
     def _around(self) -> Draft | None:
         return None if self._top.draft is None else self.found.drafts[self._top.draft]
@@ -142,8 +142,8 @@ class Sweep:
         self._top = _Frame(node.end_byte, number, scope, draft.tally, 0, EVERYWHERE, local=True)
         self._stack.append(self._top)
 
-    def _open_type(self, node: Node) -> None:
-        self._top = _Frame(node.end_byte, len(self.found.drafts) - 1, self._top.scope)
+    def _open_type(self, end: int) -> None:
+        self._top = _Frame(end, len(self.found.drafts) - 1, self._top.scope)
         self._stack.append(self._top)
 
     # --- names that are given something ---

@@ -28,16 +28,16 @@ def symbols(drafts: list[Draft], expressions: Expressions, source: Source) -> tu
 
 def _symbol(draft: Draft, level: int, expressions: Expressions, source: Source) -> Symbol:
     it = draft.definition
-    passed = it.parameters[it.hidden :]
+    passed = it.parameters[it.hidden : len(it.parameters) - it.added]
     signature = source.line(*it.header, 4 * MAX_SIGNATURE_CHARS)
     return Symbol(
         name=it.name,
         kind=it.kind,
         start_line=it.span.start_point[0] + 1,
-        end_line=max(it.span.start_point[0], _last_row(draft)) + 1,
+        end_line=_last_line(draft, source),
         level=level,
         parent=draft.parent,
-        signature=signature[:MAX_SIGNATURE_CHARS].rstrip(" :;{"),
+        signature=signature[:MAX_SIGNATURE_CHARS].rstrip(" :;={"),
         holds=_holds(draft, expressions),
         parameters=tuple(parameter.type[:MAX_TYPE_CHARS] for parameter in passed),
         modifiers=it.modifiers,
@@ -47,10 +47,13 @@ def _symbol(draft: Draft, level: int, expressions: Expressions, source: Source) 
     )
 
 
-def _last_row(draft: Draft) -> int:
+def _last_line(draft: Draft, source: Source) -> int:
     """A node that ends with its line break ends on that line, not on the next."""
-    row, column = draft.definition.span.end_point
-    return row if column else row - 1
+    span = draft.definition.span
+    if draft.definition.to_the_end:
+        return source.data.rstrip().count(b"\n") + 1
+    row, column = span.end_point
+    return max(span.start_point[0], row if column else row - 1) + 1
 
 
 def _holds(draft: Draft, expressions: Expressions) -> str:

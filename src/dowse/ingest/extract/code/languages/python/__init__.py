@@ -132,6 +132,7 @@ LANGUAGES = (
         rewritten=_rewritten,
         returned=_returned,
         fields_by_assignment=True,
+        no_calls=frozenset({"super"}),
         invoked="__call__",
         file_names=("sconstruct", "sconscript"),
     ),
