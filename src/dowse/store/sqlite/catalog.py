@@ -103,6 +103,7 @@ class SqliteCatalog:
             key, same_words = _put_record(connection, collection, record)
             put_chunks(connection, self._late_words, key, record, pieces, reuse=same_words)
             _put_details(connection, key, symbols, links, calls)
+            self._late_words.name(it.name.lower() for it in symbols)
             _put_text(connection, key, text)
             _renew_revision(connection)
             connection.execute("DELETE FROM skipped WHERE collection = ? AND path = ?", (collection, record.path))
@@ -338,7 +339,7 @@ def _put_details(
     connection.executemany(
         "INSERT INTO calls (record, ordinal, name, callee, line, symbol, arguments, kind) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [(key, place, it.name, it.callee, it.line, it.symbol, it.arguments, it.kind) for place, it in enumerate(calls)],
+        [(key, place, *it) for place, it in enumerate(calls)],
     )
     connection.executemany(
         "INSERT INTO links (record, ordinal, kind, target, line, context) VALUES (?, ?, ?, ?, ?, ?)",

@@ -1,4 +1,4 @@
-"""What comes into the words index and goes from it, kept back until the transaction ends."""
+"""What comes into the full-text indexes and goes from them, kept back until the transaction ends."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from contextlib import contextmanager
 
 import apsw
 
-from dowse.store.sqlite.database import Row
+from dowse.store.sqlite.database import Row, fetch
 
 _COLUMNS = "rowid, title, trail, text, names, tags, path"
 _ADD = f"INSERT INTO words ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _REMOVE = f"INSERT INTO words (words, {_COLUMNS}) VALUES ('delete', ?, ?, ?, ?, ?, ?, ?)"
+_NAME = "INSERT OR IGNORE INTO symbol_names (name) VALUES (?)"
+_GRAMS = "INSERT INTO symbol_grams (rowid, name) SELECT id, name FROM symbol_names WHERE id > ?"
 
 
 class LateWords:
-    """Rows are key, title, trail, text, names, tags and path of a chunk.
+    """Rows are key, title, trail, text, names, tags and path of a chunk; names are those of symbols, in lower case.
 
     SQLite makes FTS5 write out all it holds in memory whenever a savepoint, or a statement that might fail half-way,
     begins. Row by row between such statements, or by a trigger, which is one, every chunk becomes a segment of its own
@@ -25,6 +27,7 @@ class LateWords:
     def __init__(self) -> None:
         self._added: list[Row] = []
         self._removed: list[Row] = []
+        self._names: set[str] = set()
         self._depth = 0
 
     def add(self, row: Row) -> None:
@@ -32,6 +35,10 @@ class LateWords:
 
     def remove(self, rows: Iterable[Row]) -> None:
         self._removed.extend(rows)
+
+    def name(self, names: Iterable[str]) -> None:
+        """Of what is undone they may stay: a name that nothing bears finds nothing."""
+        self._names.update(names)
 
     @contextmanager
     def until_the_end(self, connection: apsw.Connection) -> Iterator[None]:
@@ -52,4 +59,7 @@ class LateWords:
         # In this order, because what was added may have been removed again; keys are never used twice.
         connection.executemany(_ADD, self._added)
         connection.executemany(_REMOVE, self._removed)
-        self._added, self._removed = [], []
+        ((last,),) = fetch(connection, "SELECT coalesce(max(id), 0) FROM symbol_names")
+        connection.executemany(_NAME, [(name,) for name in sorted(self._names)])
+        connection.execute(_GRAMS, (last,))
+        self._added, self._removed, self._names = [], [], set()
