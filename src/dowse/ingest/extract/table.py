@@ -7,9 +7,12 @@ from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
 from dowse.ingest.extract.code import extract_code
+from dowse.ingest.extract.code.blocks import text_blocks
+from dowse.ingest.extract.code.languages import language_of
 from dowse.ingest.extract.markdown import extract_markdown
 from dowse.ingest.extract.plain import extract_plain
-from dowse.model import Extract, Item
+from dowse.model import NO_FACETS, Extract, Item
+from dowse.text.decode import decode
 
 Extractor: TypeAlias = Callable[[Item, bytes], Extract]
 
@@ -69,3 +72,21 @@ def extractor_for(path: str) -> Extractor:
     if not name.suffix and (name.name.startswith(".") or name.name.lower() in _BY_NAME):
         return extract_code
     return _BY_SUFFIX.get(name.suffix.lower(), extract_code)
+
+
+def extract(item: Item, data: bytes) -> Extract:
+    return extractor_for(item.path)(item, data)
+
+
+def is_parsed(path: str) -> bool:
+    """Whether a parser in C reads it: those can crash and hang, so they run in processes of their own."""
+    return extractor_for(path) is extract_code and language_of(path) is not None
+
+
+def extract_unparsed(item: Item, data: bytes) -> Extract:
+    """The file as text, for when its extractor failed."""
+    if extractor_for(item.path) is not extract_code:
+        return extract_plain(item, data)
+    text, language = decode(data), language_of(item.path)
+    facets = {"language": language.name} if language else NO_FACETS
+    return Extract("code", PurePosixPath(item.path).name, text, text_blocks(text), facets=facets)

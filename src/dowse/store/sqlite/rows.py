@@ -16,6 +16,7 @@ from dowse.text.globs import Matcher, compile_globs
 TRAIL_JOINT = "\x1f"
 _NS = 1_000_000_000
 _KEPT = 4_096
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: that takes the most time
 
 RECORD_COLUMNS = (
     "collections.name, records.path, records.kind, records.title, records.size, records.mtime_ns, "
@@ -112,7 +113,7 @@ def split_trail(text: str) -> tuple[str, ...]:
 
 
 def as_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODE(value)
 
 
 def scope_condition(connection: apsw.Connection, scope: Scope) -> tuple[str, list[object]]:
