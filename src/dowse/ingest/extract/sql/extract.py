@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final
 
+from dowse.ingest.extract.along_definitions import blocks_along
 from dowse.ingest.extract.code.blocks import text_blocks
 from dowse.ingest.extract.spans import Lines
 from dowse.ingest.extract.sql.lists import columns, parameters, result
@@ -32,7 +33,7 @@ def extract_sql(item: Item, data: bytes) -> Extract:
         "code",
         PurePosixPath(item.path).name,
         text,
-        text_blocks(text),
+        blocks_along(text, drafts.symbols) if drafts.symbols else text_blocks(text),
         symbols=drafts.symbols,
         calls=drafts.calls,
         facets=_facets(text, reader),
