@@ -17,9 +17,9 @@ from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.fingerprint import fingerprint
 from dowse.ingest.sources.repository import branch_at
 from dowse.ingest.sync import Sync
-from dowse.lookup.grep.question import Excerpt, GrepAnswer, Lines
 from dowse.lookup.find import Entry, NameAnswer, NameQuery, find_names, fitting, indexed_names, listing
 from dowse.lookup.find_contents import ContentAnswer, find_contents
+from dowse.lookup.grep.question import Excerpt, GrepAnswer, Lines
 from dowse.lookup.read import Passage, read_lines
 from dowse.lookup.symbols.audit import audit
 from dowse.lookup.symbols.bodies import TextLines, bodies, text_lines
@@ -112,10 +112,11 @@ class Engine:
         *,
         force: bool = False,
         prune: bool = True,
+        vectors: bool = True,
         embed_for_s: float | None = None,
         progress: Progress = _quiet,
     ) -> SyncReport:
-        """Bring the roots into the index, words first, then vectors (for at most `embed_for_s` seconds)."""
+        """Bring the roots into the index, words first, then vectors (for at most `embed_for_s` seconds), if wanted."""
         self._semantics.check()
         places = [checked_root(root, any_root=self.settings.any_root) for root in roots]
         total = SyncReport()
@@ -124,7 +125,8 @@ class Engine:
                 for root, under in self._collection_roots(place, total):
                     collection = self._store.add_collection(str(root))
                     total.add(self._sync(self._files(root, under), collection, under, force, prune, progress))
-            self._embed(total, embed_for_s, progress)
+            if vectors:
+                self._embed(total, embed_for_s, progress)
         return total
 
     def index_source(self, name: str, source: Source, *, progress: Progress = _quiet) -> SyncReport:

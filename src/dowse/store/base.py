@@ -25,9 +25,9 @@ from dowse.model import (
     Symbol,
     Version,
 )
+from dowse.store.definitions import Definitions
 from dowse.text.folding import WordTest
 from dowse.text.regexes import Clause
-from dowse.store.definitions import Definitions
 from dowse.text.terms import Terms
 
 if TYPE_CHECKING:

@@ -39,8 +39,8 @@ from dowse.store.base import (
     Site,
     Weights,
 )
-from dowse.store.plain_lines import found_lines, lines_of
 from dowse.store.memory_definitions import MemoryDefinitions
+from dowse.store.plain_lines import found_lines, lines_of
 from dowse.store.remember import Memory
 from dowse.store.sqlite.symbols import last_name
 from dowse.text.names import names
