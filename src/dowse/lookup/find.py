@@ -133,7 +133,7 @@ def _by_pattern(names: Listing, pattern: str, query: NameQuery) -> list[Entry]:
 def _by_regex(entries: Sequence[Entry], subjects: Sequence[str], pattern: str, ignore_case: bool) -> list[Entry]:
     """A name with a line end in it is no line, and is not found."""
     lines = "\n".join(it for it in subjects if "\n" not in it).encode("utf-8", "replace")
-    hits = set(lines_with(pattern, lines, ignore_case=ignore_case))
+    hits = lines_with(pattern, lines, ignore_case=ignore_case)
     return [it for it, subject in zip(entries, subjects, strict=True) if subject in hits]
 
 

@@ -10,7 +10,7 @@ from dowse.errors import BadInput
 MAX_LETTERS = 100
 
 _LETTER = 1
-_IN_A_ROW = 4
+_IN_A_ROW = 8
 _WORD_START = 6
 _IN_NAME = 20  # all of them in the last part of the path
 _SEPARATORS = frozenset("/._- ")
@@ -57,7 +57,7 @@ def _score(text: str, places: list[int]) -> int:
     gaps = places[-1] - places[0] + 1 - len(places) if places else 0
     in_a_row = sum(right == left + 1 for left, right in pairwise(places))
     starts = sum(_starts_word(text, place) for place in places)
-    return _LETTER * len(places) + _IN_A_ROW * in_a_row + _WORD_START * starts - gaps
+    return _LETTER * len(places) + _IN_A_ROW * in_a_row + _WORD_START * starts - gaps // 2
 
 
 def _starts_word(text: str, place: int) -> bool:

@@ -114,3 +114,13 @@ def stats_text(definition: Definition) -> str:
     lines = f"lines {symbol.end_line - symbol.start_line + 1}"
     stats = symbol.stats._asdict() if symbol.stats else {}
     return ", ".join([lines, *(f"{name} {value}" for name, value in stats.items())])
+
+
+def body_text(body: Body) -> list[str]:
+    """Its lines with their numbers, and what the reader should know of them."""
+    if body.omitted:
+        return ["    … left out: there are enough lines without it", ""]
+    notes = ["    (as indexed; the file has changed since: `dowse index`)"] if body.changed else []
+    notes += [f"    ({body.problem})"] if body.problem else []
+    shown = [f"{number:>6}  {line}" for number, line in enumerate(body.lines, body.start_line)]
+    return [*notes, *shown, *(["     …"] if body.truncated else []), ""]

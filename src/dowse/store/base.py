@@ -245,8 +245,7 @@ class LineQuery:
     deadline_s: float = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class FileLines:
+class FileLines(NamedTuple):
     """A file with lines that match, from 1. `score` is TF-IDF: the sum over what matched of occurrences / words of the
     file × ln(files / files with it), a line counting once a word; for phrases and regexes the number of lines."""
 
@@ -332,6 +331,7 @@ class Facts(NamedTuple):
 class FileName(NamedTuple):
     key: int
     collection: str
+    root: str  # of the collection
     path: str
 
 

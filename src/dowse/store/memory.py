@@ -42,8 +42,7 @@ from dowse.store.base import (
 from dowse.store.memory_definitions import MemoryDefinitions
 from dowse.store.plain_lines import found_lines, lines_of
 from dowse.store.remember import Memory
-from dowse.store.sqlite.symbols import last_name
-from dowse.text.names import names
+from dowse.text.names import last_name, names
 from dowse.text.scopes import inside
 from dowse.text.terms import Term, Terms
 
@@ -416,8 +415,8 @@ class MemoryStore(MemoryDefinitions):
         ]
 
     def files_named(self, name: str) -> list[FileName]:
-        found = [FileName(key, it.record.collection, it.record.path) for key, it in self._keyed()]
-        return [it for it in found if it.path.rpartition("/")[2] == name]
+        found = ((key, it.record) for key, it in self._keyed() if it.record.path.rpartition("/")[2] == name)
+        return [FileName(key, it.collection, self._collections[it.collection].root, it.path) for key, it in found]
 
     def named(
         self,

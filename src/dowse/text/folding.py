@@ -50,6 +50,7 @@ def _piece(literal: str, match: re.Match[str]) -> WordTest:
 
 
 def in_a_row(words: Sequence[str]) -> re.Pattern[str]:
-    """Whole folded words with blanks of any kind and number between them: nothing in it can be tried in two ways."""
-    blanks = r"\s+"
-    return re.compile(rf"(?<!\w){blanks.join(map(re.escape, words))}(?!\w)")
+    """Whole words with blanks of any kind and number between them: nothing in it can be tried in two ways."""
+    first, *others = map(re.escape, words)
+    # What is before the first word is looked at behind it: a regex that begins with a literal is found much sooner.
+    return re.compile(rf"{first}(?<!\w{first})" + "".join(rf"\s+{word}" for word in others) + r"(?!\w)")

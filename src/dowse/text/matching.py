@@ -32,13 +32,13 @@ def regex_search(pattern: str, *, ignore_case: bool) -> Callable[[str], bool]:
     return lambda text: compiled.search(text) is not None
 
 
-def lines_with(pattern: str, lines: bytes, *, ignore_case: bool) -> list[str]:
+def lines_with(pattern: str, lines: bytes, *, ignore_case: bool) -> set[str]:
     """The lines of a UTF-8 text that the regex is found in. One scan over all is eight times quicker than many."""
     search = regex_search(pattern, ignore_case=ignore_case)
     if _NOT_BY_LINE.search(pattern):
-        return [line for line in lines.decode().split("\n") if search(line)]
+        return {line for line in lines.decode().split("\n") if search(line)}
     scan = compile_regex(f"(?m)^.*?(?:{pattern}).*$", ignore_case=ignore_case, by_line=True)
-    return [line.decode() for line in scan.findall(lines)]
+    return {line.decode() for line in scan.findall(lines)}
 
 
 def search_by_line(pattern: str, *, ignore_case: bool) -> Callable[[str], bool]:

@@ -14,7 +14,7 @@ Clause = tuple[WordTest, ...]
 """A line must have a word that passes one of the tests."""
 
 MAX_PATTERN_CHARS = 4_096
-_MAX_PROGRAM = 5_000  # instructions; beside text × instructions nothing bounds the slowest matching
+_MAX_PROGRAM = 10_000  # instructions; beside text × instructions nothing bounds the slowest matching
 _MAX_WAYS = 16  # alternatives that are looked up; more would cost as much as reading the lines
 _LEAST_CHARS = 2  # of a literal: nearly every line has any one letter
 
@@ -56,7 +56,7 @@ class LineRegex:
         if self._single is not None:
             return self._one_by_one(self._single, text)
         end = len(text)
-        return (match.start() for match in self._lines.finditer(text) if match.start() < end)
+        return (at for match in self._lines.finditer(text) if (at := match.start()) < end)
 
     def _one_by_one(self, regex: Regex, text: bytes | memoryview) -> Iterator[int]:
         at = 0
@@ -90,7 +90,7 @@ def _re2(pattern: str, case_sensitive: bool) -> Regex:
 
 
 def _reason(error: Exception) -> str:
-    reason = error.args[0] if error.args else error
+    reason = error.reason if isinstance(error, UnicodeEncodeError) else error.args[0]
     return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
 
 

@@ -6,6 +6,7 @@ compared here.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import stat
@@ -18,8 +19,10 @@ from dowse.ingest.sources.git_listing import list_work_tree, run_git
 from dowse.ingest.sources.repository import work_tree_above
 
 MAX_BYTES = 2_000_000  # of a file whose lines are compared; a larger one counts as changed as a whole
+MAX_PAIRS = 4_000_000  # of lines that may have to be compared; beyond that all between the same ends counts as changed
 Spans = tuple[tuple[int, int], ...]
 """First and last lines, from 1."""
+_ASTRAY = frozenset({"", ".", "..", ".git"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Uncommitted:
 
 
 def uncommitted(directory: Path) -> Uncommitted:
+    directory = directory.resolve()
     top, git = work_tree_above(str(directory)), shutil.which("git")
     if git is None or top is None:
         return Uncommitted({}, problem=f"{directory} is in no git work tree" if git else "git is not installed")
@@ -74,7 +78,7 @@ def _files(output: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _changed_lines(git: str, directory: Path, path: str, committed: str | None) -> Spans:
-    after = _read(directory / path)
+    after = _read(directory, path)
     if after is None or _object_id(after, committed or "") == committed:
         return ()
     before = None if committed is None else _blob(git, str(directory), committed)
@@ -83,7 +87,11 @@ def _changed_lines(git: str, directory: Path, path: str, committed: str | None) 
     return changed_spans(_lines(before), _lines(after))
 
 
-def _read(place: Path) -> bytes | None:
+def _read(directory: Path, path: str) -> bytes | None:
+    """A file below the directory; a name that leads elsewhere, which only a crafted index has, is none."""
+    place = directory / path
+    if _ASTRAY & set(path.split("/")) or os.path.realpath(place.parent) != str(place.parent):
+        return None
     try:
         return place.read_bytes() if stat.S_ISREG(os.lstat(place).st_mode) else None
     except OSError:
@@ -92,8 +100,6 @@ def _read(place: Path) -> bytes | None:
 
 def _object_id(content: bytes, like: str) -> str:
     """What git calls this content, with whichever hash the repository uses."""
-    import hashlib
-
     digest = hashlib.sha256 if len(like) == 64 else hashlib.sha1
     return digest(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
@@ -110,11 +116,23 @@ def _lines(content: bytes) -> list[bytes]:
 
 def changed_spans(before: list[bytes], after: list[bytes]) -> Spans:
     """The lines of `after` that are not in `before`; where lines were taken out, those on both sides."""
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    spans = []
-    for tag, _, _, start, end in matcher.get_opcodes():
-        if tag == "delete":
-            spans.append((max(start, 1), min(start + 1, len(after))))
-        elif tag != "equal":
-            spans.append((start + 1, end))
-    return tuple(spans)
+    start = _alike(before, after)
+    end = _alike(before[start:][::-1], after[start:][::-1])
+    old, new = before[start : len(before) - end], after[start : len(after) - end]
+    if len(old) * len(new) > MAX_PAIRS:
+        return ((start + 1, start + len(new)),)
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    spans = (_span(tag, start + low, start + high, len(after)) for tag, _, _, low, high in matcher.get_opcodes())
+    return tuple(span for span in spans if span)
+
+
+def _alike(before: list[bytes], after: list[bytes]) -> int:
+    """How many lines from the beginning are the same."""
+    pairs = zip(before, after, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(before), len(after)))
+
+
+def _span(tag: str, low: int, high: int, count: int) -> tuple[int, int] | None:
+    if tag == "equal":
+        return None
+    return (max(low, 1), min(low + 1, count)) if tag == "delete" else (low + 1, high)

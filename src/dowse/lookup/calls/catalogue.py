@@ -24,6 +24,7 @@ class Catalogue:
         self._named: Memo[tuple[str, str, str], tuple[Named, ...]] = Memo(50_000)
         self._files: Memo[str, tuple[FileName, ...]] = Memo(50_000)
         self._extending: Memo[str, tuple[Named, ...]] = Memo(50_000)
+        self._called: Memo[tuple[str, ...], tuple[Site, ...]] = Memo(500)
         self._sites: Memo[int, tuple[Site, ...]] = Memo(2_000)
 
     def outline(self, key: int) -> Outline:
@@ -84,5 +85,8 @@ class Catalogue:
         found = self._sites.get(key)
         return found if found is not None else self._sites.keep(key, tuple(self._store.sites_in(key)))
 
-    def sites(self, names: Sequence[str], limit: int) -> list[Site]:
-        return self._store.sites(names, limit)
+    def sites(self, names: Iterable[str], limit: int) -> tuple[Site, ...]:
+        """The first calls of these names, by file and line."""
+        key = (*sorted(names), str(limit))
+        found = self._called.get(key)
+        return found if found is not None else self._called.keep(key, tuple(self._store.sites(key[:-1], limit)))

@@ -10,12 +10,16 @@ from dowse.lookup.calls.kinds import CLASSES
 from dowse.lookup.calls.overloads import fitting
 from dowse.lookup.calls.question import Confidence, Edge
 from dowse.lookup.calls.reach import ORDER, Reach, Resolution
+from dowse.lookup.calls.sieve import Sieve
 from dowse.lookup.calls.world import World
 from dowse.model import Call, Record
 from dowse.store.base import Place, Site
 
 MOST_SITES = 20_000
 """So many calls of one name are looked at in one question."""
+
+
+_FILES_AT_ONCE = 50
 
 
 class Rules(NamedTuple):
@@ -42,29 +46,41 @@ class Edges:
 
     # --- up ---
 
-    def to(self, targets: Sequence[Place]) -> Iterator[Found]:
-        """Who calls one of the targets: each caller once, by file and line."""
+    def to(self, targets: Sequence[Place], unresolved: list[Edge] | None = None) -> Iterator[Found]:
+        """Who calls one of the targets: each caller once, by file and line.
+
+        Sites met on the way of which can not be told where they lead are added to `unresolved`.
+        """
         wanted = self._matching(targets)
-        for _, sites in groupby(self.candidates(targets), key=lambda it: it.record):
-            yield from self._callers(list(sites), wanted)
+        for sites in self._by_record(self._candidates(tuple(targets), with_unknown=unresolved is not None)):
+            yield from self._callers(sites, wanted)
+            if unresolved is not None:
+                unresolved += self.unresolved(sites, with_outside=False)
 
-    def candidates(self, targets: Sequence[Place]) -> list[Site]:
-        """The sites that, by their name, may lead there."""
-        names = {name for it in targets for name in self._world.aliases.of(it)}
-        sources = {name for it in targets for name in self._world.aliases.sources(it)}
-        sites = self._sites(names | sources)
-        held = {name for it in targets for name in self._world.aliases.held_as(it, sites)} - names - sources
-        if held:
-            sites = self._sites(names | sources | held)
-        is_wanted, outline = self._rules.is_wanted, self._world.catalogue.outline
-        groups = groupby(sites, key=lambda it: it.record)
-        return [site for key, group in groups if is_wanted(outline(key).record) for site in group]
+    def _candidates(self, targets: tuple[Place, ...], *, with_unknown: bool) -> list[Site]:
+        """The sites that, by their name and by how they are written, may lead there."""
+        aliases = self._world.aliases
+        names = {name for it in targets for name in (*aliases.of(it), *aliases.sources(it))}
+        sites = self._sites(names)
+        held = {name for it in targets for name in aliases.held_as(it, sites)} - names
+        by_name = self._is_sure_enough("possible")
+        sieve = Sieve(self._world, targets, is_coarse=by_name)
+        passed = {"perhaps", "unknown"} if with_unknown or by_name else {"perhaps"}
+        return [it for it in (self._sites(names | held) if held else sites) if sieve.judge(it) in passed]
 
-    def _sites(self, names: set[str]) -> list[Site]:
-        sites = self._world.catalogue.sites(sorted(names), MOST_SITES)
+    def _sites(self, names: set[str]) -> tuple[Site, ...]:
+        sites = self._world.catalogue.sites(names, MOST_SITES)
         self.ran_out |= len(sites) >= MOST_SITES
-        self._world.catalogue.prefetch(it.record for it in sites)
         return sites
+
+    def _by_record(self, sites: list[Site]) -> Iterator[list[Site]]:
+        """The sites of each file that is wanted; files are read a few at a time, for not all may be needed."""
+        groups = [list(group) for _, group in groupby(sites, key=lambda it: it.record)]
+        catalogue = self._world.catalogue
+        for start in range(0, len(groups), _FILES_AT_ONCE):
+            some = groups[start : start + _FILES_AT_ONCE]
+            catalogue.prefetch(group[0].record for group in some)
+            yield from (it for it in some if self._rules.is_wanted(catalogue.outline(it[0].record).record))
 
     def _matching(self, targets: Sequence[Place]) -> frozenset[Place]:
         """Places that count as a target: a class is called through its constructors."""
@@ -111,11 +127,14 @@ class Edges:
 
     # --- down ---
 
-    def of(self, sources: Sequence[Place]) -> Iterator[Found]:
+    def of(self, sources: Sequence[Place], unresolved: list[Edge] | None = None) -> Iterator[Found]:
         """What the sources call: each callee once for each source, in the order of the lines."""
         for source in sources:
+            sites = self._sites_of(source)
+            if unresolved is not None:
+                unresolved += self.unresolved(sites, with_outside=True)
             groups: dict[Place, list[tuple[Site, Reach, Resolution]]] = {}
-            for site in self.sites_of(source):
+            for site in sites:
                 resolution = self._world.resolver.resolve(site)
                 for reach in self._reached(site, resolution):
                     groups.setdefault(reach.place, []).append((site, reach, resolution))
@@ -125,7 +144,7 @@ class Edges:
                 if self._rules.is_wanted(self._world.catalogue.outline(place.record).record):
                     yield Found(self.edge(site, place, reach, resolution.receiver, lines), source, place)
 
-    def sites_of(self, source: Place) -> list[Site]:
+    def _sites_of(self, source: Place) -> list[Site]:
         sites = self._world.catalogue.sites_in(source.record)
         return [it for it in sites if it.symbol == source.ordinal and not self._world.aliases.is_only_named(it)]
 
@@ -145,6 +164,8 @@ class Edges:
     def unresolved(self, sites: Iterable[Site], *, with_outside: bool) -> Iterator[Edge]:
         """Sites of which can not be told where they lead, or not surely enough."""
         for site in sites:
+            if site.kind == "refer":
+                continue  # most values that are passed on are nothing that can be called
             resolution = self._world.resolver.resolve(site)
             if any(self._is_sure_enough(it.confidence) for it in resolution.reaches):
                 continue

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dowse.lookup.calls import library
 from dowse.lookup.calls.extensions import Extensions
-from dowse.lookup.calls.kinds import FUNCTIONS, TYPES, VALUES
+from dowse.lookup.calls.kinds import FUNCTIONS, NAMES, TYPES
 from dowse.lookup.calls.memo import Memo
-from dowse.lookup.calls.type_text import parse_type
+from dowse.lookup.calls.scopes import outside_name
+from dowse.lookup.calls.type_text import parse_type, type_arguments
 from dowse.lookup.calls.values import (
     Here,
     Module,
@@ -33,6 +35,8 @@ _MOST_VALUES = 8
 _CALLED = "__call__"
 _ELEMENT_GIVERS = ("__getitem__", "this[]", "__iter__", "__next__", "__aiter__", "__anext__", "GetEnumerator")
 _STATIC = frozenset({"static", "private", "sealed", "staticmethod"})
+_OF_EVERYTHING = frozenset({"ToString", "GetType", "Equals", "GetHashCode", "MemberwiseClone", "ReferenceEquals"})
+_ENTERING = frozenset({"__enter__", "__aenter__"})  # gives itself unless it says otherwise
 _CONTEXTS = frozenset({"contextmanager", "asynccontextmanager"})
 
 
@@ -51,9 +55,23 @@ class Evaluator:
             return ()
         values = self.root(way.root, here, trip)
         for step in way.steps:
-            found = (after for value in values for after in self.step(value, step, trip))
+            plain, _, written = step.partition("<")
+            found: Iterable[Value] = (after for value in values for after in self.step(value, plain, trip))
+            if written:
+                found = [self._given(it, f"<{written}", here, trip) for it in found]
             values = tuple(dict.fromkeys(found))[:_MOST_VALUES]
         return values
+
+    def _given(self, value: Value, written: str, here: Here, trip: Trip) -> Value:
+        """A function with its types written: `Create<User>` gives a User where it says that it gives a T."""
+        types = [self._world.types.resolve(it, here, trip) for it in type_arguments(written)]
+        if isinstance(value, Thing):
+            names = self._world.types.parameters(value.place)
+            bound = tuple((name, it) for name, it in zip(names, types, strict=False) if it is not None)
+            return value._replace(bound=(*bound, *value.bound))
+        if isinstance(value, Outside | Space) and len(types) == 1 and types[0] is not None:
+            return Result((types[0],), outside_name(value))  # as containers do: `GetService<IStore>()`
+        return value
 
     # --- where a way begins ---
 
@@ -64,7 +82,9 @@ class Evaluator:
             return self._own(root, here)
         if root.startswith(":"):
             return self.typed(root[1:-1], here, trip)
-        return self._world.scopes.find(root, here, trip)
+        plain, _, written = root.partition("<")
+        found = self._world.scopes.find(plain, here, trip)
+        return tuple(self._given(it, f"<{written}", here, trip) for it in found) if written else found
 
     def _own(self, root: str, here: Here) -> Values:
         around = self._world.classes.around(here)
@@ -103,7 +123,8 @@ class Evaluator:
         if isinstance(value, Parent):
             line = self._world.classes.line(value.type, trip)[1:]
             found = self._world.classes.in_line(value.asked, line, name)
-            return tuple(it._replace(is_open=False, how="super") for it in found if isinstance(it, Thing))
+            of_super = tuple(it._replace(is_open=False, how="super") for it in found if isinstance(it, Thing))
+            return of_super or self._inherited_unknown(value.type)
         if isinstance(value, Module):
             return self._world.modules.member(value, name, trip)
         if isinstance(value, Space):
@@ -119,7 +140,7 @@ class Evaluator:
             found = self._world.classes.member(mine, name, trip)
             of_class = tuple(it._replace(is_open=False, how=f"on {mine.name}") for it in found if isinstance(it, Thing))
             return of_class or self._inherited_unknown(mine)
-        if kind in VALUES or kind == "typeAlias":
+        if kind in NAMES:
             return tuple(v for held in self.held(thing, trip) for v in self.member(held, name, trip))
         return ()
 
@@ -128,6 +149,8 @@ class Evaluator:
         found = self._world.classes.member(type, name, trip) if type.places else ()
         if found:
             return tuple(self._asked_of(it, object) for it in found if isinstance(it, Thing))
+        if name in _ENTERING:
+            return (Result((type,), type.name),)
         extending = self._extensions.find(type, name, trip)
         if extending:
             return extending
@@ -135,7 +158,7 @@ class Evaluator:
             gives = () if entry.places else library.member(entry, name)
             if gives:
                 return (Result(gives, entry.name),)
-        return self._inherited_unknown(type)
+        return (Outside("object"),) if name in _OF_EVERYTHING else self._inherited_unknown(type)
 
     def _asked_of(self, thing: Thing, object: Object) -> Thing:
         symbol = self._world.catalogue.symbol(thing.place)
@@ -169,6 +192,8 @@ class Evaluator:
         held = self.held(thing, trip)
         if symbol.kind not in FUNCTIONS:
             return tuple(v for it in held for v in self.called(it, trip))
+        if not held and symbol.name in _ENTERING and thing.asked:
+            return (Object(thing.asked),)
         if _CONTEXTS.isdisjoint(it.rpartition(".")[2] for it in symbol.attributes):
             return held
         return tuple(v for it in held for v in self._element(it, trip)) or held
@@ -210,11 +235,17 @@ class Evaluator:
             return ()
         here = Here(place.record, place.ordinal, thing.bound, thing.asked)
         mark = "()" if symbol.kind in FUNCTIONS else ""
-        found = self.values(symbol.holds, here, trip)
+        found = [it for value in self.values(symbol.holds, here, trip) for it in self._behind(value, trip)]
         return tuple(
             it._replace(how=f"{symbol.kind} {symbol.name}{mark}: {it.type.name}") if isinstance(it, Object) else it
             for it in found
         )
+
+    def _behind(self, value: Value, trip: Trip) -> Values:
+        """A name that stands for another name is followed, so that what is held is never just a name again."""
+        if isinstance(value, Thing) and self._world.catalogue.symbol(value.place).kind in NAMES:
+            return self.held(value, trip)
+        return (value,)
 
     def objects(self, value: Value, trip: Trip) -> list[Object]:
         """The value as objects: a name stands for what it holds."""
@@ -222,8 +253,8 @@ class Evaluator:
             return [value]
         if isinstance(value, Result):
             return [Object(it) for it in value.gives]
-        if isinstance(value, Thing) and self._world.catalogue.symbol(value.place).kind in VALUES:
-            return [it for held in self.held(value, trip) for it in self.objects(held, trip)]
+        if isinstance(value, Thing) and self._world.catalogue.symbol(value.place).kind in NAMES:
+            return [it for it in self.held(value, trip) if isinstance(it, Object)]
         return []
 
     # --- elements and awaiting ---

@@ -9,7 +9,7 @@ from dowse.lookup.calls.type_text import TypeText, parse_type
 from dowse.model import Symbol
 
 _NAMES = re.compile(r"(?:\b(?:in|out|reified)\s+)?([^\W\d]\w*)\s*(?:(?::|\bextends\b)\s*([^,<>\[\]]+))?")
-_WHERE = re.compile(r"\bwhere\s+(\w+)\s*:\s*([\w.<>\[\], ]+?)(?=\s*(?:\bwhere\b|[{=;]|$))")
+_WHERE = re.compile(r"\bwhere\s+(\w+)\s*:\s*([^{;=]+?)(?=\s*(?:\bwhere\b|[{=;]|$))")
 # A TypeVar of Python as they are usually named.
 _VARIABLE = re.compile(r"_?[A-Z]\d?|_?\w*[a-z]T|_?[A-Z]*T|\w+_(?:co|contra)")
 _DECLARING = frozenset({"Generic", "Protocol"})
@@ -25,9 +25,10 @@ def type_parameters(outline: Outline, ordinal: int) -> dict[str, str]:
 
 
 def _from_header(symbol: Symbol, opening: str, closing: str) -> dict[str, str]:
-    before, found, rest = symbol.signature.partition(f"{symbol.name}{opening}")
-    if not found or (before and (before[-1].isalnum() or before[-1] == "_")):
+    found = re.search(rf"(?<!\w){re.escape(symbol.name + opening)}", symbol.signature)
+    if found is None:
         return {}
+    rest = symbol.signature[found.end() :]
     names = {it[1]: (it[2] or "").strip() for it in _NAMES.finditer(rest.partition(closing)[0])}
     for name, constraints in _WHERE.findall(rest):
         if name in names:

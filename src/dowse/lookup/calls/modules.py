@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import posixpath
+import sys
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.memo import Memo
@@ -47,11 +49,11 @@ class Modules:
         return self._exactly(wanted, outline)
 
     def _named(self, path: str) -> list[FileName]:
-        """Files of Python that a module with this path may be, wherever its root is."""
+        """Files of Python that a module with this path may be, wherever its root is: also above what is indexed."""
         last = path.rpartition("/")[2]
         names = (*(last + suffix for suffix in _PYTHON), *(_PACKAGE + suffix for suffix in _PYTHON))
         found = (it for name in names for it in self._world.catalogue.files_named(name))
-        return [it for it in found if f"/{_module_path(it.path)}".endswith(f"/{path}")]
+        return [it for it in found if f"{it.root}/{_module_path(it.path)}".rstrip("/").endswith(f"/{path}")]
 
     def _exactly(self, wanted: str, outline: Outline) -> int | None:
         same = [it for it in self._named(wanted) if _module_path(it.path) == wanted]
@@ -59,27 +61,44 @@ class Modules:
         return mine[0].key if mine else None
 
     def _nearest(self, found: list[FileName], outline: Outline, path: str) -> int | None:
-        """Below the folder that the importing file's own package lies in, else in a folder above it, else anywhere."""
-        if not found:
-            return None
-        own, folder = self._root_of(outline), f"{posixpath.dirname(outline.record.path)}/".lstrip("/")
+        """Below the folder that the importing file's own package lies in, else in a folder above it, else anywhere.
 
-        def rank(it: FileName) -> tuple[bool, bool, int, int, str]:
-            root = _module_path(it.path)[: -len(path)]
-            above = folder.startswith(root)
-            shared = len(posixpath.commonprefix([root, folder]))
-            return it.collection != outline.record.collection, root != own, 0 if above else 1, -shared, it.path
+        No package is a root of modules; and a module of the standard library is not taken for a far one of its name.
+        """
+        own, folder = self._root_of(outline), posixpath.dirname(outline.record.path)
+        packages = self._packages
 
-        return min(found, key=rank).key
+        def root_of(it: FileName) -> str:
+            place = _module_path(it.path)
+            return place[: -len(path)].rstrip("/") if place.endswith(path) else ""
+
+        def rank(it: FileName) -> tuple[bool, bool, bool, int, str]:
+            root = root_of(it)
+            above = not root or f"{folder}/".startswith(f"{root}/")
+            shared = len(posixpath.commonprefix([f"{root}/", f"{folder}/"]))
+            return it.collection != outline.record.collection, root != own, not above, -shared, it.path
+
+        is_standard = path.partition("/")[0] in sys.stdlib_module_names
+        fitting = [
+            it
+            for it in found
+            if (it.collection, root_of(it)) not in packages and (not is_standard or root_of(it) in (own, ""))
+        ]
+        return min(fitting, key=rank).key if fitting else None
+
+    @cached_property
+    def _packages(self) -> set[tuple[str, str]]:
+        """The folders that are packages, each with its collection; the top of a collection is none."""
+        inits = self._world.catalogue.files_named(f"{_PACKAGE}.py")
+        return {(it.collection, posixpath.dirname(it.path)) for it in inits} - {(it.collection, "") for it in inits}
 
     def _root_of(self, outline: Outline) -> str:
-        packages = {
-            (it.collection, posixpath.dirname(it.path)) for it in self._world.catalogue.files_named(f"{_PACKAGE}.py")
-        }
+        """The folder that holds the outermost package around a file."""
+        packages = self._packages
         folder = posixpath.dirname(outline.record.path)
         while folder and (outline.record.collection, folder) in packages:
             folder = posixpath.dirname(folder)
-        return f"{folder}/" if folder else ""
+        return folder
 
     def _script_file(self, name: str, outline: Outline) -> int | None:
         is_relative = name.startswith(".")

@@ -41,6 +41,8 @@ class Outline:
         return tuple(Import(link.target, local, member, self._function_at(link.line)) for link, local, member in parts)
 
     def _function_at(self, line: int) -> int | None:
+        if not self.symbols or line < self.symbols[0].start_line:
+            return None  # as nearly all imports
         around = self.around(self.at_line(line))
         return next((it for it in around if self.symbols[it].kind in FUNCTIONS), None)
 

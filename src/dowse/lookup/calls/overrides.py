@@ -22,7 +22,7 @@ class Overrides:
     def __init__(self, world: World) -> None:
         self._world = world
         self._below: Memo[str, tuple[Named, ...]] = Memo(5_000)
-        self._above: Memo[Place, frozenset[tuple[Place, ...]]] = Memo(20_000)
+        self._above: Memo[Place, tuple[Type, ...]] = Memo(20_000)
 
     def below(self, name: str) -> tuple[Named, ...]:
         """Whatever says that it inherits, at first or second hand, from something of this name: names may deceive."""
@@ -85,19 +85,19 @@ class Overrides:
         """Whether an open call may reach this definition, which its class overrides or implements."""
         if not reach.is_open or reach.asked is None or not reach.asked.places:
             return False
-        return reach.asked.places in self._types_above(target)
+        return any(reach.asked.places == it.places for it in self.types_above(target))
 
-    def _types_above(self, target: Place) -> frozenset[tuple[Place, ...]]:
-        """The types on which a call may lead to this definition."""
+    def types_above(self, target: Place) -> tuple[Type, ...]:
+        """The types of the index, other than its own, on which a call may lead to this definition."""
         known = self._above.get(target)
         if known is not None:
             return known
         classes = self._world.classes
         owner = classes.owner(target)
-        found = {it.places for it in classes.line(owner)[1:] if it.places} if owner else set()
+        found = {it.places: it for it in classes.line(owner)[1:] if it.places} if owner else {}
         name = self._world.catalogue.symbol(target).name
         for it in self.below(owner.name)[:_MOST_HEIRS] if owner else ():
             heir = classes.type_of(it.place)
             if any(isinstance(thing, Thing) and thing.place == target for thing in classes.member(heir, name)):
-                found |= {above.places for above in classes.line(heir) if above.places}
-        return self._above.keep(target, frozenset(found))
+                found |= {above.places: above for above in classes.line(heir) if above.places}
+        return self._above.keep(target, tuple(found.values()))

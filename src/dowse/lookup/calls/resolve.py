@@ -60,7 +60,7 @@ class Resolver:
         if not way.steps[-1].startswith("."):
             return (), evaluator.way(way, here, trip)
         receivers = evaluator.way(Way(way.root, way.steps[:-1]), here, trip)
-        name = way.steps[-1][1:]
+        name = way.steps[-1][1:].partition("<")[0]
         return receivers, tuple(v for it in receivers for v in evaluator.member(it, name, trip))
 
     def _bare(self, root: str, here: Here, site: Site, trip: Trip) -> Values:
@@ -96,10 +96,9 @@ class Resolver:
             yield from self._made(self._world.classes.type_of(thing.place), f"creates {symbol.name}", trip)
         elif symbol.kind in VALUES:
             for held in self._world.evaluator.held(thing, trip):
-                if isinstance(held, Thing) and trip.enter(("called", held)):
-                    yield from (
-                        it._replace(how=f"{symbol.kind} {symbol.name}") for it in self._of_thing(held, site, trip)
-                    )
+                if isinstance(held, Thing):
+                    reaches = self._of_thing(held, site, trip)
+                    yield from (it._replace(how=f"{symbol.kind} {symbol.name}") for it in reaches)
                 elif isinstance(held, Object):
                     yield from self._of_object(held, trip)
 
@@ -147,6 +146,8 @@ def _reason(way: Way, receivers: Values, callees: Values) -> str:
             return f"{OUTSIDE} {name}"
         if isinstance(value, Object) and not value.type.places:
             return f"{OUTSIDE} {value.type.name}"
+        if isinstance(value, Parent):
+            return f"{OUTSIDE} what {value.type.name} inherits from"
     if way.root == UNKNOWN or (way.steps and not receivers):
         return _NOT_KNOWN
     return _NO_MEMBER if way.steps else "the name is not defined in the index"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from dowse.errors import BadInput
-from dowse.lookup.calls.edges import MOST_SITES, Edges, Found, Rules
+from dowse.lookup.calls.edges import Edges, Found, Rules
 from dowse.lookup.calls.question import MAX_DEPTH, CallQuery, CallTree, Edge, Node
 from dowse.lookup.calls.roots import Asked, Roots
 from dowse.lookup.calls.world import World
@@ -35,13 +35,12 @@ def call_tree(world: World, query: CallQuery, asked: Asked | None = None) -> Cal
     asked = asked or Roots(world).of(query)
     grown = _Growth(edges, query)
     branches, cut = grown.grow(asked.places)
-    unresolved = _unresolved(edges, query, asked.places)
     return CallTree(
         query,
         tuple(world.catalogue.outline(it.record).definition(it.ordinal) for it in asked.places),
         tuple(map(_node, branches)),
         asked.owners,
-        unresolved,
+        tuple(islice(grown.unresolved, query.nodes or None)),
         grown.visited,
         grown.total,
         bool(cut) or grown.was_cut,
@@ -81,6 +80,7 @@ class _Growth:
         self._width = query.width or _ROOM
         self._room = query.nodes or _ROOM
         self._known: dict[tuple[Place, ...], tuple[list[Found], str]] = {}
+        self.unresolved: list[Edge] = []
         self.total = 0
         self.was_cut = False
 
@@ -118,7 +118,8 @@ class _Growth:
     def _found(self, places: tuple[Place, ...]) -> tuple[list[Found], str]:
         """At most so many as may be shown: what is beyond them is not even looked for."""
         if places not in self._known:
-            found = list(islice(self._look(places), self._width + 1))
+            unresolved = None if self._known else self.unresolved  # only of what was asked about
+            found = list(islice(self._look(places, unresolved), self._width + 1))
             cut = "width" if len(found) > self._width else "sites" if self._edges.ran_out else ""
             self._known[places] = (found[: self._width], cut)
         return self._known[places]
@@ -131,12 +132,3 @@ class _Growth:
 
 def _node(branch: _Branch) -> Node:
     return Node(branch.found.edge, tuple(map(_node, branch.branches)), branch.cut)
-
-
-def _unresolved(edges: Edges, query: CallQuery, roots: Sequence[Place]) -> tuple[Edge, ...]:
-    if query.direction == "up":
-        sites = edges.candidates(roots) if roots else []
-    else:
-        sites = [site for it in roots for site in edges.sites_of(it)]
-    found = edges.unresolved(sites, with_outside=query.direction == "down")
-    return tuple(islice(found, query.nodes or MOST_SITES))

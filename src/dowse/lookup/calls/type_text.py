@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 ARRAY = "[]"  # the name of `Foo[]`, with Foo as its argument
 TUPLE = "tuple"
-_TOKEN = re.compile(r"[\w.:\\$]+|[<>\[\](),|&]")
+_TOKEN = re.compile(r"[\w.:\\$]+|[<>\[\](),|&]|(?<=[<\[(,])\?")  # a `?` behind a name only says: or nothing
 _MAX_CHARS = 500
 _NOTHING = frozenset({"None", "null", "undefined", "void"})
 _WRAPPERS = frozenset({"Optional", "Annotated", "Final", "ClassVar", "Required", "NotRequired", "ReadOnly"})
@@ -36,6 +36,18 @@ def parse_type(text: str) -> TypeText:
     tokens = _TOKEN.findall(text.replace("::", "."))
     read, _ = _alternatives(tokens, 0, depth=0)
     return read
+
+
+def type_arguments(text: str) -> tuple[str, ...]:
+    """`<A,B<C>>` as the texts of its parts."""
+    inner, depth, parts = text[1:-1], 0, [""]
+    for character in inner:
+        depth += (character in "<[(") - (character in ">])")
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return tuple(part for part in parts if part)
 
 
 def _alternatives(tokens: list[str], at: int, depth: int) -> tuple[TypeText, int]:

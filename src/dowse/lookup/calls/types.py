@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.generics import type_parameters
-from dowse.lookup.calls.kinds import TYPES, VALUES
+from dowse.lookup.calls.kinds import NAMES, TYPES
 from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.type_text import TypeText, parse_type
 from dowse.lookup.calls.values import Here, Object, Thing, Trip, Type, Value, Values
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dowse.lookup.calls.world import World
 
 _SELF = frozenset({"Self", "self", "this"})
-_UNKNOWN = frozenset({"", "Any", "any", "object", "dynamic", "unknown", "None", "void", "null", "var"})
+_UNKNOWN = frozenset({"", "?", "Any", "any", "dynamic", "unknown", "None", "void", "null", "var"})
 
 
 class Types:
@@ -35,7 +35,7 @@ class Types:
         is_parameter, bound = self._parameter(text.name, here, trip)
         if is_parameter:
             return bound
-        if text.last == "Type" or text.last == "type":
+        if text.last in ("Type", "type") and text.arguments:
             return None  # a class passed as a value: what is called on it is not an object's
         arguments = tuple(self._of(it, here, trip) or Type(it.name) for it in text.arguments)
         return self._named(text, here, trip)._replace(arguments=arguments)
@@ -68,16 +68,19 @@ class Types:
         found = next((it for value in values for it in self._types(value, trip)), None)
         return found or Type(text.last)
 
+    def _is_class(self, thing: Thing) -> bool:
+        return self._world.catalogue.symbol(thing.place).kind in TYPES - {"typeAlias"}
+
     def _types(self, value: Value, trip: Trip) -> list[Type]:
         """The types a value names: a class, or another name for one."""
         if not isinstance(value, Thing):
             return []
         kind = self._world.catalogue.symbol(value.place).kind
-        if kind in TYPES - {"typeAlias"}:
+        if self._is_class(value):
             return [self._world.classes.type_of(value.place)]
-        if kind not in VALUES and kind != "typeAlias":
+        if kind not in NAMES:
             return []
         held: Values = self._world.evaluator.held(value, trip)
-        named = [it for inner in held if isinstance(inner, Thing) for it in self._types(inner, trip)]
+        named = [self._world.classes.type_of(it.place) for it in held if isinstance(it, Thing) and self._is_class(it)]
         # An alias may be written as the type itself: `using Users = List<User>`, `Users: TypeAlias = list[User]`.
         return named or [it.type for it in held if isinstance(it, Object) and kind == "typeAlias"]

@@ -91,16 +91,18 @@ class Here(NamedTuple):
 class Trip:
     """One way through the expressions of an index: what is under way already is not entered again."""
 
-    __slots__ = ("under_way", "was_cut")
+    __slots__ = ("entered", "under_way", "was_cut")
 
     def __init__(self) -> None:
+        self.entered = 0
         self.under_way: set[object] = set()
         self.was_cut = False
 
     def enter(self, what: object) -> bool:
-        if what in self.under_way or len(self.under_way) >= MOST_UNDER_WAY:
+        if what in self.under_way or len(self.under_way) >= MOST_UNDER_WAY or self.entered >= MOST_ENTERED:
             self.was_cut = True
             return False
+        self.entered += 1
         self.under_way.add(what)
         return True
 
@@ -109,3 +111,4 @@ class Trip:
 
 
 MOST_UNDER_WAY = 40  # longer chains of definitions that hold each other's values do not occur in code people write
+MOST_ENTERED = 1_000  # where definitions hold each other's values all around, there are more ways than can be gone

@@ -17,6 +17,7 @@ from dowse.errors import DowseError
 
 VERBS = {
     "search": "Ask a question; builds the index first where there is none.",
+    "grep": "Find the lines that hold a regex, a word, a text or a phrase.",
     "index": "Bring directories into the index, or up to date.",
     "calls": "Who calls a function, or what it calls, as a tree.",
     "impact": "Which definitions the uncommitted changes touch, and who calls them.",

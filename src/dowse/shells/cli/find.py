@@ -77,7 +77,7 @@ def command(
         min_size,
         max_size,
         max_depth,
-        limit=exact_limit(flags),
+        limit=exact_limit(workspace.settings, flags),
     )
     reach = Reach(hidden=hidden, ignored=no_ignore, max_depth=max_depth)
     if contents:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dowse.config import PREFIX, SECRETS, SETTINGS, parse_setting
+from dowse.config import PREFIX, SECRETS, SETTINGS, Settings
 from dowse.shells.workspace import Workspace, find_workspace
 
 Command = Callable[..., Any]
@@ -49,10 +49,9 @@ def _metavar(name: str) -> str:
     return kinds[str(SETTINGS[name].type)]
 
 
-def exact_limit(flags: dict[str, Any]) -> int:
+def exact_limit(settings: Settings, flags: dict[str, Any]) -> int:
     """Exact answers are lines, not passages: unless -k says how many, more are shown than a search has hits."""
-    given = flags.get("limit")
-    return _EXACT_LIMIT if given is None else int(str(parse_setting("limit", given, "-k")))
+    return _EXACT_LIMIT if flags.get("limit") is None else settings.limit
 
 
 def workspace_of(root: Path | None, flags: dict[str, Any]) -> Workspace:

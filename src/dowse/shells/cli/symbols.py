@@ -13,7 +13,7 @@ from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.lookup.symbols.find import MEASURES
 from dowse.lookup.symbols.question import Audit, Body, SymbolAnswer, Wanted
-from dowse.profiles.code_json import audit_json, definition_text, symbols_json
+from dowse.profiles.code_json import audit_json, body_text, definition_text, symbols_json
 from dowse.profiles.core import make_scope
 from dowse.shells.cli.options import exact_limit, json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.search import ready
@@ -88,7 +88,7 @@ def command(
         scope=make_scope((), paths, (), None, None, not_paths),
         least=dict(map(_bound, bounds)),
         order=order or "",
-        limit=exact_limit(flags),
+        limit=exact_limit(workspace.settings, flags),
     )
     with ready(workspace) as engine:
         if as_audit:
@@ -122,19 +122,10 @@ def _lines(answer: SymbolAnswer, bodies: list[Body], with_stats: bool) -> list[s
     for place, it in enumerate(answer.definitions):
         lines.append(definition_text(it, with_stats=with_stats))
         if bodies:
-            lines += _body_lines(bodies[place])
+            lines += body_text(bodies[place])
     cut = f" (the first {len(answer.definitions):,} are shown; -k shows more)"
     counted = f"{answer.total:,} definition{'' if answer.total == 1 else 's'}"
     return [*lines, f"{counted}{cut if answer.total > len(answer.definitions) else ''}"]
-
-
-def _body_lines(body: Body) -> list[str]:
-    if body.omitted:
-        return ["    … left out: --total-lines is used up", ""]
-    notes = ["    (as indexed; the file has changed since: `dowse index`)"] if body.changed else []
-    notes += [f"    ({body.problem})"] if body.problem else []
-    shown = [f"{number:>6}  {line}" for number, line in enumerate(body.lines, body.start_line)]
-    return [*notes, *shown, *(["     …"] if body.truncated else []), ""]
 
 
 def _print_audit(audit: Audit, as_json: bool) -> int:

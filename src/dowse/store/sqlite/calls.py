@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import TypeVar
 from dowse.model import Link
 from dowse.store.base import Facts, FileName, Named, Place, Site
 from dowse.store.sqlite.database import Database, Row
-from dowse.store.sqlite.rows import RECORD_COLUMNS, RECORDS, SYMBOL_COLUMNS, as_json, record_of, symbol_of
+from dowse.store.sqlite.rows import RECORD_COLUMNS, RECORDS, SYMBOL_COLUMNS, record_of, symbol_of
 
 Value = TypeVar("Value")
 
@@ -42,12 +43,12 @@ class SqliteCalls:
         rows = self.db.rows(
             f"SELECT id, collection || '/' || path || ' ' || digest || ' ' || chunking || ' ' || mtime_ns "
             f"FROM records WHERE id {_LISTED}",
-            (as_json(list(keys)),),
+            (_listed(list(keys)),),
         )
         return dict(rows)
 
     def facts(self, keys: Sequence[int]) -> list[Facts]:
-        wanted = (as_json(list(keys)),)
+        wanted = (_listed(list(keys)),)
         records = self.db.rows(f"SELECT records.id, {RECORD_COLUMNS} FROM {RECORDS} WHERE records.id {_LISTED}", wanted)
         symbols = self.db.rows(
             f"SELECT record, {SYMBOL_COLUMNS} FROM symbols WHERE record {_LISTED} ORDER BY record, ordinal", wanted
@@ -63,7 +64,7 @@ class SqliteCalls:
 
     def files_named(self, name: str) -> list[FileName]:
         rows = self.db.rows(
-            f"SELECT records.id, collections.name, path FROM {RECORDS} WHERE {_LAST_NAME} = ? "
+            f"SELECT records.id, collections.name, root, path FROM {RECORDS} WHERE {_LAST_NAME} = ? "
             "ORDER BY collections.name, path",
             (name,),
         )
@@ -79,14 +80,14 @@ class SqliteCalls:
         limit: int = 0,
     ) -> list[Named]:
         conditions = [f"symbols.folded {_LISTED}"]
-        values: list[object] = [as_json([name.lower() for name in names])]
+        values: list[object] = [_listed([name.lower() for name in names])]
         for column, wanted in (("symbols.kind", kinds or None), ("symbols.record", within)):
             if wanted is not None:
                 conditions.append(f"{column} {_LISTED}")
-                values.append(as_json(list(wanted)))
+                values.append(_listed(list(wanted)))
         if modifier:
             conditions.append("instr(symbols.modifiers, ?) > 0")
-            values.append(as_json(modifier))
+            values.append(_listed(modifier))
         rows = self.db.rows(
             f"SELECT {_NAMED} FROM symbols {_OF_RECORD % 'symbols'} WHERE {' AND '.join(conditions)} "
             "ORDER BY collections.name, records.path, symbols.ordinal LIMIT ?",
@@ -100,7 +101,7 @@ class SqliteCalls:
             f"AND symbols.ordinal = traits.symbol {_OF_RECORD % 'traits'} "
             f"WHERE traits.kind = 'base' AND traits.value {_LISTED} "
             "ORDER BY collections.name, records.path, symbols.ordinal",
-            (as_json([name.lower() for name in names]),),
+            (_listed([name.lower() for name in names]),),
         )
         return list(map(_named_of, rows))
 
@@ -108,7 +109,7 @@ class SqliteCalls:
         rows = self.db.rows(
             "SELECT DISTINCT substr(context, 1, instr(context, '=') - 1) FROM links WHERE kind = 'import' "
             f"AND target {_LISTED} AND substr(context, instr(context, '=') + 1) = ? ORDER BY 1",
-            (as_json(list(targets)), member),
+            (_listed(list(targets)), member),
         )
         return [local for (local,) in rows]
 
@@ -116,13 +117,18 @@ class SqliteCalls:
         rows = self.db.rows(
             f"SELECT {_SITE} FROM calls {_OF_RECORD % 'calls'} WHERE calls.name {_LISTED} "
             "ORDER BY collections.name, records.path, line, calls.ordinal LIMIT ?",
-            (as_json(list(names)), limit),
+            (_listed(list(names)), limit),
         )
         return list(map(Site._make, rows))
 
     def sites_in(self, key: int) -> list[Site]:
         rows = self.db.rows(f"SELECT {_SITE} FROM calls WHERE record = ? ORDER BY line, ordinal", (key,))
         return list(map(Site._make, rows))
+
+
+def _listed(value: object) -> str:
+    """As JSON in plain ASCII: a name may hold what UTF-8 can not."""
+    return json.dumps(value)
 
 
 def _named_of(row: Row) -> Named:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import apsw
 
@@ -57,7 +58,13 @@ def facets_of(text: str) -> Mapping[str, str]:
 
 def _texts(text: str) -> tuple[str, ...]:
     """Most lists are empty, and a search reads thousands of them."""
-    return () if text == "[]" else tuple(json.loads(text))
+    return () if text == "[]" else _read_texts(text)
+
+
+@lru_cache(maxsize=10_000)
+def _read_texts(text: str) -> tuple[str, ...]:
+    """Of the others many are alike: modifiers, parameters."""
+    return tuple(json.loads(text))
 
 
 def stored_of(row: Row) -> Stored:

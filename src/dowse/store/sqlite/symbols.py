@@ -19,6 +19,8 @@ _COLUMNS = (
 
 
 def put_symbols(connection: apsw.Connection, key: int, symbols: Sequence[Symbol]) -> None:
+    if not symbols:
+        return
     places = ", ".join("?" * len(_COLUMNS.split(",")))
     connection.executemany(f"INSERT INTO symbols ({_COLUMNS}) VALUES ({places})", list(_rows(key, symbols)))
     connection.executemany(
@@ -32,11 +34,16 @@ def put_symbols(connection: apsw.Connection, key: int, symbols: Sequence[Symbol]
 
 def _rows(key: int, symbols: Sequence[Symbol]) -> Iterator[Row]:
     for place, it in enumerate(symbols):
-        lists = (as_json(list(texts)) for texts in (it.parameters, it.modifiers, it.attributes, it.bases))
         yield (
             key, place, it.name, it.name.lower(), it.kind, it.start_line, it.end_line, it.level, it.parent,
-            it.signature, it.holds, *lists, *(it.stats or _NO_STATS),
+            it.signature, it.holds, _list(it.parameters), _list(it.modifiers), _list(it.attributes), _list(it.bases),
+            *(it.stats or _NO_STATS),
         )  # fmt: skip
+
+
+def _list(texts: tuple[str, ...]) -> str:
+    """Most are empty, and there are four of them to each of a million symbols."""
+    return as_json(texts) if texts else "[]"
 
 
 def _traits(key: int, symbols: Sequence[Symbol]) -> Iterator[Row]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dowse.store.base import SCORE_DIGITS, WORDS_NAMED, FileLines, FoundLines, LineQuery
-from dowse.store.sqlite.lines.column import Array
+from dowse.store.sqlite.lines.arrays import Array, distinct, runs
 from dowse.store.sqlite.lines.gate import Gate
 from dowse.store.sqlite.lines.marks import Marks, Place, marks_of
 from dowse.store.sqlite.lines.scan import Clock
@@ -60,7 +60,9 @@ class _Part:
             files, occurrences, scores = marks[0].files, marks[0].occurrences, marks[0].scores
             matched = np.ones(len(files), dtype=np.int64)
         else:
-            files, rows = np.unique(np.concatenate([it.files for it in marks]), return_inverse=True)
+            together = np.concatenate([it.files for it in marks])
+            files = distinct(np.sort(together))
+            rows = np.searchsorted(files, together)
             occurrences = _sums(rows, [it.occurrences for it in marks]).astype(np.int64)
             scores = _sums(rows, [it.scores for it in marks])
             matched = np.bincount(rows)
@@ -91,15 +93,14 @@ class _Part:
 
     def _shown(self, rows: Places) -> list[FileLines]:
         files = self.files[rows]
-        begins, ends = self.segment.file_lines[files], self.segment.file_lines[files + 1]
-        of_terms = [_slices(marks, begins, ends) for marks in self.marks]
-        scores, many, matched = self.scores[rows].tolist(), self.occurrences[rows].tolist(), self.matched[rows].tolist()
+        first, after = self.segment.file_lines[files], self.segment.file_lines[files + 1]
+        lines = _merged([_slices(marks, first, after) for marks in self.marks])
+        scores = np.round(self.scores[rows], SCORE_DIGITS).tolist()
+        many, matched = self.occurrences[rows].tolist(), self.matched[rows].tolist()
         shown: list[FileLines] = []
         for row, file in enumerate(files.tolist()):
-            name = self.segment.name(file)
-            lines = of_terms[0][row] if len(of_terms) == 1 else sorted({it for lines in of_terms for it in lines[row]})
-            score = round(scores[row], SCORE_DIGITS)
-            shown.append(FileLines(name.collection, name.path, score, tuple(lines), many[row], matched[row]))
+            path, collection = self.segment.name(file)
+            shown.append(FileLines(collection, path, scores[row], lines[row], many[row], matched[row]))
         return shown
 
 
@@ -108,14 +109,20 @@ def _sums(rows: Places, values: Sequence[Array]) -> NDArray[np.float64]:
     return np.bincount(rows, np.concatenate(values)).astype(np.float64)
 
 
-def _slices(marks: Marks, begins: Array, ends: Array) -> list[list[int]]:
+def _slices(marks: Marks, first: Array, after: Array) -> list[tuple[int, ...]]:
     """The lines in each of the files, counted in it from 1."""
-    lows = np.searchsorted(marks.lines, begins).tolist()
-    highs = np.searchsorted(marks.lines, ends).tolist()
-    return [
-        (marks.lines[low:high].astype(np.int64) - begin + 1).tolist()
-        for low, high, begin in zip(lows, highs, begins.tolist(), strict=True)
-    ]
+    lows, highs = np.searchsorted(marks.lines, first), np.searchsorted(marks.lines, after)
+    counts = highs - lows
+    lines = (marks.lines[runs(lows, counts)] - np.repeat(first, counts) + 1).tolist()
+    ends = np.cumsum(counts).tolist()
+    return [tuple(lines[end - count : end]) for end, count in zip(ends, counts.tolist(), strict=True)]
+
+
+def _merged(of_terms: Sequence[list[tuple[int, ...]]]) -> list[tuple[int, ...]]:
+    """Of each file the lines of all terms."""
+    if len(of_terms) == 1:
+        return of_terms[0]
+    return [tuple(sorted(set().union(*lines))) for lines in zip(*of_terms, strict=True)]
 
 
 def _best(parts: Sequence[_Part], limit: int) -> tuple[FileLines, ...]:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.store.sqlite.lines.column import Array, Column
+from dowse.store.sqlite.lines.arrays import Array, begins, distinct, lengths
+from dowse.store.sqlite.lines.column import Column
 from dowse.store.sqlite.lines.merge import Merger, Shard
 from dowse.store.sqlite.lines.segment import FileName, Segment
 from dowse.store.sqlite.lines.tokens import Vocabulary, tokens
@@ -75,7 +76,7 @@ class Builder:
         self.write(text)
         found = tokens(text, self._vocabulary)
         self._count_words(chunk, found.lines)
-        self._keys.append(_distinct((found.numbers << _LINE_BITS) | (found.lines + self._lines).astype(np.uint64)))
+        self._keys.append(_sorted_once((found.numbers << _LINE_BITS) | (found.lines + self._lines).astype(np.uint64)))
         worded = np.zeros(len(found.starts), dtype=np.bool_)
         worded[found.lines] = True
         self._worded.append((np.flatnonzero(worded) + self._lines).astype(np.uint32))
@@ -99,17 +100,16 @@ class Builder:
         keys.sort()
         words = (keys >> _LINE_BITS).astype(np.int64)
         lines = (keys & _LINE_MASK).astype(np.uint32)
-        changes = np.flatnonzero(np.diff(words, prepend=-1))
-        counts = np.diff(changes, append=len(words))
-        self._shards.append(Shard(words[changes], counts, lines))
+        starts = begins(words)
+        self._shards.append(Shard(words[starts], lengths(starts, len(words)), lines))
         self._count_files(words, lines - np.uint32(self._shard_begin), heights)
         self._keys, self._shard_files, self._shard_begin, self._shard_bytes = [], [], self._lines, 0
 
     def _count_files(self, words: NDArray[np.int64], lines: NDArray[np.uint32], heights: NDArray[np.int64]) -> None:
         """In how many files each word stands: files never lie in two shards."""
         files = np.repeat(np.arange(len(heights)), heights)[lines]
-        first = (np.diff(words, prepend=-1) != 0) | (np.diff(files, prepend=-1) != 0)
-        more = np.bincount(words[first], minlength=len(self._vocabulary))
+        # Ascending by word, and for each word by file.
+        more = np.bincount(words[begins(words * len(heights) + files)], minlength=len(self._vocabulary))
         more[: len(self._word_files)] += self._word_files
         self._word_files = more
 
@@ -136,12 +136,9 @@ class Builder:
         return Finished(columns, arrays)
 
 
-def _distinct(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """In ascending order; several times as quick as the library's own, which hashes."""
+def _sorted_once(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     keys.sort()
-    first = np.ones(len(keys), dtype=np.bool_)
-    np.not_equal(keys[1:], keys[:-1], out=first[1:])
-    return keys[first]
+    return distinct(keys)
 
 
 class Finished(NamedTuple):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dowse.errors import DowseError
+from dowse.store.sqlite.lines.arrays import Array
 
 BLOCK_BYTES = 1 << 20
-
-Array = NDArray[Any]
 
 
 class Damaged(DowseError):

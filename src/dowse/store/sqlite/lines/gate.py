@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from dowse.store.sqlite.lines.arrays import distinct
 from dowse.store.sqlite.lines.segment import Places
 from dowse.store.sqlite.lines.state import Live
 
@@ -32,7 +33,7 @@ class Gate:
         """Of each of these files whether it may be found."""
         result = np.ones(len(files), dtype=np.bool_) if self._inside is None else self._inside[files]
         if self._known is not None and self._wanted is not None:
-            for file in np.unique(files[result]).tolist():
+            for file in distinct(np.sort(files[result])).tolist():
                 if self._known[file] == _UNKNOWN:
                     self._known[file] = self._wanted(self._live.segment.name(file).path)
             result = result & (self._known[files] == 1)

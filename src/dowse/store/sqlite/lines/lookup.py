@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.store.sqlite.lines.column import Array
-from dowse.store.sqlite.lines.merge import runs
+from dowse.store.sqlite.lines.arrays import Array, distinct, runs
 from dowse.store.sqlite.lines.segment import Places, Segment
 from dowse.text.folding import WordTest
 from dowse.text.regexes import Clause, line_regex
 
 _AT_ONCE = 1 << 22  # postings
+_FEW = 2_000  # postings: reading these lines costs less than looking up anything more
 _NONE = np.zeros(0, dtype=np.int64)
 
 
@@ -30,7 +30,7 @@ def words_passing(segment: Segment, test: WordTest) -> Places:
         offsets = list(_occurrences(segment.vocabulary, before + word + after, len(before)))
     # In the type of the array: else all of it would be converted.
     places = np.searchsorted(segment.word_starts, np.array(offsets, dtype=np.uint32), side="right") - 1
-    return _distinct(places)
+    return distinct(places)
 
 
 def _occurrences(vocabulary: bytes, part: bytes, shift: int) -> Iterator[int]:
@@ -53,7 +53,7 @@ def whole_word(pattern: str) -> str:
 
 def passing_any(segment: Segment, clause: Clause) -> Places:
     found = [words_passing(segment, test) for test in clause]
-    return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
+    return found[0] if len(found) == 1 else distinct(np.sort(np.concatenate(found)))
 
 
 def weight(segment: Segment, places: Places) -> int:
@@ -84,28 +84,23 @@ def lines_with(segment: Segment, places: Places) -> Array:
     if len(places) == 1:
         return segment.lines_of(int(places[0]))
     if weight(segment, places) <= _AT_ONCE:
-        return np.unique(postings(segment, places)[0])
+        return distinct(np.sort(postings(segment, places)[0]))
     seen = np.zeros(int(segment.file_lines[-1]), dtype=np.bool_)
     for batch in batches(segment, places):
         seen[postings(segment, batch)[0]] = True
     return np.flatnonzero(seen)
 
 
-def _distinct(ascending: Places) -> Places:
-    return ascending[np.flatnonzero(np.diff(ascending, prepend=-1))] if len(ascending) else _NONE
-
-
-def among(wanted: Array, ascending: Array) -> NDArray[np.bool_]:
-    """Of each of the wanted whether it is in the other array; costs by the first rather than by the second."""
-    if not len(ascending):
-        return np.zeros(len(wanted), dtype=np.bool_)
-    places = np.searchsorted(ascending, wanted)
-    places[places == len(ascending)] = 0
-    result: NDArray[np.bool_] = ascending[places] == wanted
-    return result
-
-
 def fewest_first(segment: Segment, clauses: Iterable[Clause]) -> list[Places]:
-    """The words of each clause, those with the fewest postings first."""
-    found = [passing_any(segment, clause) for clause in clauses]
+    """The words of the clauses, those with the fewest postings first; only as many clauses as are worth looking up."""
+    found: list[Places] = []
+    for clause in sorted(clauses, key=_promise, reverse=True):
+        found.append(passing_any(segment, clause))
+        if weight(segment, found[-1]) <= _FEW:
+            break
     return sorted(found, key=lambda places: weight(segment, places))
+
+
+def _promise(clause: Clause) -> tuple[bool, int]:
+    """Whole words are looked up at once; for the others, the longer the rarer."""
+    return all(test.how == "is" for test in clause), min(len(test.text) for test in clause)

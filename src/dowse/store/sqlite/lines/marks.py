@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.store.base import InARow, InLine, InWords
-from dowse.store.sqlite.lines.column import Array
+from dowse.store.base import WORDS_NAMED, InARow, InLine, InWords
+from dowse.store.sqlite.lines.arrays import Array, begins, distinct, lengths
 from dowse.store.sqlite.lines.gate import Gate
 from dowse.store.sqlite.lines.lookup import batches, lines_with, postings, words_passing
 from dowse.store.sqlite.lines.phrase import rows_of
@@ -64,7 +64,7 @@ def marks_of(
 def _names(places: Sequence[Place], passed: Sequence[Places]) -> Iterator[str]:
     for place, words in zip(places, passed, strict=True):
         alive = words[place.live.word_files[words] > 0]
-        yield from (place.segment.word(word).decode() for word in alive.tolist())
+        yield from (place.segment.word(word).decode() for word in alive[:WORDS_NAMED].tolist())
 
 
 # --- words ---
@@ -100,6 +100,7 @@ def _of_many(place: Place, words: Places, weights: Weights, clock: Clock) -> Mar
     occurrences = np.zeros(segment.files, dtype=np.int64)
     scores = np.zeros(segment.files)
     looked = 0
+    lines: Array = np.zeros(0, dtype=np.uint32)
     for batch in batches(segment, words):
         if not len(batch) or clock.over():
             break
@@ -109,8 +110,8 @@ def _of_many(place: Place, words: Places, weights: Weights, clock: Clock) -> Mar
         scores += np.bincount(files, np.repeat(weights[looked : looked + len(batch)], counts), segment.files)
         looked += len(batch)
     found = np.flatnonzero(occurrences)
-    lines = lines_with(segment, words[:looked]) if looked else np.zeros(0, dtype=np.int64)
-    return _opened(place, lines, found, occurrences[found], scores[found])
+    every = distinct(np.sort(lines)) if len(lines) == occurrences.sum() else lines_with(segment, words[:looked])
+    return _opened(place, every, found, occurrences[found], scores[found])
 
 
 def _opened(place: Place, lines: Array, files: Places, occurrences: Places, scores: Weights) -> Marks:
@@ -126,8 +127,8 @@ def counted(segment: Segment, lines: Array) -> tuple[Places, Places]:
         files = np.flatnonzero(counts)
         return files, counts[files]
     of_lines = segment.files_at(lines)
-    begins = np.flatnonzero(np.diff(of_lines, prepend=-1))
-    return of_lines[begins], np.diff(begins, append=len(of_lines))
+    starts = begins(of_lines)
+    return of_lines[starts], lengths(starts, len(of_lines))
 
 
 # --- lines ---

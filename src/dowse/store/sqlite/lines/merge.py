@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dowse.store.sqlite.lines.arrays import Numbers, runs
 from dowse.store.sqlite.lines.tokens import Vocabulary
 
 _AT_ONCE = 1 << 22  # postings
-
-Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +28,6 @@ class Shard:
         order = np.argsort(words)
         begins = np.cumsum(self.counts) - self.counts
         return Shard(words[order], self.counts[order], self.lines[runs(begins[order], self.counts[order])])
-
-
-def runs(begins: Numbers, counts: Numbers) -> Numbers:
-    """The places of runs that begin there and have these lengths, one run after another."""
-    shifts = begins - (np.cumsum(counts) - counts)
-    result: Numbers = np.repeat(shifts, counts) + np.arange(int(counts.sum()))
-    return result
 
 
 @dataclass(frozen=True, slots=True)

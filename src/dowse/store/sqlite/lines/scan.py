@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dowse.store.base import InLine
-from dowse.store.sqlite.lines.column import Array
+from dowse.store.sqlite.lines.arrays import Array, among, distinct, runs
 from dowse.store.sqlite.lines.gate import Gate
-from dowse.store.sqlite.lines.lookup import among, fewest_first, lines_with, weight
+from dowse.store.sqlite.lines.lookup import fewest_first, lines_with, weight
 from dowse.store.sqlite.lines.segment import Places, Segment
 from dowse.text.regexes import LineRegex, line_regex
 
 _WORK_AT_ONCE = 1 << 26  # bytes × size of the regex: a fraction of a second at the slowest
 _MOST_AT_ONCE = 1 << 22
 _LEAST_AT_ONCE = 1 << 14
-_NARROWING = 4  # times as many postings as candidates: looking them up costs less than reading the lines
+_NARROWING = 8  # times as many postings as candidates: looking them up costs less than reading the lines
 _SPARSE = 4  # candidates are fewer than this part of all lines: gathering them costs less than reading everything
 
 
@@ -63,7 +63,7 @@ def _step(regex: LineRegex) -> int:
 def _hits(regex: LineRegex, content: bytes | memoryview, lines: Places, starts: Places) -> Places:
     places = np.fromiter(regex.places(content), dtype=np.int64)
     rows = np.searchsorted(starts, places, side="right") - 1
-    return lines[rows[np.flatnonzero(np.diff(rows, prepend=-1))]]
+    return lines[distinct(rows)]
 
 
 def _candidates(segment: Segment, term: InLine) -> Array | None:
@@ -82,16 +82,13 @@ def _candidates(segment: Segment, term: InLine) -> Array | None:
 def _gathered(segment: Segment, lines: Array, step: int) -> Iterator[tuple[bytes | memoryview, Places, Places]]:
     """The text of these lines put together, part by part: which lines, and where each begins in it."""
     lines = lines.astype(np.int64)
-    begins, ends = segment.line_starts.at(lines).astype(np.int64), segment.line_starts.at(lines + 1).astype(np.int64)
-    group = np.cumsum(ends - begins) // step
+    begins, ends = segment.offsets(lines), segment.offsets(lines + 1)
+    lengths = ends - begins
+    group = np.cumsum(lengths) // step
     for rows in np.split(np.arange(len(lines)), np.flatnonzero(np.diff(group)) + 1):
-        if not len(rows):
-            continue
-        view = segment.text.part(int(begins[rows[0]]), int(ends[rows[-1]])).data
-        offset = int(begins[rows[0]])
-        spans = zip((begins[rows] - offset).tolist(), (ends[rows] - offset).tolist(), strict=True)
-        lengths = ends[rows] - begins[rows]
-        yield b"".join([view[begin:end] for begin, end in spans]), lines[rows], np.cumsum(lengths) - lengths
+        if len(rows):
+            content = segment.text.at(runs(begins[rows], lengths[rows])).tobytes()
+            yield content, lines[rows], np.cumsum(lengths[rows]) - lengths[rows]
 
 
 def _everything(segment: Segment, gate: Gate, step: int) -> Iterator[tuple[bytes | memoryview, Places, Places]]:

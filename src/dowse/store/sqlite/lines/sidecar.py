@@ -13,9 +13,10 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
+from dowse.store.sqlite.lines.arrays import Array
 from dowse.store.sqlite.lines.build import Builder, TextFile
 from dowse.store.sqlite.lines.changes import Position
-from dowse.store.sqlite.lines.column import Array, Column, Sums
+from dowse.store.sqlite.lines.column import Column, Sums
 from dowse.store.sqlite.lines.header import HEADER_BYTES, Header
 from dowse.store.sqlite.lines.segment import ARRAYS, COLUMNS, Segment
 

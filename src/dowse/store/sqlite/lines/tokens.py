@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dowse.store.sqlite.lines.arrays import distinct
 from dowse.text.folding import words
 
 _LINE_FEED = 10
@@ -69,7 +70,7 @@ def _without_others(
     text: bytes, content: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[bytes, NDArray[np.int64]]:
     """The text with blanks in place of lines that are not all ASCII, and those lines."""
-    others = np.unique(np.searchsorted(ends, np.flatnonzero(content > 127)))
+    others = distinct(np.searchsorted(ends, np.flatnonzero(content > 127)))
     blanked = bytearray(text)
     for start, end in zip(starts[others].tolist(), ends[others].tolist(), strict=True):
         blanked[start:end] = _BLANK * (end - start)
