@@ -125,5 +125,5 @@ def test_snake_case_is_taken_for_camel_case(code: Served) -> None:
 
 
 def test_the_server_says_what_it_is_for(code: Served) -> None:
-    start = code.client.initialize_result if hasattr(code.client, "initialize_result") else None
-    assert start is None or "search_definitions" in start.instructions
+    assert code.client.server_info.name == "search-index"
+    assert "`search_definitions`" in code.client.instructions
