@@ -89,5 +89,5 @@ def test_words() -> None:
     assert ends is not None
     assert [ends(path) for path in ("a.cs", "A.Cs", "a.tar.gz", "cs", "a.css")] == [True, True, True, False, False]
     assert one_of("mode", " AND ", ("or", "and")) == "and"
-    with pytest.raises(BadInput, match="Invalid mode: 'x'. Valid values: or, and"):
+    with pytest.raises(BadInput, match=r"Invalid mode: 'x'\. Valid values: or, and"):
         one_of("mode", "x", ("or", "and"))
