@@ -54,6 +54,7 @@ class Settings:
     lexical_weight: float = _setting(1.0, "how much words count where words and meaning are fused")
     semantic_weight: float = _setting(1.0, "how much meaning counts there; only the ratio of the two matters")
     limit: int = _setting(10, "how many hits an answer has")
+    max_response_kb: int = _setting(16, "the longest answer of a tool of the codesearch profile, in KB; 0 is any")
     first_answer_s: float = _setting(20.0, "how long a first search may encode before it answers with what it has")
     lock_timeout_s: float = _setting(10.0, "how long to wait for another process that is writing")
     any_root: bool = _setting(False, "allow a home directory or / as a root")
@@ -68,6 +69,7 @@ class Settings:
         _check("lexical_weight", self.lexical_weight, 0, 1000)
         _check("semantic_weight", self.semantic_weight, 0, 1000)
         _check("limit", self.limit, 1, 1000)
+        _check("max_response_kb", self.max_response_kb, 0, 1_000_000)
         _check("first_answer_s", self.first_answer_s, 0, 86_400)
         _check("lock_timeout_s", self.lock_timeout_s, 0, 86_400)
 

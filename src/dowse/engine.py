@@ -118,10 +118,11 @@ class Engine:
         *,
         force: bool = False,
         prune: bool = True,
+        vectors: bool = True,
         embed_for_s: float | None = None,
         progress: Progress = _quiet,
     ) -> SyncReport:
-        """Bring the roots into the index, words first, then vectors (for at most `embed_for_s` seconds)."""
+        """Bring the roots into the index, words first, then vectors (for at most `embed_for_s` seconds), if wanted."""
         self._semantics.check()
         places = [checked_root(root, any_root=self.settings.any_root) for root in roots]
         total = SyncReport()
@@ -130,7 +131,8 @@ class Engine:
                 for root, under in self._collection_roots(place, total):
                     collection = self._store.add_collection(str(root))
                     total.add(self._sync(self._files(root, under), collection, under, force, prune, progress))
-            self._embed(total, embed_for_s, progress)
+            if vectors:
+                self._embed(total, embed_for_s, progress)
         return total
 
     def index_source(self, name: str, source: Source, *, progress: Progress = _quiet) -> SyncReport:
