@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,16 +13,25 @@ from dowse.errors import BadInput, Unreadable
 from dowse.ingest.chunk import Limits
 from dowse.ingest.embed import Progress
 from dowse.ingest.reading import UNPARSED
-from dowse.ingest.sources.base import Source
+from dowse.ingest.sources.base import Reach, Source
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.fingerprint import fingerprint
+from dowse.ingest.sources.repository import branch_at
 from dowse.ingest.sync import Sync
+from dowse.lookup.find import Entry, NameAnswer, NameQuery, find_names, fitting, indexed_names, listing
+from dowse.lookup.find_contents import ContentAnswer, find_contents
+from dowse.lookup.grep.question import Excerpt, GrepAnswer, Lines
 from dowse.lookup.read import Passage, read_lines
+from dowse.lookup.symbols.audit import audit
+from dowse.lookup.symbols.bodies import TextLines, bodies, text_lines
+from dowse.lookup.symbols.find import containing, find
+from dowse.lookup.symbols.question import Audit, Body, Definition, SymbolAnswer, Wanted
 from dowse.model import (
     Answer,
     Collection,
     Completeness,
     Counts,
+    Freshness,
     Hit,
     Item,
     Query,
@@ -46,7 +55,11 @@ from dowse.text.decode import decode
 from dowse.text.globs import literal
 
 if TYPE_CHECKING:
+    from dowse.ingest.sources.uncommitted import Uncommitted
     from dowse.ingest.workers.pool import Workers
+    from dowse.lookup.calls.graph import CallGraph
+    from dowse.lookup.calls.impact import Impact, Spans
+    from dowse.lookup.calls.question import CallQuery, CallTree
 
 
 def _quiet(stage: str, done: int, total: int) -> None:
@@ -87,6 +100,7 @@ class Engine:
         self._sources: dict[str, Source] = {}
         self._workers = workers
         self._preferences = Preferences()
+        self._calls: CallGraph | None = None
         places = Places.of(settings)
         self._semantics = Semantics(settings.encoder, places, self._store, api_key=settings.encoder_key)
         self._reranking = Reranking(
@@ -228,11 +242,8 @@ class Engine:
 
     def prefer(self, subject: str, path: str, delta: float, collection: str | None = None) -> Preference:
         """Let a document count more or less for a subject's searches from now on, until the engine is closed."""
-        records = self.record(path, collection)
-        if len(records) != 1:
-            known = f"{len(records)} collections have {path!r}; name one" if records else f"{path!r} is not indexed"
-            raise BadInput(known)
-        return self._preferences.move(subject, records[0].collection, records[0].path, delta)
+        record = self._one_record(path, collection)
+        return self._preferences.move(subject, record.collection, record.path, delta)
 
     def _shares(self) -> dict[str, float]:
         words = self.settings.lexical_weight
@@ -241,9 +252,7 @@ class Engine:
     def _checked(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Each hit with how its file compares with the disk now."""
         for hit in hits:
-            record = hit.stored.record
-            item = Item(record.path, record.size, record.mtime_ns)
-            yield replace(hit, freshness=self._source(record.collection).freshness(item))
+            yield replace(hit, freshness=self.freshness(hit.stored.record))
 
     def _source(self, collection: str) -> Source:
         if collection not in self._sources:
@@ -273,9 +282,108 @@ class Engine:
 
     # --- exact answers: lines ---
 
+    def grep(self, query: Lines) -> GrepAnswer:
+        """The files with lines that hold what is asked for, best first."""
+        from dowse.lookup.grep.grep import grep
+
+        return grep(self._store, query)
+
+    def excerpts(self, record: Record, lines: Iterable[int], before: int = 0, after: int = 0) -> list[Excerpt]:
+        """Lines of a record as they were indexed, each with so many around it."""
+        from dowse.lookup.grep.excerpts import excerpts
+
+        return excerpts(self._store, record.collection, record.path, lines, before, after)
+
+    def freshness(self, record: Record) -> Freshness:
+        """How its file compares with the disk now."""
+        return self._source(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
+
     # --- exact answers: definitions and names ---
 
+    def symbols(self, wanted: Wanted) -> SymbolAnswer:
+        """Definitions by name, kind, base, attribute, place or measure; all that match are counted."""
+        return find(self._store, wanted)
+
+    def containing(self, path: str, line: int, collection: str | None = None) -> list[Definition]:
+        """The definitions that hold this line of the file, innermost first."""
+        return containing(self._store, self._one_record(path, collection), line)
+
+    def bodies(self, definitions: Iterable[Definition], *, max_lines: int = 100, total_lines: int = 500) -> list[Body]:
+        """The lines of each definition, at most so many of one and of all; 0 is no limit."""
+        return bodies(definitions, self._body_source, max_lines=max_lines, total_lines=total_lines)
+
+    def audit(self, least_bytes: int = 500) -> Audit:
+        """Which files of known languages yielded no definition, and why."""
+        return audit(self._store, least_bytes)
+
+    def find(self, query: NameQuery, reach: Reach | None = None) -> NameAnswer:
+        """Files and directories by name: indexed ones, or those on disk now that are within `reach`."""
+        if reach is None:
+            return find_names(indexed_names(self._store), query)
+        return find_names(listing(self._on_disk(reach)), query)
+
+    def find_contents(self, query: NameQuery, reach: Reach, *, deadline_s: float = 10.0) -> ContentAnswer:
+        """Lines of the files on disk now, without the index; the query's other conditions choose the files."""
+        files = [it for it in fitting(self._on_disk(reach), query) if not it.is_directory]
+        return find_contents(files, self._current_text, query, deadline_s=deadline_s)
+
+    def _on_disk(self, reach: Reach) -> Iterator[Entry]:
+        from dowse.ingest.sources.names import names_below  # brings all that listing needs
+
+        for collection in self._store.collections():
+            root, settings = Path(collection.root), self.settings
+            for item in names_below(
+                str(root.resolve()), reach, exclude=settings.exclude, use_gitignore=settings.gitignore
+            ):
+                yield Entry(collection.name, item.path, item.size)
+
+    def _current_text(self, entry: Entry) -> str | None:
+        try:
+            return decode(self._source(entry.collection).read(Item(entry.path, entry.size, 0))[1])
+        except Unreadable:
+            return None
+
+    def _body_source(self, record: Record) -> TextLines:
+        """The file as it is if nothing happened to it, else as it was indexed: there the lines are right."""
+        item = Item(record.path, record.size, record.mtime_ns)
+        source = self._source(record.collection)
+        if source.freshness(item) == "fresh":
+            try:
+                return text_lines(decode(source.read(item)[1]))
+            except Unreadable as error:
+                return TextLines((), problem=str(error))
+        return text_lines(self._store.text(record), changed=True)
+
+    def _one_record(self, path: str, collection: str | None) -> Record:
+        records = self.record(path, collection)
+        if len(records) != 1:
+            known = f"{len(records)} collections have {path!r}; name one" if records else f"{path!r} is not indexed"
+            raise BadInput(known)
+        return records[0]
+
     # --- exact answers: calls ---
+
+    def calls(self, query: CallQuery) -> CallTree:
+        """Who calls it, or what it calls, as a tree; every edge says how sure it is and why."""
+        return self._call_graph().calls(query)
+
+    def impact(self, changes: Mapping[str, Spans], query: CallQuery, collection: str | None = None) -> Impact:
+        """Which definitions changed lines, by path, stand in, and who calls these: as far as the query says."""
+        return self._call_graph().impact(changes, query, collection)
+
+    def uncommitted(self, collection: Collection) -> Uncommitted:
+        """The lines of a root that differ from the last commit."""
+        from dowse.ingest.sources.uncommitted import uncommitted
+
+        return uncommitted(Path(collection.root))
+
+    def _call_graph(self) -> CallGraph:
+        """Made when first asked for: a search has no use for all that it imports."""
+        from dowse.lookup.calls.graph import CallGraph
+
+        if self._calls is None:
+            self._calls = CallGraph(self._store)
+        return self._calls
 
     # --- knowing ---
 
@@ -292,6 +400,10 @@ class Engine:
     def fingerprint(self, places: Sequence[Path]) -> dict[str, object] | None:
         """Which commits of which work trees the places are at; None outside of git."""
         return fingerprint(places)
+
+    def branch(self, place: Path) -> str | None:
+        """The branch checked out there, as it is now; None outside of git and at a commit without a branch."""
+        return branch_at(str(place))
 
     # --- reading ---
 

@@ -1,8 +1,9 @@
-"""Where things lie on this machine: data directory, the index of a root, which root a directory belongs to."""
+"""Where things lie on this machine, and how a file there is replaced: data directory, the index of a root."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,3 +55,18 @@ def checked_root(root: Path, *, any_root: bool) -> Path:
     if not any_root and resolved in (Path("/"), Path.home().resolve()):
         raise BadInput(f"{resolved} is too broad to index; name a directory below it, or pass --any-root")
     return resolved
+
+
+def replace_file(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Written aside, flushed and renamed, so that nobody ever sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+    try:
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.chmod(mode)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as failures
+
+from dowse.places import replace_file
 
 Session: TypeAlias = Any
 
@@ -32,7 +32,7 @@ def open_session(kept: Path, build: Callable[[], bytes], threads: int) -> Sessio
     model = build()
     # A directory that cannot be written costs the build each time, and nothing else.
     with contextlib.suppress(OSError):
-        _keep(kept, model)
+        replace_file(kept, model)
     return load_session(model, threads)
 
 
@@ -45,18 +45,3 @@ def load_session(model: str | bytes, threads: int) -> Session:
     # Spinning wins a tenth (2 ms of a query) on an idle machine and loses a fifth on a busy one.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def _keep(path: Path, data: bytes) -> None:
-    """Written aside, flushed and renamed, so that another process never sees half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

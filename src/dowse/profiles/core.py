@@ -12,6 +12,7 @@ from dowse.errors import BadInput
 from dowse.live.jobs import Job, Jobs
 from dowse.lookup.read import Passage, within
 from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query, Scope, Stored, SyncReport
+from dowse.profiles.core_code import CodeTools
 from dowse.profiles.tool import Param, Profile, Reply, Tool
 from dowse.text.times import ago, iso, parse_moment
 
@@ -20,6 +21,8 @@ Dowse searches this project's files (documents and code) on this machine; nothin
 - `search` first, with a question or keywords; put a "phrase" in quotes to require it. Hits come with \
 path, lines, the trail of headings and an id.
 - `fetch` an id or a path to read more: lines around a hit, or a whole file.
+- `grep` finds every line with a pattern, `symbols` what is defined (by name, base, attribute, or at path:line), \
+`calls` who calls a function or what it calls. All three are exact and need no reading of files.
 - A hit marked `changed` or `gone` is older than the file on disk: `index`, then search again.
 - No hits? Look at `completeness` in the answer: it says what was searched and what was not. `status` says more.
 - `abstained` says why nothing is shown although something was found: ask in the words the files might use, or give \
@@ -47,6 +50,7 @@ class Core:
         tools = (
             Tool(self.search, "Search documents and code"),
             Tool(self.fetch, "Read a hit or a file"),
+            *CodeTools(self._engine).tools(),
             Tool(self.index, "Bring the index up to date", read_only=False),
             Tool(self.status, "State of the index"),
         )

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """In `Annotated[...]` behind a parameter's type: what it is for, and its bounds."""
+    """In `Annotated[...]` behind a parameter's type: what it is for, and its bounds. `choices` are told to the client
+    only: where casing does not count, the tool itself decides what is one of them."""
 
     help: str
     ge: float | None = None
     le: float | None = None
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Reply:
 @dataclass(frozen=True, slots=True)
 class Tool:
     """The function's docstring is the description a client shows. `strict`: the text "5" is no number, as 1 is no
-    truth value."""
+    truth value. A parameter that Python has a word for is written with `_` behind it, which clients do not see."""
 
     call: Callable[..., Reply]
     title: str
@@ -42,6 +44,17 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
+class Wording:
+    """How a contract words what it refuses, with `{name}` in it; empty: in our own words."""
+
+    missing: str = ""
+    unknown_tool: str = ""
+
+
+OUR_WORDING = Wording()
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """A named set of tools with the server's own words to the client."""
 
@@ -49,3 +62,4 @@ class Profile:
     server_name: str
     instructions: str
     tools: tuple[Tool, ...]
+    wording: Wording = OUR_WORDING

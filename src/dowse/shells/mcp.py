@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import signal
-from collections.abc import AsyncIterable, Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
 from importlib.metadata import version
 
 import anyio
@@ -34,7 +34,7 @@ _PARSE_ERROR = SessionMessage(
 
 
 def make_server(profile: Profile) -> Server[dict[str, object]]:
-    bound = {tool.name: bind(tool) for tool in profile.tools}
+    bound = {tool.name: bind(tool, profile.wording) for tool in profile.tools}
 
     async def list_tools(
         context: ServerRequestContext[dict[str, object]], params: types.PaginatedRequestParams | None
@@ -45,7 +45,7 @@ def make_server(profile: Profile) -> Server[dict[str, object]]:
         context: ServerRequestContext[dict[str, object]], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         if params.name not in bound:
-            return _error(f"there is no tool {params.name[:100]!r}; this server has {', '.join(bound)}")
+            return _error(_unknown(params.name, profile, bound))
         return await anyio.to_thread.run_sync(_answer, bound[params.name], params.arguments or {})
 
     return Server(
@@ -55,6 +55,12 @@ def make_server(profile: Profile) -> Server[dict[str, object]]:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+def _unknown(name: str, profile: Profile, known: Iterable[str]) -> str:
+    if profile.wording.unknown_tool:
+        return profile.wording.unknown_tool.format(name=name[:100])
+    return f"there is no tool {name[:100]!r}; this server has {', '.join(known)}"
 
 
 def _described(tool: BoundTool) -> types.Tool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from dowse.store.sqlite.database import APPLICATION_ID, write_lock
 _SQLITE_HEADER = b"SQLite format 3\x00"
 _APPLICATION_ID_AT = 68
 _SIDE_FILES = ("-wal", "-shm")
+_CACHES = ("-vectors", "-lines")
 
 
 def rebuild(workspace: Workspace, progress: Progress, *, drop_missing: bool = False) -> SyncReport:
@@ -34,7 +36,8 @@ def rebuild(workspace: Workspace, progress: Progress, *, drop_missing: bool = Fa
 def remove(index: Path) -> bool:
     """Delete an index and what lies beside it; whether there was one."""
     existed = index.exists()
-    for suffix in ("", *_SIDE_FILES, ".lock", "-vectors", "-vectors.new", "-vectors.lock"):
+    caches = (f"{cache}{part}" for cache in _CACHES for part in ("", ".new", ".lock"))
+    for suffix in ("", *_SIDE_FILES, ".lock", *caches):
         index.with_name(index.name + suffix).unlink(missing_ok=True)
     return existed
 
@@ -61,9 +64,13 @@ def _swap(fresh: Path, workspace: Workspace) -> None:
             old.settle()
     except DowseError:
         pass  # damaged: there is nothing of it to keep
-    for suffix in (*_SIDE_FILES, "-vectors"):
+    for suffix in (*_SIDE_FILES, *_CACHES):
         workspace.index.with_name(workspace.index.name + suffix).unlink(missing_ok=True)
     fresh.replace(workspace.index)
+    for suffix in _CACHES:
+        # Each says which index it is of: one that is left behind is made anew, whenever this stops.
+        with suppress(FileNotFoundError):
+            fresh.with_name(fresh.name + suffix).replace(workspace.index.with_name(workspace.index.name + suffix))
     remove(fresh)
 
 

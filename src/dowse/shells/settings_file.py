@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import stat
-import tempfile
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 from dowse.config import FILE_NAME
 from dowse.errors import BadInput
+from dowse.places import replace_file
 
 _NEW_FILE_MODE = 0o644
 
@@ -35,7 +34,7 @@ def write_settings(folder: Path, values: Mapping[str, float]) -> Path:
         if after is None:
             raise BadInput(f"{path} is not simple enough to be changed safely; {by_hand}")
         if after != before:
-            _replace(path, after.encode("utf-8"), _NEW_FILE_MODE if mode is None else mode)
+            replace_file(path, after.encode("utf-8"), _NEW_FILE_MODE if mode is None else mode)
     except (OSError, ValueError) as error:
         raise BadInput(f"can not write {path}: {error}; {by_hand}") from error
     return path
@@ -70,18 +69,3 @@ def _with(text: str, name: str, value: float) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     gap = "" if not text or text.endswith("\n") else newline
     return f"{text}{gap}{name} = {value}{newline}"
-
-
-def _replace(path: Path, data: bytes, mode: int) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(mode)
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise

@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from dowse.errors import BadInput
-from dowse.profiles.tool import Param, Reply, Tool
+from dowse.profiles.tool import OUR_WORDING, Param, Reply, Tool, Wording
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class BoundTool:
 
     tool: Tool
     arguments: type[BaseModel]
+    wording: Wording = OUR_WORDING
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -39,13 +40,15 @@ class BoundTool:
         try:
             checked = self.arguments.model_validate(self._renamed(given))
         except ValidationError as error:
-            raise BadInput(f"{self.tool.name}: {'; '.join(self._complaints(error))}") from None
-        return self.tool.call(**{name: getattr(checked, name) for name in checked.model_fields_set})
+            prefix = "" if self.wording.missing else f"{self.tool.name}: "
+            raise BadInput(f"{prefix}{'; '.join(self._complaints(error))}") from None
+        names = {_public(name): name for name in inspect.signature(self.tool.call).parameters}
+        return self.tool.call(**{names[name]: getattr(checked, name) for name in checked.model_fields_set})
 
     def _renamed(self, given: Mapping[str, object]) -> dict[str, object]:
-        """`topK` is taken for `top_k`: families of clients differ in casing only."""
-        known = set(self.arguments.model_fields)
-        return {_snake(name) if _snake(name) in known else name: value for name, value in given.items()}
+        """`topK` is taken for `top_k` and the other way round: families of clients differ in casing only."""
+        known = {_snake(name): name for name in self.arguments.model_fields}
+        return {known.get(_snake(name), name): value for name, value in given.items()}
 
     def _complaints(self, error: ValidationError) -> list[str]:
         complaints = []
@@ -54,20 +57,26 @@ class BoundTool:
             if problem["type"] == "extra_forbidden":
                 known = ", ".join(self.arguments.model_fields)
                 complaints.append(f"unknown parameter {name[:100]!r} (known: {known})")
+            elif problem["type"] == "missing" and self.wording.missing:
+                complaints.append(self.wording.missing.format(name=name))
             else:
                 complaints.append(f"{name}: {problem['msg'][0].lower()}{problem['msg'][1:]}")
         return list(dict.fromkeys(complaints))
 
 
-def bind(tool: Tool) -> BoundTool:
+def bind(tool: Tool, wording: Wording = OUR_WORDING) -> BoundTool:
     hints = get_type_hints(tool.call, include_extras=True)
     fields: dict[str, Any] = {}
     for parameter in inspect.signature(tool.call).parameters.values():
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         fields[parameter.name] = (hints[parameter.name], default)
-    fields = {name: (_typed(hint), _field(hint, default)) for name, (hint, default) in fields.items()}
+    fields = {_public(name): (_typed(hint), _field(hint, default)) for name, (hint, default) in fields.items()}
     config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=tool.strict)
-    return BoundTool(tool, create_model(tool.name, __config__=config, **fields))
+    return BoundTool(tool, create_model(tool.name, __config__=config, **fields), wording)
+
+
+def _public(name: str) -> str:
+    return name.rstrip("_")
 
 
 def _typed(hint: Any) -> Any:  # noqa: ANN401 - a type expression has no narrower type
@@ -76,7 +85,8 @@ def _typed(hint: Any) -> Any:  # noqa: ANN401 - a type expression has no narrowe
 
 def _field(hint: Any, default: Any) -> Any:  # noqa: ANN401
     param = next((it for it in get_args(hint)[1:] if isinstance(it, Param)), Param(""))
-    return Field(default, description=param.help or None, ge=param.ge, le=param.le)
+    extra = {"enum": list(param.choices)} if param.choices else None
+    return Field(default, description=param.help or None, ge=param.ge, le=param.le, json_schema_extra=extra)
 
 
 def _snake(name: str) -> str:

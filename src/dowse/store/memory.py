@@ -25,9 +25,24 @@ from dowse.model import (
     Symbol,
     Version,
 )
-from dowse.store.base import ANSWERING, NEXT, Pending, Piece, Weights
+from dowse.store.base import (
+    ANSWERING,
+    NEXT,
+    Facts,
+    FileName,
+    FoundLines,
+    LineQuery,
+    Named,
+    Pending,
+    Piece,
+    Place,
+    Site,
+    Weights,
+)
+from dowse.store.memory_definitions import MemoryDefinitions
+from dowse.store.plain_lines import found_lines, lines_of
 from dowse.store.remember import Memory
-from dowse.text.names import names
+from dowse.text.names import last_name, names
 from dowse.text.scopes import inside
 from dowse.text.terms import Term, Terms
 
@@ -63,7 +78,7 @@ class _Vectors:
     rows: dict[int, list[float]] = field(default_factory=dict)
 
 
-class MemoryStore:
+class MemoryStore(MemoryDefinitions):
     def __init__(self) -> None:
         self._collections: dict[str, Collection] = {}
         self._entries: dict[tuple[str, str], _Entry] = {}
@@ -353,7 +368,22 @@ class MemoryStore:
         ]
         return sorted(scored, key=lambda it: (-it.score, it.key))[: max(limit, 0)]
 
+    # --- lines ---
+
+    def find_lines(self, query: LineQuery) -> FoundLines:
+        is_inside = inside(query.scope)
+        within = [name for name, entry in self._entries.items() if is_inside(entry.record)]
+        return found_lines({name: entry.text for name, entry in self._entries.items()}, within, query)
+
+    def lines_between(self, collection: str, path: str, spans: Sequence[tuple[int, int]]) -> list[tuple[str, ...]]:
+        entry = self._entries.get((collection, path))
+        lines = lines_of(entry.text) if entry else []
+        return [tuple(lines[max(first, 1) - 1 : max(last, 0)]) for first, last in spans]
+
     # --- the rest ---
+
+    def entries(self) -> Iterable[_Entry]:
+        return self._entries.values()
 
     @contextmanager
     def writing(self, timeout_s: float) -> Iterator[None]:
@@ -373,6 +403,82 @@ class MemoryStore:
         order = list(self._collections)
         rows = [row.stored for row in self._rows.values()]
         return sorted(rows, key=lambda it: (order.index(it.record.collection), it.record.path, it.chunk.ordinal))
+
+    # --- what the call graph is worked out from ---
+
+    @contextmanager
+    def moment(self) -> Iterator[None]:
+        yield
+
+    def stamps(self, keys: Sequence[int]) -> dict[int, str]:
+        return {
+            key: f"{it.collection}/{it.path} {it.digest} {it.chunking} {it.mtime_ns}"
+            for key, it in ((key, entry.record) for key, entry in self._keyed() if key in keys)
+        }
+
+    def facts(self, keys: Sequence[int]) -> list[Facts]:
+        return [
+            Facts(key, it.record, it.symbols, tuple(link for link in it.links if link.kind == "import"))
+            for key, it in self._keyed()
+            if key in keys
+        ]
+
+    def files_named(self, name: str) -> list[FileName]:
+        found = ((key, it.record) for key, it in self._keyed() if it.record.path.rpartition("/")[2] == name)
+        return [FileName(key, it.collection, self._collections[it.collection].root, it.path) for key, it in found]
+
+    def named(
+        self,
+        names: Sequence[str],
+        *,
+        kinds: Sequence[str] = (),
+        within: Sequence[int] | None = None,
+        modifier: str = "",
+        limit: int = 0,
+    ) -> list[Named]:
+        folded = {name.lower() for name in names}
+        found = [
+            it
+            for it, symbol in self._definitions()
+            if it.name.lower() in folded
+            and (not kinds or it.kind in kinds)
+            and (within is None or it.place.record in within)
+            and (not modifier or modifier in symbol.modifiers)
+        ]
+        return found[: limit or None]
+
+    def extending(self, names: Sequence[str]) -> list[Named]:
+        folded = {name.lower() for name in names}
+        return [it for it, symbol in self._definitions() if not folded.isdisjoint(map(last_name, symbol.bases))]
+
+    def imported_as(self, targets: Sequence[str], member: str) -> list[str]:
+        imports = (link for entry in self._entries.values() for link in entry.links if link.kind == "import")
+        parts = (it.context.partition("=") for it in imports if it.target in targets)
+        return sorted({local for local, _, imported in parts if imported == member})
+
+    def sites(self, names: Sequence[str], limit: int) -> list[Site]:
+        found = [it for key, _ in self._keyed() for it in self.sites_in(key) if it.name in names]
+        return found[:limit]
+
+    def sites_in(self, key: int) -> list[Site]:
+        calls = dict(self._keyed())[key].calls
+        found = [
+            Site(key, place, it.name, it.callee, it.line, it.symbol, it.arguments, it.kind)
+            for place, it in enumerate(calls)
+        ]
+        return sorted(found, key=lambda it: (it.line, it.ordinal))
+
+    def _keyed(self) -> list[tuple[int, _Entry]]:
+        """Every record with a key, ordered by collection and path."""
+        return [(key, entry) for key, (_, entry) in enumerate(sorted(self._entries.items()), 1)]
+
+    def _definitions(self) -> Iterator[tuple[Named, Symbol]]:
+        for key, entry in self._keyed():
+            trails: list[tuple[str, ...]] = []
+            for ordinal, it in enumerate(entry.symbols):
+                trails.append(() if it.parent is None else (*trails[it.parent], entry.symbols[it.parent].name))
+                place, record = Place(key, ordinal), entry.record
+                yield Named(place, it.name, it.kind, trails[-1], record.collection, record.path), it
 
 
 def _in(record: Record, collection: str | None) -> bool:

@@ -57,3 +57,9 @@ def _extra(word: str) -> str:
         return " ".join(camel_parts(word))
     between = (part for part in _CJK.split(word) if part.strip("_"))
     return " ".join((*(pair for run in runs for pair in pairs(run)), *between))
+
+
+def last_name(text: str) -> str:
+    """`Some.Generic<Of>` → generic: what people ask for."""
+    found = _WORD.findall(text.partition("<")[0].partition("[")[0])
+    return (found[-1] if found else text).lower()

@@ -23,6 +23,17 @@ class Listing:
     vacant: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far to look. `hidden`: also names that begin with a dot; `ignored`: also what ignore files and settings
+    leave out; `under`: only below this directory; `max_depth`: 1 is the files directly there, 0 is any depth."""
+
+    under: str = ""
+    hidden: bool = False
+    ignored: bool = False
+    max_depth: int = 0
+
+
 class Source(Protocol):
     def listing(self) -> Listing: ...
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules, load_ignore_file
 
 GIT_IGNORE_FILE = ".gitignore"
+_BRANCH = "ref: refs/heads/"
+_HEAD_CHARS = 4096
 
 
 def is_work_tree(directory: str) -> bool:
@@ -20,6 +22,21 @@ def work_tree_above(directory: str) -> str | None:
     """The top of the work tree that holds this directory, or the directory itself if it is one."""
     places = [directory, *map(str, Path(directory).parents)]
     return next((place for place in places if is_work_tree(place)), None)
+
+
+def branch_at(directory: str) -> str | None:
+    """The branch of the work tree that holds this directory; None outside of one and at a commit without a branch."""
+    top = work_tree_above(directory)
+    git_directory = None if top is None else _git_directory(top)
+    # A pipe in its place would never be read to its end.
+    if git_directory is None or not (git_directory / "HEAD").is_file():
+        return None
+    try:
+        with open(git_directory / "HEAD", encoding="utf-8", errors="replace") as file:
+            head = file.read(_HEAD_CHARS).strip()
+    except OSError:
+        return None
+    return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else None
 
 
 def rules_above(directory: str) -> IgnoreRules:

@@ -19,7 +19,8 @@ MAX_DEPTH = 10
 @dataclass(frozen=True, slots=True)
 class CallQuery:
     """Who calls it (`up`) or what it calls (`down`). `owner` is the class or the like it is defined in; `at` an exact
-    place instead, as path and line. At most `width` branches at a node and `nodes` altogether; 0 is no limit."""
+    place instead, as path and line: the innermost definition there. At most `width` branches at a node and `nodes`
+    altogether; 0 is no limit."""
 
     name: str
     owner: str = ""
@@ -30,13 +31,15 @@ class CallQuery:
     confidence: Confidence = "virtual"  # the least that is shown
     through_interfaces: bool = True
     scope: Scope = EVERYTHING
-    wanted: Callable[[str], bool] | None = None
+    wanted: Callable[[str], bool] | None = None  # by path, after the scope
+    at: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
     """A call from one definition to another. A call outside of any definition has no `caller`; one that leads to
-    nothing known has no `callee`. `how` says in a few words what led there."""
+    nothing known has no `callee`. `how` says in a few words what led there, `lines` are all of the caller's lines that
+    call it so."""
 
     site: Call
     record: Record  # of the site
@@ -45,11 +48,13 @@ class Edge:
     receiver: str  # the type it is called on, as far as known
     confidence: Confidence
     how: str
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An end of an edge with the edges beyond it. `cut` says why there may be more: depth, width, nodes, cycle."""
+    """An end of an edge with the edges beyond it. `cut` says why there may be more: depth, width, nodes, sites
+    (there were too many to look at) or cycle (it stands further up already)."""
 
     edge: Edge
     branches: tuple[Node, ...] = ()
@@ -59,7 +64,8 @@ class Node:
 @dataclass(frozen=True, slots=True)
 class CallTree:
     """`roots` are the definitions asked about, `owners` all classes that define the name. `unresolved` are sites of
-    that name (up) or in it (down) whose callee can not be told; they are listed, not guessed."""
+    that name (up) or in it (down) whose callee can not be told; they are listed, not guessed. `visited` counts the
+    definitions whose callers or callees were looked for, `total` the nodes. `cut` is as in `Node`, of the roots."""
 
     query: CallQuery
     roots: tuple[Definition, ...]
@@ -69,3 +75,4 @@ class CallTree:
     visited: int
     total: int
     truncated: bool
+    cut: str = ""

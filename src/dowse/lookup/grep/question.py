@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dowse.model import EVERYTHING, Scope
+from dowse.store.base import FileLines
+
+__all__ = ["Excerpt", "FileLines", "GrepAnswer", "Lines", "Manner"]
 
 Manner = Literal["word", "substring", "word-regex", "phrase", "regex"]
 """word: a whole word; substring: part of a word or of a line; word-regex: a regex that a whole word matches;
@@ -29,22 +32,10 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class FileLines:
-    """A file with lines that match, from 1. `score` is TF-IDF: the sum over what matched of occurrences / words of the
-    file × ln(files / files with it), a line counting once a word; for phrases and regexes the number of lines."""
-
-    collection: str
-    path: str
-    score: float
-    lines: tuple[int, ...]
-    occurrences: int
-    terms_matched: int
-
-
-@dataclass(frozen=True, slots=True)
 class GrepAnswer:
     """The best files; totals count all of them. `searched` are the terms as they were looked up, `words` those of the
-    index that matched a substring or a word-regex. `cut` says why not everything was looked at, if so."""
+    index that matched a substring or a word-regex, at most a thousand. `cut` says why not everything was looked at,
+    if so."""
 
     files: tuple[FileLines, ...]
     total_files: int

@@ -2,43 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from dowse.model import EVERYTHING, Record, Scope, Symbol
+from dowse.store.definitions import Definition, Wanted
 
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which definitions; what is empty does not filter, what is given must all hold. `names`: any of them as a part of
-    the name, or as a regex in it, or exactly it. `least` are lower bounds by the names of `Stats`, and `lines`."""
-
-    names: tuple[str, ...] = ()
-    matching: str = "part"  # or: regex, exact
-    kinds: tuple[str, ...] = ()
-    attribute: str = ""
-    base: str = ""
-    parent: str = ""  # part of the name of what it is defined in
-    modifiers: tuple[str, ...] = ()
-    scope: Scope = EVERYTHING
-    wanted: Callable[[str], bool] | None = None  # by path, after the scope
-    least: Mapping[str, int] = field(default_factory=dict)
-    order: str = ""  # one of Stats' names or `lines`, largest first; empty: best match of the name first
-    limit: int = 100  # 0 is all of them
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A symbol where it stands: `ordinal` is its place among its record's symbols, `trail` the names around it."""
-
-    record: Record
-    ordinal: int
-    symbol: Symbol
-    trail: tuple[str, ...] = ()
-
-    @property
-    def parent(self) -> str:
-        return self.trail[-1] if self.trail else ""
+__all__ = ["Audit", "Body", "Definition", "Silent", "SymbolAnswer", "Wanted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +22,14 @@ class SymbolAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The lines of a definition. `changed`: its file is not as it was indexed, so they may be others by now."""
+    """The lines of a definition. `changed`: its file is not as it was indexed, so they may be others by now.
+    `omitted`: none are shown, because the bodies before it used up the lines there were for all of them."""
 
     start_line: int
     lines: tuple[str, ...]
     truncated: bool = False
     changed: bool = False
+    omitted: bool = False
     problem: str = ""
 
 

@@ -17,7 +17,12 @@ from dowse.errors import DowseError
 
 VERBS = {
     "search": "Ask a question; builds the index first where there is none.",
+    "grep": "Find the lines that hold a regex, a word, a text or a phrase.",
     "index": "Bring directories into the index, or up to date.",
+    "calls": "Who calls a function, or what it calls, as a tree.",
+    "impact": "Which definitions the uncommitted changes touch, and who calls them.",
+    "symbols": "Definitions by name, kind, base, attribute, line or complexity.",
+    "find": "Files and directories by name, in the index or on disk.",
     "read": "Print lines of an indexed file, or a hit by its id.",
     "status": "What is indexed, how fresh, with which encoder, and what was skipped.",
     "export": "Print every chunk of the index, in a stable order.",

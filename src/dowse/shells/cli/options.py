@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dowse.config import PREFIX, SECRETS, SETTINGS
+from dowse.config import PREFIX, SECRETS, SETTINGS, Settings
 from dowse.shells.workspace import Workspace, find_workspace
 
 Command = Callable[..., Any]
@@ -19,6 +19,7 @@ root_option = click.option(
     type=click.Path(path_type=Path),
     help="The directory to work on; default: the nearest one upwards that is indexed, else the current one.",
 )
+_EXACT_LIMIT = 100
 _SHORT = {"limit": ("-k",)}
 
 
@@ -46,6 +47,11 @@ def _shown(value: object) -> str:
 def _metavar(name: str) -> str:
     kinds = {"int": "N", "float": "N", "str": "NAME", "Path | None": "PATH", "tuple[str, ...]": "GLOB,…"}
     return kinds[str(SETTINGS[name].type)]
+
+
+def exact_limit(settings: Settings, flags: dict[str, Any]) -> int:
+    """Exact answers are lines, not passages: unless -k says how many, more are shown than a search has hits."""
+    return _EXACT_LIMIT if flags.get("limit") is None else settings.limit
 
 
 def workspace_of(root: Path | None, flags: dict[str, Any]) -> Workspace:

@@ -1,4 +1,4 @@
-"""The default backend: one SQLite file holds the catalog, the words index and the vectors."""
+"""The default backend: one SQLite file holds the catalog, the words index, the vectors and the texts."""
 
 from __future__ import annotations
 
@@ -7,21 +7,31 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dowse.store.remember import Memory
+from dowse.store.sqlite.calls import SqliteCalls
 from dowse.store.sqlite.catalog import SqliteCatalog
 from dowse.store.sqlite.database import Database
+from dowse.store.sqlite.definitions import SqliteDefinitions
 from dowse.store.sqlite.late_words import LateWords
+from dowse.store.sqlite.lines import WITHOUT_FILE_UP_TO, HeldLines, SqliteLines
 from dowse.store.sqlite.vectors import EXACT_UP_TO, HeldVectors, SqliteVectors
 from dowse.store.sqlite.words import SqliteWords
 
 
-class SqliteStore(SqliteCatalog, SqliteWords, SqliteVectors):
+class SqliteStore(SqliteDefinitions, SqliteCatalog, SqliteWords, SqliteVectors, SqliteLines, SqliteCalls):
     def __init__(
-        self, path: Path, *, create: bool = True, busy_timeout_s: float = 10.0, exact_up_to: int = EXACT_UP_TO
+        self,
+        path: Path,
+        *,
+        create: bool = True,
+        busy_timeout_s: float = 10.0,
+        exact_up_to: int = EXACT_UP_TO,
+        lines_without_file_up_to: int = WITHOUT_FILE_UP_TO,
     ) -> None:
         self.db = Database(path, create=create, busy_timeout_s=busy_timeout_s)
         self._memory = Memory()
         self._late_words = LateWords()
         self._held = HeldVectors(self.db, exact_up_to)
+        self._lines = HeldLines(self.db, lines_without_file_up_to)
 
     @contextmanager
     def writing(self, timeout_s: float) -> Iterator[None]:
@@ -29,6 +39,7 @@ class SqliteStore(SqliteCatalog, SqliteWords, SqliteVectors):
             yield
             self.db.checkpoint("PASSIVE")
         self._held.prepare()
+        self._lines.prepare()
 
     def settle(self) -> None:
         self.db.checkpoint("TRUNCATE")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import apsw
 
@@ -14,6 +15,7 @@ from dowse.text.globs import Matcher, compile_globs
 
 TRAIL_JOINT = "\x1f"
 _NS = 1_000_000_000
+_KEPT = 4_096
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: that takes the most time
 
 RECORD_COLUMNS = (
@@ -47,13 +49,20 @@ def record_of(row: Row) -> Record:
         settled=bool(settled),
         tags=_texts(tags),
         aliases=_texts(aliases),
-        facets=NO_FACETS if facets == "{}" else json.loads(facets),
+        facets=facets_of(facets),
     )
 
 
+@lru_cache(maxsize=_KEPT)
+def facets_of(text: str) -> Mapping[str, str]:
+    facets: dict[str, str] = {} if text == "{}" else json.loads(text)
+    return facets or NO_FACETS
+
+
+@lru_cache(maxsize=_KEPT)
 def _texts(text: str) -> tuple[str, ...]:
-    """Most lists are empty, and a search reads thousands of them."""
-    return () if text == "[]" else tuple(json.loads(text))
+    """An answer reads thousands of them, and most are empty or alike."""
+    return tuple(json.loads(text))
 
 
 def stored_of(row: Row) -> Stored:
@@ -89,6 +98,10 @@ def packed(text: str) -> bytes:
 
 def unpacked(body: bytes) -> str:
     return zlib.decompress(body).decode("utf-8", "surrogatepass")
+
+
+def packed_has(body: bytes, part: str) -> bool:
+    return part.encode() in zlib.decompress(body)
 
 
 def join_trail(trail: Iterable[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 import apsw
@@ -10,8 +9,8 @@ import apsw
 from dowse.model import Symbol
 from dowse.store.sqlite.database import Row
 from dowse.store.sqlite.rows import as_json
+from dowse.text.names import last_name
 
-_LAST_NAME = re.compile(r"(\w+)\W*$")
 _NO_STATS = (None,) * 7
 _COLUMNS = (
     "record, ordinal, name, folded, kind, start_line, end_line, level, parent, signature, holds, parameters, "
@@ -20,6 +19,8 @@ _COLUMNS = (
 
 
 def put_symbols(connection: apsw.Connection, key: int, symbols: Sequence[Symbol]) -> None:
+    if not symbols:
+        return
     places = ", ".join("?" * len(_COLUMNS.split(",")))
     connection.executemany(f"INSERT INTO symbols ({_COLUMNS}) VALUES ({places})", list(_rows(key, symbols)))
     connection.executemany(
@@ -29,11 +30,16 @@ def put_symbols(connection: apsw.Connection, key: int, symbols: Sequence[Symbol]
 
 def _rows(key: int, symbols: Sequence[Symbol]) -> Iterator[Row]:
     for place, it in enumerate(symbols):
-        lists = (as_json(list(texts)) for texts in (it.parameters, it.modifiers, it.attributes, it.bases))
         yield (
             key, place, it.name, it.name.lower(), it.kind, it.start_line, it.end_line, it.level, it.parent,
-            it.signature, it.holds, *lists, *(it.stats or _NO_STATS),
+            it.signature, it.holds, _list(it.parameters), _list(it.modifiers), _list(it.attributes), _list(it.bases),
+            *(it.stats or _NO_STATS),
         )  # fmt: skip
+
+
+def _list(texts: tuple[str, ...]) -> str:
+    """Most are empty, and there are four of them to each of a million symbols."""
+    return as_json(texts) if texts else "[]"
 
 
 def _traits(key: int, symbols: Sequence[Symbol]) -> Iterator[Row]:
@@ -41,9 +47,3 @@ def _traits(key: int, symbols: Sequence[Symbol]) -> Iterator[Row]:
         for kind, texts in (("base", it.bases), ("attribute", it.attributes)):
             for text in texts:
                 yield kind, last_name(text), key, place
-
-
-def last_name(text: str) -> str:
-    """`Some.Generic<Of>` → generic: what people ask for."""
-    found = _LAST_NAME.search(text.partition("<")[0].partition("[")[0])
-    return found[1].lower() if found else text.lower()

@@ -7,19 +7,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.expressions import Expressions
-from dowse.ingest.extract.code.source import Source, first_of
+from dowse.ingest.extract.code.references import dotted
+from dowse.ingest.extract.code.source import Source, child, first_of
 from dowse.model import Call
 from dowse.text.expressions import UNKNOWN
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from dowse.ingest.extract.code.drafts import Draft, Site
+    from dowse.ingest.extract.code.drafts import Site
     from dowse.ingest.extract.code.language import Imported, Language
 
-_CALLABLE: Final = frozenset({"function", "method", "class", "struct", "record"})
 _LAST_WORD = re.compile(r"\w+(?=\W*$)")
+_FROM_ARGUMENT_TO_CALL: Final = 3
 _MAX_NAME_CHARS: Final = 200
+DEFAULT: Final = "default"  # the member of a module that has no name outside of it
 
 
 class Calls:
@@ -30,7 +32,6 @@ class Calls:
         language: Language,
         source: Source,
         expressions: Expressions,
-        drafts: Iterable[Draft],
         imported: Mapping[str, Imported],
     ) -> None:
         self._expressions = expressions
@@ -39,7 +40,6 @@ class Calls:
         self._no_calls = language.no_calls
         self._source = source
         self._imported = imported
-        self._callable = {it.definition.name for it in drafts if it.definition.kind in _CALLABLE}
 
     def read(self, sites: Iterable[Site]) -> tuple[Call, ...]:
         return tuple(call for site in sites for call in self._of(site))
@@ -69,7 +69,16 @@ class Calls:
             return 0
         if not arguments.type.endswith("s") and not arguments.type.endswith("list"):
             return 1  # such as a lone generator expression
-        return sum(not each.is_extra for each in arguments.named_children)
+        count = arguments.named_child_count
+        return count and count - self._comments(arguments)
+
+    def _comments(self, arguments: Node) -> int:
+        """How many of the children are comments; a line that has no `/*` can not hold any."""
+        start, end = arguments.byte_range
+        within = self._source.data[start:end]
+        if b"\n" not in within and b"/*" not in within:
+            return 0
+        return sum(each.is_extra for each in arguments.named_children)
 
     def _by_name(self, callee: str, site: Site) -> Iterable[tuple[str, str]]:
         """A local may hold one thing or another: each name is a call of its own."""
@@ -90,7 +99,7 @@ class Calls:
         if way == UNKNOWN:
             return self._written(site.node)
         it = self._imported.get(way)
-        return it.member if it and it.member else way
+        return it.member if it and it.member not in ("", DEFAULT) else way
 
     def _written(self, node: Node) -> str:
         """The last word of what is called, as it stands there."""
@@ -100,14 +109,25 @@ class Calls:
         return word[0] if word else UNKNOWN
 
     def _referred(self, site: Site) -> Iterator[Call]:
-        """A name that is passed on counts if this file shows that it may be something to call."""
-        text = self._source.of(site.node)
-        root, _, rest = text.partition(".")
-        if not (root in self._imported or root in self._callable or rest in self._callable):
+        """A name that is passed on counts if it is no local one."""
+        text = dotted(self._source.of(site.node))
+        if self._goes_nowhere(site.node):
             return
         callee = self._expressions.of(site.node, site.scope)
-        if callee == text or (rest and callee == f"this.{rest}"):
+        if callee == text or callee == f"this.{text.partition('.')[2]}":
             yield Call(self._name(callee, site), callee, site.node.start_point[0] + 1, site.draft, 0, "refer")
+
+    def _goes_nowhere(self, node: Node) -> bool:
+        """Whether it is passed to what is no call, such as `nameof`."""
+        around = node.parent
+        for _ in range(_FROM_ARGUMENT_TO_CALL):
+            if around is None or around.type in self._no_calls:
+                return around is not None
+            shape = self._shapes.get(around.type)
+            if shape is not None and shape.step == "()":
+                return self._source.of(child(around, shape.onto)) in self._no_calls
+            around = around.parent
+        return False
 
 
 def _type_name(way: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -28,8 +28,7 @@ class Draft:
         self.fields: dict[str, Draft] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """A node that calls, or names what may be called, with the scope and the definition it stands in."""
 
     node: Node
@@ -42,5 +41,4 @@ class Site:
 class Findings:
     drafts: list[Draft] = field(default_factory=list)
     sites: list[Site] = field(default_factory=list)
-    imports: list[Node] = field(default_factory=list)
     errors: int = 0

@@ -56,6 +56,11 @@ class Expressions:
 
     def callee(self, node: Node, shape: Shape, scope: Scope | None) -> str:
         """What a call calls: its own expression without the last step."""
+        if not shape.member:
+            below = child(node, shape.onto)
+            dotted = self._dotted(below, "", scope, 0) if below is not None else None
+            if dotted is not None:
+                return self._finished(*dotted)
         return self._finished(*self._onward(node, shape, "", scope, 0))
 
     def written(self, type_text: str) -> str:
@@ -79,8 +84,11 @@ class Expressions:
         return stepped(self.of(binding.value, scope, depth + 1), binding.step)
 
     def _finished(self, root: str, steps: str) -> str:
+        """The whole; of what stands on something unknown, or is too long, only the last name says anything."""
         expression = self._rewritten(stepped(root, steps))
-        return expression if len(expression) <= MAX_CHARS else UNKNOWN + steps[steps.rfind(".") :]
+        if root.startswith(UNKNOWN) or len(expression) > MAX_CHARS:
+            return UNKNOWN + steps[steps.rfind(".") :] if "." in steps else UNKNOWN
+        return expression
 
     def _walk(self, node: Node, steps: str, scope: Scope | None, depth: int) -> tuple[str, str]:
         """Down the chain `a.b().c` to its root, gathering steps; what is too long ends in something unknown."""
@@ -90,7 +98,7 @@ class Expressions:
                 return UNKNOWN, steps
             if not shape.onto:
                 return self._root(node, shape, scope, depth), steps
-            dotted = self._dotted(node, shape, steps, scope, depth)
+            dotted = self._dotted(node, steps, scope, depth) if shape.member and not shape.step else None
             if dotted is not None:
                 return dotted
             steps = self._above(node, shape, shape.step + steps)
@@ -119,12 +127,10 @@ class Expressions:
             return UNKNOWN, steps
         return self._look_up(name[0], scope, at, depth), steps[name.end() :]
 
-    def _dotted(self, node: Node, shape: Shape, steps: str, scope: Scope | None, depth: int) -> tuple[str, str] | None:
+    def _dotted(self, node: Node, steps: str, scope: Scope | None, depth: int) -> tuple[str, str] | None:
         """Plain `a.b.c`, by far the most frequent, is read off the text instead of node by node."""
-        if not shape.member or shape.step:
-            return None
-        text = self._source.of(node)
-        if len(text) > MAX_CHARS or _DOTTED.fullmatch(text) is None:
+        text = self._source.of(node) if node.end_byte - node.start_byte <= MAX_CHARS else ""
+        if _DOTTED.fullmatch(text) is None:
             return None
         root, dot, rest = text.partition(".")
         return self._look_up(root, scope, node.start_byte, depth), dot + rest + steps
@@ -163,9 +169,11 @@ class Expressions:
     def _look_up(self, name: str, scope: Scope | None, at: int, depth: int) -> str:
         seen, home = bindings_seen(name, scope, at)
         if home is None:
-            return self._plain(name)
+            return name if name.isidentifier() else self._plain(name)
         if depth > _MAX_DEPTH:
             return UNKNOWN
+        if len(seen) == 1:
+            return self.bound(seen[0], home, depth)
         return joined([self.bound(binding, home, depth) for binding in reversed(seen)])
 
     def _plain(self, name: str) -> str:

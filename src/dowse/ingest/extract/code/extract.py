@@ -7,12 +7,14 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from dowse.ingest.extract.along_definitions import blocks_along
 from dowse.ingest.extract.code.blocks import text_blocks
 from dowse.ingest.extract.code.calls import Calls
 from dowse.ingest.extract.code.emptiness import why_empty
 from dowse.ingest.extract.code.expressions import Expressions
 from dowse.ingest.extract.code.grammar import grammar
 from dowse.ingest.extract.code.languages import language_of
+from dowse.ingest.extract.code.references import worth_following
 from dowse.ingest.extract.code.source import Source
 from dowse.ingest.extract.code.sweep import Sweep
 from dowse.ingest.extract.code.symbols import symbols
@@ -36,19 +38,23 @@ def extract_code(item: Item, data: bytes) -> Extract:
 
 
 def _read(language: Language, title: str, text: str) -> Extract:
-    source = Source(text.encode(errors="replace"))
+    source = Source(text)
     reader = grammar(language.grammar, language.query)
     root = reader.parse(source.data).root_node
-    found = Sweep(language, source).run(reader.captures(root))
-    imported = [(node, it) for node in found.imports for it in language.imports(node, source)]
+    captures = reader.captures(root)
+    importing = sorted(captures.get("import", ()), key=lambda node: node.start_byte)
+    imported = [(node, it) for node in importing for it in language.imports(node, source)]
+    by_name = {it.local: it for _, it in imported}
+    found = Sweep(language, source).run(worth_following(captures, by_name, language, source))
     expressions = Expressions(language, source)
-    calls = Calls(language, source, expressions, found.drafts, {it.local: it for _, it in imported})
+    calls = Calls(language, source, expressions, by_name)
+    defined = symbols(found.drafts, expressions, source)
     return Extract(
         "code",
         title,
         text,
-        text_blocks(text),
-        symbols=symbols(found.drafts, expressions, source),
+        blocks_along(text, defined) if defined else text_blocks(text),
+        symbols=defined,
         links=tuple(_link(node, it) for node, it in imported),
         calls=calls.read(found.sites),
         facets=_facets(language, root, found),

@@ -35,6 +35,9 @@ class Shape:
     name: bool = False
 
 
+# Tuples, because a large file has tens of thousands of them.
+
+
 class Parameter(NamedTuple):
     """`type` as written; else `holds`, such as `this`, or what `value` is after `step`."""
 
@@ -45,13 +48,13 @@ class Parameter(NamedTuple):
     step: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(NamedTuple):
     """What a node defines. `span` is all of it, `header` the bytes of its signature.
 
     What it holds is told by `holds`, else by its written `type`, else by `value`, else, for functions, by what they
     return. `parameters` are all that can be used in its body; callers do not pass the first `hidden` and the last
-    `added` of them. `to_the_end`: what follows in the file stands in it.
+    `added` of them. `to_the_end`: what follows in the file stands in it. `function` is the function without a name of
+    its own that the definition names, which is then no lambda in it.
     """
 
     name: str
@@ -69,10 +72,10 @@ class Definition:
     bases: tuple[str, ...] = ()
     has_body: bool = True
     to_the_end: bool = False
+    function: Node | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """A name that is given something at byte `at`: an object of a written `type`, or what `value` is after `step`.
 
     `keeps` is the span of the variable or field it also makes, outside of functions or on `this`. A `narrow` one says
@@ -132,6 +135,6 @@ class Language:
     rewritten: Callable[[str], str] = _as_is  # what an expression, its locals replaced, means here
     returned: Callable[[Definition, str], str] = _returned_as_is  # what a function gives, told what its body returns
     fields_by_assignment: bool = False  # `this.x = …` makes a field
-    no_calls: frozenset[str] = frozenset()  # names that look like functions
+    no_calls: frozenset[str] = frozenset()  # what looks like a function or a call: names and types of nodes
     invoked: str = ""  # the method that runs when an object is called
     file_names: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 
 EVERYWHERE: Final = sys.maxsize
 MOST_WAYS: Final = 4
+_MOST_LOOKED_AT: Final = 32  # bindings of one name: a name that is given things all over says little
 
 
 class Binding:
@@ -65,11 +67,14 @@ def bindings_seen(name: str, scope: Scope | None, at: int) -> tuple[list[Binding
 
 def _reaching(found: list[Binding], at: int) -> list[Binding]:
     """Back from the place to the first binding that is sure to have happened; if there is none before, what follows."""
+    if len(found) == 1 and not found[0].narrow:
+        return found
+    before = bisect_right(found, at, key=lambda binding: binding.at)
     seen: list[Binding] = []
-    for binding in reversed(found):
-        if binding.at > at or (binding.narrow and binding.end <= at):
+    for binding in found[max(0, before - _MOST_LOOKED_AT) : before][::-1]:
+        if binding.narrow and binding.end <= at:
             continue
         seen.append(binding)
         if binding.end > at or len(seen) == MOST_WAYS:
             return seen
-    return seen or [binding for binding in found if not binding.narrow][:MOST_WAYS]
+    return seen or [binding for binding in found[:_MOST_LOOKED_AT] if not binding.narrow][:MOST_WAYS]

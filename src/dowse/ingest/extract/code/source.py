@@ -11,14 +11,19 @@ if TYPE_CHECKING:
 class Source:
     """Text by node; trees count in UTF-8 bytes."""
 
-    __slots__ = ("data",)
+    __slots__ = ("_same", "data")
 
-    def __init__(self, data: bytes) -> None:
-        self.data = data
+    def __init__(self, text: str) -> None:
+        self.data = text.encode(errors="replace")
+        self._same = text if text.isascii() else ""  # where bytes are characters, nothing needs to be decoded
 
     def of(self, node: Node | None) -> str:
         """What is written there; nothing where no node is."""
-        return "" if node is None else self.data[node.start_byte : node.end_byte].decode(errors="replace")
+        if node is None:
+            return ""
+        if self._same:
+            return self._same[node.start_byte : node.end_byte]
+        return self.data[node.start_byte : node.end_byte].decode(errors="replace")
 
     def line(self, start: int, end: int, most_bytes: int) -> str:
         """What stands there on one line, blanks collapsed."""
@@ -29,8 +34,14 @@ def child(node: Node, name: str) -> Node | None:
     """The child in that field; a number counts the named ones, comments left out."""
     if not name.isdigit():
         return node.child_by_field_name(name)
+    number = int(name)
+    if number >= node.named_child_count:
+        return None
+    found = node.named_child(number)
+    if found is None or not found.is_extra:
+        return found
     parts = [each for each in node.named_children if not each.is_extra]
-    return parts[int(name)] if int(name) < len(parts) else None
+    return parts[number] if number < len(parts) else None
 
 
 def first_of(node: Node, *types: str) -> Node | None:

@@ -52,11 +52,35 @@ class Sweep:
         self._stack = [self._top]
         self._globals: dict[str, Draft] = {}
         self._claimed: set[int] = set()
-        # Where two captures name the same node, the one that stands first here comes first.
-        self._takers: dict[str, Callable[[Node], None]] = {
+
+    def run(self, captures: dict[str, list[Node]]) -> Findings:
+        stack = self._stack
+        for start, _, _, taker, node in self._in_order(captures):
+            while stack[-1].end <= start:
+                stack.pop()
+                self._top = stack[-1]
+            taker(node)
+        return self.found
+
+    def _in_order(
+        self, captures: dict[str, list[Node]]
+    ) -> Iterable[tuple[int, int, int, Callable[[Node], None], Node]]:
+        """Outer nodes before inner ones; the third number keeps nodes themselves from being compared."""
+        events: list[tuple[int, int, int, Callable[[Node], None], Node]] = []
+        for name, taker in self._takers().items():
+            for node in captures.get(name, ()):
+                start, end = node.byte_range
+                events.append((start, -end, len(events), taker, node))
+        return sorted(events)
+
+    def _takers(self) -> dict[str, Callable[[Node], None]]:
+        """What takes which capture; where two name the same node, the one that stands first here comes first.
+
+        Not kept: the methods would keep this object, and with it the tree, from going when it is done with.
+        """
+        return {
             "error": self._error,
             "define": self._define,
-            "import": self._import,
             "construct": self._construct,
             "decorate": self._decorate,
             "call": self._call,
@@ -74,26 +98,6 @@ class Sweep:
             "result": self._result,
             "refer": self._refer,
         }
-
-    def run(self, captures: dict[str, list[Node]]) -> Findings:
-        stack = self._stack
-        for start, _, _, taker, node in self._in_order(captures):
-            while stack[-1].end <= start:
-                stack.pop()
-                self._top = stack[-1]
-            taker(node)
-        return self.found
-
-    def _in_order(
-        self, captures: dict[str, list[Node]]
-    ) -> Iterable[tuple[int, int, int, Callable[[Node], None], Node]]:
-        """Outer nodes before inner ones; the third number keeps nodes themselves from being compared."""
-        events: list[tuple[int, int, int, Callable[[Node], None], Node]] = []
-        for name, taker in self._takers.items():
-            for node in captures.get(name, ()):
-                start, end = node.byte_range
-                events.append((start, -end, len(events), taker, node))
-        return sorted(events)
 
     def _push(self, node: Node, depth: int, *, scope: Scope | None = None, branch: bool = False) -> None:
         top = self._top
@@ -117,6 +121,8 @@ class Sweep:
         around = self._around()
         for definition in self._language.define(node, around.definition if around else None, self._source):
             draft = self._add(definition, self._top.draft)
+            if definition.function is not None:
+                self._claimed.add(definition.function.id)
             if definition.kind in FUNCTIONS and definition.has_body:
                 self._open_function(node, draft)
             elif definition.kind in TYPES:
@@ -209,6 +215,7 @@ class Sweep:
 
     def _construct(self, node: Node) -> None:
         self._site(node, "new")
+        self._claimed.add(node.id)
 
     def _decorate(self, node: Node) -> None:
         self._site(node, "decorate")
@@ -216,9 +223,6 @@ class Sweep:
 
     def _refer(self, node: Node) -> None:
         self.found.sites.append(Site(node, self._top.scope, self._top.draft, "refer"))
-
-    def _import(self, node: Node) -> None:
-        self.found.imports.append(node)
 
     def _error(self, _node: Node) -> None:
         self.found.errors += 1
@@ -240,6 +244,8 @@ class Sweep:
             draft.returned.append(node)
 
     def _lambda(self, node: Node) -> None:
+        if node.id in self._claimed:
+            return
         scope = Scope(self._top.scope, runs_later=False)
         for parameter in self._language.lambda_parameters(node, self._source):
             binding = Binding(node.start_byte, EVERYWHERE, parameter.type, parameter.value, parameter.step)

@@ -48,12 +48,9 @@ def _symbol(draft: Draft, level: int, expressions: Expressions, source: Source) 
 
 
 def _last_line(draft: Draft, source: Source) -> int:
-    """A node that ends with its line break ends on that line, not on the next."""
-    span = draft.definition.span
     if draft.definition.to_the_end:
         return source.data.rstrip().count(b"\n") + 1
-    row, column = span.end_point
-    return max(span.start_point[0], row if column else row - 1) + 1
+    return draft.definition.span.end_point[0] + 1
 
 
 def _holds(draft: Draft, expressions: Expressions) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dowse.ingest.extract.code.emptiness import WRAPS
 from dowse.ingest.extract.code.language import Imported, Language, Shape
 from dowse.ingest.extract.code.languages.csharp.bindings import bind, lambda_parameters, target_type
 from dowse.ingest.extract.code.languages.csharp.definitions import define
@@ -64,9 +65,9 @@ _SHAPES = {
     "qualified_name": Shape(onto="qualifier", member="name"),
     "this": Shape(root="this"),
     "base": Shape(root="super"),
-    "member_access_expression": Shape(onto="expression", member="name"),
+    "member_access_expression": Shape(onto="0", member="name"),
     "conditional_access_expression": Shape(onto="condition", member="1"),
-    "invocation_expression": Shape(onto="function", step="()"),
+    "invocation_expression": Shape(onto="0", step="()"),
     "element_access_expression": Shape(onto="expression", step="[]"),
     "await_expression": Shape(onto="0", step="!"),
     "parenthesized_expression": Shape(onto="0"),
@@ -103,6 +104,9 @@ _FILLERS = {
     "using_directive": "using directives",
     "extern_alias_directive": "using directives",
     "global_attribute": "attributes",
+    "preproc_if": WRAPS,
+    "preproc_else": WRAPS,
+    "preproc_elif": WRAPS,
     "preproc_region": "comments",
     "preproc_endregion": "comments",
     "preproc_pragma": "comments",

@@ -36,19 +36,16 @@ _QUERY = """
 (boolean_operator) @operator
 (return_statement) @return
 (yield) @result
-(argument_list [(identifier) (attribute)] @refer)
-(keyword_argument value: [(identifier) (attribute)] @refer)
+[(argument_list) (list) (tuple)] @refer
 (assignment right: [(identifier) (attribute)] @refer)
 (pair value: [(identifier) (attribute)] @refer)
-(list [(identifier) (attribute)] @refer)
-(tuple [(identifier) (attribute)] @refer)
 (return_statement [(identifier) (attribute)] @refer)
 """
 
 _SHAPES = {
     "identifier": Shape(name=True),
-    "attribute": Shape(onto="object", member="attribute"),
-    "call": Shape(onto="function", step="()"),
+    "attribute": Shape(onto="0", member="attribute"),
+    "call": Shape(onto="0", step="()"),
     "subscript": Shape(onto="value", step="[]"),
     "await": Shape(onto="0", step="!"),
     "parenthesized_expression": Shape(onto="0"),
@@ -132,7 +129,7 @@ LANGUAGES = (
         rewritten=_rewritten,
         returned=_returned,
         fields_by_assignment=True,
-        no_calls=frozenset({"super"}),
+        no_calls=frozenset({"super", "class_definition"}),
         invoked="__call__",
         file_names=("sconstruct", "sconscript"),
     ),

@@ -103,10 +103,11 @@ def _modifiers(node: Node, decorators: list[str]) -> Iterator[str]:
 
 def _parameters(node: Node | None, has_receiver: bool, source: Source) -> Iterator[Parameter]:
     for each in node.named_children if node else ():
-        target = each if each.type in _NAMED_BY_TEXT else child(each, "name") or child(each, "0")
+        plain = each.type in _NAMED_BY_TEXT
+        target = each if plain else child(each, "name") or child(each, "0")
         if target is None:
             continue
-        parameter = _parameter(source.of(target), source.of(child(each, "type")))
+        parameter = _parameter(source.of(target), "" if plain else source.of(child(each, "type")))
         yield Parameter(parameter.name, holds="this") if has_receiver else parameter
         has_receiver = False
 

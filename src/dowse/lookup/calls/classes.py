@@ -1,0 +1,163 @@
+"""Classes of the index: what they inherit from, in order, and their members."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dowse.lookup.calls.kinds import TYPES
+from dowse.lookup.calls.memo import Memo
+from dowse.lookup.calls.values import Bound, Here, Thing, Trip, Type, Values
+from dowse.store.base import Place
+
+if TYPE_CHECKING:
+    from dowse.lookup.calls.world import World
+
+_MOST_ANCESTORS = 200
+
+
+class Classes:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._whole: Memo[Place, Type] = Memo(50_000)
+        self._lines: Memo[Type, tuple[Type, ...]] = Memo(20_000)
+        self._members: Memo[tuple[Type, str], Values] = Memo(100_000)
+
+    # --- a class as a type ---
+
+    def type_of(self, place: Place) -> Type:
+        """The type defined here, with all its parts."""
+        known = self._whole.get(place)
+        if known is None:
+            symbol = self._world.catalogue.symbol(place)
+            parts = self._parts(place) if "partial" in symbol.modifiers else (place,)
+            known = self._whole.keep(place, Type(symbol.name, parts))
+        return known
+
+    def _parts(self, place: Place) -> tuple[Place, ...]:
+        catalogue = self._world.catalogue
+        outline = catalogue.outline(place.record)
+        symbol, trail = outline.symbols[place.ordinal], outline.trail(place.ordinal)
+        full = ".".join(trail)
+        rows = [
+            it
+            for it in catalogue.types_named(symbol.name, outline.habits.family)
+            if it.collection == outline.record.collection and ".".join(it.trail) == full
+        ]
+        parts = [it.place for it in rows if "partial" in catalogue.symbol(it.place).modifiers]
+        return tuple(sorted({*parts, place}))
+
+    def around(self, here: Here) -> Type | None:
+        """The class it stands in."""
+        ordinal = self._world.catalogue.outline(here.key).class_around(here.symbol)
+        return None if ordinal is None else self.type_of(Place(here.key, ordinal))
+
+    # --- what it inherits ---
+
+    def line(self, type: Type, trip: Trip | None = None) -> tuple[Type, ...]:
+        """The type and all it inherits from, in the order in which members are looked for."""
+        known = self._lines.get(type)
+        if known is not None:
+            return known
+        trip = trip or Trip()
+        what = ("line", type)
+        if not trip.enter(what):
+            return (type,)
+        before, trip.was_cut = trip.was_cut, False
+        bases = self.bases(type, trip)
+        found = (type, *_merged([*(self.line(it, trip) for it in bases), tuple(bases)], type))
+        trip.leave(what)
+        if not trip.was_cut:
+            self._lines.keep(type, found)
+        trip.was_cut |= before
+        return found
+
+    def bases(self, type: Type, trip: Trip) -> list[Type]:
+        found: list[Type] = []
+        bound = self.bound(type)
+        for place in type.places:
+            outline = self._world.catalogue.outline(place.record)
+            symbol = outline.symbols[place.ordinal]
+            here = Here(place.record, symbol.parent, bound)
+            resolved = (self._world.types.resolve(text, here, trip) for text in symbol.bases)
+            found += [it for it in resolved if it is not None and it not in found]
+        return found
+
+    def bound(self, type: Type) -> Bound:
+        """What the parameters of a generic type stand for, where it says so."""
+        if not type.arguments or not type.places:
+            return ()
+        return tuple(zip(self._world.types.parameters(type.places[0]), type.arguments, strict=False))
+
+    def inherits(self, type: Type, base: Type) -> bool:
+        return any(it.places == base.places for it in self.line(type)) if base.places else False
+
+    # --- members ---
+
+    def member(self, type: Type, name: str, trip: Trip | None = None) -> Values:
+        """The definitions of this name in the first of its line that has any."""
+        key = (type, name)
+        known = self._members.get(key)
+        if known is not None:
+            return known
+        trip = trip or Trip()
+        before, trip.was_cut = trip.was_cut, False
+        found = self.in_line(type, self.line(type, trip), name)
+        if not trip.was_cut:
+            self._members.keep(key, found)
+        trip.was_cut |= before
+        return found
+
+    def in_line(self, asked: Type, line: Sequence[Type], name: str) -> Values:
+        for entry in line:
+            places = self.own(entry, name)
+            if places:
+                bound = self.bound(entry)
+                return tuple(Thing(it, asked, bound, is_open=True) for it in places)
+        return ()
+
+    def own(self, type: Type, name: str) -> list[Place]:
+        """The members of this name that the type itself defines."""
+        outline = self._world.catalogue.outline
+        return [
+            Place(it.record, child) for it in type.places for child in outline(it.record).children(it.ordinal, name)
+        ]
+
+    def constructors(self, type: Type, trip: Trip | None = None) -> list[Place]:
+        """Its own, else those of the first it inherits from that has any."""
+        outline = self._world.catalogue.outline
+        for entry in self.line(type, trip):
+            found = [
+                Place(it.record, child) for it in entry.places for child in outline(it.record).constructors(it.ordinal)
+            ]
+            if found:
+                return found
+        return []
+
+    def owner(self, place: Place) -> Type | None:
+        """The class that a definition is a member of."""
+        outline = self._world.catalogue.outline(place.record)
+        parent = outline.symbols[place.ordinal].parent
+        is_member = parent is not None and outline.symbols[parent].kind in TYPES
+        return self.type_of(Place(place.record, parent)) if is_member and parent is not None else None
+
+    def has_unknown_base(self, type: Type) -> str:
+        """The name of something it inherits from that is not in the index, or nothing."""
+        return next((it.name for it in self.line(type) if not it.places and it.name not in ("object", "Object")), "")
+
+
+def _merged(lines: list[tuple[Type, ...]], start: Type) -> list[Type]:
+    """The C3 order of what several bases inherit from; where there is none, first come, first served."""
+    found: list[Type] = []
+    seen = {start.places or start.name}
+    rest = [list(line) for line in lines if line]
+    while rest and len(found) < _MOST_ANCESTORS:
+        heads = [line[0] for line in rest]
+        tails = {it.places or it.name for line in rest for it in line[1:]}
+        head = next((it for it in heads if (it.places or it.name) not in tails), heads[0])
+        identity = head.places or head.name
+        if identity not in seen:
+            seen.add(identity)
+            found.append(head)
+        rest = [kept for line in rest if (kept := [it for it in line if (it.places or it.name) != identity])]
+    return found

@@ -1,0 +1,191 @@
+"""The calls that lead to a definition, and those that lead away from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from dowse.lookup.calls.kinds import CLASSES
+from dowse.lookup.calls.overloads import fitting
+from dowse.lookup.calls.question import Confidence, Edge
+from dowse.lookup.calls.reach import ORDER, Reach, Resolution
+from dowse.lookup.calls.sieve import Sieve
+from dowse.lookup.calls.world import World
+from dowse.model import Call, Record
+from dowse.store.base import Place, Site
+
+MOST_SITES = 20_000
+"""So many calls of one name are looked at in one question."""
+
+
+_FILES_AT_ONCE = 50
+
+
+class Rules(NamedTuple):
+    """What of the graph is wanted."""
+
+    confidence: Confidence
+    through_interfaces: bool
+    is_wanted: Callable[[Record], bool]
+
+
+class Found(NamedTuple):
+    """An edge with where its ends are: the near one, and the far one, unless that lies outside of any definition."""
+
+    edge: Edge
+    near: Place
+    place: Place | None
+
+
+class Edges:
+    def __init__(self, world: World, rules: Rules) -> None:
+        self._world = world
+        self._rules = rules
+        self.ran_out = False  # whether there were more sites than are looked at
+
+    # --- up ---
+
+    def to(self, targets: Sequence[Place], unresolved: list[Edge] | None = None) -> Iterator[Found]:
+        """Who calls one of the targets: each caller once, by file and line.
+
+        Sites met on the way of which can not be told where they lead are added to `unresolved`.
+        """
+        wanted = self._matching(targets)
+        for sites in self._by_record(self._candidates(tuple(targets), with_unknown=unresolved is not None)):
+            yield from self._callers(sites, wanted)
+            if unresolved is not None:
+                unresolved += self.unresolved(sites, with_outside=False)
+
+    def _candidates(self, targets: tuple[Place, ...], *, with_unknown: bool) -> list[Site]:
+        """The sites that, by their name and by how they are written, may lead there."""
+        aliases = self._world.aliases
+        names = {name for it in targets for name in (*aliases.of(it), *aliases.sources(it))}
+        sites = self._sites(names)
+        held = {name for it in targets for name in aliases.held_as(it, sites)} - names
+        by_name = self._is_sure_enough("possible")
+        sieve = Sieve(self._world, targets, is_coarse=by_name)
+        passed = {"perhaps", "unknown"} if with_unknown or by_name else {"perhaps"}
+        return [it for it in (self._sites(names | held) if held else sites) if sieve.judge(it) in passed]
+
+    def _sites(self, names: set[str]) -> tuple[Site, ...]:
+        sites = self._world.catalogue.sites(names, MOST_SITES)
+        self.ran_out |= len(sites) >= MOST_SITES
+        return sites
+
+    def _by_record(self, sites: list[Site]) -> Iterator[list[Site]]:
+        """The sites of each file that is wanted; files are read a few at a time, for not all may be needed."""
+        groups = [list(group) for _, group in groupby(sites, key=lambda it: it.record)]
+        catalogue = self._world.catalogue
+        for start in range(0, len(groups), _FILES_AT_ONCE):
+            some = groups[start : start + _FILES_AT_ONCE]
+            catalogue.prefetch(group[0].record for group in some)
+            yield from (it for it in some if self._rules.is_wanted(catalogue.outline(it[0].record).record))
+
+    def _matching(self, targets: Sequence[Place]) -> frozenset[Place]:
+        """Places that count as a target: a class is called through its constructors."""
+        matching = set(targets)
+        for it in targets:
+            if self._world.catalogue.symbol(it).kind in CLASSES:
+                own = self._world.catalogue.outline(it.record).constructors(it.ordinal)
+                matching |= {Place(it.record, child) for child in own}
+        return frozenset(matching)
+
+    def _callers(self, sites: list[Site], wanted: frozenset[Place]) -> Iterator[Found]:
+        groups: dict[tuple[int | None, Place], list[tuple[Site, Reach, Resolution]]] = {}
+        for site in sites:
+            if self._world.aliases.is_only_named(site):
+                continue
+            resolution = self._world.resolver.resolve(site)
+            for reach in self._landing(site, resolution, wanted):
+                if self._is_sure_enough(reach.confidence):
+                    groups.setdefault((site.symbol, reach.place), []).append((site, reach, resolution))
+        for (caller, place), found in groups.items():
+            lines = tuple(dict.fromkeys(it[0].line for it in found))
+            site, reach, resolution = min(found, key=lambda it: ORDER[it[1].confidence])
+            far = None if caller is None else Place(site.record, caller)
+            yield Found(self.edge(site, place, reach, resolution.receiver, lines), place, far)
+
+    def _landing(self, site: Site, resolution: Resolution, wanted: frozenset[Place]) -> list[Reach]:
+        """The targets a site leads to; what it may lead to through a base only where it leads to none directly."""
+        landed = [it for it in resolution.reaches if it.place in wanted]
+        if landed or not resolution.reaches or not self._rules.through_interfaces:
+            return landed
+        through = [reach for it in sorted(wanted) for reach in self._through(resolution, it)]
+        return fitting(self._world.catalogue, through, site.arguments)
+
+    def _through(self, resolution: Resolution, target: Place) -> Iterator[Reach]:
+        name = self._world.catalogue.symbol(target).name
+        for reach in resolution.reaches:
+            if self._world.catalogue.symbol(reach.place).name != name:
+                continue
+            if self._world.overrides.may_land(reach, target):
+                asked = reach.asked.name if reach.asked else name
+                yield Reach(target, f"through {asked}", reach.asked, confidence="virtual")
+            else:
+                yield from (it for it in self._world.guesses.kindred(reach) if it.place == target)
+
+    # --- down ---
+
+    def of(self, sources: Sequence[Place], unresolved: list[Edge] | None = None) -> Iterator[Found]:
+        """What the sources call: each callee once for each source, in the order of the lines."""
+        for source in sources:
+            sites = self._sites_of(source)
+            if unresolved is not None:
+                unresolved += self.unresolved(sites, with_outside=True)
+            groups: dict[Place, list[tuple[Site, Reach, Resolution]]] = {}
+            for site in sites:
+                resolution = self._world.resolver.resolve(site)
+                for reach in self._reached(site, resolution):
+                    groups.setdefault(reach.place, []).append((site, reach, resolution))
+            for place, found in groups.items():
+                lines = tuple(dict.fromkeys(it[0].line for it in found))
+                site, reach, resolution = min(found, key=lambda it: ORDER[it[1].confidence])
+                if self._rules.is_wanted(self._world.catalogue.outline(place.record).record):
+                    yield Found(self.edge(site, place, reach, resolution.receiver, lines), source, place)
+
+    def _sites_of(self, source: Place) -> list[Site]:
+        sites = self._world.catalogue.sites_in(source.record)
+        return [it for it in sites if it.symbol == source.ordinal and not self._world.aliases.is_only_named(it)]
+
+    def _reached(self, site: Site, resolution: Resolution) -> Iterator[Reach]:
+        for reach in resolution.reaches:
+            if self._is_sure_enough(reach.confidence):
+                yield reach
+            if not self._rules.through_interfaces or not self._is_sure_enough("virtual"):
+                continue
+            overriding = list(self._world.overrides.overriding(reach))
+            yield from fitting(self._world.catalogue, overriding, site.arguments)
+            if self._is_sure_enough("possible"):
+                yield from self._world.guesses.kindred(reach)
+
+    # --- what leads nowhere ---
+
+    def unresolved(self, sites: Iterable[Site], *, with_outside: bool) -> Iterator[Edge]:
+        """Sites of which can not be told where they lead, or not surely enough."""
+        for site in sites:
+            if site.kind == "refer":
+                continue  # most values that are passed on are nothing that can be called
+            resolution = self._world.resolver.resolve(site)
+            if any(self._is_sure_enough(it.confidence) for it in resolution.reaches):
+                continue
+            if with_outside or not resolution.is_outside:
+                how = resolution.reaches[0].how if resolution.reaches else resolution.why
+                reach = Reach(Place(site.record, 0), how, confidence="possible")
+                yield self.edge(site, None, reach, resolution.receiver, (site.line,))
+
+    def _is_sure_enough(self, confidence: Confidence) -> bool:
+        return ORDER[confidence] <= ORDER[self._rules.confidence]
+
+    def edge(self, site: Site, callee: Place | None, reach: Reach, receiver: str, lines: tuple[int, ...]) -> Edge:
+        outline = self._world.catalogue.outline(site.record)
+        return Edge(
+            Call(site.name, site.callee, site.line, site.symbol, site.arguments, site.kind),
+            outline.record,
+            None if site.symbol is None else outline.definition(site.symbol),
+            None if callee is None else self._world.catalogue.outline(callee.record).definition(callee.ordinal),
+            receiver,
+            reach.confidence,
+            reach.how,
+            lines,
+        )

@@ -1,0 +1,60 @@
+"""What languages do differently when a name is looked up, by the suffix of the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """`family`: files that see each other's names. `bare_members`: members are named without their object.
+
+    `modules`: what an import names: a Python module, a path, or a namespace. `reach`: where names of other files are
+    known without an import: nowhere, in the same folder, or in the whole project.
+    """
+
+    family: str
+    bare_members: bool = False
+    modules: Literal["python", "path", "namespace"] = "namespace"
+    reach: Literal["file", "folder", "project"] = "project"
+    overloads: bool = False
+    case_sensitive: bool = True
+
+
+_PYTHON = Habits("python", modules="python", reach="file")
+_SCRIPT = Habits("script", modules="path", reach="file")
+_DOTNET = Habits("dotnet", bare_members=True, reach="file", overloads=True)
+_JVM = Habits("jvm", bare_members=True, reach="folder", overloads=True)
+_GO = Habits("go", reach="folder")
+_RUST = Habits("rust")
+_C = Habits("c", bare_members=True, overloads=True)
+_PHP = Habits("php")
+_RUBY = Habits("ruby", bare_members=True)
+_SWIFT = Habits("swift", bare_members=True, overloads=True)
+_SHELL = Habits("shell")
+_SQL = Habits("sql", case_sensitive=False)
+_OTHER = Habits("other", bare_members=True)
+
+_BY_SUFFIX = {
+    suffix: habits
+    for habits, suffixes in (
+        (_PYTHON, "py pyi pyw"),
+        (_SCRIPT, "js jsx mjs cjs ts tsx mts cts vue svelte"),
+        (_DOTNET, "cs vb csx"),
+        (_JVM, "java kt kts scala sc groovy"),
+        (_GO, "go"),
+        (_RUST, "rs"),
+        (_C, "c h cc cpp cxx hh hpp hxx inl m mm"),
+        (_PHP, "php phtml"),
+        (_RUBY, "rb rake"),
+        (_SWIFT, "swift"),
+        (_SHELL, "sh bash zsh"),
+        (_SQL, "sql tsql ddl prc"),
+    )
+    for suffix in suffixes.split()
+}
+
+
+def habits_of(path: str) -> Habits:
+    return _BY_SUFFIX.get(path.rpartition(".")[2].lower(), _OTHER)

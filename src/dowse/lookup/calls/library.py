@@ -1,0 +1,86 @@
+"""What is known of types that are not in the index: their elements, and members that give an element or themselves."""
+
+from __future__ import annotations
+
+from dowse.lookup.calls.type_text import ARRAY, TUPLE
+from dowse.lookup.calls.values import Type
+
+_AWAITED = frozenset(
+    {
+        "Task", "ValueTask", "Awaitable", "Coroutine", "Future", "Promise", "ConfiguredTaskAwaitable", "IAsyncResult",
+        "PromiseLike",
+    }
+)  # fmt: skip
+_MAPPINGS = frozenset(
+    {
+        "dict", "Dict", "defaultdict", "DefaultDict", "OrderedDict", "Mapping", "MutableMapping", "Dictionary",
+        "IDictionary", "IReadOnlyDictionary", "ConcurrentDictionary", "SortedDictionary", "SortedList",
+        "ImmutableDictionary", "WeakValueDictionary", "Map", "HashMap", "TreeMap", "BTreeMap", "LinkedHashMap",
+        "ConcurrentHashMap", "ReadonlyMap", "Record", "map", "KeyedCollection",
+    }
+)  # fmt: skip
+_FIRST = frozenset({"Generator", "AsyncGenerator", ARRAY, "array"})
+_CALLED = frozenset({"Func", "Callable", "Function", "Supplier", "Delegate", "Converter"})
+_SAME = frozenset(
+    {
+        "where", "orderby", "orderbydescending", "thenby", "thenbydescending", "skip", "take", "skipwhile",
+        "takewhile", "distinct", "reverse", "tolist", "toarray", "asenumerable", "asqueryable", "asreadonly",
+        "concat", "union", "except", "intersect", "append", "prepend", "tohashset", "toset", "configureawait",
+        "copy", "filter", "sorted", "sort", "slice", "stream", "iterator", "iter", "getenumerator",
+        "asnotracking", "include", "theninclude", "defaultifempty", "distinctby", "findall", "getrange",
+        "toimmutablearray", "toimmutablelist", "collect", "clone", "all_", "union_", "asparallel", "ofrange",
+        "order", "rev", "chain",
+    }
+)  # fmt: skip
+_ONE = frozenset(
+    {
+        "first", "firstordefault", "single", "singleordefault", "last", "lastordefault", "elementat",
+        "elementatordefault", "pop", "popleft", "peek", "dequeue", "find", "findlast", "findasync",
+        "firstasync", "firstordefaultasync", "singleasync", "singleordefaultasync", "lastasync", "min", "max",
+        "minby", "maxby", "value", "result", "current", "next", "get", "get_or_insert", "getvalueordefault",
+        "setdefault", "popitem", "unwrap", "expect", "orelse", "target", "getresult", "getawaiter", "at",
+        "shift", "aggregate", "poll", "element", "take_one", "lock", "borrow", "read", "write", "__next__",
+        "__getitem__", "get_nowait", "popright", "getordefault", "orelsethrow", "receive",
+    }
+)  # fmt: skip
+_PAIR = "KeyValuePair"
+
+
+def element(type: Type) -> tuple[Type, ...]:
+    """What going through it, or indexing it, gives."""
+    given = type.arguments
+    if not given:
+        return ()
+    if type.name in _MAPPINGS and len(given) > 1:
+        # An index gives a value, going through it a key, or in .NET a pair.
+        return (given[1], Type(_PAIR, (), given))
+    if type.name == TUPLE:
+        return given
+    return (given[0],) if type.name in _FIRST or len(given) == 1 else (given[-1],)
+
+
+def awaited(type: Type) -> tuple[Type, ...]:
+    if type.name in _AWAITED:
+        return type.arguments[-1:]
+    return (type,)
+
+
+def called(type: Type) -> tuple[Type, ...]:
+    return type.arguments[-1:] if type.name in _CALLED else ()
+
+
+def member(type: Type, name: str) -> tuple[Type, ...]:
+    """What a member of it gives, as far as its name says so."""
+    given, folded = type.arguments, name.lower()
+    if not given:
+        return ()
+    if type.name == _PAIR:
+        return given[:1] if folded == "key" else given[-1:] if folded == "value" else ()
+    if type.name in _MAPPINGS and folded in ("values", "keys", "items", "entries"):
+        inner = {"values": given[-1], "keys": given[0]}.get(folded, Type(TUPLE, (), given))
+        return (Type("Iterable", (), (inner,)),)
+    if folded in _SAME:
+        return (type,)
+    if folded in _ONE:
+        return awaited(type) if type.name in _AWAITED else element(type)
+    return ()

@@ -1,0 +1,103 @@
+"""Calls through a base or an interface: which definitions of subtypes they may reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dowse.lookup.calls.memo import Memo
+from dowse.lookup.calls.reach import Reach
+from dowse.lookup.calls.values import Thing, Type
+from dowse.store.base import Named, Place
+
+if TYPE_CHECKING:
+    from dowse.lookup.calls.world import World
+
+MOST_SUBTYPES = 2_000
+_MOST_HEIRS = 100
+_ABSTRACT = frozenset({"interface", "trait"})
+
+
+class Overrides:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._below: Memo[str, tuple[Named, ...]] = Memo(5_000)
+        self._above: Memo[Place, tuple[Type, ...]] = Memo(20_000)
+
+    def below(self, name: str) -> tuple[Named, ...]:
+        """Whatever says that it inherits, at first or second hand, from something of this name: names may deceive."""
+        known = self._below.get(name)
+        if known is not None:
+            return known
+        found: dict[Place, Named] = {}
+        waiting, seen = [name], {name.lower()}
+        while waiting and len(found) < MOST_SUBTYPES:
+            for it in self._world.catalogue.extending(waiting.pop(0)):
+                found.setdefault(it.place, it)
+                if it.name.lower() not in seen:
+                    seen.add(it.name.lower())
+                    waiting.append(it.name)
+        return self._below.keep(name, tuple(found.values()))
+
+    def overriding(self, reach: Reach) -> Iterator[Reach]:
+        """What else an open call may reach, in the order of files and lines."""
+        asked = reach.asked
+        if not reach.is_open or asked is None or not asked.places:
+            return
+        catalogue, classes = self._world.catalogue, self._world.classes
+        rows = self.below(asked.name)
+        if not rows:
+            return
+        places = {it.place for it in rows}
+        name = catalogue.symbol(reach.place).name
+        members = catalogue.members_named(name, sorted({it.record for it in places}))
+        catalogue.prefetch(it.place.record for it in members)
+        for it in members:
+            owner = classes.owner(it.place)
+            if owner is None or it.place == reach.place or places.isdisjoint(owner.places):
+                continue
+            if owner.places != asked.places and classes.inherits(owner, asked):
+                yield self._through(it.place, asked)
+        if catalogue.symbol(asked.places[0]).kind in _ABSTRACT:
+            yield from self._inherited(rows, name, reach, asked)
+
+    def _inherited(self, rows: tuple[Named, ...], name: str, reach: Reach, asked: Type) -> Iterator[Reach]:
+        """A class may implement an interface by what it inherits from another class."""
+        classes = self._world.classes
+        seen = {reach.place}
+        for it in rows[:_MOST_HEIRS]:
+            heir = classes.type_of(it.place)
+            if classes.own(heir, name) or not classes.inherits(heir, asked):
+                continue
+            for found in classes.member(heir, name):
+                if isinstance(found, Thing) and found.place not in seen:
+                    seen.add(found.place)
+                    owner = classes.owner(found.place)
+                    if owner is not None and not classes.inherits(owner, asked):
+                        yield self._through(found.place, asked)
+
+    def _through(self, place: Place, asked: Type) -> Reach:
+        kind = self._world.catalogue.symbol(asked.places[0]).kind
+        sort = kind if kind in _ABSTRACT else "base"
+        return Reach(place, f"through {sort} {asked.name}", asked, confidence="virtual")
+
+    def may_land(self, reach: Reach, target: Place) -> bool:
+        """Whether an open call may reach this definition, which its class overrides or implements."""
+        if not reach.is_open or reach.asked is None or not reach.asked.places:
+            return False
+        return any(reach.asked.places == it.places for it in self.types_above(target))
+
+    def types_above(self, target: Place) -> tuple[Type, ...]:
+        """The types of the index, other than its own, on which a call may lead to this definition."""
+        known = self._above.get(target)
+        if known is not None:
+            return known
+        classes = self._world.classes
+        owner = classes.owner(target)
+        found = {it.places: it for it in classes.line(owner)[1:] if it.places} if owner else {}
+        name = self._world.catalogue.symbol(target).name
+        for it in self.below(owner.name)[:_MOST_HEIRS] if owner else ():
+            heir = classes.type_of(it.place)
+            if any(isinstance(thing, Thing) and thing.place == target for thing in classes.member(heir, name)):
+                found |= {above.places: above for above in classes.line(heir) if above.places}
+        return self._above.keep(target, tuple(found.values()))

@@ -1,0 +1,157 @@
+"""From a call site to the definitions it leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS, VALUES
+from dowse.lookup.calls.memo import Memo
+from dowse.lookup.calls.overloads import fitting
+from dowse.lookup.calls.reach import OUTSIDE, Reach, Resolution
+from dowse.lookup.calls.scopes import outside_name
+from dowse.lookup.calls.values import Here, Object, Parent, Result, Thing, Trip, Type, Value, Values
+from dowse.store.base import Place, Site
+from dowse.text.expressions import UNKNOWN, Way, ways
+
+if TYPE_CHECKING:
+    from dowse.lookup.calls.world import World
+
+_CALLED = "__call__"
+_NOT_KNOWN = "what it is called on is not known"
+_NO_MEMBER = "no such member is known"
+
+
+class Resolver:
+    """For one state of an index; shared by all threads."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._known: Memo[tuple[int, int | None, str, int, str], Resolution] = Memo(100_000)
+
+    def resolve(self, site: Site) -> Resolution:
+        key = (site.record, site.symbol, site.callee, site.arguments, site.kind)
+        known = self._known.get(key)
+        return known if known is not None else self._known.keep(key, self._resolved(site))
+
+    def _resolved(self, site: Site) -> Resolution:
+        trip = Trip()
+        here = Here(site.record, site.symbol)
+        found: dict[Place, Reach] = {}
+        receiver, reasons = "", []
+        for way in ways(site.callee):
+            receivers, callees = self._callees(way, here, site, trip)
+            receiver = receiver or next(filter(None, map(self._type_name, receivers)), "")
+            reaches = list(self._reaches(callees, site, trip))
+            for it in reaches or self._world.guesses.instead(way, receivers, here):
+                found.setdefault(it.place, it)
+            if not reaches:
+                reasons.append(_reason(way, receivers, callees))
+        chosen = fitting(self._world.catalogue, list(found.values()), site.arguments)
+        if not chosen and reasons and not any(it.startswith(OUTSIDE) for it in reasons):
+            chosen = self._world.guesses.by_name(site, here) if UNKNOWN_RECEIVER in reasons else []
+        return Resolution(tuple(chosen), receiver, "" if chosen else _first(reasons))
+
+    def _callees(self, way: Way, here: Here, site: Site, trip: Trip) -> tuple[Values, Values]:
+        """What it is called on, and what is called."""
+        evaluator = self._world.evaluator
+        if not way.steps:
+            return (), self._bare(way.root, here, site, trip)
+        if not way.steps[-1].startswith("."):
+            return (), evaluator.way(way, here, trip)
+        receivers = evaluator.way(Way(way.root, way.steps[:-1]), here, trip)
+        name = way.steps[-1][1:].partition("<")[0]
+        return receivers, tuple(v for it in receivers for v in evaluator.member(it, name, trip))
+
+    def _bare(self, root: str, here: Here, site: Site, trip: Trip) -> Values:
+        found = self._world.evaluator.root(root, here, trip)
+        if site.kind == "new" or (root == "this" and self._in_class_method(here)):
+            return tuple(_as_class(it) for it in found)
+        return found
+
+    def _in_class_method(self, here: Here) -> bool:
+        outline = self._world.catalogue.outline(here.key)
+        return any("classmethod" in outline.symbols[it].modifiers for it in outline.around(here.symbol))
+
+    # --- from what is called to definitions ---
+
+    def _reaches(self, callees: Iterable[Value], site: Site, trip: Trip) -> Iterator[Reach]:
+        for value in callees:
+            if isinstance(value, Thing):
+                yield from self._of_thing(value, site, trip)
+            elif isinstance(value, Parent):
+                bases = self._world.classes.bases(value.type, trip)
+                yield from (it for base in bases[:1] for it in self._made(base, "super", trip))
+            elif isinstance(value, Object):
+                yield from self._of_object(value, trip)
+
+    def _of_thing(self, thing: Thing, site: Site, trip: Trip) -> Iterator[Reach]:
+        symbol = self._world.catalogue.symbol(thing.place)
+        if symbol.kind in FUNCTIONS:
+            yield Reach(thing.place, thing.how or self._seen(thing.place, site), thing.asked, thing.is_open)
+        elif symbol.kind in CLASSES and site.kind == "refer":
+            # Classes are named for many reasons: to be caught, to be compared with, to inherit from.
+            yield Reach(thing.place, "named, perhaps not called", confidence="possible")
+        elif symbol.kind in CLASSES:
+            yield from self._made(self._world.classes.type_of(thing.place), f"creates {symbol.name}", trip)
+        elif symbol.kind in VALUES:
+            for held in self._world.evaluator.held(thing, trip):
+                if isinstance(held, Thing):
+                    reaches = self._of_thing(held, site, trip)
+                    yield from (it._replace(how=f"{symbol.kind} {symbol.name}") for it in reaches)
+                elif isinstance(held, Object):
+                    yield from self._of_object(held, trip)
+
+    def _seen(self, place: Place, site: Site) -> str:
+        if place.record == site.record:
+            return "in the same file"
+        return f"from {self._world.catalogue.outline(place.record).record.path}"
+
+    def _of_object(self, object: Object, trip: Trip) -> Iterator[Reach]:
+        for it in self._world.classes.member(object.type, _CALLED, trip) if object.type.places else ():
+            if isinstance(it, Thing):
+                yield Reach(it.place, object.how, object.type, is_open=not object.is_made)
+
+    def _made(self, type: Type, how: str, trip: Trip) -> Iterator[Reach]:
+        """The constructors that make an object of the type; the type itself where none is written."""
+        for place in self._world.classes.constructors(type, trip) or type.places[:1]:
+            yield Reach(place, how, type)
+
+    def _type_name(self, value: Value) -> str:
+        if isinstance(value, Object):
+            return value.type.name
+        if isinstance(value, Parent):
+            return value.type.name
+        if isinstance(value, Result):
+            return value.name
+        if not isinstance(value, Thing):
+            return outside_name(value)
+        if self._world.catalogue.symbol(value.place).kind in CLASSES:
+            return self._world.catalogue.symbol(value.place).name
+        return next((it.type.name for it in self._world.evaluator.objects(value, Trip())), "")
+
+
+UNKNOWN_RECEIVER = _NOT_KNOWN
+
+
+def _as_class(value: Value) -> Value:
+    """`new T()` writes the type as if it were an object of it."""
+    return Thing(value.type.places[0]) if isinstance(value, Object) and value.type.places else value
+
+
+def _reason(way: Way, receivers: Values, callees: Values) -> str:
+    for value in (*callees, *receivers):
+        name = value.name if isinstance(value, Result) else outside_name(value)
+        if name:
+            return f"{OUTSIDE} {name}"
+        if isinstance(value, Object) and not value.type.places:
+            return f"{OUTSIDE} {value.type.name}"
+        if isinstance(value, Parent):
+            return f"{OUTSIDE} what {value.type.name} inherits from"
+    if way.root == UNKNOWN or (way.steps and not receivers):
+        return _NOT_KNOWN
+    return _NO_MEMBER if way.steps else "the name is not defined in the index"
+
+
+def _first(reasons: list[str]) -> str:
+    return next((it for it in reasons if it.startswith(OUTSIDE)), reasons[0] if reasons else _NOT_KNOWN)

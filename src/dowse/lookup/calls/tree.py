@@ -1,0 +1,134 @@
+"""Trees of callers, or of what is called, grown level by level so that a limit cuts the far ends first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from dowse.errors import BadInput
+from dowse.lookup.calls.edges import Edges, Found, Rules
+from dowse.lookup.calls.question import MAX_DEPTH, CallQuery, CallTree, Edge, Node
+from dowse.lookup.calls.roots import Asked, Roots
+from dowse.lookup.calls.world import World
+from dowse.model import Record
+from dowse.store.base import Place
+from dowse.text.scopes import inside
+
+_ROOM = 10**9  # what no limit means
+
+
+@dataclass(slots=True)
+class _Branch:
+    """A node while the tree grows. `path` are the definitions from the root to it."""
+
+    found: Found
+    path: frozenset[Place]
+    branches: list[_Branch] = field(default_factory=list)
+    cut: str = ""
+
+
+def call_tree(world: World, query: CallQuery, asked: Asked | None = None) -> CallTree:
+    """`asked` are the definitions it is about, where they are known better than by name."""
+    query = checked(query)
+    edges = Edges(world, rules_of(query))
+    asked = asked or Roots(world).of(query)
+    grown = _Growth(edges, query)
+    branches, cut = grown.grow(asked.places)
+    return CallTree(
+        query,
+        tuple(world.catalogue.outline(it.record).definition(it.ordinal) for it in asked.places),
+        tuple(map(_node, branches)),
+        asked.owners,
+        tuple(islice(grown.unresolved, query.nodes or None)),
+        grown.visited,
+        grown.total,
+        bool(cut) or grown.was_cut,
+        cut,
+    )
+
+
+def checked(query: CallQuery) -> CallQuery:
+    """The query with a depth that can be answered."""
+    if not query.name.strip() and query.at is None:
+        raise BadInput("name what is called, or the place it is defined at")
+    if query.depth < 1:
+        raise BadInput(f"a depth of {query.depth} shows nothing; ask for 1 to {MAX_DEPTH}")
+    if query.width < 0 or query.nodes < 0:
+        raise BadInput("width and nodes are numbers from 1, or 0 for no limit")
+    if query.direction not in ("up", "down"):
+        raise BadInput(f"{query.direction!r} is no direction; ask for up (callers) or down (callees)")
+    if query.confidence not in ("exact", "virtual", "possible"):
+        raise BadInput(f"{query.confidence!r} is no confidence; ask for exact, virtual or possible")
+    return replace(query, depth=min(query.depth, MAX_DEPTH))
+
+
+def rules_of(query: CallQuery) -> Rules:
+    in_scope, wanted = inside(query.scope), query.wanted
+
+    def is_wanted(record: Record) -> bool:
+        return in_scope(record) and (wanted is None or wanted(record.path))
+
+    return Rules(query.confidence, query.through_interfaces, is_wanted)
+
+
+class _Growth:
+    def __init__(self, edges: Edges, query: CallQuery) -> None:
+        self._edges = edges
+        self._look = edges.to if query.direction == "up" else edges.of
+        self._depth = query.depth
+        self._width = query.width or _ROOM
+        self._room = query.nodes or _ROOM
+        self._known: dict[tuple[Place, ...], tuple[list[Found], str]] = {}
+        self.unresolved: list[Edge] = []
+        self.total = 0
+        self.was_cut = False
+
+    @property
+    def visited(self) -> int:
+        return len(self._known)
+
+    def grow(self, roots: Sequence[Place]) -> tuple[list[_Branch], str]:
+        first, cut = self._branches(tuple(roots), frozenset()) if roots else ([], "")
+        level = first
+        for _ in range(self._depth - 1):
+            level = [branch for it in level for branch in self._grown(it)]
+        for it in level:
+            self._mark_end(it)
+        return first, cut
+
+    def _grown(self, branch: _Branch) -> list[_Branch]:
+        place = branch.found.place
+        if place is None:
+            return []
+        if place in branch.path:
+            branch.cut = "cycle"
+            return []
+        branch.branches, branch.cut = self._branches((place,), branch.path)
+        self.was_cut |= bool(branch.cut)
+        return branch.branches
+
+    def _branches(self, places: tuple[Place, ...], path: frozenset[Place]) -> tuple[list[_Branch], str]:
+        found, cut = self._found(places)
+        if len(found) > self._room - self.total:
+            found, cut = found[: self._room - self.total], "nodes"
+        self.total += len(found)
+        return [_Branch(it, path | {it.near}) for it in found], cut
+
+    def _found(self, places: tuple[Place, ...]) -> tuple[list[Found], str]:
+        """At most so many as may be shown: what is beyond them is not even looked for."""
+        if places not in self._known:
+            unresolved = None if self._known else self.unresolved  # only of what was asked about
+            found = list(islice(self._look(places, unresolved), self._width + 1))
+            cut = "width" if len(found) > self._width else "sites" if self._edges.ran_out else ""
+            self._known[places] = (found[: self._width], cut)
+        return self._known[places]
+
+    def _mark_end(self, branch: _Branch) -> None:
+        """What is beyond the last level is not looked for."""
+        if branch.found.place is not None and not branch.cut:
+            branch.cut = "cycle" if branch.found.place in branch.path else "depth"
+
+
+def _node(branch: _Branch) -> Node:
+    return Node(branch.found.edge, tuple(map(_node, branch.branches)), branch.cut)

@@ -1,0 +1,114 @@
+"""What an expression may stand for, as far as it can be told without running it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dowse.store.base import Place
+
+
+class Type(NamedTuple):
+    """`places` are its definitions in the index, several for a partial class, none for a type of a library."""
+
+    name: str
+    places: tuple[Place, ...] = ()
+    arguments: tuple[Type, ...] = ()
+
+
+Bound = tuple[tuple[str, Type], ...]
+"""What type parameters stand for."""
+
+
+class Thing(NamedTuple):
+    """A definition itself. Of a member: the type it was asked of, and what the parameters of its class stand for.
+
+    `is_open`: what is asked may be of a subtype, so that an overriding definition may be meant.
+    """
+
+    place: Place
+    asked: Type | None = None
+    bound: Bound = ()
+    is_open: bool = False
+    how: str = ""
+
+
+class Object(NamedTuple):
+    """Something of a type; `is_made`: by calling the type itself, so that it is of no subtype."""
+
+    type: Type
+    is_made: bool = False
+    how: str = ""
+
+
+class Parent(NamedTuple):
+    """`super`: the object, as what its class inherits from. `type` is the class, `asked` the object's type."""
+
+    type: Type
+    asked: Type
+
+
+class Module(NamedTuple):
+    """A Python module or a file of scripts: its name as `home`, a file's key, would write it; `file` if it has one."""
+
+    name: str
+    home: int
+    file: int | None
+
+
+class Space(NamedTuple):
+    """A namespace, or one of several it may be; `home` is the key of the file that names it."""
+
+    names: tuple[str, ...]
+    home: int
+
+
+class Outside(NamedTuple):
+    """Something of a library; what it is called there."""
+
+    name: str
+
+
+class Result(NamedTuple):
+    """A member of a library's type of which only is known what it gives."""
+
+    gives: tuple[Type, ...]
+    name: str
+
+
+Value = Thing | Object | Parent | Module | Space | Outside | Result
+Values = tuple[Value, ...]
+
+
+class Here(NamedTuple):
+    """Where an expression stands: its file, the symbol around it, and what `this` and type parameters are there."""
+
+    key: int
+    symbol: int | None
+    bound: Bound = ()
+    this: Type | None = None
+
+
+class Trip:
+    """One way through the expressions of an index: what is under way already is not entered again."""
+
+    __slots__ = ("entered", "under_way", "was_cut")
+
+    def __init__(self) -> None:
+        self.entered = 0
+        self.under_way: set[object] = set()
+        self.was_cut = False
+
+    def enter(self, what: object) -> bool:
+        if what in self.under_way or len(self.under_way) >= MOST_UNDER_WAY or self.entered >= MOST_ENTERED:
+            self.was_cut = True
+            return False
+        self.entered += 1
+        self.under_way.add(what)
+        return True
+
+    def leave(self, what: object) -> None:
+        self.under_way.discard(what)
+
+
+MOST_UNDER_WAY = 40  # longer chains of definitions that hold each other's values do not occur in code people write
+MOST_ENTERED = 1_000  # where definitions hold each other's values all around, there are more ways than can be gone

@@ -1,0 +1,34 @@
+"""The parts that together tell what an expression stands for; they know each other through this."""
+
+from __future__ import annotations
+
+from dowse.lookup.calls.aliases import Aliases
+from dowse.lookup.calls.catalogue import Catalogue
+from dowse.lookup.calls.classes import Classes
+from dowse.lookup.calls.evaluate import Evaluator
+from dowse.lookup.calls.guess import Guesses
+from dowse.lookup.calls.modules import Modules
+from dowse.lookup.calls.outlines import Outlines
+from dowse.lookup.calls.overrides import Overrides
+from dowse.lookup.calls.resolve import Resolver
+from dowse.lookup.calls.scopes import Scopes
+from dowse.lookup.calls.spaces import Spaces
+from dowse.lookup.calls.types import Types
+from dowse.store.base import CallFacts
+
+
+class World:
+    """For one state of an index."""
+
+    def __init__(self, store: CallFacts, outlines: Outlines) -> None:
+        self.catalogue = Catalogue(store, outlines)
+        self.modules = Modules(self)
+        self.spaces = Spaces(self)
+        self.scopes = Scopes(self)
+        self.types = Types(self)
+        self.classes = Classes(self)
+        self.evaluator = Evaluator(self)
+        self.overrides = Overrides(self)
+        self.aliases = Aliases(self)
+        self.guesses = Guesses(self)
+        self.resolver = Resolver(self)

@@ -1,0 +1,108 @@
+"""`dowse grep`"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dowse.errors import BadInput
+from dowse.lookup.grep.question import Excerpt, Lines, Manner
+from dowse.profiles.core import make_scope
+from dowse.profiles.core_grep import Around, ShownFile, grep_json, grep_sentence, shown_files, stale_sentence
+from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.search import ready
+
+_DEFAULT_FILES = 50
+_NUMBER = click.IntRange(0, 1_000)
+
+
+@click.command("grep")
+@click.argument("patterns", nargs=-1, required=True, metavar="PATTERN…")
+@click.option("-w", "--word", "manner", flag_value="word", help="Each PATTERN is a whole word.")
+@click.option("-F", "--fixed", "manner", flag_value="substring", help="Each PATTERN is text as it is.")
+@click.option("--phrase", "manner", flag_value="phrase", help="Words in a row, however spaced, also across lines.")
+@click.option("-e", "--regex", "manner", flag_value="regex", help="Each PATTERN is a regex of a line; the default.")
+@click.option("-i/-s", "--ignore-case/--case-sensitive", "ignore_case", default=True, help="Default: -i.")
+@click.option("--all", "every", is_flag=True, help="Only files that have every PATTERN.")
+@click.option("--path", "paths", multiple=True, metavar="GLOB", help="Only files matching; may be repeated.")
+@click.option("--not-path", "not_paths", multiple=True, metavar="GLOB", help="No files matching; may be repeated.")
+@click.option("-C", "--context", "context", type=_NUMBER, default=0, metavar="N", help="Lines around each line found.")
+@click.option("-B", "--before", "before", type=_NUMBER, metavar="N", help="Lines before it.")
+@click.option("-A", "--after", "after", type=_NUMBER, metavar="N", help="Lines after it.")
+@click.option("-c", "--count", "only_count", is_flag=True, help="Only how many lines each file has.")
+@click.option("-l", "--files", "only_files", is_flag=True, help="Only the paths of the files.")
+@root_option
+@json_option
+@settings_options
+def command(
+    patterns: tuple[str, ...],
+    manner: Manner | None,
+    ignore_case: bool,
+    every: bool,
+    paths: tuple[str, ...],
+    not_paths: tuple[str, ...],
+    context: int,
+    before: int | None,
+    after: int | None,
+    only_count: bool,
+    only_files: bool,
+    root: Path | None,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401
+) -> int:
+    """Find the lines that hold a PATTERN, in the index: the files with the best matches first, -k of them.
+
+    Exit code 0: found; 1: nothing found (the last line, on stderr, says what was searched); 2: an error.
+    """
+    if only_count and only_files:
+        raise BadInput("give --count or --files, not both")
+    workspace = workspace_of(root, flags)
+    around = Around(context if before is None else before, context if after is None else after)
+    asked = Lines(
+        terms=patterns,
+        manner=manner or "regex",
+        every=every,
+        case_sensitive=not ignore_case,
+        scope=make_scope(paths=paths, excluded=not_paths),
+        limit=_DEFAULT_FILES if flags.get("limit") is None else workspace.settings.limit,
+    )
+    with ready(workspace) as engine:
+        answer = engine.grep(asked)
+        shown = list(shown_files(engine, answer, around))
+        completeness = engine.completeness()
+    if as_json:
+        click.echo(json.dumps(grep_json(answer, shown, completeness), ensure_ascii=False))
+        return 0 if answer.files else 1
+    for line in _shown(shown, around, only_count, only_files):
+        click.echo(line)
+    for sentence in (stale_sentence(shown), grep_sentence(answer, completeness)):
+        if sentence:
+            click.echo(f"dowse: {sentence}", err=True)
+    return 0 if answer.files else 1
+
+
+def _shown(shown: Sequence[ShownFile], around: Around, only_count: bool, only_files: bool) -> Iterator[str]:
+    several = len({it.found.collection for it in shown}) > 1
+    for place, it in enumerate(shown):
+        name = f"[{it.found.collection}] {it.found.path}" if several else it.found.path
+        if only_files or only_count:
+            yield name if only_files else f"{name}:{len(it.found.lines)}"
+            continue
+        if place and around:
+            yield "--"
+        yield from _excerpts(name, it.excerpts, around)
+
+
+def _excerpts(name: str, excerpts: Sequence[Excerpt], around: Around) -> Iterator[str]:
+    """As grep prints them: a colon behind what was found, a dash behind what stands around it."""
+    for place, excerpt in enumerate(excerpts):
+        if place and around:
+            yield "--"
+        matches = set(excerpt.matches)
+        for row, text in enumerate(excerpt.lines):
+            mark = ":" if row in matches else "-"
+            yield f"{click.style(name, fg='cyan')}{mark}{excerpt.start_line + row}{mark}{text}"

@@ -1,0 +1,127 @@
+"""Definitions of the dict store: every symbol is looked at, so that it is plain what the answer must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from dowse.model import Record, Symbol
+from dowse.store.definitions import HEADING, TYPES, Definition, FileFacts, Found, Wanted
+from dowse.text.matching import EXACT, nearness, regex_search
+from dowse.text.names import last_name
+from dowse.text.scopes import inside
+
+
+class Entry(Protocol):
+    @property
+    def record(self) -> Record: ...
+
+    @property
+    def symbols(self) -> Sequence[Symbol]: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+class MemoryDefinitions:
+    """Over the entries of a store of dicts."""
+
+    def entries(self) -> Iterable[Entry]:
+        raise NotImplementedError
+
+    def definitions(self, wanted: Wanted) -> Found:
+        near, fits = _near(wanted), _fits(wanted)
+        before = [it for it in self._all() if near(it.symbol.name.lower()) is not None and fits(it)]
+        enough = [it for it in before if all(_reaches(it, name, bound) for name, bound in wanted.least.items())]
+
+        def rank(it: Definition) -> tuple[object, ...]:
+            name, size = it.symbol.name.lower(), measure(it, wanted.order) if wanted.order else None
+            place = (it.record.path, it.symbol.start_line, it.record.collection, it.ordinal)
+            return (size is None, -(size or 0), near(name), it.symbol.kind not in TYPES, len(name), name, *place)
+
+        ranked = sorted(enough, key=rank)
+        return Found(ranked[: wanted.limit or None], len(enough), len(before))
+
+    def around(self, record: Record, line: int) -> list[Definition]:
+        mine = [it for it in self._all() if (it.record.collection, it.record.path) == (record.collection, record.path)]
+        holding = [it for it in mine if it.symbol.start_line <= line <= it.symbol.end_line]
+        return sorted(holding, key=lambda it: (it.symbol.end_line - it.symbol.start_line, -it.ordinal))
+
+    def definition_kinds(self) -> frozenset[str]:
+        return frozenset(it.symbol.kind for it in self._all())
+
+    def definition_count(self) -> int:
+        return len(self._all())
+
+    def record_count(self) -> int:
+        return len(list(self.entries()))
+
+    def files(self) -> list[FileFacts]:
+        records = [entry.record for entry in self.entries()]
+        facts = [FileFacts(it.collection, it.path, it.size, it.facets) for it in records]
+        return sorted(facts, key=lambda it: (it.collection, it.path))
+
+    def defining(self) -> set[tuple[str, str]]:
+        return {(it.record.collection, it.record.path) for it in self._all()}
+
+    def lossy(self) -> set[tuple[str, str]]:
+        return {(it.record.collection, it.record.path) for it in self.entries() if "\ufffd" in it.text}
+
+    def _all(self) -> list[Definition]:
+        return [
+            Definition(entry.record, place, symbol, _trail(entry.symbols, place))
+            for entry in self.entries()
+            for place, symbol in enumerate(entry.symbols)
+            if symbol.kind != HEADING
+        ]
+
+
+def measure(definition: Definition, name: str) -> int | None:
+    symbol = definition.symbol
+    if name == "lines":
+        return symbol.end_line - symbol.start_line + 1
+    return None if symbol.stats is None else int(getattr(symbol.stats, name))
+
+
+def _reaches(definition: Definition, name: str, bound: int) -> bool:
+    size = measure(definition, name)
+    return size is not None and size >= bound
+
+
+def _trail(symbols: Sequence[Symbol], place: int) -> tuple[str, ...]:
+    """A parent precedes its children; what does not is none."""
+    parent = symbols[place].parent
+    if parent is None or not 0 <= parent < place:
+        return ()
+    return (*_trail(symbols, parent), symbols[parent].name)
+
+
+def _near(wanted: Wanted) -> Callable[[str], int | None]:
+    asked = [name.lower() for name in wanted.names]
+    if not asked:
+        return lambda name: EXACT
+    if wanted.matching == "exact":
+        return lambda name: EXACT if name in asked else None
+    if wanted.matching == "regex":
+        searches = [regex_search(pattern, ignore_case=True) for pattern in wanted.names]
+        return lambda name: EXACT if any(search(name) for search in searches) else None
+    return lambda name: nearness(name, asked)
+
+
+def _fits(wanted: Wanted) -> Callable[[Definition], bool]:
+    is_inside = inside(wanted.scope)
+    modifiers = {it.lower() for it in wanted.modifiers}
+
+    def fits(it: Definition) -> bool:
+        symbol = it.symbol
+        return (
+            (not wanted.kinds or symbol.kind in wanted.kinds)
+            and (not wanted.base or last_name(wanted.base) in map(last_name, symbol.bases))
+            and (not wanted.attribute or last_name(wanted.attribute) in map(last_name, symbol.attributes))
+            and (not wanted.parent or wanted.parent.lower() in it.parent.lower())
+            and modifiers <= {it.lower() for it in symbol.modifiers}
+            and is_inside(it.record)
+            and (wanted.wanted is None or wanted.wanted(it.record.path))
+        )
+
+    return fits

@@ -1,0 +1,35 @@
+"""Lines and their words beside the catalog: found in what each process holds of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dowse.store.base import FoundLines, LineQuery
+from dowse.store.sqlite.database import Database
+from dowse.store.sqlite.lines.held import WITHOUT_FILE_UP_TO, HeldLines, lines_of
+from dowse.store.sqlite.rows import RECORDS, scope_condition
+
+__all__ = ["WITHOUT_FILE_UP_TO", "HeldLines", "SqliteLines", "lines_of"]
+
+
+class SqliteLines:
+    db: Database
+    _lines: HeldLines
+
+    def find_lines(self, query: LineQuery) -> FoundLines:
+        import numpy as np
+
+        from dowse.store.sqlite.lines.answer import found_lines
+
+        condition, values = scope_condition(self.db.reader(), query.scope)
+        inside = None
+        if condition:
+            rows = self.db.rows(f"SELECT records.id FROM {RECORDS} WHERE {condition}", values)
+            inside = np.array([row[0] for row in rows], dtype=np.int64)
+        return self._lines.ask(lambda state: found_lines(state, query, inside))
+
+    def lines_between(self, collection: str, path: str, spans: Sequence[tuple[int, int]]) -> list[tuple[str, ...]]:
+        rows = self.db.rows(
+            f"SELECT records.id FROM {RECORDS} WHERE records.path = ? AND collections.name = ?", (path, collection)
+        )
+        return self._lines.ask(lambda state: state.lines_between(rows[0][0], spans)) if rows else [()] * len(spans)

@@ -1,0 +1,35 @@
+"""What an extractor finds in a snippet, as short lines to compare."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+from dowse.ingest.extract.code import extract_code
+from dowse.model import Extract, Item
+
+
+def extracted(path: str, source: str) -> Extract:
+    return extract_code(Item(path, 0, 0), dedent(source).encode())
+
+
+def symbol_lines(found: Extract) -> list[str]:
+    """`kind Parent.name = holds`."""
+    return [
+        f"{it.kind} {_qualified(found, number)} = {it.holds}".rstrip(" =") for number, it in enumerate(found.symbols)
+    ]
+
+
+def call_lines(found: Extract) -> list[str]:
+    """`Caller: name callee`, with the kind in front where it is no plain call."""
+    return [
+        f"{it.kind + ' ' if it.kind != 'call' else ''}{_qualified(found, it.symbol)}: {it.name} {it.callee}"
+        for it in found.calls
+    ]
+
+
+def _qualified(found: Extract, number: int | None) -> str:
+    names: list[str] = []
+    while number is not None:
+        names.insert(0, found.symbols[number].name)
+        number = found.symbols[number].parent
+    return ".".join(names)

@@ -1,0 +1,104 @@
+"""Lines that differ from the last commit, in honest repositories and in hostile ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dowse.ingest.sources.uncommitted import changed_spans, uncommitted
+from support import write
+
+
+@pytest.fixture
+def repository(tmp_path, git):
+    root = tmp_path / "root"
+    root.mkdir()
+    git(root, "init", "-q")
+    write(root, {"a.py": "one\ntwo\nthree\n", "sub/b.py": "x\ny\n", "same.py": "s\n", "gone.py": "g\n"})
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "m")
+    return root
+
+
+def test_changed_added_and_deleted(repository, git):
+    write(
+        repository,
+        {"a.py": "one\n2\nthree\nfour\n", "new.py": "n\nm\n", "sub/b.py": "x\ny\nz\n", ".gitignore": "ig*\n"},
+    )
+    write(repository, {"ignored.py": "i\n"})
+    git(repository, "add", "sub/b.py")
+    (repository / "gone.py").unlink()
+    found = uncommitted(repository)
+    assert found.lines == {
+        ".gitignore": ((1, 2),),
+        "a.py": ((2, 2), (4, 4)),
+        "new.py": ((1, 3),),
+        "sub/b.py": ((3, 3),),
+    }
+    assert (found.deleted, found.problem) == (("gone.py",), "")
+
+
+def test_part_of_a_work_tree_and_one_without_changes(repository):
+    assert uncommitted(repository).lines == {}
+    write(repository, {"sub/b.py": "x\n"})
+    assert uncommitted(repository / "sub").lines == {"b.py": ((1, 2),)}
+
+
+def test_line_ends_are_no_change(repository):
+    (repository / "a.py").write_bytes(b"one\r\ntwo\r\nthree\r\n")
+    assert uncommitted(repository).lines == {}
+
+
+def test_before_the_first_commit_everything_is_new(tmp_path, git):
+    git(tmp_path, "init", "-q")
+    write(tmp_path, {"a.py": "one\n"})
+    assert uncommitted(tmp_path).lines == {"a.py": ((1, 2),)}
+
+
+def test_outside_of_git_it_says_so(tmp_path):
+    assert "in no git work tree" in uncommitted(tmp_path).problem
+
+
+def test_nothing_a_repository_configures_is_run(repository, tmp_path, git):
+    mark, program = tmp_path / "mark", tmp_path / "trap"
+    program.write_text(f"#!/bin/sh\necho >> '{mark}'\n")
+    program.chmod(0o755)
+    for name in ("core.fsmonitor", "diff.external", "diff.trap.textconv", "filter.trap.clean", "core.pager"):
+        git(repository, "config", name, str(program))
+    write(repository, {".gitattributes": "* filter=trap diff=trap\n", "a.py": "one\n"})
+    assert "a.py" in uncommitted(repository).lines
+    assert not mark.exists()
+
+
+def test_links_lead_nowhere(repository, tmp_path):
+    write(tmp_path, {"secret.txt": "s\n"})
+    (repository / "link.py").symlink_to(tmp_path / "secret.txt")
+    (repository / "a.py").unlink()
+    (repository / "a.py").symlink_to(tmp_path / "secret.txt")
+    assert uncommitted(repository).lines == {}
+
+
+def test_very_many_equal_lines_take_no_time():
+    lines = [b""] * 100_000
+    assert changed_spans([*lines, b"a"], [b"b", *lines]) == ((1, 100_001),)
+
+
+@given(
+    st.lists(st.sampled_from([b"a", b"b", b"c"]), max_size=8), st.lists(st.sampled_from([b"a", b"b", b"c"]), max_size=8)
+)
+def test_spans_are_lines_of_the_file(before, after):
+    spans = changed_spans(before, after)
+    assert bool(spans) == (before != after) or not after
+    kept = [line for at, line in enumerate(after, 1) if not any(low <= at <= high for low, high in spans)]
+    rest = iter(before)
+    assert all(line in rest for line in kept)
+    assert all(low >= 1 and high <= max(len(after), 1) for low, high in spans)
+
+
+def test_the_path_given_may_be_a_link(repository, tmp_path):
+    write(repository, {"a.py": "one\n"})
+    (tmp_path / "link").symlink_to(repository)
+    assert set(uncommitted(Path(tmp_path / "link")).lines) == {"a.py"}

@@ -1,0 +1,396 @@
+"""From callee expressions to definitions, rule by rule, asked downwards and back upwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from call_facts import File, callees, callers, put, why
+
+from dowse.lookup.calls.question import CallQuery
+from dowse.store.base import Store
+from dowse.store.memory import MemoryStore
+from dowse.store.sqlite import SqliteStore
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    opened: Store = SqliteStore(tmp_path / "index.db") if request.param == "sqlite" else MemoryStore()
+    yield opened
+    opened.close()
+
+
+def repo(path: str = "app/repo.py") -> File:
+    return (
+        File(path)
+        .define("Base", "class")
+        .define("Base/load", "method", holds=":User;")
+        .define("Repo", "class", bases=("Base",))
+        .define("Repo/__init__", "constructor")
+        .define("Repo/save", "method")
+        .define("User", "class")
+        .define("User/greet", "method")
+        .define("Other", "class")
+        .define("Other/save", "method")
+        .define("Other/greet", "method")
+    )
+
+
+PYTHON = {
+    "a name of the file": ("helper", "app/main.py:helper"),
+    "an imported class makes an object": ("Repo", "app/repo.py:Repo.__init__"),
+    "a member of what was made": ("Repo().save", "app/repo.py:Repo.save"),
+    "an inherited member": ("Repo().load", "app/repo.py:Base.load"),
+    "what a method gives": ("Repo().load().greet", "app/repo.py:User.greet"),
+    "a declared type": (":Repo;.save", "app/repo.py:Repo.save"),
+    "a field of its own": ("this.repo.save", "app/repo.py:Repo.save"),
+    "an element": (":list[Repo];[].save", "app/repo.py:Repo.save"),
+    "a value of a dict": (":dict[str,Repo];[].save", "app/repo.py:Repo.save"),
+    "the values of a dict": (":dict[str,Repo];.values()[].save", "app/repo.py:Repo.save"),
+    "awaited": (":Awaitable[Repo];!.save", "app/repo.py:Repo.save"),
+    "optional": (":Optional[Repo];.save", "app/repo.py:Repo.save"),
+    "a module": ("repo.Repo().save", "app/repo.py:Repo.save"),
+    "a class itself": (":type[Repo];.save", "app/repo.py:Repo.save"),
+    "one of two": (":Repo;.save|:int;.save", "app/repo.py:Repo.save"),
+    "a variable of the file": ("shared.save", "app/repo.py:Repo.save"),
+    "entered": ("Repo().__enter__().save", "app/repo.py:Repo.save"),
+}
+
+
+@pytest.mark.parametrize(("callee", "expected"), PYTHON.values(), ids=PYTHON.keys())
+def test_python(store: Store, callee: str, expected: str) -> None:
+    main = (
+        File("app/main.py")
+        .imports("app.repo", "Repo=Repo")
+        .imports("app", "repo=repo")
+        .define("helper", "function")
+        .define("shared", "variable", holds="Repo()")
+        .define("Service", "class")
+        .define("Service/repo", "field", holds=":Repo;")
+        .define("Service/run", "method")
+        .call("Service/run", callee)
+    )
+    graph = put(store, [repo(), main, File("app/__init__.py")])
+    assert callees(graph, "run", "Service") == [expected]
+    owner, _, name = expected.partition(":")[2].rpartition(".")
+    assert "app/main.py:Service.run" in callers(graph, name, owner)
+
+
+def csharp_types() -> File:
+    return (
+        File("src/Model.cs")
+        .define("Shop.Model", "namespace")
+        .define("Shop.Model/User", "class")
+        .define("Shop.Model/User/Greet", "method", parameters=())
+        .define("Shop.Model/Repo", "class", bases=("IRepo",), signature="class Repo<T>")
+        .define("Shop.Model/Repo/Repo", "constructor")
+        .define("Shop.Model/Repo/Get", "method", holds=":T;")
+        .define("Shop.Model/Repo/GetAsync", "method", holds=":Task<T>;")
+        .define("Shop.Model/IRepo", "interface")
+        .define("Shop.Model/IRepo/Get", "method", holds=":object;")
+        .define("Shop.Model/Texts", "class", modifiers=("static",))
+        .define("Shop.Model/Texts/Shout", "method", modifiers=("static", "extension"), parameters=("thisstring",))
+        .define("Shop.Model/Texts/Each", "method", modifiers=("extension",), parameters=("IEnumerable<User>",))
+        .define("Shop.Model/Texts/Make", "method", holds=":T;", signature="static T Make<T>()", modifiers=("static",))
+    )
+
+
+CSHARP = {
+    "new": (":Repo<User>;", "new", "Repo.Repo"),
+    "a generic's method": (":Repo<User>;.Get", "call", "Repo.Get"),
+    "what a generic's method gives": (":Repo<User>;.Get().Greet", "call", "User.Greet"),
+    "awaited": (":Repo<User>;.GetAsync()!.Greet", "call", "User.Greet"),
+    "its result": (":Repo<User>;.GetAsync().Result.Greet", "call", "User.Greet"),
+    "a bare member": ("Helper", "call", "Client.Helper"),
+    "a member of a base": ("Inherited", "call", "ClientBase.Inherited"),
+    "super": ("super.Inherited", "call", "ClientBase.Inherited"),
+    "a property's type": ("Current.Greet", "call", "User.Greet"),
+    "an element of an array": (":User[];[].Greet", "call", "User.Greet"),
+    "the first of a list": (":List<User>;.Where().First().Greet", "call", "User.Greet"),
+    "a value of a dictionary": (":Dictionary<string,User>;[].Value.Greet", "call", "User.Greet"),
+    "an extension method": (":string;.Shout", "call", "Texts.Shout"),
+    "an extension method of sequences": (":List<User>;.Each", "call", "Texts.Each"),
+    "a static method": ("Texts.Shout", "call", "Texts.Shout"),
+    "by its full name": ("Shop.Model.Texts.Shout", "call", "Texts.Shout"),
+    "with its type written": ("Texts.Make<User>().Greet", "call", "User.Greet"),
+    "a container gives what is written": (":IServices;.Get<User>().Greet", "call", "User.Greet"),
+    "nothing or it": (":User?;.Greet", "call", "User.Greet"),
+}
+
+
+@pytest.mark.parametrize(("callee", "kind", "expected"), CSHARP.values(), ids=CSHARP.keys())
+def test_csharp(store: Store, callee: str, kind: str, expected: str) -> None:
+    name = "Repo" if kind == "new" else callee.rpartition(".")[2]
+    client = (
+        File("src/Client.cs")
+        .imports("Shop.Model", "*=")
+        .define("Shop.App", "namespace")
+        .define("Shop.App/ClientBase", "class")
+        .define("Shop.App/ClientBase/Inherited", "method")
+        .define("Shop.App/Client", "class", bases=("ClientBase",))
+        .define("Shop.App/Client/Current", "property", holds=":User;")
+        .define("Shop.App/Client/Helper", "method")
+        .define("Shop.App/Client/Run", "method")
+        .call("Shop.App/Client/Run", callee, name, kind)
+    )
+    graph = put(store, [csharp_types(), client])
+    found = callees(graph, "Run", "Client", confidence="exact")
+    assert [it.partition(":")[2].split(".", 2)[2] for it in found] == [expected]
+    owner, _, last = expected.rpartition(".")
+    assert "src/Client.cs:Shop.App.Client.Run" in callers(graph, last, owner, confidence="exact")
+
+
+OUTSIDE = {
+    "a library's module": ("requests.get", "outside: requests.get"),
+    "a member of it": ("requests.get().json", "outside: requests.get.json"),
+    "a name imported from one": ("Thread", "outside: threading.Thread"),
+    "a builtin": ("len", "outside: builtins"),
+    "a type of one": (":Session;.get", "outside: Session"),
+    "unknown": ("?.save", "what it is called on is not known"),
+    "no such member": ("Repo().missing", "no such member is known"),
+    "no such name": ("nowhere", "the name is not defined in the index"),
+    "not to be read": ("a..b", "what it is called on is not known"),
+}
+
+
+@pytest.mark.parametrize(("callee", "reason"), OUTSIDE.values(), ids=OUTSIDE.keys())
+def test_what_leads_nowhere_says_why(store: Store, callee: str, reason: str) -> None:
+    main = (
+        File("app/main.py")
+        .imports("requests", "requests=")
+        .imports("threading", "Thread=Thread")
+        .imports("app.repo", "Repo=Repo")
+        .define("run", "function")
+        .call("run", callee, "save" if callee == "?.save" else "")
+    )
+    graph = put(store, [repo(), main])
+    tree = graph.calls(CallQuery("run", direction="down", depth=1))
+    assert tree.nodes == ()
+    assert why(tree) == [f"{callee}: {reason}"]
+
+
+def test_an_interface_reaches_whoever_implements_it(store: Store) -> None:
+    code = (
+        File("Main.cs")
+        .define("IStore", "interface")
+        .define("IStore/Save", "method")
+        .define("Disk", "class", bases=("IStore",))
+        .define("Disk/Save", "method")
+        .define("Root", "class")
+        .define("Root/Save", "method")
+        .define("Heir", "class", bases=("Root", "IStore"))
+        .define("Stranger", "class")
+        .define("Stranger/Save", "method")
+        .define("App", "class")
+        .define("App/Run", "method")
+        .call("App/Run", ":IStore;.Save")
+    )
+    graph = put(store, [code])
+    assert callees(graph, "Run") == ["Main.cs:Disk.Save virtual", "Main.cs:IStore.Save", "Main.cs:Root.Save virtual"]
+    assert callees(graph, "Run", through_interfaces=False) == ["Main.cs:IStore.Save"]
+    assert callers(graph, "Save", "Disk") == ["Main.cs:App.Run virtual"]
+    assert callers(graph, "Save", "Root") == ["Main.cs:App.Run virtual"]
+    assert callers(graph, "Save", "IStore") == ["Main.cs:App.Run"]
+    assert callers(graph, "Save", "Disk", through_interfaces=False) == []
+    assert callers(graph, "Save", "Disk", confidence="exact") == []
+    assert callers(graph, "Save", "Stranger") == []
+
+
+def test_an_object_made_here_is_of_no_subtype(store: Store) -> None:
+    code = (
+        File("main.py")
+        .define("A", "class")
+        .define("A/go", "method")
+        .define("B", "class", bases=("A",))
+        .define("B/go", "method")
+        .define("made", "function")
+        .define("given", "function")
+        .call("made", "A().go")
+        .call("given", ":A;.go")
+    )
+    graph = put(store, [code])
+    assert callees(graph, "made") == ["main.py:A.go"]
+    assert callees(graph, "given") == ["main.py:A.go", "main.py:B.go virtual"]
+
+
+def test_a_librarys_type_is_not_expanded_to_classes_that_implement_it(store: Store) -> None:
+    code = (
+        File("Main.cs")
+        .define("Mine", "class", bases=("IList<int>",))
+        .define("Mine/Add", "method")
+        .define("App", "class")
+        .define("App/Run", "method")
+        .call("App/Run", ":IList<int>;.Add")
+    )
+    graph = put(store, [code])
+    assert callees(graph, "Run", confidence="possible") == []
+    assert callers(graph, "Add", "Mine", confidence="possible") == []
+
+
+def test_kindred_names_count_only_where_nobody_implements_the_interface(store: Store) -> None:
+    code = (
+        File("Main.cs")
+        .define("IDataModelService", "interface")
+        .define("IDataModelService/Load", "method")
+        .define("DataModelWebService", "class")
+        .define("DataModelWebService/Load", "method")
+        .define("Weather", "class")
+        .define("Weather/Load", "method")
+        .define("App", "class")
+        .define("App/Run", "method")
+        .call("App/Run", ":IDataModelService;.Load")
+    )
+    graph = put(store, [code])
+    kindred = "Main.cs:DataModelWebService.Load possible"
+    assert callees(graph, "Run") == ["Main.cs:IDataModelService.Load"]
+    assert callees(graph, "Run", confidence="possible") == [kindred, "Main.cs:IDataModelService.Load"]
+    assert callers(graph, "Load", "DataModelWebService", confidence="possible") == ["Main.cs:App.Run possible"]
+    implementing = File("Real.cs").define("Real", "class", bases=("IDataModelService",)).define("Real/Load", "method")
+    graph = put(store, [implementing])
+    assert kindred not in callees(graph, "Run", confidence="possible")
+
+
+def test_only_the_name_is_possible_at_most_and_only_where_one_class_has_it(store: Store) -> None:
+    code = (
+        File("main.py")
+        .define("A", "class")
+        .define("A/recalculate", "method")
+        .define("A/get", "method")
+        .define("A/both", "method")
+        .define("B", "class")
+        .define("B/both", "method")
+        .define("run", "function")
+        .call("run", "?.recalculate")
+        .call("run", "?.get")
+        .call("run", "?.both")
+    )
+    graph = put(store, [code])
+    assert callees(graph, "run") == []
+    assert callees(graph, "run", confidence="possible") == ["main.py:A.recalculate possible"]
+    assert callers(graph, "recalculate", confidence="possible") == ["main.py:run possible"]
+    tree = graph.calls(CallQuery("recalculate"))
+    assert why(tree) == ["?.recalculate: only the name"]
+
+
+def test_overloads_are_chosen_by_the_number_of_arguments(store: Store) -> None:
+    code = (
+        File("Main.cs")
+        .define("Log", "class")
+        .define("Log/Write", "method", parameters=("string",), signature="void Write(string a)")
+        .define("Log/Write", "method", parameters=("string", "int"), signature="void Write(string a, int b)")
+        .define("Log/Write", "method", parameters=("object", "int"), signature="void Write(object a, int b)")
+        .define("Log/Many", "method", parameters=("params int[]",), signature="void Many(params int[] a)")
+        .define("Log/Many", "method", parameters=("int", "int"), signature="void Many(int a, int b = 1)")
+        .define("One", "function")
+        .define("Two", "function")
+        .define("Five", "function")
+        .call("One", ":Log;.Write", arguments=1)
+        .call("Two", ":Log;.Write", arguments=2)
+        .call("Five", ":Log;.Many", arguments=5)
+    )
+    graph = put(store, [code])
+
+    def counts(name: str) -> list[tuple[int, str]]:
+        tree = graph.calls(CallQuery(name, direction="down", depth=1))
+        return [(len(it.edge.callee.symbol.parameters), it.edge.confidence) for it in tree.nodes if it.edge.callee]
+
+    assert counts("One") == [(1, "exact")]
+    assert counts("Two") == [(2, "virtual"), (2, "virtual")]
+    assert counts("Five") == [(1, "exact")]
+
+
+def test_parts_of_a_partial_class_are_one(store: Store) -> None:
+    first = (
+        File("A.cs")
+        .define("N", "namespace")
+        .define("N/Page", "class", modifiers=("partial",))
+        .define("N/Page/Load", "method")
+        .call("N/Page/Load", "Fill")
+    )
+    second = (
+        File("B.cs")
+        .define("N", "namespace")
+        .define("N/Page", "class", modifiers=("partial",))
+        .define("N/Page/Fill", "method")
+    )
+    other = (
+        File("C.cs")
+        .define("M", "namespace")
+        .define("M/Page", "class", modifiers=("partial",))
+        .define("M/Page/Fill", "method")
+    )
+    graph = put(store, [first, second, other])
+    assert callees(graph, "Load") == ["B.cs:N.Page.Fill"]
+    assert callers(graph, "Fill", "M.Page") == []
+
+
+def test_names_that_imports_and_variables_give(store: Store) -> None:
+    lib = File("lib/store.py").define("Store", "class").define("Store/__init__", "constructor")
+    package = File("lib/__init__.py").imports(".store", "Box=Store")
+    main = (
+        File("main.py")
+        .imports("lib", "Box=Box")
+        .define("Shelf", "variable", holds="Box")
+        .define("run", "function")
+        .define("go", "function")
+        .call("run", "Box")
+        .call("go", "Shelf")
+    )
+    graph = put(store, [lib, package, main])
+    assert callees(graph, "go") == ["lib/store.py:Store.__init__"]
+    assert callers(graph, "__init__", "Store") == ["main.py:run"]
+
+
+def test_modules_of_equal_names(store: Store) -> None:
+    def module(path: str) -> File:
+        return File(path).define("work", "function")
+
+    files = [File(f"{name}/__init__.py") for name in ("one", "two")]
+    near = File("one/main.py").imports(".util", "work=work").define("near", "function").call("near", "work")
+    far = File("one/other.py").imports("two.util", "util=").define("far", "function").call("far", "util.work")
+    standard = File("two/s.py").imports("json", "work=work").define("standard", "function").call("standard", "work")
+    modules = [module("one/util.py"), module("two/util.py"), module("two/json.py")]
+    graph = put(store, [*files, *modules, near, far, standard])
+    assert callees(graph, "near") == ["one/util.py:work"]
+    assert callees(graph, "far") == ["two/util.py:work"]
+    assert callees(graph, "standard") == []
+
+
+def test_a_root_inside_a_package_knows_its_own_modules(store: Store) -> None:
+    util = File("util.py").define("work", "function")
+    main = File("main.py").imports("big.part.util", "work=work").define("run", "function").call("run", "work")
+    graph = put(store, [util, main], root="/work/big/part")
+    assert callees(graph, "run") == ["util.py:work"]
+
+
+def test_scripts_import_by_path(store: Store) -> None:
+    tools = File("src/tools/index.ts").define("trim", "function")
+    maker = File("src/maker.tsx").define("Maker", "class", modifiers=("default",)).define("Maker/make", "method")
+    main = (
+        File("src/main.js")
+        .imports("./tools", "trim=trim")
+        .imports("./maker.js", "Anything=default")
+        .imports("react", "useState=useState")
+        .define("run", "function")
+        .call("run", "trim")
+        .call("run", "Anything().make")
+        .call("run", "useState")
+    )
+    graph = put(store, [tools, maker, main])
+    assert callees(graph, "run") == ["src/maker.tsx:Maker.make", "src/tools/index.ts:trim"]
+    assert callers(graph, "trim") == ["src/main.js:run"]
+
+
+def test_packages_of_folders(store: Store) -> None:
+    lib = File("store/disk.go").define("Open", "function")
+    beside = File("cmd/help.go").define("help", "function")
+    main = (
+        File("cmd/main.go")
+        .imports("example.com/x/store", "store=")
+        .define("main", "function")
+        .call("main", "store.Open")
+        .call("main", "help")
+    )
+    graph = put(store, [lib, beside, main, File("other/help.go").define("help", "function")])
+    assert callees(graph, "main") == ["cmd/help.go:help", "store/disk.go:Open"]

@@ -1,0 +1,130 @@
+"""`dowse calls` and `dowse impact`, in process, over real files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dowse.shells.cli import main
+from support import write
+
+FILES = {
+    "app/__init__.py": "",
+    "app/repo.py": (
+        "class Repo:\n    def save(self):\n        pass\n\n\nclass Other:\n    def save(self):\n        pass\n"
+    ),
+    "app/main.py": (
+        "from app.repo import Repo\n\n\ndef work(unknown):\n    Repo().save()\n    unknown.save()\n\n\n"
+        "def run():\n    work(1)\n\n\nrun()\n"
+    ),
+}
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    write(root, FILES)
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("DOWSE_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("DOWSE_ENCODER", "none")
+
+    def run_it(*words: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        out, err = capsys.readouterr()
+        return (ended.value.code if isinstance(ended.value.code, int) else 0), out, err
+
+    return run_it
+
+
+def test_callers_are_drawn_as_a_tree(run: Run) -> None:
+    code, out, _ = run("calls", "Repo.save")
+    assert code == 0
+    assert out.splitlines() == [
+        "Repo.save  app/repo.py:2",
+        "  work  app/main.py:5",
+        "    run  app/main.py:10",
+        "      (top of the file)  app/main.py:13",
+        "1 calls could not be told (--unresolved lists them)",
+    ]
+
+
+def test_callees_and_what_could_not_be_told(run: Run) -> None:
+    code, out, _ = run("calls", "app/main.py:5", "--down", "--unresolved")
+    assert code == 0
+    assert out.splitlines() == [
+        "work  app/main.py:4",
+        "  Repo.save  app/repo.py:2",
+        "  Repo  app/repo.py:1",
+        "? app/main.py:6  ?.save  [what it is called on is not known]",
+    ]
+
+
+def test_several_that_define_it_are_named(run: Run) -> None:
+    _, out, _ = run("calls", "save", "--depth", "1")
+    assert "2 define it (--in chooses one): Other, Repo" in out
+    assert "define it" not in run("calls", "save", "--in", "Repo")[1]
+
+
+def test_limits_are_said(run: Run, root: Path) -> None:
+    write(root, {"many.py": "def f(): pass\n" + "".join(f"def g{n}(): f()\n" for n in range(20))})
+    _, out, _ = run("calls", "f", "--width", "3")
+    assert out.count("g") >= 3 and "more of them (--width)" in out
+    assert "more of them (--nodes)" in run("calls", "f", "--width", "0", "--nodes", "4")[1]
+
+
+def test_json(run: Run) -> None:
+    code, out, _ = run("calls", "save", "--in", "Repo", "--json", "--depth", "1")
+    tree = json.loads(out)
+    assert (code, tree["total"], tree["truncated"], tree["owners"]) == (0, 1, False, ["Other", "Repo"])
+    (node,) = tree["nodes"]
+    assert (node["definition"]["name"], node["path"], node["line"], node["confidence"]) == (
+        "work",
+        "app/main.py",
+        5,
+        "exact",
+    )
+    assert (node["cut"], node["branches"]) == ("depth", [])
+    assert [it["how"] for it in tree["unresolved"]] == ["what it is called on is not known"]
+
+
+def test_nothing_of_that_name(run: Run) -> None:
+    code, out, _ = run("calls", "nowhere")
+    assert code == 1 and "'nowhere'" in out and "3 of 3 files indexed" in out
+    code, out, _ = run("calls", "nowhere", "--json")
+    assert code == 1 and json.loads(out)["roots"] == []
+
+
+def test_bad_input_is_one_line(run: Run) -> None:
+    for words in (("calls", "save", "--depth", "0"), ("calls", "app/none.py:3"), ("calls", " "), ("calls",)):
+        code, _, err = run(*words)
+        assert code == 2 and err.startswith("dowse: ") and err.count("\n") == 1
+
+
+def test_impact_of_uncommitted_changes(run: Run, root: Path) -> None:
+    code, _, err = run("impact")
+    assert code == 2 and "git" in err
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "m"]):
+        subprocess.run([*git, *command], cwd=root, check=True, capture_output=True)
+    assert run("impact") == (1, "nothing has changed since the last commit\n", "")
+    changed = FILES["app/repo.py"].replace("pass", "return 1", 1)
+    write(root, {"app/repo.py": changed, "app/new.py": "x = 1\n", "README.md": "# new\n"})
+    run("index")
+    code, out, _ = run("impact")
+    assert code == 0
+    assert out.splitlines() == [
+        "Repo.save  app/repo.py:2",
+        "  work  app/main.py:5",
+        "    run  app/main.py:10",
+        "README.md: no definition is touched",
+        "app/new.py: no definition is touched",
+    ]
+    write(root, {"app/later.py": "y = 1\n"})
+    found = json.loads(run("impact", "--json")[1])
+    assert found["touched"][0]["definition"]["name"] == "save"
+    assert found["unknown"] == ["app/later.py"]
