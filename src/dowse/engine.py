@@ -85,12 +85,20 @@ class Status:
 class Engine:
     """Opened and closed by its owner; safe to use from several threads."""
 
-    def __init__(self, settings: Settings, index: Path, *, create: bool, store: Store | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        index: Path,
+        *,
+        create: bool,
+        store: Store | None = None,
+        workers: Workers | None = None,
+    ) -> None:
         self.settings = settings
         self.index_path = index.resolve()
         self._store = store or SqliteStore(index, create=create, busy_timeout_s=settings.lock_timeout_s)
         self._sources: dict[str, Source] = {}
-        self._workers: Workers | None = None
+        self._workers = workers
         self._preferences = Preferences()
         self._calls: CallGraph | None = None
         places = Places.of(settings)

@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from dowse.errors import Unreadable
 from dowse.model import Chunk, Record, Scope, Skipped
 from dowse.store.base import Piece, Store, Weights
 from dowse.store.memory import MemoryStore
@@ -76,7 +77,7 @@ def test_a_part_that_fails_leaves_nothing_and_the_rest_goes_on(sqlite: SqliteSto
     put(sqlite, "b.md", "before")
     with sqlite.batch():
         put(sqlite, "a.md", "alpha")
-        with pytest.raises(UnicodeError):
+        with pytest.raises(Unreadable, match="can not be stored"):
             put(sqlite, "b.md", "half of it", BAD)
         put(sqlite, "c.md", "gamma")
     assert set(sqlite.versions("c")) == {"a.md", "b.md", "c.md"}

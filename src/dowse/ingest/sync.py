@@ -111,8 +111,6 @@ class Sync:
                 report.indexed += 1
         except Unreadable as error:
             self._skip(reading.item, str(error), error.lasting, report)
-        except UnicodeError as error:
-            self._skip(reading.item, f"can not be stored ({error})"[:300], True, report)
 
     def _touch(self, reading: Reading) -> None:
         item = reading.item

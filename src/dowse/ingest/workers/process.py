@@ -5,12 +5,13 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from contextlib import suppress
+from io import BytesIO
 from typing import Any, BinaryIO, Final, TypeAlias, cast
 
 from dowse.errors import ParserFailed, Unreadable
 from dowse.ingest.prepare import Prepared, Task
-from dowse.ingest.workers.worker import Failed, Ready, Refused, Setup, send
+from dowse.ingest.workers.wire import receive, send
+from dowse.ingest.workers.worker import Failed, Ready, Refused, Setup
 from dowse.model import Call, Chunk, Extract, Link, Stats, Symbol
 from dowse.store.base import Piece
 
@@ -22,10 +23,12 @@ _CLASSES: Final[dict[tuple[str, str], type]] = {
     (it.__module__, it.__qualname__): it
     for it in (Ready, Refused, Failed, Prepared, Piece, Chunk, Extract, Symbol, Stats, Link, Call)
 }
+# A worker ends by itself when its time is over; this is for one that can not even do that.
+_GRACE_S: Final = 20.0
 _WHATEVER_GARBAGE_RAISES = (
-    pickle.UnpicklingError,
     ArithmeticError,
     AttributeError,
+    EOFError,
     LookupError,
     MemoryError,
     TypeError,
@@ -37,7 +40,7 @@ class WorkerDied(Exception):
     """`code` is what it ended with, as `subprocess` tells it."""
 
     def __init__(self, code: int) -> None:
-        super().__init__(code)
+        super().__init__(f"it ended with {code}")
         self.code = code
 
 
@@ -51,15 +54,17 @@ class WorkerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                bufsize=0,
                 process_group=0,  # an interrupt from the terminal is for us alone; it ends when we do
             )
         except OSError as error:
             raise _not_started(str(error)) from error
         self.pid = self._process.pid
+        self._patience_s = setup.timeout_s + _GRACE_S
         try:
             self._exchange(setup, Ready)
-        except WorkerDied as death:
-            raise _not_started(f"it ended with {death.code}") from None
+        except (WorkerDied, ParserFailed) as failure:
+            raise _not_started(str(failure)) from None
 
     def ask(self, task: Task) -> Answer:
         return cast(Answer, self._exchange(task, Prepared, Refused, Failed))
@@ -71,23 +76,38 @@ class WorkerProcess:
         """What it ended with: by itself, or by this."""
         self.kill()
         code = self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):  # what was not sent yet can not be sent any more
-                cast(BinaryIO, stream).close()
+        for stream in self._pipes:
+            stream.close()
         return code
 
+    @property
+    def _pipes(self) -> tuple[BinaryIO, BinaryIO]:
+        return cast(BinaryIO, self._process.stdin), cast(BinaryIO, self._process.stdout)
+
     def _exchange(self, message: object, *expected: type) -> object:
+        tasks, answers = self._pipes
         try:
-            send(cast(BinaryIO, self._process.stdin), message)
-            answer = _Answers(cast(BinaryIO, self._process.stdout)).load()
+            send(tasks.fileno(), message)
+            answer = read_answer(receive(answers.fileno(), self._patience_s))
+        except TimeoutError:
+            self.end()
+            raise ParserFailed("the parser never answered") from None
         except (EOFError, OSError):
             raise WorkerDied(self.end()) from None
-        except _WHATEVER_GARBAGE_RAISES:
+        except pickle.UnpicklingError:
             answer = None
         if not isinstance(answer, expected):
             self.end()
             raise ParserFailed("the parser's answer made no sense")
         return answer
+
+
+def read_answer(data: bytes) -> object:
+    """Raises UnpicklingError for whatever can not be read."""
+    try:
+        return _Answers(BytesIO(data)).load()
+    except _WHATEVER_GARBAGE_RAISES as error:
+        raise pickle.UnpicklingError("this is no answer") from error
 
 
 class _Answers(pickle.Unpickler):

@@ -1,25 +1,30 @@
 """The process parsers run in: it is told a task on its standard input and answers on its standard output.
 
-A parser in C that crashes takes this process along and nothing else. One that hangs is ended by the system's own timer,
-which no lock of the interpreter can hold up, and which works as well when nobody waits for the answer any more.
+A parser in C that crashes takes this process along and nothing else. One that hangs is ended by the system itself, by
+signals that no lock of the interpreter can hold up: when its time is over, and when nobody waits for it any more.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pickle
 import resource
+import select
 import signal
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from dowse.errors import ParserFailed, Unreadable
 from dowse.ingest.extract.table import Extractor
 from dowse.ingest.prepare import Prepared, Task, prepare
+from dowse.ingest.workers.wire import receive, send
 
 TOO_SLOW = signal.SIGALRM
 """The signal that ends a worker whose time is over."""
+_LEFT_ALONE = signal.SIGIO
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +54,28 @@ class Failed(NamedTuple):
 
 
 def main() -> None:
-    tasks, answers = _own_streams()
-    # The end of the stream is the end of whoever asks: then there is nothing left to do.
+    tasks, answers = _own_pipes()
+    # The end of the pipe is the end of whoever asks: then there is nothing left to do.
     with suppress(EOFError, BrokenPipeError):
-        setup: Setup = pickle.load(tasks)
+        setup: Setup = pickle.loads(receive(tasks))
         _confine(setup.memory_bytes)
+        _watch(tasks)
         send(answers, Ready(os.getpid()))
         while True:
-            send(answers, _answer(pickle.load(tasks), setup))
+            task = pickle.loads(receive(tasks))
+            with _bounded(tasks, setup.timeout_s):
+                answer = _answer(task, setup.extract)
+            send(answers, answer)
 
 
-def send(stream: BinaryIO, message: object) -> None:
-    pickle.dump(message, stream, pickle.HIGHEST_PROTOCOL)
-    stream.flush()
-
-
-def _own_streams() -> tuple[BinaryIO, BinaryIO]:
-    """The two pipes, out of reach of anything a parser may print or read."""
-    streams = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+def _own_pipes() -> tuple[int, int]:
+    """Both, out of reach of anything a parser may print or read."""
+    pipes = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1):
         os.dup2(nothing, descriptor)
     os.close(nothing)
-    return streams
+    return pipes
 
 
 def _confine(memory_bytes: int) -> None:
@@ -83,14 +87,38 @@ def _confine(memory_bytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, most))
 
 
-def _answer(task: Task, setup: Setup) -> Prepared | Refused | Failed:
-    signal.setitimer(signal.ITIMER_REAL, setup.timeout_s)
+def _watch(tasks: int) -> None:
+    """Have the system send a signal when anything happens to the pipe."""
+    fcntl.fcntl(tasks, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(tasks, fcntl.F_SETFL, fcntl.fcntl(tasks, fcntl.F_GETFL) | os.O_ASYNC)
+    signal.signal(_LEFT_ALONE, signal.SIG_IGN)
+
+
+@contextmanager
+def _bounded(tasks: int, timeout_s: float) -> Iterator[None]:
+    """Ends the process when its time is over, or when whoever asked is gone: nothing else comes by the pipe now."""
+    signal.setitimer(signal.ITIMER_REAL, timeout_s)
+    signal.signal(_LEFT_ALONE, signal.SIG_DFL)
+    if _is_closed(tasks):
+        raise EOFError  # before the signal could tell
     try:
-        return prepare(task, setup.extract)
+        yield
+    finally:
+        # Not while the answer is sent: whoever reads it may be busy writing.
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(_LEFT_ALONE, signal.SIG_IGN)
+
+
+def _is_closed(tasks: int) -> bool:
+    poll = select.poll()
+    poll.register(tasks, 0)
+    return bool(poll.poll(0))
+
+
+def _answer(task: Task, extract: Extractor) -> Prepared | Refused | Failed:
+    try:
+        return prepare(task, extract)
     except Unreadable as refusal:
         return Refused(str(refusal), refusal.lasting)
     except ParserFailed as failure:
         return Failed(str(failure))
-    finally:
-        # Not while the answer is sent: whoever reads it may be busy writing.
-        signal.setitimer(signal.ITIMER_REAL, 0)

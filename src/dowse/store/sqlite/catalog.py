@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import apsw
 
+from dowse.errors import Unreadable
 from dowse.model import (
     Call,
     Collection,
@@ -98,7 +99,7 @@ class SqliteCatalog:
         calls: Sequence[Call] = (),
         text: str = "",
     ) -> None:
-        with self.batch() as connection:
+        with _storable(), self.batch() as connection:
             collection = _collection_id(connection, record.collection)
             key, same_words = _put_record(connection, collection, record)
             put_chunks(connection, self._late_words, key, record, pieces, reuse=same_words)
@@ -282,6 +283,15 @@ class SqliteCatalog:
     def note(self, key: str, value: str) -> None:
         with self.db.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO manifest (key, value) VALUES (?, ?)", (key, value))
+
+
+@contextmanager
+def _storable() -> Iterator[None]:
+    """What an extractor made up against its types is no reason to stop a sync."""
+    try:
+        yield
+    except (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, TypeError, UnicodeError) as error:
+        raise Unreadable(f"can not be stored ({type(error).__name__}: {error})"[:300]) from error
 
 
 def _free_name(root: str, taken: set[str]) -> str:
