@@ -6,6 +6,7 @@ import getpass
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from labelled.fetch import unpack
@@ -29,6 +30,7 @@ def _archive(name: str, folder: Path, sources: Path) -> Path:
     if not list(folder.glob("*.orig.tar.*")):
         if shutil.which("apt-get") is None or not sources.is_file():
             raise SystemExit(f"{name} is a Debian source package: put its unpacked sources at {folder.parents[1]}/src")
+        print(f"fetching the source package {name}", file=sys.stderr, flush=True)
         apt = private_apt(folder / "apt", sources)
         environment = os.environ | {"LC_ALL": "C"}
         for command in (["update"], ["source", "--download-only", "--only-source", name]):

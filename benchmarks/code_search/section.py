@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from code_search import ripgrep
@@ -70,7 +70,7 @@ def _part_name(part: str) -> str:
     return f"index: `{part}`" if part else "index: catalog"
 
 
-def _reasons(counted: dict[str, int]) -> str:
+def _reasons(counted: Mapping[str, int]) -> str:
     return "; ".join(f"{number:,} {reason}" for reason, number in counted.items()) or "none"
 
 
