@@ -11,18 +11,18 @@ from code_search.questions import Kind
 from code_search.ripgrep import Found, scan
 from dowse.engine import Engine
 from dowse.lookup.grep.question import Lines
-from timing import p, p50_p95, timed, times
+from timing import Cost, costed, p, times
 
 NO_HURRY_S = 60.0
 
 
 @dataclass(slots=True)
 class Asked:
-    """Milliseconds of every question; `differing` are those whose lines or files ripgrep finds otherwise."""
+    """What every question costs; `differing` are those whose lines or files ripgrep finds otherwise."""
 
     kind: Kind
-    ours_ms: list[float] = field(default_factory=list)
-    theirs_ms: list[float] = field(default_factory=list)
+    ours: list[Cost] = field(default_factory=list)
+    theirs: list[Cost] = field(default_factory=list)
     empty: int = 0
     differing: list[str] = field(default_factory=list)
 
@@ -32,8 +32,8 @@ def ask(kind: Kind, engine: Engine, root: Path, *, peer: bool) -> Asked:
     asked = Asked(kind)
     kind.answer(engine, kind.asked[-1])
     for question in kind.asked:
-        answer, took_ms = timed(kind.answer, engine, question)
-        asked.ours_ms.append(took_ms)
+        answer, cost = costed(kind.answer, engine, question)
+        asked.ours.append(cost)
         asked.empty += not kind.found(answer)
     for question in kind.asked if peer and kind.pattern else ():
         _compare(asked, question, engine, root)
@@ -42,8 +42,8 @@ def ask(kind: Kind, engine: Engine, root: Path, *, peer: bool) -> Asked:
 
 def _compare(asked: Asked, question: Any, engine: Engine, root: Path) -> None:
     assert asked.kind.pattern is not None
-    theirs, took_ms = scan(asked.kind.pattern(question), root)
-    asked.theirs_ms.append(took_ms)
+    theirs, cost = scan(asked.kind.pattern(question), root)
+    asked.theirs.append(cost)
     if asked.kind.same and (told := difference(lines_found(engine, question), theirs, asked.kind.same)):
         asked.differing.append(f"{' '.join(question.terms)}: {told}")
 
@@ -69,13 +69,37 @@ def _places(found: Found, same: str) -> set[tuple[str, int]]:
     return {(path, line) for path, lines in found.items() for line in lines}
 
 
+HEADER = [
+    "what",
+    "Dowse, p50 / p95",
+    "CPU",
+    "aim",
+    "ripgrep, p50 / p95",
+    "CPU",
+    "ratio, CPU",
+    "same found",
+    "nothing found",
+]
+
+
 def row(asked: Asked) -> list[str]:
-    theirs = p50_p95(asked.theirs_ms) if asked.theirs_ms else "–"
-    ratio = times(p(asked.theirs_ms, 50), p(asked.ours_ms, 50)) if asked.theirs_ms else "–"
     total = len(asked.kind.asked)
-    agreed = f"{total - len(asked.differing)} of {total}" if asked.theirs_ms and asked.kind.same else "–"
-    empty = f"{asked.empty} of {total}"
-    return [asked.kind.name, p50_p95(asked.ours_ms), asked.kind.aim, theirs, ratio, agreed, empty]
+    ratio = f"{_ratio(asked, 'wall_ms')}, {_ratio(asked, 'cpu_ms')}" if asked.theirs else "–"
+    agreed = f"{total - len(asked.differing)} of {total}" if asked.theirs and asked.kind.same else "–"
+    own, other = _times(asked.ours), _times(asked.theirs)
+    return [asked.kind.name, *own, asked.kind.aim, *other, ratio, agreed, f"{asked.empty} of {total}"]
+
+
+def _times(costs: Sequence[Cost]) -> tuple[str, str]:
+    if not costs:
+        return "–", "–"
+    wall = [it.wall_ms for it in costs]
+    return f"{p(wall, 50):.2f} / {p(wall, 95):.2f} ms", f"{p([it.cpu_ms for it in costs], 50):.2f} ms"
+
+
+def _ratio(asked: Asked, of: str) -> str:
+    ours, theirs = (p([getattr(it, of) for it in costs], 50) for costs in (asked.ours, asked.theirs))
+    return times(theirs, ours)
 
 
 def differences(answers: Sequence[Asked], examples: int = 3) -> list[str]:

@@ -66,4 +66,4 @@ def _build(corpus: Corpus, index: Path, work: Path) -> Built:
 
 def sizes_of(index: Path) -> dict[str, int]:
     parts = {path.name.removeprefix(index.name): path.stat().st_size for path in index.parent.glob(f"{index.name}*")}
-    return {part: size for part, size in sorted(parts.items()) if size}
+    return {part: size for part, size in sorted(parts.items()) if size and part != "-shm"}  # which is memory

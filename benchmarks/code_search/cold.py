@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from timing import timed
+from timing import Cost, children_costed
 
 RUNS = 10
 
@@ -17,18 +17,25 @@ def rows(asked: Mapping[str, Sequence[str]], index: Path, environment: Mapping[s
     """What is asked of each verb; a median each."""
     found = [_row(verb, words, index, environment) for verb, words in asked.items()]
     bare = [_run([sys.executable, "-c", "pass"], environment) for _ in range(RUNS)]
-    return [*found, ["an empty Python process, for comparison", f"{statistics.median(bare):.0f} ms", ""]]
+    return [*found, ["an empty Python process, for comparison", *_medians(bare)]]
 
 
 def _row(verb: str, asked: Sequence[str], index: Path, environment: Mapping[str, str]) -> list[str]:
     command = [sys.executable, "-m", "dowse", *verb.split(), "--index", str(index)]
     took = [_run([*command, "--", it], environment) for it in asked[:RUNS]]
-    return [f"cold `dowse {verb}`, new process", f"{statistics.median(took):.0f} ms", ""]
+    return [f"cold `dowse {verb}`, new process", *_medians(took)]
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str]) -> float:
+def _medians(costs: Sequence[Cost]) -> tuple[str, str]:
+    wall, cpu = (statistics.median(getattr(it, name) for it in costs) for name in Cost._fields)
+    return f"{wall:.0f} ms", f"CPU {cpu:.0f}"
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str]) -> Cost:
     """1 is the code of nothing found; what failed is not a time."""
-    done, took_ms = timed(subprocess.run, command, env=environment, stdout=subprocess.DEVNULL, check=False)
+    done, cost = children_costed(
+        subprocess.run, command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False
+    )
     if done.returncode > 1:
-        raise SystemExit(f"`{' '.join(command)}` failed; see above")
-    return took_ms
+        raise SystemExit(f"`{' '.join(command)}` failed: {done.stderr.decode(errors='replace').strip()}")
+    return cost

@@ -60,11 +60,19 @@ class Names:
         )
         return [Described(*row) for row in rows]
 
-    def called(self) -> dict[Member, int]:
-        """How many calls there are of each name that a class defines, whichever of its owners they mean."""
+    def called(self) -> dict[str, int]:
+        """How many calls there are of each name that a function bears, whichever of them they mean."""
+        return self._counted(
+            "SELECT name, count(*) FROM calls "
+            f"WHERE name IN (SELECT name FROM symbols WHERE kind IN {_FUNCTIONS}) GROUP BY name"
+        )
+
+    def called_alone(self) -> dict[Member, int]:
+        """The same of names that only one function bears, so that most of them mean that one."""
         return self._members(
             "SELECT symbols.name, outer.name, sites.number FROM symbols "
             "JOIN (SELECT name, count(*) AS number FROM calls GROUP BY name) AS sites ON sites.name = symbols.name "
+            "JOIN (SELECT name FROM symbols GROUP BY name HAVING count(*) = 1) AS alone ON alone.name = symbols.name"
         )
 
     def calling(self) -> dict[Member, int]:

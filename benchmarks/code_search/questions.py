@@ -113,7 +113,7 @@ def of_definitions(names: Names) -> list[Kind]:
     bases, attributes = (across(names.traits(kind), QUERIES) for kind in ("base", "attribute"))
     described = drawn(names.described(), QUERIES)
     compound = [Wanted((it.part,), kinds=(it.kind,), parent=it.parent) for it in described]
-    involved = [Wanted((it,), least={"cyclomatic": 5}, order="cyclomatic") for it in parts]
+    involved = [Wanted((it,), least={"cyclomatic": 2}, order="cyclomatic") for it in parts]
     return [
         _symbols("by part of the name", [Wanted((it,)) for it in parts], "p50 < 2 ms", near=True),
         _symbols("by the exact name", [Wanted((it,), matching="exact") for it in some], near=True),
@@ -143,11 +143,12 @@ def _containing(engine: Engine, place: Place) -> object:
 
 
 def of_calls(names: Names) -> list[Kind]:
-    up = across(names.called(), QUERIES, "callers")
+    up = across(names.called_alone(), QUERIES, "callers")
+    any_of = across(names.called(), QUERIES, "callers of a name")
     down = across(names.calling(), QUERIES, "callees")
     return [
         _calls("callers, 3 levels", [_tree(it, "up") for it in up], "p50 < 5 ms", near=True),
-        _calls("callers of a name alone, 3 levels", [CallQuery(it.name) for it in up]),
+        _calls("callers of all of a name, 3 levels", [CallQuery(it) for it in any_of]),
         _calls("callees, 3 levels", [_tree(it, "down") for it in down]),
     ]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from timing import timed
+from timing import Cost, children_costed
 
 Found = dict[str, frozenset[int]]
 """Lines by path."""
@@ -44,27 +44,27 @@ def version() -> str:
     return done.stdout.split()[1]
 
 
-def scan(pattern: Pattern, root: Path) -> tuple[Found, float]:
-    """What it finds and the milliseconds it takes; for terms that must all be there, of one run after the other."""
+def scan(pattern: Pattern, root: Path) -> tuple[Found, Cost]:
+    """What it finds and what it costs; for terms that must all be there, of one run after the other."""
     if not pattern.every:
         return _run(pattern.terms, pattern.flags, root, ["."])
     found: Found = {}
-    places, total_ms = ["."], 0.0
+    places, total = ["."], Cost(0.0, 0.0)
     for term in pattern.terms:
-        found, took_ms = _run((term,), pattern.flags, root, places)
-        places, total_ms = sorted(found), total_ms + took_ms
+        found, cost = _run((term,), pattern.flags, root, places)
+        places, total = sorted(found), Cost(total.wall_ms + cost.wall_ms, total.cpu_ms + cost.cpu_ms)
         if not places:
             break
-    return found, total_ms
+    return found, total
 
 
-def _run(terms: Sequence[str], flags: Sequence[str], root: Path, places: Sequence[str]) -> tuple[Found, float]:
+def _run(terms: Sequence[str], flags: Sequence[str], root: Path, places: Sequence[str]) -> tuple[Found, Cost]:
     asked = [it for term in terms for it in ("-e", term)]
     command = ["rg", *COMMON, *flags, *asked, "--", *places]
-    done, took_ms = timed(subprocess.run, command, cwd=root, stdout=subprocess.PIPE, check=False)
+    done, cost = children_costed(subprocess.run, command, cwd=root, stdout=subprocess.PIPE, check=False)
     if done.returncode > 1:
         raise SystemExit(f"ripgrep does not take {terms}; see above")
-    return read(done.stdout), took_ms
+    return read(done.stdout), cost
 
 
 def read(output: bytes) -> Found:

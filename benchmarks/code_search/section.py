@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from code_search import ripgrep
-from code_search.asking import differences, row
+from code_search.asking import HEADER, differences, row
 from code_search.corpora import Plan, prepared
 from code_search.measured import Measured, measured
 from code_search.sampling import QUERIES
@@ -75,14 +75,15 @@ def _reasons(counted: Mapping[str, int]) -> str:
 
 
 def _questions(found: Measured, version: str) -> list[str]:
-    peer = f"ripgrep {version} scans the files, in the page cache; the ratio is of the medians." if version else ""
+    peer = (
+        f"ripgrep {version} scans the files, in the page cache; CPU and ratios are of the medians." if version else ""
+    )
     absent = "" if version else "ripgrep is not installed here, so nothing is compared."
     text = f"{QUERIES} questions each, drawn from the corpus, in one process that is warm. {peer or absent}"
-    header = ["what", "Dowse", "aim", "ripgrep", "ratio", "same found", "nothing found"]
     told = differences(found.asked)
     return [
         *_heading(f"Questions: {found.corpus.name}", text),
-        *table(header, [row(it) for it in found.asked]),
+        *table(HEADER, [row(it) for it in found.asked]),
         *(["", "Found otherwise by ripgrep, a few of each kind:", "", *told] if told else []),
     ]
 

@@ -18,6 +18,7 @@ from code_search.served import as_call
 from dowse.lookup.calls.question import CallQuery
 from dowse.lookup.grep.question import Lines
 from dowse.lookup.symbols.question import Audit, Silent, Wanted
+from timing import Cost
 
 
 def kind(same: str = "lines") -> Kind:
@@ -33,7 +34,13 @@ def measured(root: Path, *silent: Silent) -> Measured:
     built = Built(
         root / "i.db", Footprint(2.0, 1.5, 300, 200), {"": 4_000_000, "-lines": 2_000_000}, counts, {"too big": 1}
     )
-    asked = Asked(kind(), [0.5, 1.0], [10.0, 20.0], 1, ["two: 1 only here, 0 only by ripgrep, e.g. a.cs:1"])
+    asked = Asked(
+        kind(),
+        [Cost(0.5, 0.4), Cost(1.0, 0.9)],
+        [Cost(8.0, 8.0), Cost(9.0, 9.0)],
+        1,
+        ["two: 1 only here, 0 only by ripgrep, e.g. a.cs:1"],
+    )
     return Measured(corpus(root), built, Audit(2, 1, 0, 0, silent), [asked], [["tiny: cold", "90 ms", ""]])
 
 
@@ -48,7 +55,8 @@ ROWS = [
     "| definitions | 1,400 |",
     "| calls | 5,000 |",
     "| files left out | 1 too big |",
-    "| grep: a word | p50 0.50 ms, p95 1.00 ms | p50 < 1 ms | p50 10.00 ms, p95 20.00 ms | 20.0 × | 1 of 2 | 1 of 2 |",
+    "| grep: a word | 0.50 / 1.00 ms | 0.40 ms | p50 < 1 ms "
+    "| 8.00 / 9.00 ms | 8.00 ms | 16.0 ×, 20.0 × | 1 of 2 | 1 of 2 |",
     "- grep: a word: `two: 1 only here, 0 only by ripgrep, e.g. a.cs:1`",
     "| tiny: cold | 90 ms |  |",
     "| without definitions: only comments | 1 |",
@@ -69,11 +77,11 @@ def test_where_nothing_is_unexplained_that_is_said(tmp_path: Path) -> None:
 
 def test_a_missing_peer_is_said(tmp_path: Path) -> None:
     assert "ripgrep is not installed here" in "\n".join(lines([measured(tmp_path)], ""))
-    assert row(Asked(kind(), [0.5, 1.0]))[3:] == ["–", "–", "–", "0 of 2"]
+    assert row(Asked(kind(), [Cost(0.5, 0.5)]))[4:] == ["–", "–", "–", "–", "0 of 2"]
 
 
 def test_a_scan_that_is_only_near_is_not_compared() -> None:
-    assert row(Asked(kind(same=""), [1.0, 1.0], [2.0, 2.0]))[4:] == ["2.0 ×", "–", "0 of 2"]
+    assert row(Asked(kind(same=""), [Cost(1.0, 1.0)], [Cost(2.0, 4.0)]))[6:] == ["2.0 ×, 4.0 ×", "–", "0 of 2"]
 
 
 CALLS = [
@@ -91,7 +99,7 @@ def test_questions_in_the_words_of_the_contract(question: Lines | Wanted | CallQ
 
 
 def test_the_parts_of_an_index_are_measured_by_what_their_names_add(tmp_path: Path) -> None:
-    for name, size in {"i.db": 5, "i.db-lines": 7, "i.db.lock": 0, "other.db": 9}.items():
+    for name, size in {"i.db": 5, "i.db-lines": 7, "i.db-shm": 3, "i.db.lock": 0, "other.db": 9}.items():
         (tmp_path / name).write_bytes(b"x" * size)
     assert sizes_of(tmp_path / "i.db") == {"": 5, "-lines": 7}
 
