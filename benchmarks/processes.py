@@ -61,9 +61,7 @@ def _resident_mb(environment: Mapping[str, str], root: Path, flags: Sequence[str
 @contextmanager
 def serving(command: Sequence[str], environment: Mapping[str, str], root: Path) -> Iterator[Server]:
     """An MCP server on its standard input and output, after the handshake."""
-    with subprocess.Popen(
-        command, cwd=root, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
+    with subprocess.Popen(command, cwd=root, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         if process.stdin is None or process.stdout is None:
             raise SystemExit("the server has no pipes")
         yield Server(process.pid, process.stdin, process.stdout)
