@@ -35,8 +35,11 @@ def settings_for(work: Path) -> Settings:
 
 
 def environment_for(work: Path) -> dict[str, str]:
+    """For processes that cost what those of an installed package do: compiled once, kept here."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     settings = {"ENCODER": ENCODER, "DATA_DIR": str(work / "data"), "DEFAULT_EXCLUDES": "false", "GITIGNORE": "false"}
-    return {**os.environ, **{f"DOWSE_{name}": value for name, value in settings.items()}}
+    ours = {f"DOWSE_{name}": value for name, value in settings.items()}
+    return {**inherited, "PYTHONPYCACHEPREFIX": str(work / "compiled"), **ours}
 
 
 def built(corpus: Corpus, work: Path, *, fresh: bool) -> Built:

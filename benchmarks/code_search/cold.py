@@ -22,6 +22,7 @@ def rows(asked: Mapping[str, Sequence[str]], index: Path, environment: Mapping[s
 
 def _row(verb: str, asked: Sequence[str], index: Path, environment: Mapping[str, str]) -> list[str]:
     command = [sys.executable, "-m", "dowse", *verb.split(), "--index", str(index)]
+    _run([*command, "--", asked[-1]], environment)  # compiles what is not compiled yet
     took = [_run([*command, "--", it], environment) for it in asked[:RUNS]]
     return [f"cold `dowse {verb}`, new process", *_medians(took)]
 

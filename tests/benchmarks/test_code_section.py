@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from code_search.asking import Asked, row
-from code_search.building import Built, sizes_of
+from code_search.building import Built, environment_for, sizes_of
 from code_search.changing import middle, restored
 from code_search.corpora import Corpus, Plan
 from code_search.footprint import Footprint
@@ -102,6 +102,14 @@ def test_the_parts_of_an_index_are_measured_by_what_their_names_add(tmp_path: Pa
     for name, size in {"i.db": 5, "i.db-lines": 7, "i.db-shm": 3, "i.db.lock": 0, "other.db": 9}.items():
         (tmp_path / name).write_bytes(b"x" * size)
     assert sizes_of(tmp_path / "i.db") == {"": 5, "-lines": 7}
+
+
+def test_measured_processes_are_compiled_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("DOWSE_ENCODER", "granite")
+    found = environment_for(tmp_path)
+    assert "PYTHONDONTWRITEBYTECODE" not in found
+    assert (found["PYTHONPYCACHEPREFIX"], found["DOWSE_ENCODER"]) == (str(tmp_path / "compiled"), "none")
 
 
 def test_a_file_that_ends_like_code_is_changed_and_restored(tmp_path: Path) -> None:
