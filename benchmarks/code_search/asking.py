@@ -29,6 +29,8 @@ class Asked:
 
 def ask(kind: Kind, engine: Engine, root: Path, *, peer: bool) -> Asked:
     """First all of ours, so that they are warm among themselves, then the scans."""
+    if not kind.asked:
+        raise SystemExit(f"{kind.name}: nothing here to ask for")
     asked = Asked(kind)
     kind.answer(engine, kind.asked[-1])
     for question in kind.asked:
