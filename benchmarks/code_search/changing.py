@@ -38,10 +38,12 @@ class Seen:
 
 def rows(engine: Engine, corpus: Corpus) -> list[list[str]]:
     path = middle(corpus)
-    with restored(path):
-        _edited(engine, path, 0)  # the first one starts what later ones find running
-        seen = [_edited(engine, path, number) for number in range(1, EDITS + 1)]
-    engine.index([path])
+    try:
+        with restored(path):
+            _edited(engine, path, 0)  # the first one starts what later ones find running
+            seen = [_edited(engine, path, number) for number in range(1, EDITS + 1)]
+    finally:
+        engine.index([path])
     size_kb = path.stat().st_size / 1000
     parts = ", ".join(
         f"{name} {p([getattr(it, name) for it in seen], 50):.1f}" for name in ("sync", "grep", "symbols", "calls")

@@ -14,7 +14,9 @@ from code_search.corpora import Corpus, Plan
 from code_search.footprint import Footprint
 from code_search.questions import Kind
 from dowse.engine import Engine
+from dowse.lookup.calls.question import CallQuery
 from dowse.lookup.grep.question import Lines
+from dowse.lookup.symbols.question import Wanted
 
 TEXT = '''"""A shop that has some things."""
 
@@ -116,10 +118,15 @@ def test_a_change_is_seen_and_taken_back(engine: Engine, corpus: Corpus) -> None
     assert engine.status().counts.symbols == definitions
 
 
-def test_a_change_that_is_not_seen_is_no_figure(
-    engine: Engine, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+UNSEEN = [("grep", Lines(("absent",))), ("symbols", Wanted(("absent",))), ("calls", CallQuery("absent"))]
+
+
+@pytest.mark.parametrize(("verb", "asked"), UNSEEN)
+def test_a_change_that_is_not_seen_by_all_is_no_figure(
+    verb: str, asked: object, engine: Engine, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "index", lambda places: None)
+    nothing = getattr(engine, verb)(asked)
+    monkeypatch.setattr(engine, verb, lambda _: nothing)
     with pytest.raises(SystemExit, match="is not found everywhere"):
         changing.rows(engine, corpus)
 

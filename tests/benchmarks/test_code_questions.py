@@ -81,8 +81,15 @@ def index(tmp_path: Path) -> Path:
         Symbol("Repo", "class", 1, 20, bases=("IRepo<Foo>",), attributes=("Serializable",)),
         Symbol("Load", "method", 2, 6, 1, 0, stats=Stats(calls=3)),
         Symbol("SaveAll", "method", 8, 9, 1, 0, stats=Stats(calls=1)),
+        Symbol("Store", "class", 22, 30),
+        Symbol("SaveAll", "method", 23, 24, 1, 3, stats=Stats(calls=0)),
     )
-    calls = (Call("Load", "Load()", 8, 2), Call("Load", "Load()", 9, 2), Call("Other", "Other()", 3, 1))
+    calls = (
+        Call("Load", "Load()", 8, 2),
+        Call("Load", "Load()", 9, 2),
+        Call("Other", "Other()", 3, 1),
+        Call("SaveAll", "SaveAll()", 4, 1),
+    )
     with store.writing(1):
         store.add_collection("root")
         record = Record("root", "a.cs", "code", "a.cs", 1, 1, "d", "c")
@@ -93,13 +100,15 @@ def index(tmp_path: Path) -> Path:
 
 def test_names_are_read_with_how_often_they_occur(index: Path) -> None:
     with names_in(index) as names:
-        assert names.definitions() == {"Load": 1, "Repo": 1, "SaveAll": 1}
+        assert names.definitions() == {"Load": 1, "Repo": 1, "SaveAll": 2, "Store": 1}
         assert (names.traits("base"), names.traits("attribute")) == ({"irepo": 1}, {"serializable": 1})
-        assert names.places() == [Place("a.cs", 4), Place("a.cs", 8)]
-        assert sorted(names.described()) == [Described("Load", "method", "Repo"), Described("SaveAl", "method", "Repo")]
-        assert names.called() == {"Load": 2}
+        assert names.places() == [Place("a.cs", 4), Place("a.cs", 8), Place("a.cs", 23)]
+        saving = [Described("SaveAl", "method", owner) for owner in ("Repo", "Store")]
+        assert sorted(names.described()) == [Described("Load", "method", "Repo"), *saving]
+        assert names.called() == {"Load": 2, "SaveAll": 1}
         assert names.called_alone() == {Member("Load", "Repo"): 2}
-        assert names.calling() == {Member("Load", "Repo"): 3, Member("SaveAll", "Repo"): 1}
+        calling = {Member("Load", "Repo"): 3, Member("SaveAll", "Repo"): 1, Member("SaveAll", "Store"): 0}
+        assert names.calling() == calling
 
 
 # --- ripgrep ----------------------------------------------------------------------------------
