@@ -11,7 +11,7 @@ from pathlib import Path
 
 from timing import timed
 
-EVERY_S = 0.2
+EVERY_S = 0.5
 PROC = Path("/proc")
 
 

@@ -68,22 +68,17 @@ class Names:
         )
 
     def called_alone(self) -> dict[Member, int]:
-        """The same of names that only one function bears, so that most of them mean that one."""
-        return self._members(
-            "SELECT symbols.name, outer.name, sites.number FROM symbols "
-            "JOIN (SELECT name, count(*) AS number FROM calls GROUP BY name) AS sites ON sites.name = symbols.name "
-            "JOIN (SELECT name FROM symbols GROUP BY name HAVING count(*) = 1) AS alone ON alone.name = symbols.name"
-        )
+        """The same of members whose name nothing else bears, so that most of the calls mean them."""
+        sites, bearers = self.called(), self.definitions()
+        return {it: sites[it.name] for it in self.calling() if it.name in sites and bearers[it.name] == 1}
 
     def calling(self) -> dict[Member, int]:
-        """How many calls each function makes."""
-        return self._members("SELECT symbols.name, outer.name, max(symbols.calls_made) FROM symbols ")
-
-    def _members(self, select: str) -> dict[Member, int]:
+        """How many calls each member makes."""
         rows = self._rows(
-            f"{select} JOIN symbols AS outer ON outer.record = symbols.record AND outer.ordinal = symbols.parent "
-            f"WHERE symbols.kind IN {_FUNCTIONS} AND symbols.calls_made IS NOT NULL AND outer.kind <> 'namespace' "
-            "GROUP BY symbols.name, outer.name"
+            "SELECT inner.name, outer.name, max(inner.calls_made) FROM symbols AS inner "
+            "JOIN symbols AS outer ON outer.record = inner.record AND outer.ordinal = inner.parent "
+            f"WHERE inner.kind IN {_FUNCTIONS} AND inner.calls_made IS NOT NULL AND outer.kind <> 'namespace' "
+            "GROUP BY inner.name, outer.name"
         )
         return {Member(name, owner): number for name, owner, number in rows}
 
