@@ -111,10 +111,9 @@ class Calls:
     def _referred(self, site: Site) -> Iterator[Call]:
         """A name that is passed on counts if it is no local one."""
         text = dotted(self._source.of(site.node))
-        if self._goes_nowhere(site.node):
-            return
         callee = self._expressions.of(site.node, site.scope)
-        if callee == text or callee == f"this.{text.partition('.')[2]}":
+        is_as_written = callee == text or callee == f"this.{text.partition('.')[2]}"
+        if is_as_written and not self._goes_nowhere(site.node):
             yield Call(self._name(callee, site), callee, site.node.start_point[0] + 1, site.draft, 0, "refer")
 
     def _goes_nowhere(self, node: Node) -> bool:
