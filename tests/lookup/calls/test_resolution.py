@@ -197,6 +197,25 @@ def test_an_interface_reaches_whoever_implements_it(store: Store) -> None:
     assert callers(graph, "Save", "Stranger") == []
 
 
+def test_a_base_of_the_same_name_is_not_the_same_base(store: Store) -> None:
+    def family(space: str) -> File:
+        return (
+            File(f"{space}.cs")
+            .define(space, "namespace")
+            .define(f"{space}/IStore", "interface")
+            .define(f"{space}/IStore/Save", "method")
+            .define(f"{space}/Disk", "class", bases=("IStore",))
+            .define(f"{space}/Disk/Save", "method")
+            .define(f"{space}/App", "class")
+            .define(f"{space}/App/Run", "method")
+            .call(f"{space}/App/Run", ":IStore;.Save")
+        )
+
+    graph = put(store, [family("One"), family("Two")])
+    assert callees(graph, "Run", "One.App") == ["One.cs:One.Disk.Save virtual", "One.cs:One.IStore.Save"]
+    assert callers(graph, "Save", "Two.Disk") == ["Two.cs:Two.App.Run virtual"]
+
+
 def test_an_object_made_here_is_of_no_subtype(store: Store) -> None:
     code = (
         File("main.py")
