@@ -46,6 +46,8 @@ class Settings:
     default_excludes: bool = _setting(True, "leave out lock files, minified code, caches and the like")
     gitignore: bool = _setting(True, "leave out what git ignores")
     max_file_bytes: int = _setting(10_000_000, "files larger than this are listed as skipped")
+    workers: int = _setting(0, "how many processes parse code at a time; 0: one per core, at most 8")
+    parse_timeout_s: float = _setting(10.0, "how long parsing one file may take before it is indexed as plain text")
     max_chunk_chars: int = _setting(2000, "the longest piece of text that is ranked as one")
     min_chunk_chars: int = _setting(120, "shorter pieces are joined with their neighbours")
     rrf_k: int = _setting(60, "the constant of reciprocal rank fusion")
@@ -59,6 +61,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         _check("max_file_bytes", self.max_file_bytes, 1, 2**40)
+        _check("workers", self.workers, 0, 64)
+        _check("parse_timeout_s", self.parse_timeout_s, 0.01, 86_400)
         _check("max_chunk_chars", self.max_chunk_chars, 50, 100_000)
         _check("min_chunk_chars", self.min_chunk_chars, 1, self.max_chunk_chars)
         _check("rrf_k", self.rrf_k, 1, 1_000_000)

@@ -80,11 +80,10 @@ class Symbol:
     stats: Stats | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A place that calls something: `name` is the callee's last name, by which calls are found, `callee` the whole as
     an expression of `dowse.text.expressions`, resolved when asked. `symbol` indexes the record's symbols: the
-    innermost function, or class, it stands in."""
+    innermost function, or class, it stands in. A tuple, because there are millions."""
 
     name: str
     callee: str

@@ -203,7 +203,7 @@ def _in_part(shown: ShownFile, excerpts: Sequence[Excerpt], room: int) -> ShownF
             break
         room -= sum(len(line) + _LINE_COST for line in excerpt.lines)
     lines = tuple(it.start_line + row for it in kept for row in it.matches)
-    return replace(shown, excerpts=tuple(kept), found=replace(shown.found, lines=lines))
+    return replace(shown, excerpts=tuple(kept), found=shown.found._replace(lines=lines))
 
 
 def _lines(shown: ShownFile) -> Iterator[str]:

@@ -63,6 +63,6 @@ def test_plain_title(text, title):
     ],
 )
 def test_code_blocks(text, blocks):
-    found = extract_code(Item("src/a.py", 0, 0), text.encode())
+    found = extract_code(Item("src/a.unknown", 0, 0), text.encode())
     assert parts(found) == blocks
-    assert (found.kind, found.title) == ("code", "a.py")
+    assert (found.kind, found.title) == ("code", "a.unknown")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.expressions import Expressions
+from dowse.ingest.extract.code.references import dotted
 from dowse.ingest.extract.code.source import Source, child, first_of
 from dowse.model import Call
 from dowse.text.expressions import UNKNOWN
@@ -109,7 +110,7 @@ class Calls:
 
     def _referred(self, site: Site) -> Iterator[Call]:
         """A name that is passed on counts if it is no local one."""
-        text = self._source.of(site.node)
+        text = dotted(self._source.of(site.node))
         if self._goes_nowhere(site.node):
             return
         callee = self._expressions.of(site.node, site.scope)
