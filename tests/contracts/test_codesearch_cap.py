@@ -70,6 +70,14 @@ def test_then_files_go_from_the_end_and_the_totals_stay() -> None:
     assert 16 * 1024 - row - 1 <= size_of(short) <= 16 * 1024, "there was no room for one more"
 
 
+def test_the_limit_is_kept_to_the_byte() -> None:
+    data = {"definitions": [{"name": "x" * length} for length in range(60)], "summary": {}}
+    answers = {limit: capped(data, limit) for limit in range(500, 1000)}
+    assert all(size_of(answer) <= limit for limit, answer in answers.items())
+    assert any(size_of(answer) == limit for limit, answer in answers.items())
+    assert {answer["summary"]["truncationReason"] for answer in answers.values()} == {"definitions capped"}
+
+
 def test_other_arrays_go_whole_row_by_row() -> None:
     rows = [{"name": f"Name{it}", "body": ["line"] * 20} for it in range(200)]
     short = capped({"definitions": rows, "summary": {"totalResults": 200, "returned": 200}}, 8192)

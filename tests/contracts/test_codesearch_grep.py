@@ -64,10 +64,11 @@ def _words(text: str) -> int:
     return sum(len(piece) >= 2 for piece in pieces)
 
 
-def test_a_word_that_every_file_has_scores_nothing(code: Served) -> None:
+def test_the_best_come_first(code: Served) -> None:
     rows = grep(code, "order", substring=False)["files"]
     assert [row["score"] for row in rows] == sorted((row["score"] for row in rows), reverse=True)
     assert all(row["score"] > 0 for row in rows)
+    assert any(row["score"] != round(row["score"], 3) for row in rows)
 
 
 def test_key_terms_matched(code: Served) -> None:

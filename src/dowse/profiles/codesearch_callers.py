@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, cast
 
 from dowse.errors import BadInput
-from dowse.lookup.calls.question import MAX_DEPTH, CallQuery, CallTree, Edge, Node
+from dowse.lookup.calls.question import CallQuery, CallTree, Edge, Node
 from dowse.lookup.symbols.question import Definition
 from dowse.model import Record
 from dowse.profiles.codesearch_desk import Desk
@@ -60,7 +60,7 @@ class CallersTool:
             method.strip(),
             owner=class_.strip(),
             direction=way,
-            depth=min(depth, MAX_DEPTH),
+            depth=depth,
             width=maxCallersPerLevel,
             nodes=maxTotalNodes,
             through_interfaces=resolveInterfaces,
