@@ -142,7 +142,7 @@ ANSWERS = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(ANSWERS, st.integers(min_value=1024, max_value=8192))
 def test_every_answer_fits_and_is_an_honest_part(data: dict[str, Any], limit: int) -> None:
     before = as_text(data)
@@ -157,7 +157,7 @@ def test_every_answer_fits_and_is_an_honest_part(data: dict[str, Any], limit: in
     assert [row["path"] for row in short.get("files", ())] == paths[: len(short.get("files", ()))]
 
 
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(ANSWERS)
 def test_a_cut_answer_is_not_cut_again(data: dict[str, Any]) -> None:
     short = capped(data, 2048)

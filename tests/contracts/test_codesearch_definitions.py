@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from codesearch_server import FILE_COUNT, KINDS, SORTS, code_server, definitions, names
+from codesearch_server import FILE_COUNT, KINDS, SORTS, definitions, names
 from rifflux_server import Served
 
 SUMMARY_KEYS = {"totalResults", "returned", "searchTimeMs", "indexFiles", "totalDefinitions"}
@@ -166,18 +165,6 @@ def test_max_total_body_lines(code: Served) -> None:
     assert "body" not in second
     everything = definitions(code, parent="Rounds", kind="method", includeBody=True, maxTotalBodyLines=0)
     assert [len(row["body"]) for row in everything] == [4, 4]
-
-
-def test_bodies_of_files_that_changed_or_went(tmp_path: Path) -> None:
-    folder = tmp_path / "work"
-    with code_server(folder) as served:
-        (folder / "src/Billing/Rounds.cs").write_text("// other lines\n" * 30)
-        (folder / "src/Orders/SqlOrderRepository.cs").unlink()
-        changed = one(served, name="There", includeBody=True)
-        assert "changed" in changed["bodyWarning"]
-        assert changed["body"][0].strip() == "public void There(int count)"
-        gone = one(served, name="Load", parent="SqlOrderRepository", includeBody=True)
-        assert "changed" in gone["bodyWarning"]
 
 
 # --- which definition holds a line ---

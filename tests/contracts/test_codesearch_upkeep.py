@@ -189,6 +189,35 @@ def test_answers_are_cut_to_the_limit_and_say_so(
     assert summary[total] == long["summary"][total]
 
 
+def test_files_go_last_and_whole(busy: Served, code: Served) -> None:
+    short, long = (grep(it, "r", ext="cs,ts,sql,py", maxResults=0, showLines=True) for it in (busy, code))
+    assert short["summary"]["truncationReason"].endswith("files capped")
+    count = len(short["files"])
+    assert 0 < count < len(long["files"]) == short["summary"]["totalFiles"]
+    assert names(short["files"]) == names(long["files"])[:count]
+    assert short["summary"]["totalOccurrences"] == long["summary"]["totalOccurrences"]
+
+
+# --- what is not as it was indexed ---
+
+
+def test_bodies_of_files_that_changed_or_went(busy: Served) -> None:
+    changed, gone = busy.folder / "src/Billing/Rounds.cs", busy.folder / "src/Orders/SqlOrderRepository.cs"
+    before = {it: it.read_bytes() for it in (changed, gone)}
+    changed.write_text("// other lines\n" * 30)
+    gone.unlink()
+    for arguments, line in (
+        ({"name": "There"}, "public void There(int count)"),
+        ({"name": "Load", "parent": "SqlOrderRepository"}, "public Order Load(int id)"),
+    ):
+        (row,) = definitions(busy, includeBody=True, **arguments)
+        assert "changed" in row["bodyWarning"]
+        assert row["body"][0].strip() == line
+    for place, data in before.items():
+        place.write_bytes(data)
+    busy.ask("search_reindex")
+
+
 # --- building behind the answers ---
 
 
