@@ -54,7 +54,9 @@ class Definition(NamedTuple):
     What it holds is told by `holds`, else by its written `type`, else by `value`, else, for functions, by what they
     return. `parameters` are all that can be used in its body; callers do not pass the first `hidden` and the last
     `added` of them. `to_the_end`: what follows in the file stands in it. `function` is the function without a name of
-    its own that the definition names, which is then no lambda in it.
+    its own that the definition names, which is then no lambda in it. `owner` is the type that a method written outside
+    of it belongs to: where that is defined above in this file, the method is a member of it, elsewhere it has the
+    modifier `extension` and its receiver, the first parameter, is shown.
     """
 
     name: str
@@ -73,6 +75,17 @@ class Definition(NamedTuple):
     has_body: bool = True
     to_the_end: bool = False
     function: Node | None = None
+    owner: str = ""
+
+
+def extension(definition: Definition) -> Definition:
+    """A method of a type that this file does not define: its receiver is an object like any other."""
+    receiver, *others = definition.parameters
+    return definition._replace(
+        parameters=(receiver._replace(holds=""), *others),
+        hidden=0,
+        modifiers=(*definition.modifiers, "extension"),
+    )
 
 
 class Bound(NamedTuple):
