@@ -54,7 +54,9 @@ class Definition(NamedTuple):
     What it holds is told by `holds`, else by its written `type`, else by `value`, else, for functions, by what they
     return. `parameters` are all that can be used in its body; callers do not pass the first `hidden` and the last
     `added` of them. `to_the_end`: what follows in the file stands in it. `function` is the function without a name of
-    its own that the definition names, which is then no lambda in it.
+    its own that the definition names, which is then no lambda in it. `reopens`: it adds to a type that is defined
+    elsewhere (`impl Foo`, `extension Foo`, `void Foo::bar() {}`); where that is above in this file, what stands here
+    are members of it, and it gets these `bases` too, otherwise the definition stands for it.
     """
 
     name: str
@@ -73,13 +75,15 @@ class Definition(NamedTuple):
     has_body: bool = True
     to_the_end: bool = False
     function: Node | None = None
+    reopens: bool = False
 
 
 class Bound(NamedTuple):
     """A name that is given something at byte `at`: an object of a written `type`, or what `value` is after `step`.
 
     `keeps` is the span of the variable or field it also makes, outside of functions or on `this`. A `narrow` one says
-    more about a name within the branch it stands in, and nothing behind it.
+    more about a name within the branch it stands in, and nothing behind it. `of_this`: the name itself says that it is
+    a field (`@x`).
     """
 
     target: Node
@@ -90,6 +94,7 @@ class Bound(NamedTuple):
     holds: str = ""
     keeps: Node | None = None
     narrow: bool = False
+    of_this: bool = False
 
 
 class Imported(NamedTuple):
@@ -136,5 +141,6 @@ class Language:
     returned: Callable[[Definition, str], str] = _returned_as_is  # what a function gives, told what its body returns
     fields_by_assignment: bool = False  # `this.x = …` makes a field
     no_calls: frozenset[str] = frozenset()  # what looks like a function or a call: names and types of nodes
+    arguments: Callable[[Node], int] | None = None  # how many a call has, where no field `arguments` or list tells
     invoked: str = ""  # the method that runs when an object is called
     file_names: tuple[str, ...] = ()
