@@ -121,6 +121,8 @@ class Sweep:
     def _define(self, node: Node) -> None:
         around = self._around()
         for definition in self._language.define(node, around.definition if around else None, self._source):
+            if definition.reopens and self._reopen(definition, node.end_byte):
+                continue
             draft = self._add_owned(definition) if definition.owner else self._add(definition, self._top.draft)
             if definition.function is not None:
                 self._claimed.add(definition.function.id)
@@ -162,6 +164,18 @@ class Sweep:
         self._top = _Frame(end, number, self._top.scope)
         self._stack.append(self._top)
 
+    def _reopen(self, definition: Definition, end: int) -> bool:
+        """Whether the type it adds to is known here; then what follows is in that."""
+        number = self._types.get((self._top.draft, definition.name))
+        if number is None:
+            return False
+        draft = self.found.drafts[number]
+        bases = dict.fromkeys((*draft.definition.bases, *definition.bases))
+        draft.definition = draft.definition._replace(bases=tuple(bases))
+        self._top = _Frame(end, number, self._top.scope)
+        self._stack.append(self._top)
+        return True
+
     # --- names that are given something ---
 
     def _bind(self, node: Node) -> None:
@@ -169,7 +183,9 @@ class Sweep:
             top = self._top
             binding = Binding(bound.at, top.branch_end, bound.type, bound.value, bound.step, bound.holds, bound.narrow)
             shape = self._language.shapes.get(bound.target.type)
-            if shape is not None and shape.member:
+            if bound.of_this:
+                self._keep_on_this(bound, binding)
+            elif shape is not None and shape.member:
                 self._assign_member(bound, binding)
             elif top.local and top.scope is not None:
                 top.scope.bind(self._source.of(bound.target), binding)
@@ -187,6 +203,14 @@ class Sweep:
             shape = self._language.shapes[bound.target.type]
             name = self._source.of(child(bound.target, shape.member))
             self._keep(bound.keeps, binding, name, owner)
+
+    def _keep_on_this(self, bound: Bound, binding: Binding) -> None:
+        """`@x = …` says by itself that it is a field of the class around."""
+        number = self._top.draft
+        while number is not None and self.found.drafts[number].definition.kind not in TYPES:
+            number = self.found.drafts[number].parent
+        if number is not None and bound.keeps is not None:
+            self._keep(bound.keeps, binding, self._source.of(bound.target), number)
 
     def _owner(self, target: str) -> int | None:
         """The class whose object the target begins with, if it is one member of it."""
