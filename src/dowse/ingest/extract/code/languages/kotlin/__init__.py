@@ -36,7 +36,7 @@ _QUERY = """
 (return_expression) @return
 (function_body "=" . (_) @result)
 (callable_reference (identifier) @refer .)
-(navigation_expression "::" . (identifier) @refer)
+(navigation_expression "::" . (identifier) @refer (#not-eq? @refer "class"))
 """
 
 

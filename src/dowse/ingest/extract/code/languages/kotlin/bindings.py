@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 # Functions of the standard library, by what they pass to a lambda: elements of what they are called on, the thing
 # itself, or the thing as `this`.
 _ELEMENTS = frozenset(
-    "forEach map filter filterNot any all none first firstOrNull last lastOrNull find flatMap mapNotNull onEach"
-    " associateBy associateWith groupBy sortedBy sortedByDescending maxBy minBy maxByOrNull minByOrNull sumOf count"
-    " partition single singleOrNull distinctBy takeWhile dropWhile removeAll removeIf indexOfFirst".split()
-)
+    {
+        "forEach", "map", "filter", "filterNot", "any", "all", "none", "first", "firstOrNull", "last",
+        "lastOrNull", "find", "flatMap", "mapNotNull", "onEach", "associateBy", "associateWith", "groupBy",
+        "sortedBy", "sortedByDescending", "maxBy", "minBy", "maxByOrNull", "minByOrNull", "sumOf", "count",
+        "partition", "single", "singleOrNull", "distinctBy", "takeWhile", "dropWhile", "removeAll",
+        "removeIf", "indexOfFirst",
+    }
+)  # fmt: skip
 _ITSELF = frozenset({"let", "also", "takeIf", "takeUnless", "use"})
 _AS_THIS = frozenset({"apply", "run"})
 _WITHOUT = _AS_THIS | {"with", "lazy", "synchronized", "buildString", "buildList"}
