@@ -33,10 +33,14 @@ _QUERY = """
 
 # Words of the shell itself: nothing is called.
 _BUILT_IN = frozenset(
-    ". : alias bg break builtin cd continue declare dirs disown echo enable eval exit export false fg"
-    " getopts hash help history jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly return"
-    " set shift shopt source suspend test times true type typeset ulimit umask unalias unset wait".split()
-)
+    {
+        ".", ":", "alias", "bg", "break", "builtin", "cd", "continue", "declare", "dirs", "disown", "echo", "enable",
+        "eval", "exit", "export", "false", "fg", "getopts", "hash", "help", "history", "jobs", "kill", "let", "local",
+        "logout", "mapfile", "popd", "printf", "pushd", "pwd", "read", "readarray", "readonly", "return", "set",
+        "shift", "shopt", "source", "suspend", "test", "times", "true", "type", "typeset", "ulimit", "umask",
+        "unalias", "unset", "wait",
+    }
+)  # fmt: skip
 _PLAIN = re.compile(r"[\w+@-]*[^\W\d][\w+@-]*(?:::[\w+@-]+)*")
 _FILLERS = {"comment": "comments"}
 
