@@ -344,6 +344,17 @@ def test_parts_of_a_partial_class_are_one(store: Store) -> None:
     assert callers(graph, "Fill", "M.Page") == []
 
 
+def test_callers_of_a_constructor_whose_class_goes_on_in_a_longer_file(store: Store) -> None:
+    short = File("A.cs").define("Page", "class", modifiers=("partial",)).define("Page/Page", "constructor")
+    long = File("B.cs")
+    for number in range(5):
+        long.define(f"Other{number}", "class")
+    long.define("Page", "class", modifiers=("partial",))
+    user = File("C.cs").imports("Page", "Leaf=").define("User", "class").define("User/Open", "method")
+    graph = put(store, [short, long, user.call("User/Open", ":Page;", kind="new")])
+    assert callers(graph, "Page", "Page") == ["C.cs:User.Open"]
+
+
 def test_names_that_imports_and_variables_give(store: Store) -> None:
     lib = File("lib/store.py").define("Store", "class").define("Store/__init__", "constructor")
     package = File("lib/__init__.py").imports(".store", "Box=Store")
