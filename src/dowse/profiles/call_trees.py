@@ -21,7 +21,7 @@ def tree_json(tree: CallTree) -> dict[str, object]:
         "owner": query.owner,
         "direction": query.direction,
         "depth": query.depth,
-        "roots": [definition_json(it) for it in tree.roots],
+        "roots": [_named_json(it) for it in tree.roots],
         "owners": list(tree.owners),
         "nodes": [_node_json(it, query.direction) for it in tree.nodes],
         "unresolved": [_edge_json(it, None) for it in tree.unresolved],
@@ -35,7 +35,7 @@ def impact_json(impact: Impact) -> dict[str, object]:
     return {
         "touched": [
             {
-                "definition": definition_json(it.definition),
+                "definition": _named_json(it.definition),
                 "callers": [_node_json(node, "up") for node in it.callers.nodes],
                 "truncated": it.callers.truncated,
             }
@@ -46,7 +46,7 @@ def impact_json(impact: Impact) -> dict[str, object]:
     }
 
 
-def definition_json(it: Definition) -> dict[str, object]:
+def _named_json(it: Definition) -> dict[str, object]:
     return {
         "name": it.symbol.name,
         "owner": ".".join(it.trail),
@@ -70,7 +70,7 @@ def _node_json(node: Node, direction: str) -> dict[str, object]:
 
 def _edge_json(edge: Edge, far: Definition | None) -> dict[str, object]:
     return {
-        "definition": definition_json(far) if far else None,
+        "definition": _named_json(far) if far else None,
         "path": edge.record.path,
         "line": edge.site.line,
         "lines": list(edge.lines),

@@ -191,7 +191,7 @@ def _short(excerpt: Excerpt) -> Excerpt:
 
 
 def _in_part(shown: ShownFile, excerpts: Sequence[Excerpt], room: int) -> ShownFile:
-    """The first lines, at least one of them; `occurrences` still counts all."""
+    """The first lines, at least one of them."""
     kept: list[Excerpt] = []
     for excerpt in excerpts:
         costs = accumulate(len(line) + _LINE_COST for line in excerpt.lines)
@@ -203,7 +203,8 @@ def _in_part(shown: ShownFile, excerpts: Sequence[Excerpt], room: int) -> ShownF
             break
         room -= sum(len(line) + _LINE_COST for line in excerpt.lines)
     lines = tuple(it.start_line + row for it in kept for row in it.matches)
-    return replace(shown, excerpts=tuple(kept), found=shown.found._replace(lines=lines))
+    hidden = len(shown.found.lines) - len(lines)
+    return replace(shown, excerpts=tuple(kept), found=shown.found._replace(lines=lines), hidden=hidden)
 
 
 def _lines(shown: ShownFile) -> Iterator[str]:
@@ -212,5 +213,5 @@ def _lines(shown: ShownFile) -> Iterator[str]:
         matches = set(excerpt.matches)
         for row, text in enumerate(excerpt.lines):
             yield f"  {excerpt.start_line + row}{':' if row in matches else '-'} {text}"
-    if len(shown.found.lines) < shown.found.occurrences:
-        yield f"  … {shown.found.occurrences:,} in all"
+    if shown.hidden:
+        yield f"  … {shown.hidden:,} more lines"

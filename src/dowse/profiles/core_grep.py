@@ -25,9 +25,12 @@ class Around:
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
+    """`hidden` is how many of the lines found are not shown."""
+
     found: FileLines
     freshness: Freshness
     excerpts: tuple[Excerpt, ...]
+    hidden: int = 0
 
 
 def shown_files(engine: Engine, answer: GrepAnswer, around: Around) -> Iterator[ShownFile]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import weakref
 from io import BytesIO
 from typing import Any, BinaryIO, Final, TypeAlias, cast
 
@@ -59,6 +60,8 @@ class WorkerProcess:
             )
         except OSError as error:
             raise _not_started(str(error)) from error
+        # Also when nobody has a use for it any more, or the interpreter ends.
+        self._finish = weakref.finalize(self, _ended, self._process)
         self.pid = self._process.pid
         self._patience_s = setup.timeout_s + _GRACE_S
         try:
@@ -74,11 +77,8 @@ class WorkerProcess:
 
     def end(self) -> int:
         """What it ended with: by itself, or by this."""
-        self.kill()
-        code = self._process.wait()
-        for stream in self._pipes:
-            stream.close()
-        return code
+        self._finish()
+        return self._process.wait()
 
     @property
     def _pipes(self) -> tuple[BinaryIO, BinaryIO]:
@@ -100,6 +100,14 @@ class WorkerProcess:
             self.end()
             raise ParserFailed("the parser's answer made no sense")
         return answer
+
+
+def _ended(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            stream.close()
 
 
 def read_answer(data: bytes) -> object:
