@@ -81,6 +81,17 @@ def test_links_lead_nowhere(repository, tmp_path):
     assert uncommitted(repository).lines == {}
 
 
+@pytest.mark.parametrize("text", ["one\n", "one\n" * 40])
+def test_a_very_large_file_counts_as_changed_as_a_whole(repository, git, monkeypatch, text):
+    """Whether it is so now, or was so in the last commit."""
+    write(repository, {"large.py": "x\n" * 40})
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "large")
+    write(repository, {"large.py": "x\n" + text, "a.py": "one\ntwo\n3\n"})
+    monkeypatch.setattr("dowse.ingest.sources.uncommitted.MAX_BYTES", 50)
+    assert uncommitted(repository).lines == {"a.py": ((3, 3),), "large.py": ((1, text.count("\n") + 2),)}
+
+
 def test_very_many_equal_lines_take_no_time():
     lines = [b""] * 100_000
     assert changed_spans([*lines, b"a"], [b"b", *lines]) == ((1, 100_001),)

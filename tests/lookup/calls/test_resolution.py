@@ -9,6 +9,7 @@ import pytest
 from call_facts import File, callees, callers, put, why
 
 from dowse.lookup.calls.question import CallQuery
+from dowse.model import Link
 from dowse.store.base import Store
 from dowse.store.memory import MemoryStore
 from dowse.store.sqlite import SqliteStore
@@ -339,7 +340,8 @@ def test_parts_of_a_partial_class_are_one(store: Store) -> None:
         .define("M/Page", "class", modifiers=("partial",))
         .define("M/Page/Fill", "method")
     )
-    graph = put(store, [first, second, other])
+    double = File("D.cs").define("N", "namespace").define("N/Page", "class").define("N/Page/Fill", "method")
+    graph = put(store, [first, second, other, double])
     assert callees(graph, "Load") == ["B.cs:N.Page.Fill"]
     assert callers(graph, "Fill", "M.Page") == []
 
@@ -380,11 +382,45 @@ def test_modules_of_equal_names(store: Store) -> None:
     near = File("one/main.py").imports(".util", "work=work").define("near", "function").call("near", "work")
     far = File("one/other.py").imports("two.util", "util=").define("far", "function").call("far", "util.work")
     standard = File("two/s.py").imports("json", "work=work").define("standard", "function").call("standard", "work")
-    modules = [module("one/util.py"), module("two/util.py"), module("two/json.py")]
-    graph = put(store, [*files, *modules, near, far, standard])
+    loose = File("two/t.py").imports("queue", "work=work").define("loose", "function").call("loose", "work")
+    beside = File("tools/u.py").imports("queue", "work=work").define("beside", "function").call("beside", "work")
+    modules = [module("one/util.py"), module("two/util.py"), module("two/json.py"), module("tools/queue.py")]
+    graph = put(store, [*files, *modules, near, far, standard, loose, beside])
     assert callees(graph, "near") == ["one/util.py:work"]
     assert callees(graph, "far") == ["two/util.py:work"]
-    assert callees(graph, "standard") == []
+    assert callees(graph, "standard") == [], "no package is a root of modules"
+    assert callees(graph, "loose") == [], "the standard library's, not a far one of the same name"
+    assert callees(graph, "beside") == ["tools/queue.py:work"], "but what lies beside a script hides it"
+
+
+def test_an_import_inside_a_function_holds_only_there(store: Store) -> None:
+    lib = File("lib.py").define("work", "function")
+    main = (
+        File("main.py")
+        .define("work", "function")
+        .define("local", "function")
+        .define("other", "function")
+        .call("local", "work")
+        .call("other", "work")
+    )
+    main.links.append(Link("import", "lib", main.symbols[1].start_line + 1, "work=work"))
+    graph = put(store, [lib, main])
+    assert callees(graph, "local") == ["lib.py:work"]
+    assert callees(graph, "other") == ["main.py:work"]
+
+
+def test_an_extension_method_of_another_type_is_not_meant(store: Store) -> None:
+    code = (
+        File("Main.cs")
+        .define("Texts", "class")
+        .define("Texts/Shout", "method", modifiers=("extension",), parameters=("string",))
+        .define("Texts/Total", "method", modifiers=("extension",), parameters=("IEnumerable<int>",))
+        .define("App", "class")
+        .define("App/Run", "method")
+        .call("App/Run", ":Stream;.Shout")
+        .call("App/Run", ":List<string>;.Total")
+    )
+    assert callees(put(store, [code]), "Run", confidence="possible") == []
 
 
 def test_a_root_inside_a_package_knows_its_own_modules(store: Store) -> None:

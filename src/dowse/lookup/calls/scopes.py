@@ -57,8 +57,10 @@ class Scopes:
     def _at_top(self, name: str, outline: Outline, here: Here, trip: Trip) -> Values:
         imports = outline.imports_seen(name, here.symbol)
         mine = outline.children(None, name)
-        # A definition hides an import; a variable may be what the import gave, changed or replaced.
-        if any(outline.symbols[it].kind != "variable" for it in mine) and all(it.within is None for it in imports):
+        if any(it.within is not None for it in imports):
+            mine = []  # an import inside the function hides what the file defines
+        # A definition hides an import of the file; a variable may be what it gave, changed or replaced.
+        if any(outline.symbols[it].kind != "variable" for it in mine):
             return _things(outline, mine)
         if outline.habits.modules == "namespace":
             given = [v for it in imports for v in self._world.spaces.imported(it, outline, trip)]
