@@ -77,7 +77,7 @@ class Bench:
     def _engine(self, part: Part, encoder: str) -> Iterator[Engine]:
         settings = Settings(encoder=encoder, data_dir=self.work / "data")
         index = self.work / "indexes" / f"{part.name}-{encoder}.db"
-        _drop_stale(index)
+        drop_stale(index)
         with Engine(settings, index, create=True) as engine:
             _index(engine, part, Told(f"{part.name}, {encoder}"))
             yield engine
@@ -125,11 +125,11 @@ def recipe_for(labelled: LabelledSet, recipe: str) -> str:
     return whole if labelled.files and (recipe == AUTO or whole in recipes.RECIPES) else recipe
 
 
-def _drop_stale(index: Path) -> None:
+def drop_stale(index: Path, *, always: bool = False) -> None:
     """An index that other code made goes away; its vectors come back from the cache by their texts."""
     index.parent.mkdir(parents=True, exist_ok=True)
     stamp, made_by = index.with_suffix(".made-by"), _digest_of(SOURCES / name for name in INDEXING)
-    if not stamp.is_file() or stamp.read_text() != made_by:
+    if always or not stamp.is_file() or stamp.read_text() != made_by:
         for path in index.parent.glob(f"{index.name}*"):
             path.unlink()
         stamp.write_text(made_by)

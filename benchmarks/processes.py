@@ -7,7 +7,8 @@ import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -49,27 +50,45 @@ def serving_memory(environment: Mapping[str, str], root: Path) -> list[list[str]
 
 def _resident_mb(environment: Mapping[str, str], root: Path, flags: Sequence[str]) -> float:
     command = [sys.executable, "-m", "dowse", "mcp", "--encoder", "auto" if flags else "hashing", *flags]
-    with subprocess.Popen(
-        command, cwd=root, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
-        if process.stdin is None or process.stdout is None:
-            raise SystemExit("the server has no pipes")
-        _converse(process.stdin, process.stdout)
-        status = Path(f"/proc/{process.pid}/status").read_text()
-        process.stdin.close()
+    with serving(command, environment, root) as server:
+        server.call("index", {})
+        for number in range(ASKED):
+            server.call("search", {"query": f"word {number}"})
+        status = Path(f"/proc/{server.pid}/status").read_text()
     return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
 
 
-def _converse(to: IO[bytes], back: IO[bytes]) -> None:
-    def ask(number: int, method: str, params: dict[str, Any]) -> None:
-        to.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n")
-        to.flush()
-        while json.loads(back.readline()).get("id") != number:
-            pass
+@contextmanager
+def serving(command: Sequence[str], environment: Mapping[str, str], root: Path) -> Iterator[Server]:
+    """An MCP server on its standard input and output, after the handshake."""
+    with subprocess.Popen(command, cwd=root, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        if process.stdin is None or process.stdout is None:
+            raise SystemExit("the server has no pipes")
+        yield Server(process.pid, process.stdin, process.stdout)
+        process.stdin.close()
 
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
-    ask(1, "initialize", hello)
-    to.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
-    ask(2, "tools/call", {"name": "index", "arguments": {}})
-    for number in range(ASKED):
-        ask(3 + number, "tools/call", {"name": "search", "arguments": {"query": f"word {number}"}})
+
+class Server:
+    def __init__(self, pid: int, to: IO[bytes], back: IO[bytes]) -> None:
+        self.pid = pid
+        self._to, self._back = to, back
+        self._asked = 0
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+        self._ask("initialize", hello)
+        self._send({"method": "notifications/initialized"})
+
+    def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
+        return self._ask("tools/call", {"name": tool, "arguments": arguments})
+
+    def _ask(self, method: str, params: Mapping[str, object]) -> dict[str, Any]:
+        self._asked += 1
+        self._send({"id": self._asked, "method": method, "params": params})
+        while line := self._back.readline():
+            reply: dict[str, Any] = json.loads(line)
+            if reply.get("id") == self._asked:
+                return reply
+        raise SystemExit(f"the server ended before it answered {method}")
+
+    def _send(self, message: Mapping[str, object]) -> None:
+        self._to.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self._to.flush()

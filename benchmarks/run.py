@@ -8,6 +8,7 @@
     python benchmarks/run.py speed --rifflux ../rifflux           with a peer's checkout in the same run
     python benchmarks/run.py vectors --sizes 10000 100000
     python benchmarks/run.py throughput
+    python benchmarks/run.py code --corpora python                searching one code base; prints its tables
 
 Scores, indexes, vectors and fetched corpora are kept in --work: a run that was cut goes on where it was, and a second
 one takes seconds. Scores are measured again when the code or the labels they depend on have changed. A part writes
@@ -26,6 +27,7 @@ import platformdirs
 
 import ablation
 import quality
+from code_search.corpora import PLANS
 from dowse.encoders.choose import choose
 from dowse.errors import DowseError
 from labelled.catalogue import SETS
@@ -42,9 +44,10 @@ def main() -> int:
     parts = options.parts or list(PARTS)
     if unknown := sorted(set(parts) - set(PARTS)):
         parser.error(f"there is no part {', '.join(unknown)}; choose from {', '.join(PARTS)}")
-    if not options.bench.is_dir():
-        parser.error(f"there are no labelled sets in {options.bench}; say where they are with --bench")
-    options.encoders = _available(options.encoders, options.work)
+    if set(parts) - UNLABELLED:
+        if not options.bench.is_dir():
+            parser.error(f"there are no labelled sets in {options.bench}; say where they are with --bench")
+        options.encoders = _available(options.encoders, options.work)
     good = True
     for part in parts:
         say(f"--- {part}")
@@ -97,13 +100,23 @@ def _throughput(options: argparse.Namespace) -> Done:
     return throughput.measure(options.bench, options.work, options.encoders), True, True
 
 
+def _code(options: argparse.Namespace) -> Done:
+    from code_search import section
+
+    measured, good = section.measure([PLANS[name] for name in options.corpora], options.work, fresh=options.fresh)
+    return measured, set(options.corpora) == set(PLANS), good
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "quality": _quality,
     "ablation": _ablation,
     "speed": _speed,
     "vectors": _vectors,
     "throughput": _throughput,
+    "code": _code,
 }
+UNLABELLED = {"code"}
+"""What needs neither labelled sets nor encoders."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -138,6 +151,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--chunks", type=int, nargs="+", default=[10_000, 100_000], help="sizes of the corpora that are searched")
     add("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="how many vectors are searched")
     add("--rifflux", type=Path, help="a checkout of Rifflux to measure in the same run")
+    code = parser.add_argument_group("code")
+    code.add_argument(
+        "--corpora", nargs="+", choices=PLANS, default=list(PLANS), metavar="NAME", help=f"of {', '.join(PLANS)}"
+    )
     return parser
 
 

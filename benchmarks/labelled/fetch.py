@@ -14,11 +14,12 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A wheel (`name==version`) or an npm package (`name@version`), with the digest of its file."""
+    """A wheel or source archive (`name==version`) or an npm package (`name@version`), with the digest of its file."""
 
     name: str
     spec: str
     sha256: str
+    source: bool = False
 
 
 RELEASES = {
@@ -32,6 +33,18 @@ RELEASES = {
         Release("httpx", "httpx==0.28.1", "d909fcccc110f8c7faf814ca82a9a4d816bc5a6dbfea25d6591d6985b8ba59ad"),
         Release("starlette", "starlette==1.0.0", "d3ec55e0bb321692d275455ddfd3df75fff145d009685eb40dc91fc66b03d38b"),
         Release("django", "Django==4.0", "59304646ebc6a77b9b6a59adc67d51ecb03c5e3d63ed1f14c909cdfda84e8010"),
+        Release(
+            "django-5.2",
+            "Django==5.2.19",
+            "ad03d8abc51dbff95ebf34b27123cf0c26a3b62db7ba0cd520783686362533d1",
+            source=True,
+        ),
+        Release(
+            "sympy-1.14",
+            "sympy==1.14.0",
+            "d3d3fe8df1e5a0b42f0e7bdf50541697dbe7d23746e894990c030e2b05e72517",
+            source=True,
+        ),
         Release("axios", "axios@1.15.0", "6ce248aec0346d0e6134cf6c20e03de66f39cd89c7fd356d500b3a9fee104af5"),
         Release("redux", "redux@5.0.1", "adacd4f8a377e638a3feb568e45e8b8ff22c926516941db25b1acfc34d94398b"),
         Release("zod", "zod@4.3.6", "29ee4d2418c0fb6ddc545c28c03ec80b701e345a3f779e50ae23cda0700b1682"),
@@ -46,7 +59,7 @@ def unpacked(name: str, folder: Path) -> Path:
     if not place.is_dir():
         aside = folder / "src" / f"{name}.part"
         shutil.rmtree(aside, ignore_errors=True)
-        _unpack(_archive(release, folder / "archives" / name), aside)
+        unpack(_archive(release, folder / "archives" / name), aside)
         aside.rename(place)
     return place
 
@@ -66,7 +79,8 @@ def _archive(release: Release, folder: Path) -> Path:
 
 def _command(release: Release, folder: Path) -> list[str]:
     if "==" in release.spec:
-        download = ["download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
+        form = "--no-binary" if release.source else "--only-binary"
+        download = ["download", "--quiet", "--no-deps", form, ":all:", "--dest", str(folder)]
         return [sys.executable, "-m", "pip", *download, release.spec]
     return ["npm", "pack", "--silent", "--pack-destination", str(folder), release.spec]
 
@@ -75,8 +89,11 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _unpack(archive: Path, place: Path) -> None:
-    """Wheels without their metadata; npm packages without the directory that each of them has around it."""
+def unpack(archive: Path, place: Path) -> None:
+    """Wheels without their metadata; other archives without the directory that each of them has around it.
+
+    Nothing may lie or point outside of the place.
+    """
     place.mkdir(parents=True)
     if archive.suffix == ".whl":
         with zipfile.ZipFile(archive) as wheel:

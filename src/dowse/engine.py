@@ -12,6 +12,7 @@ from dowse.config import Settings
 from dowse.errors import BadInput, Unreadable
 from dowse.ingest.chunk import Limits
 from dowse.ingest.embed import Progress
+from dowse.ingest.reading import UNPARSED
 from dowse.ingest.sources.base import Reach, Source
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.fingerprint import fingerprint
@@ -55,6 +56,7 @@ from dowse.text.globs import literal
 
 if TYPE_CHECKING:
     from dowse.ingest.sources.uncommitted import Uncommitted
+    from dowse.ingest.workers.pool import Workers
     from dowse.lookup.calls.graph import CallGraph
     from dowse.lookup.calls.impact import Impact, Spans
     from dowse.lookup.calls.question import CallQuery, CallTree
@@ -77,16 +79,26 @@ class Status:
     reranker_why: str
     schema: int
     skipped: tuple[Skipped, ...]
+    quarantined: tuple[Skipped, ...]  # indexed, but as plain text, because their parser failed
 
 
 class Engine:
     """Opened and closed by its owner; safe to use from several threads."""
 
-    def __init__(self, settings: Settings, index: Path, *, create: bool, store: Store | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        index: Path,
+        *,
+        create: bool,
+        store: Store | None = None,
+        workers: Workers | None = None,
+    ) -> None:
         self.settings = settings
         self.index_path = index.resolve()
         self._store = store or SqliteStore(index, create=create, busy_timeout_s=settings.lock_timeout_s)
         self._sources: dict[str, Source] = {}
+        self._workers = workers
         self._preferences = Preferences()
         self._calls: CallGraph | None = None
         places = Places.of(settings)
@@ -102,6 +114,8 @@ class Engine:
         self.close()
 
     def close(self) -> None:
+        if self._workers:
+            self._workers.close()
         self._store.close()
 
     # --- indexing ---
@@ -112,10 +126,11 @@ class Engine:
         *,
         force: bool = False,
         prune: bool = True,
+        vectors: bool = True,
         embed_for_s: float | None = None,
         progress: Progress = _quiet,
     ) -> SyncReport:
-        """Bring the roots into the index, words first, then vectors (for at most `embed_for_s` seconds)."""
+        """Bring the roots into the index, words first, then vectors (for at most `embed_for_s` seconds), if wanted."""
         self._semantics.check()
         places = [checked_root(root, any_root=self.settings.any_root) for root in roots]
         total = SyncReport()
@@ -124,7 +139,8 @@ class Engine:
                 for root, under in self._collection_roots(place, total):
                     collection = self._store.add_collection(str(root))
                     total.add(self._sync(self._files(root, under), collection, under, force, prune, progress))
-            self._embed(total, embed_for_s, progress)
+            if vectors:
+                self._embed(total, embed_for_s, progress)
         return total
 
     def index_source(self, name: str, source: Source, *, progress: Progress = _quiet) -> SyncReport:
@@ -140,7 +156,16 @@ class Engine:
         self, source: Source, collection: Collection, under: str, force: bool, prune: bool, progress: Progress
     ) -> SyncReport:
         limits = Limits(self.settings.max_chunk_chars, self.settings.min_chunk_chars)
-        return Sync(source, self._store, collection.name, limits, force, prune, under, progress).run()
+        workers = self._parsers()
+        return Sync(source, self._store, collection.name, limits, force, prune, under, progress, workers=workers).run()
+
+    def _parsers(self) -> Workers:
+        """Kept from one sync to the next, because they take longer to start than to read a file."""
+        from dowse.ingest.workers.pool import Workers
+
+        if self._workers is None:
+            self._workers = Workers(self.settings.workers, self.settings.parse_timeout_s)
+        return self._workers
 
     def _embed(self, report: SyncReport, embed_for_s: float | None, progress: Progress) -> None:
         deadline = None if embed_for_s is None else time.monotonic() + embed_for_s
@@ -428,4 +453,5 @@ class Engine:
             reranker_why=offer.why,
             schema=len(MIGRATIONS),
             skipped=tuple(self._store.skipped()),
+            quarantined=tuple(Skipped(*row) for row in self._store.faceted(UNPARSED)),
         )

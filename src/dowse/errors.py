@@ -6,6 +6,7 @@ DowseError
 ├── IndexBusy         another process holds the write lock
 ├── IndexUnusable     the index cannot be opened: newer version, not an index, damaged
 ├── Unreadable        one item cannot be indexed; sync lists it and goes on
+├── ParserFailed      a parser gave up on one item; sync indexes it as plain text and says so
 ├── EncoderMissing    a model was asked for that is not installed or not intact
 └── OtherVectors      the index's vectors are, by now, not of the encoder that was expected
 """
@@ -39,6 +40,10 @@ class Unreadable(DowseError):
     def __init__(self, reason: str, *, lasting: bool = True) -> None:
         super().__init__(reason)
         self.lasting = lasting
+
+
+class ParserFailed(DowseError):
+    pass
 
 
 class EncoderMissing(DowseError):

@@ -56,13 +56,12 @@ class Stats(NamedTuple):
     lambdas: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A named span: a heading, a class, a function. `parent` indexes the same record's symbols.
 
     `holds` is what its value is, or what calling it gives, as an expression of `dowse.text.expressions`; `parameters`
     are the types of its parameters as written, empty ones where none is. `attributes` are the names of attributes or
-    decorators, `bases` the types it extends or implements, both as written, without arguments.
+    decorators, `bases` the types it extends or implements, both as written, without arguments. A tuple, as calls are.
     """
 
     name: str
@@ -80,11 +79,10 @@ class Symbol:
     stats: Stats | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A place that calls something: `name` is the callee's last name, by which calls are found, `callee` the whole as
     an expression of `dowse.text.expressions`, resolved when asked. `symbol` indexes the record's symbols: the
-    innermost function, or class, it stands in."""
+    innermost function, or class, it stands in. A tuple, because there are millions."""
 
     name: str
     callee: str

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from codesearch_server import code_server
 from rifflux_server import Serve, Served, serving
 
 from support import write
@@ -110,3 +111,10 @@ def serve(work: Path) -> Iterator[Serve]:
     """Starts servers that work in the test's own folder; they end with the test."""
     with ExitStack() as stack:
         yield lambda **variables: stack.enter_context(serving(work, **variables))
+
+
+@pytest.fixture(scope="session")
+def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The small repository, indexed; for tests that only read."""
+    with code_server(tmp_path_factory.mktemp("code") / "work") as served:
+        yield served

@@ -77,6 +77,11 @@ def test_what_is_found_best_first(pattern: str, rest: dict[str, object], expecte
     assert found(pattern, **rest) == expected
 
 
+def test_a_whole_name_comes_before_one_that_begins_so() -> None:
+    names = listing([Entry("work", "a/app.pyi"), Entry("work", "src/app.py")])
+    assert [it.path for it in find_names(names, NameQuery(("app.py",))).entries] == ["src/app.py", "a/app.pyi"]
+
+
 def test_everything_is_counted() -> None:
     answer = find_names(NAMES, NameQuery(("guide", "readme"), ignore_case=True, limit=1))
     assert (len(answer.entries), answer.total, answer.scanned) == (1, 2, len(PATHS) + 4)

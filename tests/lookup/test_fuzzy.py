@@ -16,7 +16,7 @@ from dowse.lookup.fuzzy import fuzzy_score, letters_of
         ("hcm", "src/HttpCookieMode.cs", "src/watchcome.cs"),  # starts of words
         ("user", "src/user.py", "src/u_s_e_r.py"),  # in a row
         ("user", "lib/user.py", "user/lib.py"),  # in the name
-        ("ab", "x/ab.py", "x/azzzb.py"),  # few gaps
+        ("ab", "x/azb.py", "x/azzzzzzb.py"),  # few gaps
         ("fb", "foo_bar.py", "foobar.py"),
     ],
 )

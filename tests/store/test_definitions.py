@@ -191,6 +191,14 @@ def test_parents_that_make_no_sense_end_the_trail(store: Store) -> None:
     assert names(store, parent="odd") == ["odd_child"]
 
 
+@pytest.mark.parametrize("part", ['y"h', '"hi', 'hi"', '"*"', "^near", "a OR b", "NOT", "(x", "col:on", "näh"])
+def test_nothing_in_a_name_is_syntax(store: Store, part: str) -> None:
+    odd = 'say"hi"*"^near a OR b NOT(x) col:on Nähe'
+    store.put(record("odd.cs"), [], [Symbol(odd, "class", 1, 1), Symbol("say", "class", 2, 2)])
+    assert names(store, names=(part,)) == [odd]
+    assert names(store, parent=part) == []
+
+
 @pytest.mark.parametrize("pattern", ["(", "a{1001}", "(?=x)", r"(a)\1", "*", "a)(b", "x" * 5_000])
 def test_a_regex_that_can_not_be_used_is_refused(store: Store, pattern: str) -> None:
     with pytest.raises(BadInput, match="regex"):

@@ -6,7 +6,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from hypothesis import example, given, settings
+import pytest
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from test_conformance import record
 
@@ -100,15 +101,39 @@ class Pair:
         self.sqlite.close()
 
 
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if there were very much of everything."""
+    sizes = {"build._CHUNK_BYTES": 40, "build._SHARD_BYTES": 100, "merge._AT_ONCE": 3, "lookup._AT_ONCE": 3}
+    sizes |= {"lookup._FEW": 1, "scan._MOST_AT_ONCE": 9, "scan._SPARSE": 1, "phrase._AT_ONCE": 2}
+    for name, size in sizes.items():
+        monkeypatch.setattr(f"dowse.store.sqlite.lines.{name}", size)
+
+
 def comparable(answer: GrepAnswer) -> GrepAnswer:
     """Words that no file has any more are forgotten when the index of lines is made anew."""
     return replace(answer, index_words=0)
 
 
-@settings(max_examples=120)
-@given(steps=st.lists(st.tuples(changes, st.lists(questions(), min_size=1, max_size=6)), min_size=1, max_size=3))
+Steps = list[tuple[list[tuple[str, str, str]], list[Lines]]]
+some_steps = st.lists(st.tuples(changes, st.lists(questions(), min_size=1, max_size=6)), min_size=1, max_size=3)
+
+
+@settings(max_examples=80)
+@given(steps=some_steps)
 @example(steps=[([("put", "a.py", "foo\r\nbar")], [Lines(("foo bar",), "phrase")])])
-def test_both_stores_find_the_same_lines(steps: list[tuple[list[tuple[str, str, str]], list[Lines]]]) -> None:
+@example(steps=[([("put", "a.py", "foo\r")], [Lines(("foo$",), "regex")])])
+def test_both_stores_find_the_same_lines(steps: Steps) -> None:
+    compare(steps)
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=some_steps)
+def test_the_same_in_many_small_parts(small_parts: None, steps: Steps) -> None:
+    compare(steps)
+
+
+def compare(steps: Steps) -> None:
     with tempfile.TemporaryDirectory() as folder:
         pair = Pair(Path(folder))
         for some, asked in steps:
@@ -117,3 +142,28 @@ def test_both_stores_find_the_same_lines(steps: list[tuple[list[tuple[str, str, 
             for question in asked:
                 assert comparable(grep(pair.sqlite, question)) == comparable(grep(pair.plain, question)), question
         pair.close()
+
+
+def test_what_was_replaced_or_dropped_is_not_found_in_a_scope_either(tmp_path: Path) -> None:
+    pair = Pair(tmp_path)
+    for path in PATHS:
+        pair.do("put", path, "foo bar\n")
+    pair.do("prepare", "", "")
+    pair.do("put", "a.py", "foo new\n")
+    pair.do("drop", "b/a.py", "")
+    for scope in (Scope(), Scope(paths=("*.py",)), Scope(paths=("*.md",))):
+        for term, manner in (("bar", "word"), ("ba", "substring"), ("foo bar", "phrase"), ("b.r", "regex")):
+            question = Lines((term,), manner, scope=scope)  # type: ignore[arg-type]
+            assert comparable(grep(pair.sqlite, question)) == comparable(grep(pair.plain, question)), question
+    pair.close()
+
+
+def test_postings_of_many_shards_are_merged_in_order(tmp_path: Path, small_parts: None) -> None:
+    pair = Pair(tmp_path)
+    for file in range(30):
+        pair.do("put", f"{file:02}.py", f"shared w{file % 7}\n\nx\n" * (1 + file % 5))
+    pair.do("prepare", "", "")
+    for term in ("shared", "w3", "x"):
+        question = Lines((term,), limit=0)
+        assert comparable(grep(pair.sqlite, question)) == comparable(grep(pair.plain, question))
+    pair.close()

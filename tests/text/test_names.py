@@ -43,6 +43,11 @@ def test_names(text: str, expected: str) -> None:
     assert names(text) == expected
 
 
+@given(st.text(alphabet="aZ9_ -.\n\x1c"), st.sampled_from("é検"))
+def test_ascii_text_is_taken_apart_as_any_other(text: str, other: str) -> None:
+    assert names(f"{text} {other} {other}").removesuffix(names(f"{other} {other}")).rstrip() == names(text)
+
+
 @given(st.text())
 def test_names_takes_any_text(text: str) -> None:
     assert isinstance(names(text), str)

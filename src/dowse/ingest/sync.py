@@ -1,26 +1,30 @@
 """Flow 1: bring a collection in line with its source.
 
 items → (version same? skip) → read → (digest same? touch) → extract → chunk → store.put; drop what is gone.
-Each item is one transaction: a kill at any point loses nothing, and the next run goes on from there.
+Files are read and parsed ahead by others; here they are written, many in one transaction: a kill at any point loses
+what was not written yet, and the next run goes on from there.
 """
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
 
 from dowse.errors import Unreadable
-from dowse.ingest.chunk import Limits, chunk, fingerprint
-from dowse.ingest.embed import Progress, embed_digest
-from dowse.ingest.extract.table import extractor_for
+from dowse.ingest.chunk import Limits, fingerprint
+from dowse.ingest.embed import Progress
+from dowse.ingest.prepare import Prepared
+from dowse.ingest.reading import Reader, Reading, Stale
 from dowse.ingest.sources.base import Listing, Source
 from dowse.model import Item, Record, Skipped, SyncReport, Version
-from dowse.store.base import Catalog, Piece
+from dowse.store.base import Catalog
 
-# A file written this shortly before it was read may change again under the same timestamp.
-_RACY_NS = 20_000_000
+if TYPE_CHECKING:
+    from dowse.ingest.workers.pool import Workers
+
 # Marks a refusal that may pass without the file changing: no version is remembered, so it is tried again.
 _NO_VERSION = -1
 
@@ -38,6 +42,7 @@ class Sync:
     under: str = ""
     progress: Progress = lambda stage, done, total: None
     now_ns: Callable[[], int] = time.time_ns
+    workers: Workers | None = None
 
     def run(self) -> SyncReport:
         listing = self.source.listing()
@@ -49,9 +54,7 @@ class Sync:
             for it in self.store.skipped()
             if it.collection == self.collection and _below(it.path, self.under)
         }
-        for done, item in enumerate(listing.items, 1):
-            self._item(item, known.get(item.path), skipped.get(item.path), report)
-            self.progress("reading", done, len(listing.items))
+        self._bring_in(self._stale(listing, known, skipped, report), len(listing.items), report)
         self._refused(listing, skipped, report)
         self._gone(listing, known, skipped, report)
         self._mark(report, self.now_ns() / 1e9)
@@ -62,43 +65,60 @@ class Sync:
         if not self.under:
             self.store.mark(self.collection, listed=report.listed, at=at)
 
-    def _item(self, item: Item, before: Version | None, skipped: Skipped | None, report: SyncReport) -> None:
+    def _stale(
+        self,
+        listing: Listing,
+        known: Mapping[str, Version],
+        skipped: Mapping[str, Skipped],
+        report: SyncReport,
+    ) -> list[Stale]:
+        """What must be read; what need not is counted."""
         current = fingerprint(self.limits)
-        if before and not self.force and _same_version(before, item) and before.chunking == current:
-            report.unchanged += 1
-            if skipped:
-                self.store.unskip(self.collection, [item.path])
-        elif skipped and not self.force and (skipped.size, skipped.mtime_ns) == (item.size, item.mtime_ns):
-            report.skipped += 1
-        else:
-            self._read(item, before, current, report)
+        stale: list[Stale] = []
+        mended: list[str] = []
+        for item in listing.items:
+            before, refused = known.get(item.path), skipped.get(item.path)
+            cut_alike = before is not None and before.chunking == current and not self.force
+            if before and cut_alike and _same_version(before, item):
+                report.unchanged += 1
+                mended += [item.path] if refused else []
+            elif refused and not self.force and (refused.size, refused.mtime_ns) == (item.size, item.mtime_ns):
+                report.skipped += 1
+            else:
+                stale.append(Stale(item, before.digest if before and cut_alike else ""))
+        if mended:
+            self.store.unskip(self.collection, mended)
+        return stale
 
-    def _read(self, item: Item, before: Version | None, chunking: str, report: SyncReport) -> None:
-        version = Skipped(self.collection, item.path, "", item.size, item.mtime_ns)
+    def _bring_in(self, stale: list[Stale], total: int, report: SyncReport) -> None:
+        done = count(total - len(stale))
+        self.progress("reading", next(done), total)
+        reader = Reader(self.source, self.limits, self.workers, self.now_ns)
+        for batch in reader.batches(stale, lambda: self.progress("reading", next(done), total)):
+            with self.store.batch():
+                for reading in batch:
+                    self._write(reading, report)
+
+    def _write(self, reading: Reading, report: SyncReport) -> None:
         try:
-            item, data = self.source.read(item)
-            digest = hashlib.sha256(data).hexdigest()
-            if before and not self.force and (before.digest, before.chunking) == (digest, chunking):
-                self.store.touch(
-                    self.collection,
-                    item.path,
-                    size=item.size,
-                    mtime_ns=item.mtime_ns,
-                    settled=self._is_settled(item),
-                )
-                self.store.unskip(self.collection, [item.path])
+            if reading.refusal:
+                raise reading.refusal
+            if reading.prepared is None:
+                self._touch(reading)
                 report.touched += 1
-                return
-            self._put(item, data, digest, chunking)
-            report.indexed += 1
+            else:
+                self._put(reading, reading.prepared)
+                report.indexed += 1
         except Unreadable as error:
-            self._skip(version, str(error), error.lasting, report)
-        except (ValueError, ArithmeticError, LookupError, RecursionError, MemoryError, UnicodeError) as error:
-            # One of the places that catch broadly: whatever a parser makes of a broken file, the run goes on.
-            self._skip(version, f"can not be parsed ({type(error).__name__}: {error})"[:300], True, report)
+            self._skip(reading.item, str(error), error.lasting, report)
 
-    def _put(self, item: Item, data: bytes, digest: str, chunking: str) -> None:
-        extract = extractor_for(item.path)(item, data)
+    def _touch(self, reading: Reading) -> None:
+        item = reading.item
+        self.store.touch(self.collection, item.path, size=item.size, mtime_ns=item.mtime_ns, settled=reading.settled)
+        self.store.unskip(self.collection, [item.path])
+
+    def _put(self, reading: Reading, content: Prepared) -> None:
+        item, extract = reading.item, content.extract
         record = Record(
             collection=self.collection,
             path=item.path,
@@ -106,26 +126,19 @@ class Sync:
             title=extract.title,
             size=item.size,
             mtime_ns=item.mtime_ns,
-            digest=digest,
-            chunking=chunking,
-            settled=self._is_settled(item),
+            digest=reading.digest,
+            chunking=fingerprint(self.limits),
+            settled=reading.settled,
             tags=extract.tags,
             aliases=extract.aliases,
             facets=extract.facets,
         )
-        pieces = [
-            Piece(part, embed_digest(extract.title, part.trail, part.text)) for part in chunk(extract, self.limits)
-        ]
-        self.store.put(record, pieces, extract.symbols, extract.links, extract.calls, extract.text)
+        self.store.put(record, content.pieces, extract.symbols, extract.links, extract.calls, extract.text)
 
-    def _is_settled(self, item: Item) -> bool:
-        """Whether a later change would certainly move the timestamp."""
-        return self.now_ns() - item.mtime_ns >= _RACY_NS
-
-    def _skip(self, version: Skipped, reason: str, lasting: bool, report: SyncReport) -> None:
+    def _skip(self, item: Item, reason: str, lasting: bool, report: SyncReport) -> None:
         """What may pass with the next try costs nothing that is indexed; what lasts until the file changes does."""
-        mtime_ns = version.mtime_ns if lasting else _NO_VERSION
-        self.store.skip(Skipped(self.collection, version.path, reason, version.size, mtime_ns), drop=lasting)
+        mtime_ns = item.mtime_ns if lasting else _NO_VERSION
+        self.store.skip(Skipped(self.collection, item.path, reason, item.size, mtime_ns), drop=lasting)
         report.skipped += 1
 
     def _refused(self, listing: Listing, skipped: Mapping[str, Skipped], report: SyncReport) -> None:

@@ -125,6 +125,7 @@ class Core:
         data = status_json(status, self._engine())
         data["jobs"] = [self._job_json(job) for job in self._jobs.all()[-_SHOWN_JOBS:]]
         data["skipped"] = status_skipped(status)[:_SHOWN_SKIPPED]
+        data["quarantined"] = status_quarantined(status)[:_SHOWN_SKIPPED]
         return Reply(data)
 
     def _running(self) -> str:
@@ -283,6 +284,11 @@ def status_skipped(status: Status) -> list[dict[str, str]]:
     return [{"collection": it.collection, "path": it.path, "reason": it.reason} for it in status.skipped]
 
 
+def status_quarantined(status: Status) -> list[dict[str, str]]:
+    """Files that are indexed as plain text, because their parser failed."""
+    return [{"collection": it.collection, "path": it.path, "reason": it.reason} for it in status.quarantined]
+
+
 def status_json(status: Status, engine: Engine) -> dict[str, object]:
     completeness = engine.completeness()
     counts = status.counts
@@ -312,7 +318,7 @@ def status_json(status: Status, engine: Engine) -> dict[str, object]:
         "watcher": {"enabled": False},
         "skipped": status_skipped(status),
         "skipped_count": len(status.skipped),
-        "quarantined": [],
+        "quarantined": status_quarantined(status),
         "freshness": {
             "as_of": iso(completeness.synced_at) if completeness.synced_at else None,
             "complete": completeness.complete,

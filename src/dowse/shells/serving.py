@@ -12,7 +12,8 @@ from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.live.jobs import Jobs
 from dowse.places import checked_root
-from dowse.profiles import rifflux
+from dowse.profiles import codesearch, rifflux
+from dowse.profiles.codesearch_desk import Desk, Options
 from dowse.profiles.core import Core
 from dowse.profiles.ragdocs import Ragdocs
 from dowse.profiles.tool import Profile
@@ -20,7 +21,10 @@ from dowse.shells.workspace import Workspace, find_workspace
 
 # Every write is a transaction of its own, so a job that takes longer is cut off without harm.
 _LAST_JOB_S = 2.0
-PROFILES = ("core", "rifflux", "ragdocs")
+PROFILES = ("core", "rifflux", "ragdocs", "codesearch")
+
+Made = tuple[Profile, Callable[[], object]]
+"""A profile, and what to start behind it."""
 
 
 class Engines:
@@ -74,9 +78,16 @@ def serve(
     cwd: Path,
 ) -> None:
     """Serve until the client leaves. The handshake never waits for the index."""
+    serve_made(
+        lambda jobs: make_profile(name, roots=roots, flags=flags, environment=environment, cwd=cwd, jobs=jobs),
+        environment,
+    )
+
+
+def serve_made(make: Callable[[Jobs], Made], environment: Mapping[str, str]) -> None:
     _log_to_stderr(environment)
     jobs = Jobs()
-    profile, start = make_profile(name, roots=roots, flags=flags, environment=environment, cwd=cwd, jobs=jobs)
+    profile, start = make(jobs)
     start()
     from dowse.shells.mcp import serve_stdio
 
@@ -91,10 +102,12 @@ def make_profile(
     environment: Mapping[str, str],
     cwd: Path,
     jobs: Jobs,
-) -> tuple[Profile, Callable[[], object]]:
-    """The profile, and what to start behind it."""
+) -> Made:
     if name == "rifflux":
         return _rifflux(roots, flags, environment, cwd, jobs)
+    if name == "codesearch":
+        workspace = codesearch_workspace(roots, flags=flags, environment=environment, cwd=cwd)
+        return codesearch_profile(workspace, jobs)
     workspace = find_workspace(cwd=cwd, environment=environment, flags=flags, root=roots[0] if roots else None)
     places = tuple(checked_root(cwd / it, any_root=workspace.settings.any_root) for it in roots) or (workspace.root,)
     engines = Engines(workspace)
@@ -111,7 +124,7 @@ def _rifflux(
     environment: Mapping[str, str],
     cwd: Path,
     jobs: Jobs,
-) -> tuple[Profile, Callable[[], object]]:
+) -> Made:
     """The contract works in the current directory and indexes what it is told to, when it is told to."""
     workspace = rifflux_workspace(flags=flags, environment=environment, cwd=cwd, root=roots[0] if roots else None)
     options = rifflux.options_from(environment)
@@ -119,6 +132,30 @@ def _rifflux(
     return tools.profile(), (
         lambda: tools.reindex(paths=[str(it) for it in roots], background=True)
     ) if roots else _nothing
+
+
+def codesearch_workspace(
+    roots: tuple[Path, ...], *, flags: Mapping[str, object], environment: Mapping[str, str], cwd: Path
+) -> Workspace:
+    if len(roots) > 1:
+        raise BadInput("the codesearch profile serves one directory; start a server for each")
+    return find_workspace(
+        cwd=cwd,
+        environment=environment,
+        flags=flags,
+        root=roots[0] if roots else None,
+        defaults=codesearch.DEFAULTS,
+    )
+
+
+def codesearch_profile(
+    workspace: Workspace, jobs: Jobs, extensions: tuple[str, ...] = (), *, metrics: bool = False
+) -> Made:
+    if not workspace.root.is_dir():
+        raise BadInput(f"{workspace.root} is not a directory; name one")
+    options = Options(extensions, workspace.settings.max_response_kb, metrics)
+    desk = Desk(Engines(workspace).own, jobs, workspace.root, options)
+    return codesearch.codesearch(desk), desk.start_indexing
 
 
 def _nothing() -> None:

@@ -85,7 +85,7 @@ def _typed(hint: Any) -> Any:  # noqa: ANN401 - a type expression has no narrowe
 
 def _field(hint: Any, default: Any) -> Any:  # noqa: ANN401
     param = next((it for it in get_args(hint)[1:] if isinstance(it, Param)), Param(""))
-    extra = {"enum": list(param.choices)} if param.choices else None
+    extra: dict[str, Any] | None = {"enum": list(param.choices)} if param.choices else None
     return Field(default, description=param.help or None, ge=param.ge, le=param.le, json_schema_extra=extra)
 
 

@@ -62,14 +62,26 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A chunk on its way in, with the digest of its text as the encoder will see it."""
+    """A chunk on its way in, with the digest of its text as the encoder will see it.
+
+    `names` are its parts of words (`dowse.text.names`) with those of its title and trail; None leaves it to the store
+    to work them out.
+    """
 
     chunk: Chunk
     digest: bytes
+    names: str | None = None
 
 
 class Catalog(Protocol):
     """The truth. Each writing method is one transaction: after a crash it happened, or it did not."""
+
+    def batch(self) -> AbstractContextManager[object]:
+        """What is written inside is one transaction: quicker than many, but a crash before its end loses all of it.
+
+        A call in it that raises leaves nothing behind, and the others can go on.
+        """
+        ...
 
     def collections(self) -> list[Collection]: ...
 
@@ -110,6 +122,10 @@ class Catalog(Protocol):
         ...
 
     def skipped(self) -> list[Skipped]: ...
+
+    def faceted(self, name: str) -> list[tuple[str, str, str]]:
+        """Collection, path and value of each record that has this facet, ordered by collection and path."""
+        ...
 
     def load(self, keys: Sequence[int]) -> list[Stored]:
         """The chunks that exist of these, in the order asked for."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
@@ -94,6 +94,9 @@ class MemoryStore(MemoryDefinitions):
 
     # --- catalog ---
 
+    def batch(self) -> AbstractContextManager[object]:
+        return nullcontext()  # nothing of it outlives a crash anyway
+
     def collections(self) -> list[Collection]:
         return list(self._collections.values())
 
@@ -173,6 +176,12 @@ class MemoryStore(MemoryDefinitions):
 
     def kinds(self) -> frozenset[str]:
         return frozenset(entry.record.kind for entry in self._entries.values())
+
+    def faceted(self, name: str) -> list[tuple[str, str, str]]:
+        order = list(self._collections)
+        records = (entry.record for entry in self._entries.values() if name in entry.record.facets)
+        found = sorted(records, key=lambda it: (order.index(it.collection), it.path))
+        return [(it.collection, it.path, it.facets[name]) for it in found]
 
     def skipped(self) -> list[Skipped]:
         order = list(self._collections)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 _WORD = re.compile(r"\w+")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -15,6 +16,7 @@ _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _CJK = re.compile(
     r"[\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
+_BLANKED = "".join(letter if letter == "_" or letter.isalnum() else " " for letter in map(chr, range(128)))
 _HAS_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 
 
@@ -42,21 +44,19 @@ def pairs(run: str) -> list[str]:
 
 def names(text: str) -> str:
     """Everything a words index should also find this text by, as one string of extra words."""
-    extra: list[str] = []
-    for word in _WORD.findall(text):
-        if word.islower() and word.isalpha() and word.isascii():
-            continue  # most words, and one part: a quick way out
-        if word.isascii():
-            extra += camel_parts(word)
-            continue
-        runs = cjk_runs(word)
-        for run in runs:
-            extra += pairs(run)
-        if runs:
-            extra += [part for part in _CJK.split(word) if part.strip("_")]
-        else:
-            extra += camel_parts(word)
-    return " ".join(extra)
+    found = text.translate(_BLANKED).split() if text.isascii() else _WORD.findall(text)  # the first is thrice as quick
+    return " ".join(filter(None, map(_extra, found)))
+
+
+@lru_cache(maxsize=20_000)  # most words of a text were seen before, in it or in one like it
+def _extra(word: str) -> str:
+    if word.isascii():
+        return " ".join(camel_parts(word))
+    runs = cjk_runs(word)
+    if not runs:
+        return " ".join(camel_parts(word))
+    between = (part for part in _CJK.split(word) if part.strip("_"))
+    return " ".join((*(pair for run in runs for pair in pairs(run)), *between))
 
 
 def last_name(text: str) -> str:

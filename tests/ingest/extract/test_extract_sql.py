@@ -218,14 +218,26 @@ DEFINED = {
         ["storedProcedure p 1-3"],
     ),
     "a transaction in the only block, and no GO": (
-        "CREATE PROC dbo.p AS BEGIN\nBEGIN TRAN\nCOMMIT\nEND\nSELECT 1",
-        ["storedProcedure p 1-4"],
+        "CREATE PROC dbo.p AS BEGIN\nBEGIN TRAN\nCOMMIT\nEND\nSELECT 1\nCREATE VIEW v AS SELECT 1",
+        ["storedProcedure p 1-4", "view v 6-6"],
+    ),
+    "a batch is one routine to its end": (
+        "CREATE PROC dbo.p AS BEGIN;\nBEGIN;\nSELECT 1;\nEND;\nEND;\nSELECT 2;\nGO\nSELECT 3",
+        ["storedProcedure p 1-6"],
+    ),
+    "a semicolon behind BEGIN, and no GO": (
+        "CREATE PROC dbo.p AS BEGIN;\nBEGIN;\nSELECT 1;\nEND;\nEND;\nSELECT 2;\nCREATE VIEW v AS SELECT 1",
+        ["storedProcedure p 1-5", "view v 7-7"],
     ),
     "a view that a function makes": (
         "CREATE FUNCTION f() RETURNS void AS $$\nBEGIN\nCREATE VIEW w AS SELECT 1;\nEND;\n$$ LANGUAGE plpgsql;",
         ["sqlFunction f 1-5"],
     ),
     "a new batch after unfinished dollars": ("SELECT $$\nGO\nCREATE VIEW dbo.v AS SELECT 1", ["view v 3-3"]),
+    "types of columns, and one of options": (
+        "CREATE TYPE a AS (x int);\nCREATE TYPE b (INPUT = f, OUTPUT = g);",
+        ["userDefinedType a 1-1", "a.x:int", "userDefinedType b 2-2"],
+    ),
     "a list that is not closed": (
         "CREATE TABLE a (x int\nCREATE TABLE b (y int)",
         ["table a 1-1", "a.x:int", "table b 2-2", "b.y:int"],
@@ -369,6 +381,8 @@ def test_blocks_are_those_of_any_code() -> None:
         ("DELIMITER //\n", "mysql"),
         ("SELECT `a`", "mysql"),
         ("CREATE FUNCTION f() AS $x$ $x$", "postgres"),
+        ("SELECT 1\nGO\nPRINT 'a::b `c`'", "tsql"),
+        ("CREATE OPERATOR @> (PROCEDURE = f, COMMUTATOR = '<@')", "other"),
         ("SELECT 1", "other"),
     ],
 )

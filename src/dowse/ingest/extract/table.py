@@ -7,16 +7,21 @@ from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
 from dowse.ingest.extract.code import extract_code
+from dowse.ingest.extract.code.blocks import text_blocks
+from dowse.ingest.extract.code.languages import language_of
 from dowse.ingest.extract.markdown import extract_markdown
 from dowse.ingest.extract.plain import extract_plain
-from dowse.model import Extract, Item
+from dowse.ingest.extract.sql import extract_sql
+from dowse.model import NO_FACETS, Extract, Item
+from dowse.text.decode import decode
 
 Extractor: TypeAlias = Callable[[Item, bytes], Extract]
 
 # Raise it when any extractor's output changes: what is indexed is then extracted again.
-EXTRACTION_VERSION: Final = 1
+EXTRACTION_VERSION: Final = 2
 
 _MARKDOWN: Final = "md markdown mdx mkd"
+_SQL: Final = "sql tsql ddl prc"
 _PLAIN: Final = "txt text rst adoc asciidoc org tex log"
 # Names without a suffix that are code, as hidden files are; others, such as README, are prose.
 _CODE_NAMES: Final = (
@@ -59,6 +64,7 @@ _BY_NAME: Final = frozenset(_CODE_NAMES.split())
 _BY_SUFFIX: Final[dict[str, Extractor]] = {
     **dict.fromkeys(_suffixes(_MARKDOWN), extract_markdown),
     **dict.fromkeys(_suffixes(_PLAIN), extract_plain),
+    **dict.fromkeys(_suffixes(_SQL), extract_sql),
     "": extract_plain,
 }
 
@@ -69,3 +75,23 @@ def extractor_for(path: str) -> Extractor:
     if not name.suffix and (name.name.startswith(".") or name.name.lower() in _BY_NAME):
         return extract_code
     return _BY_SUFFIX.get(name.suffix.lower(), extract_code)
+
+
+def extract(item: Item, data: bytes) -> Extract:
+    return extractor_for(item.path)(item, data)
+
+
+def is_parsed(path: str) -> bool:
+    """Whether a parser reads it: those in C can crash and hang, and all take their time, so they run in processes of
+    their own."""
+    extractor = extractor_for(path)
+    return extractor is extract_sql or (extractor is extract_code and language_of(path) is not None)
+
+
+def extract_unparsed(item: Item, data: bytes) -> Extract:
+    """The file as text, for when its extractor failed."""
+    if extractor_for(item.path) not in (extract_code, extract_sql):
+        return extract_plain(item, data)
+    text, language = decode(data), language_of(item.path)
+    facets = {"language": language.name} if language else NO_FACETS
+    return Extract("code", PurePosixPath(item.path).name, text, text_blocks(text), facets=facets)

@@ -26,8 +26,9 @@ def command(profile: str, roots: tuple[Path, ...], **flags: Any) -> None:  # noq
     """Serve an AI agent over MCP on stdin and stdout; the index is brought up to date behind the answers.
 
     \b
-    core      search, fetch, index, status
-    rifflux   the five tools of Rifflux, for clients made for it; RIFFLUX_… variables count too
-    ragdocs   the query tools of mcp-markdown-ragdocs: documents only, answered in Markdown
+    core        search, fetch, index, status
+    rifflux     the five tools of Rifflux, for clients made for it; RIFFLUX_… variables count too
+    ragdocs     the query tools of mcp-markdown-ragdocs: documents only, answered in Markdown
+    codesearch  the tools of search-index: lines, definitions and callers in the code of one directory
     """
     serve(profile, roots=roots, flags=flags, environment=os.environ, cwd=Path.cwd())

@@ -12,7 +12,7 @@ import click
 from dowse.profiles.core import status_json
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 
-_SHOWN_SKIPPED = 10
+_SHOWN = 10
 
 
 @click.command("status")
@@ -38,13 +38,15 @@ def _lines(data: dict[str, Any]) -> list[str]:
     lines += [f"holds     {counted}", f"encoder   {data['encoder']}: {data['encoder_why']}"]
     lines.append(f"reranker  {data['reranker']}: {data['reranker_why']}")
     lines += [f"note      {note}" for note in data["freshness"]["notes"]]
-    skipped = data["skipped"]
-    if skipped:
-        reasons = ", ".join(
-            f"{count:,} × {reason}" for reason, count in Counter(it["reason"] for it in skipped).most_common(5)
-        )
-        lines.append(f"skipped   {len(skipped):,}: {reasons}")
-        lines += [f"          {it['path']}: {it['reason']}" for it in skipped[:_SHOWN_SKIPPED]]
-    if len(skipped) > _SHOWN_SKIPPED:
-        lines.append(f"          … and {len(skipped) - _SHOWN_SKIPPED:,} more; --json lists all")
+    return [*lines, *_listed("skipped  ", data["skipped"]), *_listed("unparsed ", data["quarantined"])]
+
+
+def _listed(title: str, files: list[dict[str, str]]) -> list[str]:
+    if not files:
+        return []
+    common = Counter(it["reason"] for it in files).most_common(5)
+    lines = [f"{title} {len(files):,}: {', '.join(f'{count:,} × {reason}' for reason, count in common)}"]
+    lines += [f"          {it['path']}: {it['reason']}" for it in files[:_SHOWN]]
+    if len(files) > _SHOWN:
+        lines.append(f"          … and {len(files) - _SHOWN:,} more; --json lists all")
     return lines

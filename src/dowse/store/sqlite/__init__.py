@@ -11,6 +11,7 @@ from dowse.store.sqlite.calls import SqliteCalls
 from dowse.store.sqlite.catalog import SqliteCatalog
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.definitions import SqliteDefinitions
+from dowse.store.sqlite.late_words import LateWords
 from dowse.store.sqlite.lines import WITHOUT_FILE_UP_TO, HeldLines, SqliteLines
 from dowse.store.sqlite.vectors import EXACT_UP_TO, HeldVectors, SqliteVectors
 from dowse.store.sqlite.words import SqliteWords
@@ -28,6 +29,7 @@ class SqliteStore(SqliteDefinitions, SqliteCatalog, SqliteWords, SqliteVectors, 
     ) -> None:
         self.db = Database(path, create=create, busy_timeout_s=busy_timeout_s)
         self._memory = Memory()
+        self._late_words = LateWords()
         self._held = HeldVectors(self.db, exact_up_to)
         self._lines = HeldLines(self.db, lines_without_file_up_to)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import PurePath
 from typing import TypeVar
 
 import apsw
 
+from dowse.errors import Unreadable
 from dowse.model import (
     Call,
     Collection,
@@ -20,11 +22,12 @@ from dowse.model import (
     Stored,
     Symbol,
     Version,
-    public_chunk_id,
 )
 from dowse.store.base import Piece
 from dowse.store.remember import Memory
+from dowse.store.sqlite.chunks import delete_chunks, put_chunks
 from dowse.store.sqlite.database import Database, Row, fetch
+from dowse.store.sqlite.late_words import LateWords
 from dowse.store.sqlite.rows import (
     RECORD_COLUMNS,
     RECORDS,
@@ -32,7 +35,6 @@ from dowse.store.sqlite.rows import (
     STORED_COLUMNS,
     SYMBOL_COLUMNS,
     as_json,
-    join_trail,
     packed,
     record_of,
     stored_of,
@@ -40,7 +42,6 @@ from dowse.store.sqlite.rows import (
     unpacked,
 )
 from dowse.store.sqlite.symbols import put_symbols
-from dowse.text.names import names
 
 Value = TypeVar("Value")
 
@@ -50,6 +51,7 @@ _REVISION = "revision"  # the manifest's name for a token that no two states of 
 class SqliteCatalog:
     db: Database
     _memory: Memory
+    _late_words: LateWords
 
     # --- collections ---
 
@@ -97,11 +99,12 @@ class SqliteCatalog:
         calls: Sequence[Call] = (),
         text: str = "",
     ) -> None:
-        with self.db.transaction() as connection:
+        with _storable(), self.batch() as connection:
             collection = _collection_id(connection, record.collection)
             key, same_words = _put_record(connection, collection, record)
-            _put_chunks(connection, key, record, pieces, reuse=same_words)
+            put_chunks(connection, self._late_words, key, record, pieces, reuse=same_words)
             _put_details(connection, key, symbols, links, calls)
+            self._late_words.name(it.name.lower() for it in symbols)
             _put_text(connection, key, text)
             _renew_revision(connection)
             connection.execute("DELETE FROM skipped WHERE collection = ? AND path = ?", (collection, record.path))
@@ -117,17 +120,34 @@ class SqliteCatalog:
     def drop(self, collection: str, paths: Iterable[str]) -> int:
         dropped = 0
         for path in paths:
-            with self.db.transaction() as connection:
-                dropped += _drop_record(connection, _collection_id(connection, collection), path)
+            with self.batch() as connection:
+                dropped += self._drop(connection, _collection_id(connection, collection), path)
         return dropped
+
+    def _drop(self, connection: apsw.Connection, collection: int, path: str) -> int:
+        rows = fetch(connection, "SELECT id FROM records WHERE collection = ? AND path = ?", (collection, path))
+        for (key,) in rows:
+            chunks = fetch(connection, "SELECT id FROM chunks WHERE record = ?", (key,))
+            delete_chunks(connection, self._late_words, [row[0] for row in chunks])
+            _put_details(connection, key, (), (), ())
+            connection.execute("DELETE FROM texts WHERE record = ?", (key,))
+            connection.execute("DELETE FROM records WHERE id = ?", (key,))
+            _renew_revision(connection)
+        return len(rows)
+
+    @contextmanager
+    def batch(self) -> Iterator[apsw.Connection]:
+        """Inside another one, a part of it that can fail alone."""
+        with self.db.transaction() as connection, self._late_words.until_the_end(connection):
+            yield connection
 
     # --- what is left out ---
 
     def skip(self, skipped: Skipped, *, drop: bool = True) -> None:
-        with self.db.transaction() as connection:
+        with self.batch() as connection:
             collection = _collection_id(connection, skipped.collection)
             if drop:
-                _drop_record(connection, collection, skipped.path)
+                self._drop(connection, collection, skipped.path)
             connection.execute(
                 "INSERT OR REPLACE INTO skipped (collection, path, reason, size, mtime_ns) VALUES (?, ?, ?, ?, ?)",
                 (collection, skipped.path, skipped.reason, skipped.size, skipped.mtime_ns),
@@ -142,6 +162,13 @@ class SqliteCatalog:
 
     def kinds(self) -> frozenset[str]:
         return frozenset(kind for (kind,) in self._remembered("SELECT DISTINCT kind FROM records"))
+
+    def faceted(self, name: str) -> list[tuple[str, str, str]]:
+        statement = (
+            f"SELECT collections.name, records.path, found.value FROM {RECORDS} "
+            "JOIN json_each(records.facets) AS found WHERE found.key = ? ORDER BY collections.id, records.path"
+        )
+        return self.db.remembered(f"facet {name}", lambda: self.db.rows(statement, (name,)))
 
     def skipped(self) -> list[Skipped]:
         rows = self._remembered(
@@ -258,6 +285,15 @@ class SqliteCatalog:
             connection.execute("INSERT OR REPLACE INTO manifest (key, value) VALUES (?, ?)", (key, value))
 
 
+@contextmanager
+def _storable() -> Iterator[None]:
+    """What an extractor made up against its types is no reason to stop a sync."""
+    try:
+        yield
+    except (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, TypeError, UnicodeError) as error:
+        raise Unreadable(f"can not be stored ({type(error).__name__}: {error})"[:300]) from error
+
+
 def _free_name(root: str, taken: set[str]) -> str:
     base = PurePath(root).name or "root"
     name, number = base, 2
@@ -300,42 +336,6 @@ def _put_record(connection: apsw.Connection, collection: int, record: Record) ->
     return int(key), before == [(key, *inherited)]
 
 
-def _put_chunks(connection: apsw.Connection, key: int, record: Record, pieces: Sequence[Piece], *, reuse: bool) -> None:
-    """Rows whose words are unchanged only move to their new place, which spares the words index and the vector."""
-    kept: defaultdict[tuple[bytes, str, str], list[int]] = defaultdict(list)
-    rows = fetch(
-        connection, "SELECT id, digest, trail, text FROM chunks WHERE record = ? ORDER BY ordinal DESC", (key,)
-    )
-    for row_key, *content in rows:
-        kept[tuple(content)].append(row_key)
-    for piece in pieces:
-        chunk = piece.chunk
-        place = (
-            chunk.ordinal,
-            public_chunk_id(record.path, chunk.ordinal),
-            chunk.role,
-            chunk.start_line,
-            chunk.end_line,
-        )
-        trail = join_trail(chunk.trail)
-        same = kept[piece.digest, trail, chunk.text]
-        if reuse and same:
-            connection.execute(
-                "UPDATE chunks SET ordinal = ?, public_id = ?, role = ?, start_line = ?, end_line = ? WHERE id = ?",
-                (*place, same.pop()),
-            )
-            continue
-        connection.execute(
-            "INSERT INTO chunks (ordinal, public_id, role, start_line, end_line, record, digest, title, trail, text, "
-            "names, tags, path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *place, key, piece.digest, record.title, trail, chunk.text,
-                names(f"{record.title} {trail} {chunk.text}"), " ".join((*record.tags, *record.aliases)), record.path,
-            ),
-        )  # fmt: skip
-    _delete_chunks(connection, [row_key for left in kept.values() for row_key in left])
-
-
 def _put_details(
     connection: apsw.Connection,
     key: int,
@@ -349,7 +349,7 @@ def _put_details(
     connection.executemany(
         "INSERT INTO calls (record, ordinal, name, callee, line, symbol, arguments, kind) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [(key, place, it.name, it.callee, it.line, it.symbol, it.arguments, it.kind) for place, it in enumerate(calls)],
+        [(key, place, *it) for place, it in enumerate(calls)],
     )
     connection.executemany(
         "INSERT INTO links (record, ordinal, kind, target, line, context) VALUES (?, ?, ?, ?, ?, ?)",
@@ -361,20 +361,3 @@ def _put_text(connection: apsw.Connection, key: int, text: str) -> None:
     body = packed(text)
     if fetch(connection, "SELECT body FROM texts WHERE record = ?", (key,)) != [(body,)]:
         connection.execute("INSERT OR REPLACE INTO texts (record, body) VALUES (?, ?)", (key, body))
-
-
-def _drop_record(connection: apsw.Connection, collection: int, path: str) -> int:
-    rows = fetch(connection, "SELECT id FROM records WHERE collection = ? AND path = ?", (collection, path))
-    for (key,) in rows:
-        chunks = fetch(connection, "SELECT id FROM chunks WHERE record = ?", (key,))
-        _delete_chunks(connection, [row[0] for row in chunks])
-        _put_details(connection, key, (), (), ())
-        connection.execute("DELETE FROM texts WHERE record = ?", (key,))
-        connection.execute("DELETE FROM records WHERE id = ?", (key,))
-        _renew_revision(connection)
-    return len(rows)
-
-
-def _delete_chunks(connection: apsw.Connection, keys: Sequence[int]) -> None:
-    for table, column in (("vectors", "chunk"), ("next_vectors", "chunk"), ("chunks", "id")):
-        connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(key,) for key in keys])

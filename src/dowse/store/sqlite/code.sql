@@ -24,9 +24,6 @@ CREATE TABLE symbol_names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE VIRTUAL TABLE symbol_grams USING fts5 (
   name, content = 'symbol_names', content_rowid = 'id', tokenize = 'trigram', detail = none
 );
-CREATE TRIGGER symbol_names_added AFTER INSERT ON symbol_names BEGIN
-  INSERT INTO symbol_grams (rowid, name) VALUES (new.id, new.name);
-END;
 
 -- What a symbol can be asked for beside its name: kind is `base` or `attribute`, value its last name in lower case.
 CREATE TABLE traits (
@@ -70,3 +67,7 @@ CREATE TRIGGER texts_removed AFTER DELETE ON texts BEGIN
   INSERT INTO text_changes (record) VALUES (old.record);
 END;
 INSERT INTO text_changes (record) VALUES (0);
+
+-- Both full-text indexes are written at the end of a transaction, not row by row: see late_words.py.
+DROP TRIGGER chunks_added;
+DROP TRIGGER chunks_removed;

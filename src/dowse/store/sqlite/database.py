@@ -27,6 +27,9 @@ _WRITER_PRAGMAS = (
     "PRAGMA cache_size=-32000; PRAGMA temp_store=MEMORY;"
 )
 
+_WHOLE = ("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK")
+_PART = ("SAVEPOINT part", "RELEASE part", "ROLLBACK TO part; RELEASE part")
+
 
 def fetch(connection: apsw.Connection, statement: str, values: Sequence[object] = ()) -> list[Row]:
     """All rows of a query; what their columns hold is known where the query is written."""
@@ -115,17 +118,21 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[apsw.Connection]:
-        """One write, whole or not at all; waits for other writers up to the busy timeout."""
+        """One write, whole or not at all; waits for other writers up to the busy timeout.
+
+        Inside another one it is a part of that, which can fail alone.
+        """
         with self._write_turn, _explained(self.path):
             connection = self._writing_connection()
-            connection.execute("BEGIN IMMEDIATE")
+            begin, end, undo = _PART if connection.in_transaction else _WHOLE
+            connection.execute(begin)
             try:
                 yield connection
-                connection.execute("COMMIT")
+                connection.execute(end)
             except BaseException:
                 # A failed COMMIT may have rolled back already.
                 with suppress(apsw.SQLError):
-                    connection.execute("ROLLBACK")
+                    connection.execute(undo)
                 raise
 
     @contextmanager

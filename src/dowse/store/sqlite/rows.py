@@ -15,6 +15,8 @@ from dowse.text.globs import Matcher, compile_globs
 
 TRAIL_JOINT = "\x1f"
 _NS = 1_000_000_000
+_KEPT = 4_096
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: that takes the most time
 
 RECORD_COLUMNS = (
     "collections.name, records.path, records.kind, records.title, records.size, records.mtime_ns, "
@@ -51,19 +53,15 @@ def record_of(row: Row) -> Record:
     )
 
 
+@lru_cache(maxsize=_KEPT)
 def facets_of(text: str) -> Mapping[str, str]:
     facets: dict[str, str] = {} if text == "{}" else json.loads(text)
     return facets or NO_FACETS
 
 
+@lru_cache(maxsize=_KEPT)
 def _texts(text: str) -> tuple[str, ...]:
-    """Most lists are empty, and a search reads thousands of them."""
-    return () if text == "[]" else _read_texts(text)
-
-
-@lru_cache(maxsize=10_000)
-def _read_texts(text: str) -> tuple[str, ...]:
-    """Of the others many are alike: modifiers, parameters."""
+    """An answer reads thousands of them, and most are empty or alike."""
     return tuple(json.loads(text))
 
 
@@ -115,7 +113,7 @@ def split_trail(text: str) -> tuple[str, ...]:
 
 
 def as_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODE(value)
 
 
 def scope_condition(connection: apsw.Connection, scope: Scope) -> tuple[str, list[object]]:

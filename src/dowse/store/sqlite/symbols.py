@@ -24,10 +24,6 @@ def put_symbols(connection: apsw.Connection, key: int, symbols: Sequence[Symbol]
     places = ", ".join("?" * len(_COLUMNS.split(",")))
     connection.executemany(f"INSERT INTO symbols ({_COLUMNS}) VALUES ({places})", list(_rows(key, symbols)))
     connection.executemany(
-        "INSERT OR IGNORE INTO symbol_names (name) VALUES (?)",
-        [(name,) for name in {it.name.lower() for it in symbols}],
-    )
-    connection.executemany(
         "INSERT OR IGNORE INTO traits (kind, value, record, symbol) VALUES (?, ?, ?, ?)", list(_traits(key, symbols))
     )
 

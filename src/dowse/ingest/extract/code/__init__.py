@@ -28,7 +28,7 @@ Captures that begin with `_` are free for predicates. A pattern for any child of
 `(list (identifier) @x)`, takes time by the square of the depth: capture the node instead, or anchor the child.
 
 Members that are written outside of their type (`impl Foo`, `extension Foo`, `void Foo::bar() {}`) come behind a
-definition of that type that `reopens` it.
+definition of that type that `reopens` it, or name their `owner`.
 
 Definitions of the kinds in `sweep.FUNCTIONS` open a scope, those in `sweep.TYPES` are what members stand in. Imports
 become links: `import a.b as c` is the target `a.b` with the context `c=`, `from a import b as c` is `c=b`, a star is

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.expressions import Expressions
+from dowse.ingest.extract.code.references import dotted
 from dowse.ingest.extract.code.source import Source, child, first_of
 from dowse.model import Call
 from dowse.text.expressions import UNKNOWN
@@ -112,11 +113,10 @@ class Calls:
 
     def _referred(self, site: Site) -> Iterator[Call]:
         """A name that is passed on counts if it is no local one."""
-        text = self._source.of(site.node)
-        if self._goes_nowhere(site.node):
-            return
+        text = dotted(self._source.of(site.node))
         callee = self._expressions.of(site.node, site.scope)
-        if callee == text or callee == f"this.{text.partition('.')[2]}":
+        is_as_written = callee == text or callee == f"this.{text.partition('.')[2]}"
+        if is_as_written and not self._goes_nowhere(site.node):
             yield Call(self._name(callee, site), callee, site.node.start_point[0] + 1, site.draft, 0, "refer")
 
     def _goes_nowhere(self, node: Node) -> bool:

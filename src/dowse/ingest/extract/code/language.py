@@ -56,7 +56,9 @@ class Definition(NamedTuple):
     `added` of them. `to_the_end`: what follows in the file stands in it. `function` is the function without a name of
     its own that the definition names, which is then no lambda in it. `reopens`: it adds to a type that is defined
     elsewhere (`impl Foo`, `extension Foo`, `void Foo::bar() {}`); where that is above in this file, what stands here
-    are members of it, and it gets these `bases` too, otherwise the definition stands for it.
+    are members of it, and it gets these `bases` too, otherwise the definition stands for it. `owner` is the type that a
+    method belongs to though it stands outside of it: where that is above in this file, it is a member of it, elsewhere
+    it gets the modifier `extension`, and its receiver, the first parameter, is shown.
     """
 
     name: str
@@ -76,6 +78,17 @@ class Definition(NamedTuple):
     to_the_end: bool = False
     function: Node | None = None
     reopens: bool = False
+    owner: str = ""
+
+
+def extension(definition: Definition) -> Definition:
+    """A method of a type that this file does not define: its receiver is an object like any other."""
+    receiver, *others = definition.parameters
+    return definition._replace(
+        parameters=(receiver._replace(holds=""), *others),
+        hidden=0,
+        modifiers=(*definition.modifiers, "extension"),
+    )
 
 
 class Bound(NamedTuple):

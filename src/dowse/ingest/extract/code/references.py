@@ -26,10 +26,15 @@ def worth_following(
     kept = []
     for node in captures.get("refer", ()):
         for each in _named(node, names):
-            root, _, rest = source.of(each).partition(".")
+            root, _, rest = dotted(source.of(each)).partition(".")
             if root in defined or root in imported or rest in defined:
                 kept.append(each)
     return {**captures, "refer": kept}
+
+
+def dotted(text: str) -> str:
+    """`Type::member` is what others write with a dot."""
+    return text.replace("::", ".") if "::" in text else text
 
 
 def _named(node: Node, names: frozenset[str]) -> Iterator[Node]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.drafts import Draft, Findings, Site
-from dowse.ingest.extract.code.language import Bound, Definition, Language
+from dowse.ingest.extract.code.language import Bound, Definition, Language, extension
 from dowse.ingest.extract.code.scopes import EVERYWHERE, Binding, Scope
 from dowse.ingest.extract.code.source import Source, child
 from dowse.ingest.extract.code.statistics import Tally
@@ -123,7 +123,7 @@ class Sweep:
         for definition in self._language.define(node, around.definition if around else None, self._source):
             if definition.reopens and self._reopen(definition, node.end_byte):
                 continue
-            draft = self._add(definition, self._top.draft)
+            draft = self._add_owned(definition) if definition.owner else self._add(definition, self._top.draft)
             if definition.function is not None:
                 self._claimed.add(definition.function.id)
             if definition.kind in FUNCTIONS and definition.has_body:
@@ -140,6 +140,13 @@ class Sweep:
         names = self._globals if parent is None else self.found.drafts[parent].fields
         names.setdefault(definition.name, draft)
         return draft
+
+    def _add_owned(self, definition: Definition) -> Draft:
+        """A member of its owner where that is known here, otherwise an extension of it."""
+        number = self._types.get((self._top.draft, definition.owner))
+        return (
+            self._add(definition, number) if number is not None else self._add(extension(definition), self._top.draft)
+        )
 
     def _open_function(self, node: Node, draft: Draft) -> None:
         scope = Scope(self._top.scope, runs_later=True)

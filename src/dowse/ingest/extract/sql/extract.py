@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final
 
+from dowse.ingest.extract.along_definitions import blocks_along
 from dowse.ingest.extract.code.blocks import text_blocks
 from dowse.ingest.extract.spans import Lines
 from dowse.ingest.extract.sql.lists import columns, parameters, result
@@ -32,7 +33,7 @@ def extract_sql(item: Item, data: bytes) -> Extract:
         "code",
         PurePosixPath(item.path).name,
         text,
-        text_blocks(text),
+        blocks_along(text, drafts.symbols) if drafts.symbols else text_blocks(text),
         symbols=drafts.symbols,
         calls=drafts.calls,
         facets=_facets(text, reader),
@@ -84,7 +85,7 @@ class _Symbols:
     def _columns(self, it: Found, parent: int) -> Iterator[Symbol]:
         if not it.header.has_columns:
             return
-        for column in columns(self._text, it.header.end, self._tokens):
+        for column in columns(self._text, it.header.end, self._tokens, of_type=it.header.noun == "type"):
             yield Symbol(
                 column.name,
                 "column",

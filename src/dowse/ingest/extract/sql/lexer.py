@@ -38,11 +38,11 @@ _LOOKED_AT_CHARS: Final = 200_000
 _EACH_PART = re.compile(_PART)
 _DIALECTS: tuple[tuple[Dialect, re.Pattern[str]], ...] = (
     ("mysql", re.compile(r"^[ \t]*+DELIMITER[ \t]|\bENGINE\s*+=|`\w+`|/\*!\d{5}", re.IGNORECASE | re.MULTILINE)),
-    ("postgres", re.compile(r"\$\w*+\$|\bLANGUAGE\s++'?(?:plpgsql|sql)\b|\bSERIAL\b|::\w", re.IGNORECASE)),
+    ("postgres", re.compile(r"\$\w*+\$|\bLANGUAGE\s++'?(?:plpgsql|sql)\b|::\w", re.IGNORECASE)),
     (
         "tsql",
         re.compile(
-            r"^[ \t]*+GO[ \t]*+\r?$|\bdbo\]?\.|\[\w++\]\.|\bEXEC\b|\bPROC(?:EDURE)?\s[^(;]{0,100}?@",
+            r"^[ \t]*+GO[ \t]*+\r?$|\bdbo\]?\.|\[\w++\]\.|\bEXEC\b|\bPROC(?:EDURE)?\s++[\w.\[\]]++\s*+\(?\s*+@\w",
             re.IGNORECASE | re.MULTILINE,
         ),
     ),
@@ -50,8 +50,9 @@ _DIALECTS: tuple[tuple[Dialect, re.Pattern[str]], ...] = (
 
 
 def dialect_of(text: str) -> Dialect:
-    """Told by what no other dialect has, near the beginning; it decides where strings and routines end."""
-    return next((name for name, marks in _DIALECTS if marks.search(text, 0, _LOOKED_AT_CHARS)), "other")
+    """Told by the first thing that no other dialect has; it decides where strings and routines end."""
+    found = ((marks.search(text, 0, _LOOKED_AT_CHARS), name) for name, marks in _DIALECTS)
+    return min(((mark.start(), name) for mark, name in found if mark), default=(0, "other"))[1]
 
 
 @lru_cache(maxsize=4)

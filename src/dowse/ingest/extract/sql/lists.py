@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from dowse.ingest.extract.sql.lexer import GAP, NAME, last_part
 
 _OPENING = re.compile(rf"{GAP}(?:AS\b{GAP}(?:TABLE\b{GAP})?)?\(", re.IGNORECASE | re.DOTALL)
+_AS = re.compile(rf"{GAP}AS\b", re.IGNORECASE | re.DOTALL)
 _ONLY_NAME = re.compile(rf"{GAP}@[\w@#$]++{GAP}", re.DOTALL)
 _BARE = re.compile(rf"{GAP}(?=@)", re.DOTALL)
 _ENDS_BARE: Final = frozenset({"as", "with", "for", "begin", "returns", "go"})
@@ -71,8 +72,10 @@ def result(text: str, start: int) -> tuple[str, int]:
     return (_tidy(found["type"]), found.end()) if found else ("", start)
 
 
-def columns(text: str, start: int, tokens: re.Pattern[str]) -> Iterator[Column]:
-    """The columns in the parentheses that follow a table's name."""
+def columns(text: str, start: int, tokens: re.Pattern[str], *, of_type: bool) -> Iterator[Column]:
+    """The columns in the parentheses that follow a table's name; those of a type follow an AS, others are options."""
+    if of_type and not _AS.match(text, start):
+        return
     for begin, end in _after(text, start, tokens, bare=False).items:
         found = _COLUMN.match(text, begin, end)
         if found is None or (found["name"].lower() in _NO_COLUMNS and not _is_typed_key(found)):

@@ -16,9 +16,8 @@ from dowse.ingest.extract.sql.uses import Uses
 _FLAGS = re.IGNORECASE | re.DOTALL
 _REST_OF_GO = re.compile(r"[ \t]*+\d*+[ \t]*+\r?(?:\n|\Z)")
 _LINE = re.compile(r"[^\n]*+")
-_NO_BLOCK = re.compile(
-    rf"{GAP}(?:;|\Z|(?:TRAN|TRANSACTION|WORK|DISTRIBUTED|DIALOG|CONVERSATION|IMMEDIATE|EXCLUSIVE|DEFERRED"
-    r"|ISOLATION|READ)\b)",
+_TRANSACTION = re.compile(
+    rf"{GAP}(?:TRAN|TRANSACTION|WORK|DISTRIBUTED|DIALOG|CONVERSATION|IMMEDIATE|EXCLUSIVE|DEFERRED|ISOLATION|READ)\b",
     _FLAGS,
 )
 _AFTER_END = re.compile(rf"{GAP}(?P<word>IF|LOOP|WHILE|REPEAT|FOR|CONVERSATION|CASE|TRY|CATCH)\b", _FLAGS)
@@ -129,7 +128,8 @@ class Reader:
         header = header_at(self._text, start, self.tokens)
         if header is None or self._is_inside(header):
             return
-        self._close(start)
+        # By its rules a T-SQL batch holds one routine; where another follows in it, the first is over with its block.
+        self._close(start if self._block_end < 0 else self._block_end)
         self.uses.end_statement()
         self._open, self._depth = Found(header), 0
         self.uses.owner = len(self.found)
@@ -165,9 +165,8 @@ class Reader:
         """Ends what is open, if anything, at its known end or else here."""
         if self._open is None:
             return
-        end = at if self._block_end < 0 else self._block_end
-        begin = self._open.header.end
-        self._open.end = begin + len(self._text[begin : min(end, self._known_end)].rstrip())
+        begin, end = self._open.header.end, min(at, self._known_end)
+        self._open.end = begin + len(self._text[begin:end].rstrip())
         self._open, self.uses.owner = None, None
         self._depth, self._block_end, self._is_one_block, self._known_end = 0, -1, False, _NEVER
 
@@ -186,7 +185,9 @@ class Reader:
     # --- blocks ---
 
     def _begin(self, start: int, end: int) -> None:
-        if not _NO_BLOCK.match(self._text, end):
+        """A block, or a transaction: outside of a routine a BEGIN alone is one too."""
+        is_alone = self._open is None and _SEMICOLON.match(self._text, end)
+        if not is_alone and not _TRANSACTION.match(self._text, end):
             self._deeper()
 
     def _case(self, start: int, end: int) -> None:

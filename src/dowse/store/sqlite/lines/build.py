@@ -115,8 +115,7 @@ class Builder:
 
     def finished(self) -> Finished:
         """Everything but the text; the builder is used up by it."""
-        vocabulary, self._vocabulary = self._vocabulary, Vocabulary()
-        merger = Merger.of(vocabulary, self._shards)
+        merger = Merger.of(self._vocabulary, self._shards)
         starts = np.uint32 if self._bytes < 1 << 32 else np.int64
         arrays: dict[str, Array] = {
             "records": np.array(self._records, dtype=np.int64),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,12 +40,16 @@ class Merger:
     shards: list[Shard]
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary, shards: Sequence[Shard]) -> Merger:
+    def of(cls, vocabulary: Vocabulary, shards: list[Shard]) -> Merger:
+        """Both are emptied: there is no room for two of them."""
         words = sorted(vocabulary)
         order = np.fromiter(map(vocabulary.__getitem__, words), dtype=np.int64, count=len(words))
+        vocabulary.clear()
         ranks = np.empty_like(order)
         ranks[order] = np.arange(len(order))
-        ordered = [shard.renumbered(ranks) for shard in shards]
+        ordered = []
+        while shards:
+            ordered.append(shards.pop(0).renumbered(ranks))
         totals = np.zeros(len(words), dtype=np.int64)
         for shard in ordered:
             totals[shard.words] += shard.counts

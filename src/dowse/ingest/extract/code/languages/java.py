@@ -34,13 +34,8 @@ _QUERY = """
 [(try_statement) (try_with_resources_statement) (synchronized_statement)] @block
 (binary_expression operator: ["&&" "||"]) @operator
 (return_statement) @return
-(argument_list (method_reference) @refer)
+(argument_list) @refer
 """
-
-
-def _referred(node: Node, source: Source) -> str:
-    """`this::run` and `Type::of` name what they refer to."""
-    return source.of(node).replace("::", ".").replace(" ", "")
 
 
 def _initialised(node: Node, _source: Source) -> str:
@@ -64,7 +59,7 @@ _SHAPES = {
     "array_creation_expression": Shape(root=":{}[];", element="type"),
     "explicit_constructor_invocation": Shape(read=_initialised),
     "ternary_expression": Shape(either=("consequence", "alternative")),
-    "method_reference": Shape(read=_referred),
+    "method_reference": Shape(onto="0", member="1"),
     "string_literal": Shape(root=":String;"),
     "decimal_integer_literal": Shape(root=":int;"),
     "decimal_floating_point_literal": Shape(root=":double;"),

@@ -36,9 +36,8 @@ _QUERY = f"""
 (binary_expression operator: ["&&" "||" "??"]) @operator
 (return_statement) @return
 (arrow_function body: (expression) @result)
-(arguments [(identifier) (member_expression)] @refer)
+[(arguments) (array)] @refer
 (pair value: [(identifier) (member_expression)] @refer)
-(array [(identifier) (member_expression)] @refer)
 """
 _ELEMENTS = """
 (jsx_opening_element name: [(identifier) (member_expression)] @refer)

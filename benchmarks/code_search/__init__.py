@@ -1,0 +1,1 @@
+"""Searching code: what building, asking and following changes cost on real code bases, beside ripgrep."""

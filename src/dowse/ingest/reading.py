@@ -1,0 +1,88 @@
+"""Items read and prepared for writing, several at a time, in the order they were listed."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from dowse.errors import ParserFailed, Unreadable
+from dowse.ingest.ahead import in_batches
+from dowse.ingest.chunk import Limits
+from dowse.ingest.extract.table import extract, extract_unparsed, is_parsed
+from dowse.ingest.prepare import Prepared, Task, prepare, prepared
+from dowse.ingest.sources.base import Source
+from dowse.model import Item
+
+if TYPE_CHECKING:
+    from dowse.ingest.workers.pool import Workers
+
+UNPARSED: Final = "unparsed"
+"""The facet of a record that was indexed as plain text because its parser failed: why it did."""
+
+# A file written this shortly before it was read may change again under the same timestamp.
+_RACY_NS: Final = 20_000_000
+# From so many files on, those that could be read in this process are quicker read in others.
+_MANY: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """An item that must be read; `digest` is that of its content as indexed, if it would be cut the same way."""
+
+    item: Item
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What became of an item: refused for a reason, prepared for writing, or neither, if its content is as before."""
+
+    item: Item
+    digest: str = ""
+    settled: bool = False
+    prepared: Prepared | None = None
+    refusal: Unreadable | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    source: Source
+    limits: Limits
+    workers: Workers | None = None
+    now_ns: Callable[[], int] = time.time_ns
+
+    def batches(self, stale: list[Stale], arrived: Callable[[], None]) -> Iterator[list[Reading]]:
+        """In the order of `stale`, so that what is stored does not depend on who was quicker."""
+        many = len(stale) >= _MANY
+        threads = max(1, min(self.workers.count, len(stale))) if self.workers else 1
+        return in_batches(((partial(self._reading, it, many), it.item.size) for it in stale), threads, arrived)
+
+    def _reading(self, stale: Stale, many: bool) -> Reading:
+        """Whether a later change would certainly move the timestamp is known before it is read."""
+        begun_ns = self.now_ns()
+        try:
+            item, data = self.source.read(stale.item)
+            digest = hashlib.sha256(data).hexdigest()
+            content = None if digest == stale.digest else self._prepared(Task(item, data, self.limits), many)
+        except Unreadable as refusal:
+            return Reading(stale.item, refusal=refusal)
+        return Reading(item, digest, begun_ns - item.mtime_ns >= _RACY_NS, content)
+
+    def _prepared(self, task: Task, many: bool) -> Prepared:
+        elsewhere = self.workers if many or is_parsed(task.item.path) else None
+        try:
+            return elsewhere.prepare(task) if elsewhere else prepare(task, extract)
+        except ParserFailed as failure:
+            return _as_text(task, str(failure))
+
+
+def _as_text(task: Task, reason: str) -> Prepared:
+    try:
+        return prepared(extract_unparsed(task.item, task.data), task.limits, {UNPARSED: reason})
+    except (ValueError, ArithmeticError, LookupError, RecursionError, MemoryError, UnicodeError) as error:
+        # One of the places that catch broadly: whatever we make of a broken file, the run goes on.
+        raise Unreadable(f"can not be parsed ({type(error).__name__}: {error})"[:300]) from error

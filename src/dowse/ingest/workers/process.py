@@ -1,0 +1,123 @@
+"""One worker, seen from the process that asks it."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from io import BytesIO
+from typing import Any, BinaryIO, Final, TypeAlias, cast
+
+from dowse.errors import ParserFailed, Unreadable
+from dowse.ingest.prepare import Prepared, Task
+from dowse.ingest.workers.wire import receive, send
+from dowse.ingest.workers.worker import Failed, Ready, Refused, Setup
+from dowse.model import Call, Chunk, Extract, Link, Stats, Symbol
+from dowse.store.base import Piece
+
+Answer: TypeAlias = Prepared | Refused | Failed
+
+# Told where modules are, because those in the directory it happens to start in are not to be trusted (-P).
+_START: Final = "import sys; sys.path[:] = sys.argv[1:]; from dowse.ingest.workers.worker import main; main()"
+_CLASSES: Final[dict[tuple[str, str], type]] = {
+    (it.__module__, it.__qualname__): it
+    for it in (Ready, Refused, Failed, Prepared, Piece, Chunk, Extract, Symbol, Stats, Link, Call)
+}
+# A worker ends by itself when its time is over; this is for one that can not even do that.
+_GRACE_S: Final = 20.0
+_WHATEVER_GARBAGE_RAISES = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    TypeError,
+    ValueError,
+)
+
+
+class WorkerDied(Exception):
+    """`code` is what it ended with, as `subprocess` tells it."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"it ended with {code}")
+        self.code = code
+
+
+class WorkerProcess:
+    """Asked one thing at a time, by one thread at a time; only `kill` may come from another."""
+
+    def __init__(self, setup: Setup) -> None:
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _START, *sys.path],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                process_group=0,  # an interrupt from the terminal is for us alone; it ends when we do
+            )
+        except OSError as error:
+            raise _not_started(str(error)) from error
+        self.pid = self._process.pid
+        self._patience_s = setup.timeout_s + _GRACE_S
+        try:
+            self._exchange(setup, Ready)
+        except (WorkerDied, ParserFailed) as failure:
+            raise _not_started(str(failure)) from None
+
+    def ask(self, task: Task) -> Answer:
+        return cast(Answer, self._exchange(task, Prepared, Refused, Failed))
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def end(self) -> int:
+        """What it ended with: by itself, or by this."""
+        self.kill()
+        code = self._process.wait()
+        for stream in self._pipes:
+            stream.close()
+        return code
+
+    @property
+    def _pipes(self) -> tuple[BinaryIO, BinaryIO]:
+        return cast(BinaryIO, self._process.stdin), cast(BinaryIO, self._process.stdout)
+
+    def _exchange(self, message: object, *expected: type) -> object:
+        tasks, answers = self._pipes
+        try:
+            send(tasks.fileno(), message)
+            answer = read_answer(receive(answers.fileno(), self._patience_s))
+        except TimeoutError:
+            self.end()
+            raise ParserFailed("the parser never answered") from None
+        except (EOFError, OSError):
+            raise WorkerDied(self.end()) from None
+        except pickle.UnpicklingError:
+            answer = None
+        if not isinstance(answer, expected):
+            self.end()
+            raise ParserFailed("the parser's answer made no sense")
+        return answer
+
+
+def read_answer(data: bytes) -> object:
+    """Raises UnpicklingError for whatever can not be read."""
+    try:
+        return _Answers(BytesIO(data)).load()
+    except _WHATEVER_GARBAGE_RAISES as error:
+        raise pickle.UnpicklingError("this is no answer") from error
+
+
+class _Answers(pickle.Unpickler):
+    """Takes nouns and nothing else: whatever went wrong in a parser, it can not make us run anything."""
+
+    def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 - as declared there
+        if (module, name) not in _CLASSES:
+            raise pickle.UnpicklingError(f"{module}.{name} is no part of an answer")
+        return _CLASSES[module, name]
+
+
+def _not_started(reason: str) -> Unreadable:
+    return Unreadable(f"the process for parsers can not be started ({reason})", lasting=False)

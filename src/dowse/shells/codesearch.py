@@ -1,0 +1,134 @@
+"""The original's command line under its own name: the same verbs and options, over the index that Dowse keeps."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dowse.errors import DowseError
+from dowse.profiles.codesearch_words import listed
+from dowse.shells.cli.index import build, report_text
+from dowse.shells.codesearch_asking import (
+    def_audit,
+    dir_option,
+    ext_option,
+    fast,
+    find,
+    grep,
+    hidden_option,
+    info,
+    no_ignore_option,
+    threads_option,
+    tips,
+    workspace_at,
+)
+from dowse.shells.rebuilding import check_replaceable, remove
+from dowse.shells.serving import codesearch_profile, serve_made
+
+_max_age = click.option("--max-age-hours", type=int, default=24, help="Taken, but every run compares with the disk.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def commands() -> None:
+    """Search the code of a directory, with the commands of search-index."""
+
+
+for command in (find, fast, grep, info, def_audit, tips):
+    commands.add_command(command)
+
+
+def main() -> None:
+    """One line on stderr and exit code 2 for whatever the user can mend."""
+    try:
+        commands.main(prog_name="search-index", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except click.Abort:
+        sys.exit(130)
+    except DowseError as error:
+        click.echo(str(error), err=True)
+        sys.exit(2)
+
+
+@commands.command("index")
+@dir_option
+@_max_age
+@hidden_option
+@no_ignore_option
+@threads_option
+def index(directory: Path, no_ignore: bool, **_: Any) -> None:  # noqa: ANN401
+    """Bring the directory into the index, or up to date: names, contents and definitions."""
+    _index(directory, no_ignore=no_ignore)
+
+
+@commands.command("content-index")
+@dir_option
+@click.option("-e", "--ext", default="", help="Taken, but every text file is indexed; name extensions when asking.")
+@click.option("--min-token-len", type=int, default=2, help="Taken, but words of one character are never indexed.")
+@_max_age
+@hidden_option
+@no_ignore_option
+@threads_option
+def content_index(directory: Path, no_ignore: bool, **_: Any) -> None:  # noqa: ANN401
+    """The same as index: there is one index of everything."""
+    _index(directory, no_ignore=no_ignore)
+
+
+@commands.command("def-index")
+@dir_option
+@click.option("-e", "--ext", default="", help="Taken, but every language that is known is indexed.")
+@threads_option
+def def_index(directory: Path, **_: Any) -> None:  # noqa: ANN401
+    """The same as index: there is one index of everything."""
+    _index(directory, no_ignore=False)
+
+
+@commands.command()
+@dir_option
+def cleanup(directory: Path) -> None:
+    """Delete the index of the directory; its files are not touched."""
+    workspace = workspace_at(directory)
+    check_replaceable(workspace)
+    click.echo(f"deleted {workspace.index}" if remove(workspace.index) else f"there is no index of {workspace.root}")
+
+
+@commands.command()
+@dir_option
+@ext_option
+@click.option("--watch", is_flag=True, help="Taken; the files are compared at the start and by search_reindex.")
+@click.option("--debounce-ms", type=int, default=500, help="Taken; see --watch.")
+@click.option("--bulk-threshold", type=int, default=100, help="Taken; see --watch.")
+@click.option("--definitions", is_flag=True, help="Taken; definitions are always there.")
+@click.option("--memory-log", is_flag=True, help="Taken; search_info tells the memory.")
+@click.option("--metrics", is_flag=True, help="Say in each summary how large the answer is.")
+@click.option(
+    "--max-response-kb", type=click.IntRange(0), default=None, help="The longest answer; 0 is any.  [default: 16]"
+)
+@click.option("--log-level", default="info", help="What goes to stderr: debug, info, warning, error.")
+def serve(
+    directory: Path,
+    ext: str,
+    watch: bool,
+    metrics: bool,
+    max_response_kb: int | None,
+    log_level: str,
+    **_: Any,  # noqa: ANN401
+) -> None:
+    """Serve the tools over MCP on stdin and stdout; the index is brought up to date behind the answers."""
+    if watch:
+        click.echo("files are compared with the disk now and by search_reindex, not while they change", err=True)
+    workspace = workspace_at(directory, max_response_kb=max_response_kb)
+    serve_made(
+        lambda jobs: codesearch_profile(workspace, jobs, listed(ext), metrics=metrics),
+        {"DOWSE_LOG_LEVEL": log_level, **os.environ},
+    )
+
+
+def _index(directory: Path, *, no_ignore: bool) -> None:
+    flags = {"gitignore": False, "default_excludes": False} if no_ignore else {}
+    click.echo(report_text(build(workspace_at(directory, **flags))))

@@ -1,0 +1,18 @@
+CREATE TABLE dbo.Orders (
+  Id INT NOT NULL PRIMARY KEY,
+  State INT NOT NULL
+);
+GO
+CREATE INDEX IX_Orders_State ON dbo.Orders (State);
+GO
+CREATE VIEW dbo.OpenOrders AS SELECT Id FROM dbo.Orders WHERE State = 0;
+GO
+CREATE FUNCTION dbo.OrderCount() RETURNS INT AS BEGIN RETURN (SELECT COUNT(*) FROM dbo.Orders); END
+GO
+CREATE TYPE dbo.IdList AS TABLE (Id INT);
+GO
+CREATE PROCEDURE dbo.SaveOrder @id INT AS
+BEGIN
+  UPDATE dbo.Orders SET State = 1 WHERE Id = @id;
+END
+GO

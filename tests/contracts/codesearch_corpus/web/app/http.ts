@@ -1,0 +1,3 @@
+export class HttpClient {
+  post(url: string, body: unknown): void {}
+}
