@@ -92,3 +92,18 @@ def test_whatever_the_spans_the_blocks_cover_the_text_in_order(lines, spans):
     blocks = blocks_along(text, symbols)
     assert "".join(text[it.start : it.end] for it in blocks) == text
     assert all(it.start < it.end for it in blocks)
+
+
+def test_a_member_written_outside_of_its_class_is_a_piece_of_its_own_below_its_name():
+    body = "x" * 600
+    text = f"class A;\n{body}\nvoid A.f\n{body}\n"
+    symbols = [Symbol("A", "class", 1, 1), Symbol("f", "method", 3, 4, level=1, parent=0)]
+    assert [(text[it.start : it.end][:8], it.trail) for it in blocks_along(text, symbols)][-1] == (
+        "void A.f",
+        ("A", "f"),
+    )
+
+
+def test_namespaces_in_namespaces_have_an_end():
+    symbols = [Symbol("a", "namespace", 1, 2, level=it, parent=it - 1 if it else None) for it in range(5_000)]
+    assert [(it.start, it.end) for it in blocks_along("a\nb\n", symbols)] == [(0, 4)]

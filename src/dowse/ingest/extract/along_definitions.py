@@ -14,6 +14,7 @@ WHOLE_CHARS: Final = 2_000  # what is longer falls into what it defines
 ALONE_CHARS: Final = 500  # what is longer stands for itself
 JOINED_CHARS: Final = 1_200  # as far as smaller neighbours join
 MAX_DEPTH: Final = 4
+MAX_OPEN: Final = 50  # namespaces in namespaces
 
 # What may stand above a definition and belongs to it: comments, decorators, attributes.
 _LEADING: Final = ("#", "//", "/*", "*", "@", "--", "[")
@@ -89,7 +90,7 @@ class _Cutter:
 
     def _definition(self, place: int, start: int, end: int, trail: tuple[str, ...], depth: int) -> list[_Piece]:
         symbol = self._symbols[place]
-        is_open = symbol.kind in _TRANSPARENT
+        is_open = symbol.kind in _TRANSPARENT and symbol.level < MAX_OPEN
         piece = _Piece(start, end, trail if is_open else (*trail, *self._named(place)))
         if depth >= MAX_DEPTH or (piece.size <= WHOLE_CHARS and not is_open):
             return [piece]

@@ -43,7 +43,7 @@ SYMBOLS = [
         ["function ext = :Int;", "property prop = :Foo;"],
     ),
     ("fun f() {\n  val x = 1\n  fun g(a: Int) { }\n}", ["function f", "function f.g"]),
-    ("fun f(): Unit { }\nfun g() = Foo()", ["function f", "function g = Foo()"]),
+    ("fun f(): Unit = g()\nfun g() = Foo()", ["function f", "function g = Foo()"]),
     ("class A {\n  init { val x = Foo() }\n}", ["class A"]),
     (
         "class Größe {\n  fun m() { x = ) }\n  val y = 1\n}",

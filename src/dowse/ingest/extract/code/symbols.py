@@ -50,8 +50,10 @@ def _symbol(draft: Draft, level: int, expressions: Expressions, source: Source) 
 def _last_line(draft: Draft, source: Source) -> int:
     if draft.definition.to_the_end:
         return source.data.rstrip().count(b"\n") + 1
-    (first, _), (last, column) = draft.definition.span.start_point, draft.definition.span.end_point
-    return last + 1 if column or last == first else last  # some end behind their last line
+    span = draft.definition.span
+    if source.data[span.end_byte - 1 : span.end_byte].isspace():  # where indentation ends it, with all that follows
+        return span.start_point[0] + source.data[span.start_byte : span.end_byte].rstrip().count(b"\n") + 1
+    return span.end_point[0] + 1
 
 
 def _holds(draft: Draft, expressions: Expressions) -> str:

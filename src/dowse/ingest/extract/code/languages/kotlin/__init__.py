@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dowse.ingest.extract.code.language import Language, Shape
+from dowse.ingest.extract.code.language import Definition, Language, Shape
 from dowse.ingest.extract.code.languages.kotlin.bindings import bind, imports, lambda_parameters
 from dowse.ingest.extract.code.languages.kotlin.definitions import define
 from dowse.ingest.extract.code.languages.kotlin.types import held
@@ -64,6 +64,10 @@ def _rewritten(expression: str) -> str:
     return expression.replace("()()", "()")
 
 
+def _returned(definition: Definition, expression: str) -> str:
+    return "" if definition.type == "Unit" else expression
+
+
 _STRING = Shape(root=":String;")
 _SHAPES = {
     "identifier": Shape(name=True),
@@ -109,6 +113,7 @@ LANGUAGES = (
         lambda_parameters=lambda_parameters,
         held=held,
         rewritten=_rewritten,
+        returned=_returned,
         arguments=_arguments,
         invoked="invoke",
     ),

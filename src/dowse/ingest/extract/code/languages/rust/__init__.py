@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from string import ascii_letters, digits
 from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.language import Imported, Language, Shape
@@ -11,6 +12,7 @@ from dowse.ingest.extract.code.languages.rust.bindings import bind, lambda_param
 from dowse.ingest.extract.code.languages.rust.definitions import define
 from dowse.ingest.extract.code.languages.rust.types import held, without_generics
 from dowse.ingest.extract.code.source import child
+from dowse.text.expressions import UNKNOWN
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -22,7 +24,7 @@ _QUERY = """
  (function_signature_item) (const_item) (static_item) (type_item) (associated_type) (macro_definition)
  (field_declaration) (enum_variant)] @define
 [(use_declaration) (extern_crate_declaration) (mod_item !body)] @import
-[(call_expression) (macro_invocation)] @call
+[(call_expression) (token_tree)] @call
 (struct_expression) @construct
 [(let_declaration) (let_condition) (for_expression)] @bind
 (match_arm) @bind @case
@@ -40,6 +42,9 @@ _QUERY = """
 _HERE = re.compile(r"^(?:(?:crate|super|self)\.)+")
 _SELF = re.compile(r"^Self(?=\W|$)")
 _PATH = re.compile(r"\w+(?:\.\w+)*")
+_OF_PATHS = f"{ascii_letters}{digits}_.:"
+_SOMETHING = ":?;"  # of which only a member is known
+_MOST_CALLED = 120  # bytes of a name in the arguments of a macro
 _MOST_USED = 2_000  # names in one `use`
 
 
@@ -51,7 +56,24 @@ def _path(node: Node, source: Source) -> str:
     return _SELF.sub("this", dotted) if _PATH.fullmatch(dotted) else ""
 
 
-def _own(expression: str) -> str:
+def _in_macro(node: Node, source: Source) -> str:
+    """What brackets are behind: the arguments of a macro are no expressions to the grammar, only words and brackets."""
+    start = node.start_byte
+    before = source.data[max(0, start - _MOST_CALLED) : start].decode(errors="ignore").rstrip()
+    text = before.removesuffix("!")
+    path = text[len(text.rstrip(_OF_PATHS)) :]
+    dotted = path.replace("::", ".")
+    if not _PATH.fullmatch(dotted.lstrip(".")) or (text == before and source.data[start : start + 1] != b"("):
+        return ""
+    if "." in path and not path.startswith("self."):
+        return f"{_SOMETHING}.{dotted.rpartition('.')[2]}"  # of a local, or of what a call gives
+    return f"this.{dotted[5:]}" if path.startswith("self.") else _HERE.sub("", dotted.lstrip("."))
+
+
+def _meant(expression: str) -> str:
+    """`Self` is the type around."""
+    if expression.startswith(_SOMETHING):
+        return UNKNOWN + expression.removeprefix(_SOMETHING)
     return _SELF.sub("this", expression) if expression.startswith("Self") else expression
 
 
@@ -62,6 +84,7 @@ _SHAPES = {
     "generic_function": Shape(onto="function"),
     "field_expression": Shape(onto="value", member="field"),
     "call_expression": Shape(onto="function", step="()"),
+    "token_tree": Shape(read=_in_macro),
     "macro_invocation": Shape(onto="macro", step="()"),
     "index_expression": Shape(onto="0", step="[]"),
     "await_expression": Shape(onto="0", step="!"),
@@ -146,7 +169,7 @@ LANGUAGES = (
         fillers=_FILLERS,
         lambda_parameters=lambda_parameters,
         held=held,
-        rewritten=_own,
-        no_calls=frozenset({"Some", "Ok", "Err"}),
+        rewritten=_meant,
+        no_calls=frozenset({"Some", "Ok", "Err", UNKNOWN}),
     ),
 )

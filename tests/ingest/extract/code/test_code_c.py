@@ -1,0 +1,140 @@
+"""C and C++: what a snippet defines, calls and includes."""
+
+from __future__ import annotations
+
+import pytest
+from code_facts import call_lines, extracted, symbol_lines
+
+SYMBOLS = [
+    ("a.c", "int f(int a) { return 1; }", ["function f = :int;"]),
+    ("a.c", "static struct foo *f(void);", ["function f = :foo;"]),
+    ("a.c", "struct s { int a; struct t *b, c[3]; int (*cb)(int); };",
+     ["struct s", "field s.a = :int;", "field s.b = :t;", "field s.c = :t[];", "field s.cb = :int;"]),
+    ("a.c", "typedef struct foo { int a; } foo;", ["struct foo", "field foo.a = :int;"]),
+    ("a.c", "typedef struct { int a; } foo_t, *foo_p;", ["typeAlias foo_p", "struct foo_t", "field foo_t.a = :int;"]),
+    ("a.c", "typedef unsigned int u32; typedef int (*fp)(int);", ["typeAlias u32 = :int;", "typeAlias fp"]),
+    ("a.c", "enum c { RED, GREEN = 2 }; enum { X };",
+     ["enum c", "enumMember c.RED", "enumMember c.GREEN", "enumMember X"]),
+    ("a.c", "#define MAX 10\n#define GUARD\n#define SQ(x) ((x)*(x))\n", ["variable MAX", "function SQ"]),
+    ("a.c", "int g = 3, *h; extern struct ops o;", ["variable g = :int;", "variable h = :int;", "variable o = :ops;"]),
+    ("a.c", "int old(a, b) int a; char *b; { return a; }", ["function old = :int;"]),
+    ("a.c", "struct fwd; int f(void) { int local; struct fwd *x; }", ["function f = :int;"]),
+    ("a.c", "#ifdef A\nint f(void) {}\n#else\nint g(void) {}\n#endif\n", ["function f = :int;", "function g = :int;"]),
+    ("a.cpp", "namespace a::b { class Foo {}; }", ["namespace a", "namespace a.b", "class a.b.Foo"]),
+    ("a.h",
+     "class Foo { Foo(int x) : y(2) {} ~Foo(); Bar *p = nullptr; int operator+(Foo o); operator bool() const; };",
+     ["class Foo", "constructor Foo.Foo", "method Foo.~Foo", "field Foo.p = :Bar;", "method Foo.operator+ = :int;",
+      "method Foo.operator bool"]),
+    ("a.cpp", "template <class T> class V { T get() { return v; } T v; };",
+     ["class V", "method V.get = :T;", "field V.v = :T;"]),
+    ("a.cpp", "class Foo { void m(); };\nvoid Foo::m() {}\nint Foo::n = 0;",
+     ["class Foo", "method Foo.m", "method Foo.m", "field Foo.n = :int;"]),
+    ("a.cpp", "void Foo<T>::m() {} Foo::Foo() {} bool Foo::operator==(int) {}",
+     ["class Foo", "method Foo.m", "constructor Foo.Foo", "method Foo.operator== = :bool;"]),
+    ("a.cpp", "void ns::Foo::m() {}", ["namespace ns", "class ns.Foo", "method ns.Foo.m"]),
+    ("a.cpp", "using Vec = std::vector<int>; union U { int a; };",
+     ["typeAlias Vec = :std::vector<int>;", "struct U", "field U.a = :int;"]),
+    ("a.cpp", 'extern "C" { int f(int); }', ["function f = :int;"]),
+    ("a.cpp", "std::unique_ptr<Foo> make(); const std::vector<Foo*> xs;",
+     ["function make = :Foo;", "variable xs = :std::vector<Foo>;"]),
+]  # fmt: skip
+
+CALLS = [
+    ("f(1);", ["f: f f"]),
+    ("this->p->x();", ["f: x this.p.x"]),
+    ("p->go(); q.r.go(); (*p).go();", ["f: go :Foo;.go", "f: go :Bar;.r.go", "f: go :Foo;.go"]),
+    ("auto a = new Foo(1); a->go();", ["new f: Foo :Foo;", "f: go :Foo;.go"]),
+    ("Foo a(2); Foo b{3}; a.go();", ["new f: Foo :Foo;", "new f: Foo :Foo;", "f: go :Foo;.go"]),
+    ("auto a = make(); a->go();", ["f: make make", "f: go make().go"]),
+    ("auto a = std::make_unique<Foo>(1); a->go();", ["f: go :Foo;.go"]),
+    ("std::move(x); ns::Foo<int>::f<T>(1);", ["f: move std.move", "f: f ns.Foo.f"]),
+    ("for (auto &e : items) e.go(); for (Foo e : q) e.go();", ["f: go items[].go", "f: go :Foo;.go"]),
+    ("auto l = [&](Bar b) { b.go(); };", ["f: go :Bar;.go"]),
+    ("static_cast<Foo*>(v)->go(); ((Foo*)v)->go();", ["f: go :Foo;.go", "f: go :Foo;.go"]),
+    ("try { } catch (const Err &e) { e.what(); }", ["f: what :Err;.what"]),
+    ("arr[0].go(); h(1)->go();", ["f: go arr[].go", "f: go h().go", "f: h h"]),
+    ("cb(1);", ["f: cb :cb_t;"]),
+    ("reg(f, &f);", ["f: reg reg", "refer f: f f", "refer f: f f"]),
+    ("p->go<T>(1);", ["f: go :Foo;.go"]),
+    ("int n = sizeof(Foo);", []),
+]
+
+
+@pytest.mark.parametrize(("path", "source", "expected"), SYMBOLS)
+def test_definitions(path, source, expected):
+    assert symbol_lines(extracted(path, source)) == expected
+
+
+@pytest.mark.parametrize(("body", "expected"), CALLS)
+def test_calls(body, expected):
+    found = extracted("a.cpp", f"void f(const Foo *p, struct Bar &q, cb_t cb) {{ {body} }}")
+    assert call_lines(found) == expected
+
+
+def test_functions_in_tables_are_referred_to():
+    found = extracted("a.c", "int r(int a) {}\nstruct ops o = { .read = r, .other = x };\n")
+    assert call_lines(found) == ["refer : r r"]
+
+
+def test_calls_count_their_arguments():
+    found = extracted("a.cpp", "void f() { g(1, /* two */ 2); Foo a(1, 2, 3); new Foo(1); }")
+    assert [it.arguments for it in found.calls] == [2, 3, 1]
+
+
+def test_what_definitions_say_of_themselves():
+    source = """
+        class Foo final : public Base<int>, private ns::Other {
+          [[nodiscard]] virtual const char *name(const Foo &f, int n = 0, char *argv[]) const override;
+        };
+    """
+    foo, name = extracted("a.hpp", source).symbols
+    assert (foo.bases, foo.modifiers) == (("Base<int>", "ns::Other"), ("final",))
+    assert name.parameters == ("const Foo &", "int", "char *")
+    assert name.modifiers == ("virtual", "const", "const", "override")
+    assert (name.attributes, name.holds) == (("nodiscard",), ":char;")
+
+
+def test_what_is_only_declared_says_so():
+    declared, defined = extracted("a.c", "static int f(void);\nstatic int f(void) { return 1; }\n").symbols
+    assert (declared.modifiers, declared.stats) == (("static", "declaration"), None)
+    assert (defined.modifiers, defined.signature) == (("static",), "static int f(void)")
+
+
+def test_a_class_that_is_elsewhere_is_in_part_here():
+    part, method, other = extracted("a.cpp", "void Foo::m() {}\n\nvoid Foo::n() {}\n").symbols
+    assert (part.modifiers, part.signature, method.parent, other.parent) == (("partial",), "Foo", 0, 0)
+    assert (other.start_line, other.end_line) == (3, 3)
+
+
+def test_a_macro_ends_on_its_last_line():
+    it = extracted("a.c", "#define A 1\n#define F(x) \\\n  g(x)\nint b;\n").symbols
+    assert [(each.start_line, each.end_line) for each in it] == [(1, 1), (2, 3), (4, 4)]
+
+
+def test_includes():
+    source = '#include <vector>\n#include "a/b.h"\nusing namespace std;\nusing std::string;\n'
+    assert [(it.target, it.context) for it in extracted("a.cc", source).links] == [
+        ("vector", "*="), ("a/b.h", "*="), ("std", "*="), ("std", "string=string"),
+    ]  # fmt: skip
+
+
+def test_how_involved_a_function_is():
+    source = """
+        int f(int a, int b) { if (a && b) { for (;;) { g(); } } else if (b) { return 1; } else { return 2; }
+          switch (a) { case 1: break; case 2: return 3; default: break; } }
+    """
+    (it,) = extracted("a.c", source).symbols
+    assert it.stats is not None
+    assert tuple(it.stats) == (7, 7, 2, 2, 3, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "reason"),
+    [
+        ("a.c", "/* c */", "only comments"),
+        ("a.h", '#include "b.h"\n', "only includes"),
+        ("a.h", "#ifndef A\n#define A\n#endif\n", "only directives"),
+    ],
+)
+def test_why_a_file_defines_nothing(path, source, reason):
+    assert extracted(path, source).facets["empty"] == reason
