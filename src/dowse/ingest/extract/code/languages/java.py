@@ -30,11 +30,11 @@ _QUERY = """
 (if_statement alternative: (if_statement) @further)
 (if_statement alternative: (block) @otherwise)
 (switch_expression) @switch
-(switch_label) @case
+(switch_label . "case") @case
 [(try_statement) (try_with_resources_statement) (synchronized_statement)] @block
 (binary_expression operator: ["&&" "||"]) @operator
 (return_statement) @return
-(argument_list (method_reference) @refer)
+(method_reference (identifier) @refer .)
 """
 
 
