@@ -41,7 +41,7 @@ FUNCTIONS = {
     "a.scala": "def f() = { %s }",
 }
 TYPES = {"a.java": "class A { ", "a.kt": "class A { ", "a.php": "<?php class A { ", "a.scala": "class A { "}
-DEEP = 2_000
+DEEP = 1_000
 PATHS = sorted(SNIPPETS)
 
 

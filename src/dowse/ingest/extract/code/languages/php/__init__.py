@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from dowse.ingest.extract.code.source import Source
 
-# Members and functions whose names are worked out when the code runs can not be found by a name.
+# Members and functions whose names are worked out when the code runs can not be found by a name. Operators are told
+# apart by a predicate: as alternatives each of them would be waited for along the whole of a long chain.
 _QUERY = """
 (program) @scope
 [(namespace_definition) (class_declaration) (interface_declaration) (trait_declaration) (enum_declaration)
@@ -41,7 +42,7 @@ _QUERY = """
 [(switch_statement) (match_expression)] @switch
 [(case_statement) (match_conditional_expression)] @case
 (try_statement) @block
-(binary_expression operator: ["&&" "||" "??" "and" "or" "xor"]) @operator
+((binary_expression operator: _ @_sign) @operator (#any-of? @_sign "&&" "||" "??" "and" "or" "xor"))
 (return_statement) @return
 """
 
