@@ -30,7 +30,7 @@ _QUERY = """
 (if_statement alternative: (if_statement) @further)
 (if_statement alternative: (block) @otherwise)
 (switch_expression) @switch
-(switch_label) @case
+(switch_label . "case") @case
 [(try_statement) (try_with_resources_statement) (synchronized_statement)] @block
 (binary_expression operator: ["&&" "||"]) @operator
 (return_statement) @return
