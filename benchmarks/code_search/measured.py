@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from code_search import changing, cold, served
-from code_search.asking import Asked, ask
+from code_search.asking import Asked, ask, row
 from code_search.building import Built, built, environment_for, settings_for
 from code_search.corpora import Corpus
 from code_search.names import names_in
@@ -55,8 +55,9 @@ def questions(corpus: Corpus, built: Built) -> list[Kind]:
 
 
 def _asked(kind: Kind, engine: Engine, corpus: Corpus, *, peer: bool) -> Asked:
-    say(f"{corpus.name}: {kind.name}")
-    return ask(kind, engine, corpus.root, peer=peer)
+    asked = ask(kind, engine, corpus.root, peer=peer)
+    say(f"{corpus.name}: {' | '.join(row(asked))}")
+    return asked
 
 
 def _processes(kinds: Sequence[Kind], found: Measured, environment: dict[str, str]) -> list[list[str]]:
