@@ -56,13 +56,12 @@ class Stats(NamedTuple):
     lambdas: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A named span: a heading, a class, a function. `parent` indexes the same record's symbols.
 
     `holds` is what its value is, or what calling it gives, as an expression of `dowse.text.expressions`; `parameters`
     are the types of its parameters as written, empty ones where none is. `attributes` are the names of attributes or
-    decorators, `bases` the types it extends or implements, both as written, without arguments.
+    decorators, `bases` the types it extends or implements, both as written, without arguments. A tuple, as calls are.
     """
 
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from dowse.lookup.calls.graph import CallGraph
 from dowse.lookup.calls.question import CallQuery, CallTree, Edge
@@ -29,10 +29,10 @@ class File:
         line = 10 * len(self.symbols) + 11  # imports stand above
         symbol = Symbol(name, kind, line, line + 9, holds=holds, parent=parent)
         self._places[full] = len(self.symbols)
-        self.symbols.append(replace(symbol, **rest))  # type: ignore[arg-type]
+        self.symbols.append(symbol._replace(**rest))  # type: ignore[arg-type]
         around = parent
         while around is not None:
-            self.symbols[around] = replace(self.symbols[around], end_line=self.symbols[-1].end_line)
+            self.symbols[around] = self.symbols[around]._replace(end_line=self.symbols[-1].end_line)
             around = self.symbols[around].parent
         return self
 

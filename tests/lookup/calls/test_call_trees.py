@@ -224,6 +224,20 @@ def test_imports_that_lead_round_in_a_circle(store: Store) -> None:
     assert callees(put(store, [a, b]), "run") == []
 
 
+def test_an_import_of_a_type_that_inherits_from_what_it_imports(store: Store) -> None:
+    code = (
+        File("Main.cs")
+        .imports("A.B", "B=")
+        .imports("A", "*=")
+        .define("A", "class", bases=("B",))
+        .define("A/B", "class", bases=("A.B", "B.A"))
+        .define("A/Run", "method")
+        .call("A/Run", ":B;.Go")
+        .call("A/Run", "Go")
+    )
+    assert callees(put(store, [code]), "Run") == []
+
+
 def test_definitions_that_hold_each_others_values(store: Store) -> None:
     code = File("main.py").define("x", "variable", holds="x").define("run", "function")
     names = [f"f{number}" for number in range(30)]

@@ -197,6 +197,25 @@ def test_an_interface_reaches_whoever_implements_it(store: Store) -> None:
     assert callers(graph, "Save", "Stranger") == []
 
 
+def test_a_base_of_the_same_name_is_not_the_same_base(store: Store) -> None:
+    def family(space: str) -> File:
+        return (
+            File(f"{space}.cs")
+            .define(space, "namespace")
+            .define(f"{space}/IStore", "interface")
+            .define(f"{space}/IStore/Save", "method")
+            .define(f"{space}/Disk", "class", bases=("IStore",))
+            .define(f"{space}/Disk/Save", "method")
+            .define(f"{space}/App", "class")
+            .define(f"{space}/App/Run", "method")
+            .call(f"{space}/App/Run", ":IStore;.Save")
+        )
+
+    graph = put(store, [family("One"), family("Two")])
+    assert callees(graph, "Run", "One.App") == ["One.cs:One.Disk.Save virtual", "One.cs:One.IStore.Save"]
+    assert callers(graph, "Save", "Two.Disk") == ["Two.cs:Two.App.Run virtual"]
+
+
 def test_an_object_made_here_is_of_no_subtype(store: Store) -> None:
     code = (
         File("main.py")
@@ -323,6 +342,17 @@ def test_parts_of_a_partial_class_are_one(store: Store) -> None:
     graph = put(store, [first, second, other])
     assert callees(graph, "Load") == ["B.cs:N.Page.Fill"]
     assert callers(graph, "Fill", "M.Page") == []
+
+
+def test_callers_of_a_constructor_whose_class_goes_on_in_a_longer_file(store: Store) -> None:
+    short = File("A.cs").define("Page", "class", modifiers=("partial",)).define("Page/Page", "constructor")
+    long = File("B.cs")
+    for number in range(5):
+        long.define(f"Other{number}", "class")
+    long.define("Page", "class", modifiers=("partial",))
+    user = File("C.cs").imports("Page", "Leaf=").define("User", "class").define("User/Open", "method")
+    graph = put(store, [short, long, user.call("User/Open", ":Page;", kind="new")])
+    assert callers(graph, "Page", "Page") == ["C.cs:User.Open"]
 
 
 def test_names_that_imports_and_variables_give(store: Store) -> None:

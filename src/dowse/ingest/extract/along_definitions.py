@@ -45,8 +45,27 @@ class _Cutter:
         self._lines = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
         self._lines[-1] = len(text)
         self._inside: defaultdict[int | None, list[int]] = defaultdict(list)
-        for place, symbol in enumerate(symbols):
-            self._inside[symbol.parent].append(place)
+        for place in range(len(symbols)):
+            self._inside[self._home(place)].append(place)
+
+    def _home(self, place: int) -> int | None:
+        """The innermost of its parents in whose lines it stands: members may be written outside of their class."""
+        symbol = self._symbols[place]
+        above = symbol.parent
+        while above is not None:
+            around = self._symbols[above]
+            if around.start_line <= symbol.start_line and symbol.end_line <= around.end_line:
+                break
+            above = around.parent
+        return above
+
+    def _named(self, place: int) -> tuple[str, ...]:
+        """Its name, behind those of the parents it stands outside of."""
+        names, home, above = [self._symbols[place].name], self._home(place), self._symbols[place].parent
+        while above is not None and above != home:
+            names.append(self._symbols[above].name)
+            above = self._symbols[above].parent
+        return tuple(reversed(names))
 
     def cut(self) -> list[_Piece]:
         return _joined(self._apart(None, _Piece(0, len(self._text), ()), 0))
@@ -71,7 +90,7 @@ class _Cutter:
     def _definition(self, place: int, start: int, end: int, trail: tuple[str, ...], depth: int) -> list[_Piece]:
         symbol = self._symbols[place]
         is_open = symbol.kind in _TRANSPARENT
-        piece = _Piece(start, end, trail if is_open else (*trail, symbol.name))
+        piece = _Piece(start, end, trail if is_open else (*trail, *self._named(place)))
         if depth >= MAX_DEPTH or (piece.size <= WHOLE_CHARS and not is_open):
             return [piece]
         return _joined(self._apart(place, piece, depth if is_open else depth + 1))

@@ -39,7 +39,8 @@ class Aliases:
         owner = self._made_by(target)
         if owner is not None:
             yield from (owner.name, *_BY_INITIALISER)
-            yield from (name for it in owner.places for name in self._imported_as(outline, it.ordinal))
+            for it in owner.places:  # a class may be written in several files
+                yield from self._imported_as(self._world.catalogue.outline(it.record), it.ordinal)
             yield from (it.name for it in self._world.overrides.below(owner.name)[:_MOST_HEIRS])
         parent = None if symbol.parent is None else outline.symbols[symbol.parent]
         if parent is not None and parent.kind in FUNCTIONS and symbol.name in parent.holds:

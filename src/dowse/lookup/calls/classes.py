@@ -141,9 +141,10 @@ class Classes:
         is_member = parent is not None and outline.symbols[parent].kind in TYPES
         return self.type_of(Place(place.record, parent)) if is_member and parent is not None else None
 
-    def has_unknown_base(self, type: Type) -> str:
+    def unknown_base(self, type: Type, trip: Trip) -> str:
         """The name of something it inherits from that is not in the index, or nothing."""
-        return next((it.name for it in self.line(type) if not it.places and it.name not in ("object", "Object")), "")
+        outside = (it.name for it in self.line(type, trip) if not it.places)
+        return next((it for it in outside if it not in ("object", "Object")), "")
 
 
 def _merged(lines: list[tuple[Type, ...]], start: Type) -> list[Type]:

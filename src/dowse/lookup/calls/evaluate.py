@@ -124,7 +124,7 @@ class Evaluator:
             line = self._world.classes.line(value.type, trip)[1:]
             found = self._world.classes.in_line(value.asked, line, name)
             of_super = tuple(it._replace(is_open=False, how="super") for it in found if isinstance(it, Thing))
-            return of_super or self._inherited_unknown(value.type)
+            return of_super or self._inherited_unknown(value.type, trip)
         if isinstance(value, Module):
             return self._world.modules.member(value, name, trip)
         if isinstance(value, Space):
@@ -139,7 +139,7 @@ class Evaluator:
             mine = self._world.classes.type_of(thing.place)
             found = self._world.classes.member(mine, name, trip)
             of_class = tuple(it._replace(is_open=False, how=f"on {mine.name}") for it in found if isinstance(it, Thing))
-            return of_class or self._inherited_unknown(mine)
+            return of_class or self._inherited_unknown(mine, trip)
         if kind in NAMES:
             return tuple(v for held in self.held(thing, trip) for v in self.member(held, name, trip))
         return ()
@@ -158,7 +158,7 @@ class Evaluator:
             gives = () if entry.places else library.member(entry, name)
             if gives:
                 return (Result(gives, entry.name),)
-        return (Outside("object"),) if name in _OF_EVERYTHING else self._inherited_unknown(type)
+        return (Outside("object"),) if name in _OF_EVERYTHING else self._inherited_unknown(type, trip)
 
     def _asked_of(self, thing: Thing, object: Object) -> Thing:
         symbol = self._world.catalogue.symbol(thing.place)
@@ -166,9 +166,9 @@ class Evaluator:
         is_open = not object.is_made and not is_private and _STATIC.isdisjoint(symbol.modifiers)
         return thing._replace(is_open=is_open, how=object.how)
 
-    def _inherited_unknown(self, type: Type) -> Values:
+    def _inherited_unknown(self, type: Type, trip: Trip) -> Values:
         """What is not in the index may come from something that is not."""
-        unknown = self._world.classes.has_unknown_base(type)
+        unknown = self._world.classes.unknown_base(type, trip)
         return (Outside(unknown),) if unknown else ()
 
     # --- calling ---

@@ -61,7 +61,7 @@ class Scopes:
         if any(outline.symbols[it].kind != "variable" for it in mine) and all(it.within is None for it in imports):
             return _things(outline, mine)
         if outline.habits.modules == "namespace":
-            given = [v for it in imports for v in self._world.spaces.imported(it, outline)]
+            given = [v for it in imports for v in self._world.spaces.imported(it, outline, trip)]
         else:
             given = [v for it in imports for v in self._world.modules.imported(it, name, outline.key, trip)]
         return (*_things(outline, mine), *given)
@@ -72,7 +72,7 @@ class Scopes:
             return self._world.modules.everything(outline, name, trip) or _of_the_language(name, outline)
         spaces = self._world.spaces
         around = outline.namespaces(here.symbol)
-        found = spaces.defined(name, around, outline) or spaces.everything(outline, name)
+        found = spaces.defined(name, around, outline) or spaces.everything(outline, name, trip)
         if not found and outline.habits.reach != "file":
             found = spaces.around(outline, name)
         found = found or spaces.only(outline, name)

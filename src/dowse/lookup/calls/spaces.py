@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.outline import Import, Outline
-from dowse.lookup.calls.values import Space, Thing, Values
+from dowse.lookup.calls.values import Space, Thing, Trip, Values
 from dowse.store.base import Named
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Spaces:
                 return self._things(found, outline)
         return ()
 
-    def imported(self, it: Import, outline: Outline) -> Values:
+    def imported(self, it: Import, outline: Outline, trip: Trip) -> Values:
         """What an import of one name gives: a definition, a member of a type, or a namespace."""
         full = dotted(f"{it.module}.{it.member}" if it.member else it.module)
         space, _, name = full.rpartition(".")
@@ -46,10 +46,10 @@ class Spaces:
             return found
         holder, _, type_name = space.rpartition(".")
         owners = self.defined(type_name, [holder], outline) if type_name else ()
-        members = [value for owner in owners if isinstance(owner, Thing) for value in self._static(owner, name)]
+        members = [value for owner in owners if isinstance(owner, Thing) for value in self._static(owner, name, trip)]
         return tuple(members) or (Space((full,), outline.key),)
 
-    def everything(self, outline: Outline, name: str) -> Values:
+    def everything(self, outline: Outline, name: str, trip: Trip) -> Values:
         """A name that an import of everything in a namespace, or in a type, gives."""
         opened = [dotted(it.module) for it in outline.imported.get("*", ())]
         found = self.defined(name, opened, outline)
@@ -58,14 +58,16 @@ class Spaces:
         for full in opened:
             holder, _, type_name = full.rpartition(".")
             owners = self.defined(type_name, [holder], outline)
-            members = [value for owner in owners if isinstance(owner, Thing) for value in self._static(owner, name)]
+            members = [
+                value for owner in owners if isinstance(owner, Thing) for value in self._static(owner, name, trip)
+            ]
             if members:
                 return tuple(members)
         return ()
 
-    def _static(self, owner: Thing, name: str) -> Values:
+    def _static(self, owner: Thing, name: str, trip: Trip) -> Values:
         classes = self._world.classes
-        return classes.member(classes.type_of(owner.place), name)
+        return classes.member(classes.type_of(owner.place), name, trip)
 
     def around(self, outline: Outline, name: str) -> Values:
         """What is known without an import: in the same folder, or anywhere in the project."""

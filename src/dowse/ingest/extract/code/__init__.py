@@ -13,6 +13,7 @@ and one table test. Its query may use these captures, each on a single node; a n
     @call         a call; its type needs a `Shape` with `onto` and the step `()`
     @construct    a `new`; its Shape has `type`, or `read` where the type stands elsewhere
     @decorate     a decorator that is called or named; as @call it then does not count
+    @named        the name of a function, where the definition has no field `name` with it
     @refer        a name that may be passed on as a value, or a list of such; kept if this file shows it can be called
     @import       `Language.imports` says what it brings in
     @lambda       a function without a name, with `Language.lambda_parameters`
@@ -25,6 +26,9 @@ and one table test. Its query may use these captures, each on a single node; a n
 
 Captures that begin with `_` are free for predicates. A pattern for any child of a node that can nest, such as
 `(list (identifier) @x)`, takes time by the square of the depth: capture the node instead, or anchor the child.
+
+Members that are written outside of their type (`impl Foo`, `extension Foo`, `void Foo::bar() {}`) come behind a
+definition of that type that `reopens` it, or name their `owner`.
 
 Definitions of the kinds in `sweep.FUNCTIONS` open a scope, those in `sweep.TYPES` are what members stand in. Imports
 become links: `import a.b as c` is the target `a.b` with the context `c=`, `from a import b as c` is `c=b`, a star is

@@ -37,6 +37,7 @@ class Calls:
         self._expressions = expressions
         self._shapes = language.shapes
         self._invoked = language.invoked
+        self._count = language.arguments
         self._no_calls = language.no_calls
         self._source = source
         self._imported = imported
@@ -62,6 +63,8 @@ class Calls:
         return self._expressions.of(site.node, site.scope)
 
     def _arguments(self, node: Node) -> int:
+        if self._count is not None:
+            return self._count(node)
         arguments = node.child_by_field_name("arguments")
         if arguments is None:
             arguments = node if node.type == "argument_list" else first_of(node, "argument_list")
@@ -93,7 +96,7 @@ class Calls:
         if way[-1] in ")]!":
             return self._invoked or self._written(site.node)
         if way[-1] == ";":
-            return _type_name(way) if site.kind == "new" else self._invoked
+            return _type_name(way) if site.kind == "new" else self._invoked or self._written(site.node)
         if "." in way:
             return way[way.rfind(".") + 1 :]
         if way == UNKNOWN:
@@ -111,10 +114,9 @@ class Calls:
     def _referred(self, site: Site) -> Iterator[Call]:
         """A name that is passed on counts if it is no local one."""
         text = dotted(self._source.of(site.node))
-        if self._goes_nowhere(site.node):
-            return
         callee = self._expressions.of(site.node, site.scope)
-        if callee == text or callee == f"this.{text.partition('.')[2]}":
+        is_as_written = callee == text or callee == f"this.{text.partition('.')[2]}"
+        if is_as_written and not self._goes_nowhere(site.node):
             yield Call(self._name(callee, site), callee, site.node.start_point[0] + 1, site.draft, 0, "refer")
 
     def _goes_nowhere(self, node: Node) -> bool:

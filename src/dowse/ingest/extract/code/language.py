@@ -54,7 +54,11 @@ class Definition(NamedTuple):
     What it holds is told by `holds`, else by its written `type`, else by `value`, else, for functions, by what they
     return. `parameters` are all that can be used in its body; callers do not pass the first `hidden` and the last
     `added` of them. `to_the_end`: what follows in the file stands in it. `function` is the function without a name of
-    its own that the definition names, which is then no lambda in it.
+    its own that the definition names, which is then no lambda in it. `reopens`: it adds to a type that is defined
+    elsewhere (`impl Foo`, `extension Foo`, `void Foo::bar() {}`); where that is above in this file, what stands here
+    are members of it, and it gets these `bases` too, otherwise the definition stands for it. `owner` is the type that a
+    method belongs to though it stands outside of it: where that is above in this file, it is a member of it, elsewhere
+    it gets the modifier `extension`, and its receiver, the first parameter, is shown.
     """
 
     name: str
@@ -73,13 +77,26 @@ class Definition(NamedTuple):
     has_body: bool = True
     to_the_end: bool = False
     function: Node | None = None
+    reopens: bool = False
+    owner: str = ""
+
+
+def extension(definition: Definition) -> Definition:
+    """A method of a type that this file does not define: its receiver is an object like any other."""
+    receiver, *others = definition.parameters
+    return definition._replace(
+        parameters=(receiver._replace(holds=""), *others),
+        hidden=0,
+        modifiers=(*definition.modifiers, "extension"),
+    )
 
 
 class Bound(NamedTuple):
     """A name that is given something at byte `at`: an object of a written `type`, or what `value` is after `step`.
 
     `keeps` is the span of the variable or field it also makes, outside of functions or on `this`. A `narrow` one says
-    more about a name within the branch it stands in, and nothing behind it.
+    more about a name within the branch it stands in, and nothing behind it. `of_this`: the name itself says that it is
+    a field (`@x`).
     """
 
     target: Node
@@ -90,6 +107,7 @@ class Bound(NamedTuple):
     holds: str = ""
     keeps: Node | None = None
     narrow: bool = False
+    of_this: bool = False
 
 
 class Imported(NamedTuple):
@@ -136,5 +154,6 @@ class Language:
     returned: Callable[[Definition, str], str] = _returned_as_is  # what a function gives, told what its body returns
     fields_by_assignment: bool = False  # `this.x = …` makes a field
     no_calls: frozenset[str] = frozenset()  # what looks like a function or a call: names and types of nodes
+    arguments: Callable[[Node], int] | None = None  # how many a call has, where no field `arguments` or list tells
     invoked: str = ""  # the method that runs when an object is called
     file_names: tuple[str, ...] = ()

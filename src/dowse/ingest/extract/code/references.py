@@ -20,6 +20,8 @@ def worth_following(
     Most arguments are plain values (five in six in Django): they are left out before anything else is done with them.
     """
     defined = {source.of(node.child_by_field_name("name")) for node in captures.get("define", ())}
+    defined.update(source.of(node) for node in captures.get("named", ()))
+    defined.discard("")
     names = frozenset(kind for kind, it in language.shapes.items() if it.name or (it.member and not it.step))
     kept = []
     for node in captures.get("refer", ()):

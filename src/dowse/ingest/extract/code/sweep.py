@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.drafts import Draft, Findings, Site
-from dowse.ingest.extract.code.language import Bound, Definition, Language
+from dowse.ingest.extract.code.language import Bound, Definition, Language, extension
 from dowse.ingest.extract.code.scopes import EVERYWHERE, Binding, Scope
 from dowse.ingest.extract.code.source import Source, child
 from dowse.ingest.extract.code.statistics import Tally
@@ -51,6 +51,7 @@ class Sweep:
         self._top = _Frame(EVERYWHERE)
         self._stack = [self._top]
         self._globals: dict[str, Draft] = {}
+        self._types: dict[tuple[int | None, str], int] = {}  # by what they stand in and their names
         self._claimed: set[int] = set()
 
     def run(self, captures: dict[str, list[Node]]) -> Findings:
@@ -120,7 +121,9 @@ class Sweep:
     def _define(self, node: Node) -> None:
         around = self._around()
         for definition in self._language.define(node, around.definition if around else None, self._source):
-            draft = self._add(definition, self._top.draft)
+            if definition.reopens and self._reopen(definition, node.end_byte):
+                continue
+            draft = self._add_owned(definition) if definition.owner else self._add(definition, self._top.draft)
             if definition.function is not None:
                 self._claimed.add(definition.function.id)
             if definition.kind in FUNCTIONS and definition.has_body:
@@ -138,6 +141,13 @@ class Sweep:
         names.setdefault(definition.name, draft)
         return draft
 
+    def _add_owned(self, definition: Definition) -> Draft:
+        """A member of its owner where that is known here, otherwise an extension of it."""
+        number = self._types.get((self._top.draft, definition.owner))
+        return (
+            self._add(definition, number) if number is not None else self._add(extension(definition), self._top.draft)
+        )
+
     def _open_function(self, node: Node, draft: Draft) -> None:
         scope = Scope(self._top.scope, runs_later=True)
         for parameter in draft.definition.parameters:
@@ -149,8 +159,22 @@ class Sweep:
         self._stack.append(self._top)
 
     def _open_type(self, end: int) -> None:
-        self._top = _Frame(end, len(self.found.drafts) - 1, self._top.scope)
+        number = len(self.found.drafts) - 1
+        self._types.setdefault((self._top.draft, self.found.drafts[number].definition.name), number)
+        self._top = _Frame(end, number, self._top.scope)
         self._stack.append(self._top)
+
+    def _reopen(self, definition: Definition, end: int) -> bool:
+        """Whether the type it adds to is known here; then what follows is in that."""
+        number = self._types.get((self._top.draft, definition.name))
+        if number is None:
+            return False
+        draft = self.found.drafts[number]
+        bases = dict.fromkeys((*draft.definition.bases, *definition.bases))
+        draft.definition = draft.definition._replace(bases=tuple(bases))
+        self._top = _Frame(end, number, self._top.scope)
+        self._stack.append(self._top)
+        return True
 
     # --- names that are given something ---
 
@@ -159,7 +183,9 @@ class Sweep:
             top = self._top
             binding = Binding(bound.at, top.branch_end, bound.type, bound.value, bound.step, bound.holds, bound.narrow)
             shape = self._language.shapes.get(bound.target.type)
-            if shape is not None and shape.member:
+            if bound.of_this:
+                self._keep_on_this(bound, binding)
+            elif shape is not None and shape.member:
                 self._assign_member(bound, binding)
             elif top.local and top.scope is not None:
                 top.scope.bind(self._source.of(bound.target), binding)
@@ -177,6 +203,14 @@ class Sweep:
             shape = self._language.shapes[bound.target.type]
             name = self._source.of(child(bound.target, shape.member))
             self._keep(bound.keeps, binding, name, owner)
+
+    def _keep_on_this(self, bound: Bound, binding: Binding) -> None:
+        """`@x = …` says by itself that it is a field of the class around."""
+        number = self._top.draft
+        while number is not None and self.found.drafts[number].definition.kind not in TYPES:
+            number = self.found.drafts[number].parent
+        if number is not None and bound.keeps is not None:
+            self._keep(bound.keeps, binding, self._source.of(bound.target), number)
 
     def _owner(self, target: str) -> int | None:
         """The class whose object the target begins with, if it is one member of it."""

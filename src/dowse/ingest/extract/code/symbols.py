@@ -50,7 +50,8 @@ def _symbol(draft: Draft, level: int, expressions: Expressions, source: Source) 
 def _last_line(draft: Draft, source: Source) -> int:
     if draft.definition.to_the_end:
         return source.data.rstrip().count(b"\n") + 1
-    return draft.definition.span.end_point[0] + 1
+    (first, _), (last, column) = draft.definition.span.start_point, draft.definition.span.end_point
+    return last + 1 if column or last == first else last  # some end behind their last line
 
 
 def _holds(draft: Draft, expressions: Expressions) -> str:

@@ -1,0 +1,145 @@
+"""What Rust defines; the functions of an `impl` are methods of its type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from dowse.ingest.extract.code.language import Definition, Parameter
+from dowse.ingest.extract.code.languages.rust.types import without_generics
+from dowse.ingest.extract.code.source import child, first_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from dowse.ingest.extract.code.source import Source
+
+_KINDS: Final = {
+    "mod_item": "namespace",
+    "struct_item": "struct",
+    "union_item": "struct",
+    "enum_item": "enum",
+    "trait_item": "interface",
+    "function_item": "function",
+    "function_signature_item": "function",
+    "const_item": "variable",
+    "static_item": "variable",
+    "type_item": "typeAlias",
+    "associated_type": "typeAlias",
+    "macro_definition": "function",
+    "field_declaration": "field",
+    "enum_variant": "enumMember",
+}
+_MEMBER_KINDS: Final = {"function": "method", "variable": "field"}
+_HOLDERS: Final = frozenset({"struct", "enum", "interface"})
+_MOST_ATTRIBUTES: Final = 50
+
+
+def define(node: Node, around: Definition | None, source: Source) -> Iterable[Definition]:
+    if node.type == "impl_item":
+        return _opened(node, source)
+    if around is not None and node.type in ("const_item", "static_item") and around.kind in ("function", "method"):
+        return ()
+    if node.type == "field_declaration" and (around is None or around.kind != "struct"):
+        return ()  # of a variant of an enum
+    kind = _KINDS[node.type]
+    if around is not None and around.kind in _HOLDERS:
+        kind = _MEMBER_KINDS.get(kind, kind)
+    parameters = tuple(_parameters(child(node, "parameters"), source))
+    found = Definition(
+        source.of(child(node, "name")).removeprefix("r#"),
+        kind,
+        node,
+        _header(node),
+        type=source.of(child(node, "return_type") or child(node, "type")),
+        parameters=parameters,
+        hidden=int(bool(parameters) and parameters[0].name == "self"),
+        modifiers=tuple(_modifiers(node, source)),
+        attributes=tuple(_attributes(node, source)),
+        bases=tuple(_bounds(node, source)),
+        has_body=node.type == "function_item",
+    )
+    return (found, *_numbered(node, source)) if node.type == "struct_item" else (found,)
+
+
+def _opened(node: Node, source: Source) -> Iterable[Definition]:
+    """`impl Foo`: if the type is defined in another file, a part of it stands here."""
+    name = without_generics(source.of(child(node, "type")).lstrip("&")).rpartition("::")[2].rpartition("dyn")[2]
+    trait = "".join(source.of(child(node, "trait")).split())[:200]
+    if not name.isidentifier():
+        return ()
+    return [
+        Definition(
+            name,
+            "struct",
+            node,
+            _header(node),
+            modifiers=("impl", "partial"),
+            attributes=tuple(_attributes(node, source)),
+            bases=(trait,) if trait else (),
+            reopens=True,
+        )
+    ]
+
+
+def _header(node: Node) -> tuple[int, int]:
+    body = child(node, "body")
+    if body is None and node.type == "macro_definition":
+        body = first_of(node, "macro_rule")
+    cut = body is not None and node.type not in ("enum_variant",) and not body.type.startswith("ordered")
+    return node.start_byte, body.start_byte if body is not None and cut else node.end_byte
+
+
+def _parameters(node: Node | None, source: Source) -> Iterator[Parameter]:
+    for each in node.named_children if node else ():
+        if each.type == "self_parameter":
+            yield Parameter("self", holds="this")
+        elif each.type == "parameter":
+            pattern = child(each, "pattern")
+            is_self = pattern is not None and pattern.type == "self"
+            yield Parameter(source.of(pattern), source.of(child(each, "type")), "this" if is_self else "")
+
+
+def _numbered(node: Node, source: Source) -> Iterator[Definition]:
+    """`struct Foo(A, B)` has the fields 0 and 1."""
+    body = child(node, "body")
+    if body is not None and body.type == "ordered_field_declaration_list":
+        for number, each in enumerate(body.children_by_field_name("type")):
+            yield Definition(str(number), "field", each, each.byte_range, source.of(each), has_body=False)
+
+
+def _modifiers(node: Node, source: Source) -> Iterator[str]:
+    for each in node.named_children:
+        if each.type == "visibility_modifier":
+            yield "".join(source.of(each).split())[:200]
+        elif each.type == "function_modifiers":
+            yield from (word for word in source.of(each).split() if word.isidentifier())
+        elif each.type in ("identifier", "type_identifier", "field_identifier"):
+            break
+    if node.type in ("const_item", "static_item"):
+        yield node.type.partition("_")[0]
+    if node.type == "macro_definition":
+        yield "macro"
+
+
+def _bounds(node: Node, source: Source) -> Iterator[str]:
+    bounds = child(node, "bounds") if node.type == "trait_item" else None
+    for each in bounds.named_children if bounds else ():
+        if each.type != "lifetime":
+            yield "".join(source.of(each).split())[:200]
+
+
+def _attributes(node: Node, source: Source) -> list[str]:
+    """Those directly above; what precedes is only looked for where a bracket ends it, because that takes long."""
+    found: list[str] = []
+    start = node.start_byte
+    for _ in range(_MOST_ATTRIBUTES):
+        if not source.data[max(0, start - 200) : start].rstrip().endswith(b"]"):
+            break
+        before = node.prev_named_sibling
+        if before is None or before.type != "attribute_item":
+            break
+        inner = child(before, "0")
+        found.append("".join(source.of(child(inner, "0") if inner is not None else None).split())[:200])
+        node, start = before, before.start_byte
+    return found[::-1]
