@@ -17,11 +17,14 @@ from dowse.profiles.tool import OUR_WORDING, Param, Reply, Tool, Wording
 
 @dataclass(frozen=True, slots=True)
 class BoundTool:
-    """A tool with the model of its arguments."""
+    """A tool with the model of its arguments, whose fields are named as clients know them; `own` are their names in
+    the tool's function, `spelt` themselves by what remains of them when casing does not count."""
 
     tool: Tool
     arguments: type[BaseModel]
-    wording: Wording = OUR_WORDING
+    wording: Wording
+    own: Mapping[str, str]
+    spelt: Mapping[str, str]
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -42,13 +45,11 @@ class BoundTool:
         except ValidationError as error:
             prefix = "" if self.wording.missing else f"{self.tool.name}: "
             raise BadInput(f"{prefix}{'; '.join(self._complaints(error))}") from None
-        names = {_public(name): name for name in inspect.signature(self.tool.call).parameters}
-        return self.tool.call(**{names[name]: getattr(checked, name) for name in checked.model_fields_set})
+        return self.tool.call(**{self.own[name]: getattr(checked, name) for name in checked.model_fields_set})
 
     def _renamed(self, given: Mapping[str, object]) -> dict[str, object]:
         """`topK` is taken for `top_k` and the other way round: families of clients differ in casing only."""
-        known = {_snake(name): name for name in self.arguments.model_fields}
-        return {known.get(_snake(name), name): value for name, value in given.items()}
+        return {self.spelt.get(_snake(name), name): value for name, value in given.items()}
 
     def _complaints(self, error: ValidationError) -> list[str]:
         complaints = []
@@ -70,9 +71,11 @@ def bind(tool: Tool, wording: Wording = OUR_WORDING) -> BoundTool:
     for parameter in inspect.signature(tool.call).parameters.values():
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         fields[parameter.name] = (hints[parameter.name], default)
+    own = {_public(name): name for name in fields}
     fields = {_public(name): (_typed(hint), _field(hint, default)) for name, (hint, default) in fields.items()}
     config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=tool.strict)
-    return BoundTool(tool, create_model(tool.name, __config__=config, **fields), wording)
+    model = create_model(tool.name, __config__=config, **fields)
+    return BoundTool(tool, model, wording, own, {_snake(name): name for name in own})
 
 
 def _public(name: str) -> str:

@@ -14,6 +14,8 @@ _HEAD_CHARS = 4096
 
 def is_work_tree(directory: str) -> bool:
     """Whether a repository's work tree begins at this directory."""
+    if not os.path.lexists(f"{directory}/.git"):
+        return False  # of nearly all directories, so it is told quickly
     git_directory = _git_directory(directory)
     return git_directory is not None and os.path.lexists(git_directory / "HEAD")
 
