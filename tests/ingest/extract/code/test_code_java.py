@@ -59,7 +59,7 @@ CALLS = [
     ("p.on((Bar x, y) -> x.go());", ["on :Foo;.on", "go :Bar;.go"]),
     (
         "p.on(this::n); p.on(A::n); p.on(A::new);",
-        ["on :Foo;.on", "refer n n", "on :Foo;.on", "refer n n", "on :Foo;.on", "refer A A"],
+        ["on :Foo;.on", "refer n this.n", "on :Foo;.on", "refer n A.n", "on :Foo;.on"],
     ),
 ]
 
