@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dowse.lookup.calls.kinds import TYPES
 from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.values import Bound, Here, Thing, Trip, Type, Values
+from dowse.model import Symbol
 from dowse.store.base import Place
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class Classes:
         known = self._whole.get(place)
         if known is None:
             symbol = self._world.catalogue.symbol(place)
-            parts = self._parts(place) if "partial" in symbol.modifiers else (place,)
+            is_open = self._world.catalogue.outline(place.record).habits.open_types or _is_partial(symbol)
+            parts = self._parts(place) if is_open else (place,)
             known = self._whole.keep(place, Type(symbol.name, parts))
         return known
 
@@ -44,8 +46,8 @@ class Classes:
             for it in catalogue.types_named(symbol.name, outline.habits.family)
             if it.collection == outline.record.collection and ".".join(it.trail) == full
         ]
-        parts = [it.place for it in rows if "partial" in catalogue.symbol(it.place).modifiers]
-        return tuple(sorted({*parts, place}))
+        wanted = [it.place for it in rows if outline.habits.open_types or _is_partial(catalogue.symbol(it.place))]
+        return tuple(sorted({*wanted, place}))
 
     def around(self, here: Here) -> Type | None:
         """The class it stands in."""
@@ -162,3 +164,7 @@ def _merged(lines: list[tuple[Type, ...]], start: Type) -> list[Type]:
             found.append(head)
         rest = [kept for line in rest if (kept := [it for it in line if (it.places or it.name) != identity])]
     return found
+
+
+def _is_partial(symbol: Symbol) -> bool:
+    return "partial" in symbol.modifiers

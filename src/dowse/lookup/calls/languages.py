@@ -11,7 +11,8 @@ class Habits:
     """`family`: files that see each other's names. `bare_members`: members are named without their object.
 
     `modules`: what an import names: a Python module, a path, or a namespace. `reach`: where names of other files are
-    known without an import: nowhere, in the same folder, or in the whole project.
+    known without an import: nowhere, in the same folder, or in the whole project. `open_types`: what has the same
+    name, whole trail and all, is one type, wherever its members are written.
     """
 
     family: str
@@ -20,6 +21,7 @@ class Habits:
     reach: Literal["file", "folder", "project"] = "project"
     overloads: bool = False
     case_sensitive: bool = True
+    open_types: bool = False
 
 
 _PYTHON = Habits("python", modules="python", reach="file")
@@ -27,11 +29,11 @@ _SCRIPT = Habits("script", modules="path", reach="file")
 _DOTNET = Habits("dotnet", bare_members=True, reach="file", overloads=True)
 _JVM = Habits("jvm", bare_members=True, reach="folder", overloads=True)
 _GO = Habits("go", reach="folder")
-_RUST = Habits("rust")
-_C = Habits("c", bare_members=True, overloads=True)
+_RUST = Habits("rust", open_types=True)
+_C = Habits("c", bare_members=True, overloads=True, open_types=True)
 _PHP = Habits("php")
-_RUBY = Habits("ruby", bare_members=True)
-_SWIFT = Habits("swift", bare_members=True, overloads=True)
+_RUBY = Habits("ruby", bare_members=True, open_types=True)
+_SWIFT = Habits("swift", bare_members=True, overloads=True, open_types=True)
 _SHELL = Habits("shell")
 _SQL = Habits("sql", case_sensitive=False)
 _OTHER = Habits("other", bare_members=True)
@@ -45,11 +47,11 @@ _BY_SUFFIX = {
         (_JVM, "java kt kts scala sc groovy"),
         (_GO, "go"),
         (_RUST, "rs"),
-        (_C, "c h cc cpp cxx hh hpp hxx inl m mm"),
+        (_C, "c h cc cpp cxx hh hpp hxx inl m mm ipp tpp ino cu cuh h++ c++"),
         (_PHP, "php phtml"),
-        (_RUBY, "rb rake"),
+        (_RUBY, "rb rake gemspec ru podspec"),
         (_SWIFT, "swift"),
-        (_SHELL, "sh bash zsh"),
+        (_SHELL, "sh bash zsh ksh bats"),
         (_SQL, "sql tsql ddl prc"),
     )
     for suffix in suffixes.split()

@@ -19,7 +19,7 @@ _MAPPINGS = frozenset(
         "ConcurrentHashMap", "ReadonlyMap", "Record", "map", "KeyedCollection",
     }
 )  # fmt: skip
-_FIRST = frozenset({"Generator", "AsyncGenerator", ARRAY, "array"})
+_FIRST = frozenset({"Generator", "AsyncGenerator", ARRAY, "array", "Result"})
 _CALLED = frozenset({"Func", "Callable", "Function", "Supplier", "Delegate", "Converter"})
 _SAME = frozenset(
     {
