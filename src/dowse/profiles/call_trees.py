@@ -120,6 +120,7 @@ _CUTS = {
     "width": "more of them (--width)",
     "nodes": "more of them (--nodes)",
     "sites": "more calls of this name than are looked at; name the class, or --path",
+    "time": "more that there was no time to look at; ask again, name the class, or --path",
     "cycle": "calls itself again",
 }
 
@@ -133,7 +134,7 @@ def _node_lines(node: Node, direction: str, depth: int) -> Iterator[str]:
     yield f"{_INDENT * depth}{name}  {spot}{unsure}{'  (calls itself again)' if node.cut == 'cycle' else ''}"
     for it in node.branches:
         yield from _node_lines(it, direction, depth + 1)
-    if node.cut in ("width", "nodes", "sites"):
+    if node.cut in ("width", "nodes", "sites", "time"):
         yield f"{_INDENT * (depth + 1)}… {_CUTS[node.cut]}"
 
 

@@ -310,3 +310,10 @@ def test_no_facts_are_too_odd(
         for direction in ("up", "down"):
             tree: CallTree = graph.calls(CallQuery(name, direction=direction, confidence="possible", depth=3))  # type: ignore[arg-type]
             assert tree.total >= len(tree.nodes)
+
+
+def test_a_question_ends_when_its_time_is_over(store: Store) -> None:
+    graph = put(store, [File("a.py").define("f", "function").define("g", "function").call("g", "f").call("f", "g")])
+    for direction in ("up", "down"):
+        tree = graph.calls(CallQuery("f", direction=direction, deadline_s=-1))  # type: ignore[arg-type]
+        assert (tree.nodes, tree.cut, tree.truncated) == ((), "time", True)

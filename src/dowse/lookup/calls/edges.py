@@ -28,6 +28,7 @@ class Rules(NamedTuple):
     confidence: Confidence
     through_interfaces: bool
     is_wanted: Callable[[Record], bool]
+    is_over: Callable[[], bool] = lambda: False  # whether there is no time left
 
 
 class Found(NamedTuple):
@@ -43,6 +44,7 @@ class Edges:
         self._world = world
         self._rules = rules
         self.ran_out = False  # whether there were more sites than are looked at
+        self.was_late = False  # whether time was over before all were
 
     # --- up ---
 
@@ -80,7 +82,15 @@ class Edges:
         for start in range(0, len(groups), _FILES_AT_ONCE):
             some = groups[start : start + _FILES_AT_ONCE]
             catalogue.prefetch(group[0].record for group in some)
-            yield from (it for it in some if self._rules.is_wanted(catalogue.outline(it[0].record).record))
+            for it in some:
+                if self._is_over():
+                    return
+                if self._rules.is_wanted(catalogue.outline(it[0].record).record):
+                    yield it
+
+    def _is_over(self) -> bool:
+        self.was_late |= self._rules.is_over()
+        return self.was_late
 
     def _matching(self, targets: Sequence[Place]) -> frozenset[Place]:
         """Places that count as a target: a class is called through its constructors."""
@@ -135,6 +145,8 @@ class Edges:
                 unresolved += self.unresolved(sites, with_outside=True)
             groups: dict[Place, list[tuple[Site, Reach, Resolution]]] = {}
             for site in sites:
+                if self._is_over():
+                    break
                 resolution = self._world.resolver.resolve(site)
                 for reach in self._reached(site, resolution):
                     groups.setdefault(reach.place, []).append((site, reach, resolution))

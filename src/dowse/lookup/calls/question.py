@@ -20,7 +20,7 @@ MAX_DEPTH = 10
 class CallQuery:
     """Who calls it (`up`) or what it calls (`down`). `owner` is the class or the like it is defined in; `at` an exact
     place instead, as path and line: the innermost definition there. At most `width` branches at a node and `nodes`
-    altogether; 0 is no limit."""
+    altogether; 0 is no limit. After `deadline_s` what was found is given."""
 
     name: str
     owner: str = ""
@@ -33,6 +33,7 @@ class CallQuery:
     scope: Scope = EVERYTHING
     wanted: Callable[[str], bool] | None = None  # by path, after the scope
     at: tuple[str, int] | None = None
+    deadline_s: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Edge:
 @dataclass(frozen=True, slots=True)
 class Node:
     """An end of an edge with the edges beyond it. `cut` says why there may be more: depth, width, nodes, sites
-    (there were too many to look at) or cycle (it stands further up already)."""
+    (there were too many to look at), time or cycle (it stands further up already)."""
 
     edge: Edge
     branches: tuple[Node, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -69,7 +70,8 @@ def rules_of(query: CallQuery) -> Rules:
     def is_wanted(record: Record) -> bool:
         return in_scope(record) and (wanted is None or wanted(record.path))
 
-    return Rules(query.confidence, query.through_interfaces, is_wanted)
+    end = time.monotonic() + query.deadline_s
+    return Rules(query.confidence, query.through_interfaces, is_wanted, lambda: time.monotonic() > end)
 
 
 class _Growth:
@@ -120,9 +122,12 @@ class _Growth:
         if places not in self._known:
             unresolved = None if self._known else self.unresolved  # only of what was asked about
             found = list(islice(self._look(places, unresolved), self._width + 1))
-            cut = "width" if len(found) > self._width else "sites" if self._edges.ran_out else ""
+            cut = "width" if len(found) > self._width else self._unseen()
             self._known[places] = (found[: self._width], cut)
         return self._known[places]
+
+    def _unseen(self) -> str:
+        return "time" if self._edges.was_late else "sites" if self._edges.ran_out else ""
 
     def _mark_end(self, branch: _Branch) -> None:
         """What is beyond the last level is not looked for."""
