@@ -11,18 +11,17 @@ from typing import Any, BinaryIO, Final, TypeAlias, cast
 
 from dowse.errors import ParserFailed, Unreadable
 from dowse.ingest.prepare import Prepared, Task
+from dowse.ingest.workers.packing import Packed, unpacked
 from dowse.ingest.workers.wire import receive, send
 from dowse.ingest.workers.worker import Failed, Ready, Refused, Setup
-from dowse.model import Call, Chunk, Extract, Link, Stats, Symbol
-from dowse.store.base import Piece
 
 Answer: TypeAlias = Prepared | Refused | Failed
+_NONSENSE: Final = "the parser's answer made no sense"
 
 # Told where modules are, because those in the directory it happens to start in are not to be trusted (-P).
 _START: Final = "import sys; sys.path[:] = sys.argv[1:]; from dowse.ingest.workers.worker import main; main()"
 _CLASSES: Final[dict[tuple[str, str], type]] = {
-    (it.__module__, it.__qualname__): it
-    for it in (Ready, Refused, Failed, Prepared, Piece, Chunk, Extract, Symbol, Stats, Link, Call)
+    (it.__module__, it.__qualname__): it for it in (Ready, Refused, Failed, Packed)
 }
 # A worker ends by itself when its time is over; this is for one that can not even do that.
 _GRACE_S: Final = 20.0
@@ -70,7 +69,11 @@ class WorkerProcess:
             raise _not_started(str(failure)) from None
 
     def ask(self, task: Task) -> Answer:
-        return cast(Answer, self._exchange(task, Prepared, Refused, Failed))
+        answer = self._exchange(task, Packed, Refused, Failed)
+        try:
+            return unpacked(answer) if isinstance(answer, Packed) else cast(Refused | Failed, answer)
+        except (TypeError, ValueError):
+            raise ParserFailed(_NONSENSE) from None
 
     def kill(self) -> None:
         self._process.kill()
@@ -98,7 +101,7 @@ class WorkerProcess:
             answer = None
         if not isinstance(answer, expected):
             self.end()
-            raise ParserFailed("the parser's answer made no sense")
+            raise ParserFailed(_NONSENSE)
         return answer
 
 
@@ -119,7 +122,7 @@ def read_answer(data: bytes) -> object:
 
 
 class _Answers(pickle.Unpickler):
-    """Takes nouns and nothing else: whatever went wrong in a parser, it can not make us run anything."""
+    """Takes plain values and answers only: whatever went wrong in a parser, it can not make us run anything."""
 
     def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 - as declared there
         if (module, name) not in _CLASSES:

@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 from dowse.errors import ParserFailed, Unreadable
 from dowse.ingest.extract.table import Extractor
-from dowse.ingest.prepare import Prepared, Task, prepare
+from dowse.ingest.prepare import Task, prepare
+from dowse.ingest.workers.packing import Packed, packed
 from dowse.ingest.workers.wire import receive, send
 
 TOO_SLOW = signal.SIGALRM
@@ -115,9 +116,9 @@ def _is_closed(tasks: int) -> bool:
     return bool(poll.poll(0))
 
 
-def _answer(task: Task, extract: Extractor) -> Prepared | Refused | Failed:
+def _answer(task: Task, extract: Extractor) -> Packed | Refused | Failed:
     try:
-        return prepare(task, extract)
+        return packed(prepare(task, extract))
     except Unreadable as refusal:
         return Refused(str(refusal), refusal.lasting)
     except ParserFailed as failure:
