@@ -13,7 +13,7 @@ from dowse.store.base import Piece
 _Row = tuple[Any, ...]
 
 # Of a symbol, the statistics are the last field.
-_SYMBOL: Final = attrgetter(*(it.name for it in fields(Symbol) if it.name != "stats"))
+_SYMBOL: Final = attrgetter(*Symbol._fields[:-1])
 _LINK: Final = attrgetter(*(it.name for it in fields(Link)))
 _CHUNK: Final = attrgetter(*(it.name for it in fields(Chunk)))
 _REST: Final = tuple(
