@@ -19,21 +19,30 @@ _NO_CONSTRAINTS = frozenset({"class", "struct", "new", "notnull", "unmanaged", "
 def type_parameters(outline: Outline, ordinal: int) -> dict[str, str]:
     """Their names in order, each with the type it is bound to be, or nothing."""
     symbol = outline.symbols[ordinal]
+    if outline.habits.family == "go":
+        return _from_header(symbol, "[", "]")
     if outline.habits.modules == "python":
         return _from_header(symbol, "[", "]") or _from_bases(symbol)
     return _from_header(symbol, "<", ">")
 
 
 def _from_header(symbol: Symbol, opening: str, closing: str) -> dict[str, str]:
-    found = re.search(rf"(?<!\w){re.escape(symbol.name + opening)}", symbol.signature)
-    if found is None:
+    rest = _behind(symbol.name + opening, symbol.signature)
+    if not rest:
         return {}
-    rest = symbol.signature[found.end() :]
     names = {it[1]: (it[2] or "").strip() for it in _NAMES.finditer(rest.partition(closing)[0])}
     for name, constraints in _WHERE.findall(rest):
         if name in names:
             names[name] = _first_type(constraints)
     return names
+
+
+def _behind(opened: str, signature: str) -> str:
+    """What follows this name, where it stands as a whole; no regex, for there are thousands of names."""
+    at = signature.find(opened)
+    while at > 0 and (signature[at - 1].isalnum() or signature[at - 1] == "_"):
+        at = signature.find(opened, at + 1)
+    return signature[at + len(opened) :] if at >= 0 else ""
 
 
 def _first_type(constraints: str) -> str:
