@@ -18,9 +18,11 @@ NO_HURRY_S = 60.0
 
 @dataclass(slots=True)
 class Asked:
-    """What every question costs; `differing` are those whose lines or files ripgrep finds otherwise."""
+    """What every question costs when it is first asked and when asked again, as ripgrep scans files that were read
+    before; `differing` are those whose lines or files ripgrep finds otherwise."""
 
     kind: Kind
+    first: list[Cost] = field(default_factory=list)
     ours: list[Cost] = field(default_factory=list)
     theirs: list[Cost] = field(default_factory=list)
     empty: int = 0
@@ -35,8 +37,9 @@ def ask(kind: Kind, engine: Engine, root: Path, *, peer: bool) -> Asked:
     kind.answer(engine, kind.asked[-1])
     for question in kind.asked:
         answer, cost = costed(kind.answer, engine, question)
-        asked.ours.append(cost)
+        asked.first.append(cost)
         asked.empty += not kind.found(answer)
+    asked.ours = [costed(kind.answer, engine, question)[1] for question in kind.asked]
     for question in kind.asked if peer and kind.pattern else ():
         _compare(asked, question, engine, root)
     return asked
@@ -73,7 +76,8 @@ def _places(found: Found, same: str) -> set[tuple[str, int]]:
 
 HEADER = [
     "what",
-    "Dowse, p50 / p95",
+    "Dowse, first asked",
+    "warm, p50 / p95",
     "CPU",
     "aim",
     "ripgrep, p50 / p95",
@@ -89,7 +93,16 @@ def row(asked: Asked) -> list[str]:
     ratio = f"{_ratio(asked, 'wall_ms')}, {_ratio(asked, 'cpu_ms')}" if asked.theirs else "–"
     agreed = f"{total - len(asked.differing)} of {total}" if asked.theirs and asked.kind.same else "–"
     own, other = _times(asked.ours), _times(asked.theirs)
-    return [asked.kind.name, *own, asked.kind.aim, *other, ratio, agreed, f"{asked.empty} of {total}"]
+    return [
+        asked.kind.name,
+        _times(asked.first)[0],
+        *own,
+        asked.kind.aim,
+        *other,
+        ratio,
+        agreed,
+        f"{asked.empty} of {total}",
+    ]
 
 
 def _times(costs: Sequence[Cost]) -> tuple[str, str]:

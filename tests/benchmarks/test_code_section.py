@@ -36,6 +36,7 @@ def measured(root: Path, *silent: Silent) -> Measured:
     )
     asked = Asked(
         kind(),
+        [Cost(2.0, 2.0), Cost(3.0, 3.0)],
         [Cost(0.5, 0.4), Cost(1.0, 0.9)],
         [Cost(8.0, 8.0), Cost(9.0, 9.0)],
         1,
@@ -55,7 +56,7 @@ ROWS = [
     "| definitions | 1,400 |",
     "| calls | 5,000 |",
     "| files left out | 1 too big |",
-    "| grep: a word | 0.50 / 1.00 ms | 0.40 ms | p50 < 1 ms "
+    "| grep: a word | 2.00 / 3.00 ms | 0.50 / 1.00 ms | 0.40 ms | p50 < 1 ms "
     "| 8.00 / 9.00 ms | 8.00 ms | 16.0 ×, 20.0 × | 1 of 2 | 1 of 2 |",
     "- grep: a word: `two: 1 only here, 0 only by ripgrep, e.g. a.cs:1`",
     "| tiny: cold | 90 ms |  |",
@@ -77,11 +78,11 @@ def test_where_nothing_is_unexplained_that_is_said(tmp_path: Path) -> None:
 
 def test_a_missing_peer_is_said(tmp_path: Path) -> None:
     assert "ripgrep is not installed here" in "\n".join(lines([measured(tmp_path)], ""))
-    assert row(Asked(kind(), [Cost(0.5, 0.5)]))[4:] == ["–", "–", "–", "–", "0 of 2"]
+    assert row(Asked(kind(), [Cost(0.5, 0.5)], [Cost(0.5, 0.5)]))[5:] == ["–", "–", "–", "–", "0 of 2"]
 
 
 def test_a_scan_that_is_only_near_is_not_compared() -> None:
-    assert row(Asked(kind(same=""), [Cost(1.0, 1.0)], [Cost(2.0, 4.0)]))[6:] == ["2.0 ×, 4.0 ×", "–", "0 of 2"]
+    assert row(Asked(kind(same=""), [], [Cost(1.0, 1.0)], [Cost(2.0, 4.0)]))[7:] == ["2.0 ×, 4.0 ×", "–", "0 of 2"]
 
 
 CALLS = [
