@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import cast
 
 from dowse.errors import Unreadable
@@ -14,7 +15,9 @@ from dowse.model import Extract, Item
 
 
 def poisonous(item: Item, data: bytes) -> Extract:
-    word = data.decode(errors="replace").split()[:1]
+    word, flag = data.decode(errors="replace").split()[:1], data.decode(errors="replace").split()[1:2]
+    if word in (["hang"], ["sleep"]) and flag:
+        Path(flag[0]).touch()  # from here on it does
     if word == ["abort"]:
         os.abort()
     if word == ["hang"]:

@@ -247,9 +247,9 @@ print(*workers.pids(), flush=True)
 {then}
 """
 THEN = {
-    "idle": "time.sleep(600)",
-    "busy": 'workers.prepare(Task(Item("a.py", 1, 1), b"sleep", Limits()))',
-    "hung": 'workers.prepare(Task(Item("a.py", 1, 1), b"hang", Limits()))',
+    "idle": 'open("{flag}", "w").close(); time.sleep(600)',
+    "busy": 'workers.prepare(Task(Item("a.py", 1, 1), b"sleep {flag}", Limits()))',
+    "hung": 'workers.prepare(Task(Item("a.py", 1, 1), b"hang {flag}", Limits()))',
 }
 
 
@@ -263,14 +263,16 @@ ENDS = [
 
 
 @pytest.mark.parametrize(("state", "how"), ENDS)
-def test_no_worker_outlives_its_parent(state: str, how: signal.Signals) -> None:
+def test_no_worker_outlives_its_parent(tmp_path: Path, state: str, how: signal.Signals) -> None:
+    flag = tmp_path / "begun"
+    script = "import sys; sys.path[:] = sys.argv[1:]\n" + PARENT.format(then=THEN[state].format(flag=flag))
     process = subprocess.Popen(
-        [sys.executable, "-c", "import sys; sys.path[:] = sys.argv[1:]\n" + PARENT.format(then=THEN[state]), *sys.path],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        [sys.executable, "-c", script, *sys.path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
     assert process.stdout is not None
     pids = [int(pid) for pid in process.stdout.readline().split()]
-    assert all(is_running(pid) for pid in pids) and pids
+    wait_until(flag.exists)
+    assert pids and all(is_running(pid) for pid in pids)
     process.send_signal(how)
     process.wait(60)
     process.stdout.close()
