@@ -16,7 +16,7 @@ from dowse.model import Extract, Item
 
 def poisonous(item: Item, data: bytes) -> Extract:
     word, flag = data.decode(errors="replace").split()[:1], data.decode(errors="replace").split()[1:2]
-    if word in (["hang"], ["sleep"]) and flag:
+    if word in (["hang"], ["sleep"]) and flag and Path(flag[0]).is_absolute():
         Path(flag[0]).touch()  # from here on it does
     if word == ["abort"]:
         os.abort()

@@ -94,12 +94,12 @@ def test_many_files_with_a_few_poisonous_ones(root: Path, open_poisoned: OpenPoi
     write(root, {f"m{n}.py": CODE.format(n=n) for n in range(30)})
     poison = {"m3.py": "abort", "m12.py": "hang", "m20.py": "nonsense", "m29.py": "memory"}
     write(root, {path: f"{word} Unmistakable\n" for path, word in poison.items()})
-    engine = open_poisoned(timeout_s=1.0)
+    engine = open_poisoned(timeout_s=3.0)
     report = engine.index([root])
     assert (report.indexed, report.skipped) == (30, 0)
     assert quarantined(engine) == {
         "m3.py": "the parser crashed (signal 6)",
-        "m12.py": "the parser took longer than 1 s",
+        "m12.py": "the parser took longer than 3 s",
         "m20.py": "the parser failed (TypeError: str is no extract)",
         "m29.py": "the parser ran out of memory",
     }

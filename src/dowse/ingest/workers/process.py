@@ -25,6 +25,7 @@ _CLASSES: Final[dict[tuple[str, str], type]] = {
 }
 # A worker ends by itself when its time is over; this is for one that can not even do that.
 _GRACE_S: Final = 20.0
+_START_S: Final = 60.0
 _WHATEVER_GARBAGE_RAISES = (
     ArithmeticError,
     AttributeError,
@@ -62,11 +63,12 @@ class WorkerProcess:
         # Also when nobody has a use for it any more, or the interpreter ends.
         self._finish = weakref.finalize(self, _ended, self._process)
         self.pid = self._process.pid
-        self._patience_s = setup.timeout_s + _GRACE_S
+        self._patience_s = _START_S
         try:
             self._exchange(setup, Ready)
         except (WorkerDied, ParserFailed) as failure:
             raise _not_started(str(failure)) from None
+        self._patience_s = setup.timeout_s + _GRACE_S
 
     def ask(self, task: Task) -> Answer:
         answer = self._exchange(task, Packed, Refused, Failed)
