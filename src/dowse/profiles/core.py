@@ -308,6 +308,7 @@ def status_json(status: Status, engine: Engine) -> dict[str, object]:
         "chunks": counts.chunks,
         "symbols": counts.symbols,
         "links": counts.links,
+        "calls": counts.calls,
         "vectors": counts.vectors,
         "encoder": status.encoder,
         "encoder_why": status.encoder_why,
