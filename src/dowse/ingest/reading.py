@@ -25,8 +25,8 @@ UNPARSED: Final = "unparsed"
 
 # A file written this shortly before it was read may change again under the same timestamp.
 _RACY_NS: Final = 20_000_000
-# From so many files on, those that could be read in this process are quicker read in others.
-_MANY: Final = 100
+# From so many files on it pays to start processes for those, too, that could be read in this one.
+_MANY: Final = 500
 
 
 @dataclass(frozen=True, slots=True)

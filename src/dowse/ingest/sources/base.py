@@ -40,7 +40,7 @@ class Source(Protocol):
     def read(self, item: Item) -> tuple[Item, bytes]:
         """The item's content and the version it belongs to, which may be newer than the one listed.
 
-        Raises Unreadable with the reason when it cannot be indexed.
+        Several threads may read at a time. Raises Unreadable with the reason when it cannot be indexed.
         """
         ...
 
