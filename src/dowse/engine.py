@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 
 from dowse.config import Settings
 from dowse.errors import BadInput, Unreadable
-from dowse.ingest.chunk import Limits
 from dowse.ingest.embed import Progress
-from dowse.ingest.reading import UNPARSED
 from dowse.ingest.sources.base import Reach, Source
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.fingerprint import fingerprint
 from dowse.ingest.sources.repository import branch_at
-from dowse.ingest.sync import Sync
 from dowse.lookup.find import Entry, NameAnswer, NameQuery, find_names, fitting, indexed_names, listing
 from dowse.lookup.find_contents import ContentAnswer, find_contents
 from dowse.lookup.grep.question import Excerpt, GrepAnswer, Lines
@@ -27,6 +24,7 @@ from dowse.lookup.symbols.bodies import TextLines, bodies, text_lines
 from dowse.lookup.symbols.find import containing, find
 from dowse.lookup.symbols.question import Audit, Body, Definition, SymbolAnswer, Wanted
 from dowse.model import (
+    UNPARSED,
     Answer,
     Collection,
     Completeness,
@@ -155,6 +153,9 @@ class Engine:
     def _sync(
         self, source: Source, collection: Collection, under: str, force: bool, prune: bool, progress: Progress
     ) -> SyncReport:
+        from dowse.ingest.chunk import Limits  # brings every extractor with it, and only indexing needs them
+        from dowse.ingest.sync import Sync
+
         limits = Limits(self.settings.max_chunk_chars, self.settings.min_chunk_chars)
         workers = self._parsers()
         return Sync(source, self._store, collection.name, limits, force, prune, under, progress, workers=workers).run()

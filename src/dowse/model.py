@@ -17,6 +17,8 @@ CHARS_PER_TOKEN = 4  # a rule of thumb, for budgets
 
 Freshness = Literal["fresh", "changed", "gone", "unknown"]
 NO_FACETS: Mapping[str, str] = MappingProxyType({})
+UNPARSED = "unparsed"
+"""The facet of a record that was indexed as plain text because its parser failed: why it did."""
 
 
 # --- what goes in ---------------------------------------------------------------------------

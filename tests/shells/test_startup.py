@@ -12,6 +12,8 @@ import pytest
 from support import write
 
 HEAVY = {"numpy", "onnxruntime", "tokenizers", "pydantic", "mcp", "mcp_types", "rich", "pyromark", "yaml", "starlette"}
+HEAVY |= {"tree_sitter", "re2"}
+ONLY_FOR_OTHERS = ("dowse.ingest.extract", "dowse.ingest.workers", "dowse.lookup.calls")
 
 
 @pytest.fixture
@@ -29,6 +31,9 @@ def environment(root: Path, tmp_path: Path) -> dict[str, str]:
 def test_nothing_heavy_is_imported(root: Path, environment: dict[str, str], words: tuple[str, ...]) -> None:
     command = [sys.executable, "-X", "importtime", "-m", "dowse", *words]
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=True)
-    imported = {line.rsplit("|", 1)[1].strip().partition(".")[0] for line in done.stderr.splitlines() if "|" in line}
+    modules = {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if "|" in line}
+    imported = {name.partition(".")[0] for name in modules}
     assert "dowse" in imported
     assert imported & HEAVY == set()
+    if words != ("index",):
+        assert {name for name in modules if name.startswith(ONLY_FOR_OTHERS)} == set()

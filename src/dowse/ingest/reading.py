@@ -15,13 +15,10 @@ from dowse.ingest.chunk import Limits
 from dowse.ingest.extract.table import extract, extract_unparsed, is_parsed
 from dowse.ingest.prepare import Prepared, Task, prepare, prepared
 from dowse.ingest.sources.base import Source
-from dowse.model import Item
+from dowse.model import UNPARSED, Item
 
 if TYPE_CHECKING:
     from dowse.ingest.workers.pool import Workers
-
-UNPARSED: Final = "unparsed"
-"""The facet of a record that was indexed as plain text because its parser failed: why it did."""
 
 # A file written this shortly before it was read may change again under the same timestamp.
 _RACY_NS: Final = 20_000_000

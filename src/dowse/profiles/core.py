@@ -12,7 +12,6 @@ from dowse.errors import BadInput
 from dowse.live.jobs import Job, Jobs
 from dowse.lookup.read import Passage, within
 from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query, Scope, Stored, SyncReport
-from dowse.profiles.core_code import CodeTools
 from dowse.profiles.tool import Param, Profile, Reply, Tool
 from dowse.text.times import ago, iso, parse_moment
 
@@ -47,6 +46,8 @@ class Core:
         self._roots = roots
 
     def profile(self) -> Profile:
+        from dowse.profiles.core_code import CodeTools  # brings the call graph with it; the command line imports us too
+
         tools = (
             Tool(self.search, "Search documents and code"),
             Tool(self.fetch, "Read a hit or a file"),

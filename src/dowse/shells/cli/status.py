@@ -34,7 +34,9 @@ def _lines(data: dict[str, Any]) -> list[str]:
         f"root      {it['root']} ({it['listed']:,} files, synced {it['synced_at'] or 'never'})"
         for it in data["collections"]
     ]
-    counted = ", ".join(f"{data[name]:,} {name}" for name in ("records", "chunks", "symbols", "links", "calls", "vectors"))
+    counted = ", ".join(
+        f"{data[name]:,} {name}" for name in ("records", "chunks", "symbols", "links", "calls", "vectors")
+    )
     lines += [f"holds     {counted}", f"encoder   {data['encoder']}: {data['encoder_why']}"]
     lines.append(f"reranker  {data['reranker']}: {data['reranker_why']}")
     lines += [f"note      {note}" for note in data["freshness"]["notes"]]
