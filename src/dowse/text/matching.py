@@ -38,7 +38,7 @@ def lines_with(pattern: str, lines: bytes, *, ignore_case: bool) -> set[str]:
     if _NOT_BY_LINE.search(pattern):
         return {line for line in lines.decode().split("\n") if search(line)}
     scan = compile_regex(f"(?m)^.*?(?:{pattern}).*$", ignore_case=ignore_case, by_line=True)
-    return {line.decode() for line in scan.findall(lines)}
+    return {found.group().decode() for found in scan.finditer(lines)}  # named groups catch something all the same
 
 
 def search_by_line(pattern: str, *, ignore_case: bool) -> Callable[[str], bool]:
