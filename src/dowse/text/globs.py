@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from itertools import pairwise
 
 from dowse.errors import BadInput
@@ -31,8 +32,13 @@ _BEGINNING = re.compile(r"\[\^/\]\*|\\.|\w")
 
 def compile_globs(patterns: Iterable[str]) -> Matcher:
     """A predicate that is true for paths that any of the globs matches; none match nothing."""
-    regex = re.compile(glob_regex(patterns), re.DOTALL)
+    regex = _compiled(tuple(patterns))
     return lambda path: regex.match(path) is not None
+
+
+@lru_cache(maxsize=256)  # a server compiles the same default globs for each file that changes
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(glob_regex(patterns), re.DOTALL)
 
 
 def literal(path: str) -> str:
