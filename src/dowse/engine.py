@@ -60,6 +60,9 @@ if TYPE_CHECKING:
     from dowse.lookup.calls.question import CallQuery, CallTree
 
 
+_MANY_FILES = 2_000
+
+
 def _quiet(stage: str, done: int, total: int) -> None:
     pass
 
@@ -158,7 +161,13 @@ class Engine:
 
         limits = Limits(self.settings.max_chunk_chars, self.settings.min_chunk_chars)
         workers = self._parsers()
-        return Sync(source, self._store, collection.name, limits, force, prune, under, progress, workers=workers).run()
+        sync = Sync(source, self._store, collection.name, limits, force, prune, under, progress, workers=workers)
+        report = sync.run()
+        if report.indexed >= _MANY_FILES:
+            # What they hold of so many is worth more than a quick start of the next ones.
+            workers.close()
+            self._workers = None
+        return report
 
     def _parsers(self) -> Workers:
         """Kept from one sync to the next, because they take longer to start than to read a file."""

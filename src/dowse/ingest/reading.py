@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # A file written this shortly before it was read may change again under the same timestamp.
 _RACY_NS: Final = 20_000_000
+# A tree takes eighty times the memory of its file; what is larger than this was made by a program, for programs.
+MAX_PARSED_BYTES: Final = 4_000_000
 # From so many files on it pays to start processes for those, too, that could be read in this one.
 _MANY: Final = 500
 
@@ -70,7 +72,10 @@ class Reader:
         return Reading(item, digest, begun_ns - item.mtime_ns >= _RACY_NS, content)
 
     def _prepared(self, task: Task, many: bool) -> Prepared:
-        elsewhere = self.workers if many or is_parsed(task.item.path) else None
+        parsed = is_parsed(task.item.path)
+        if parsed and len(task.data) > MAX_PARSED_BYTES:
+            return _as_text(task, f"too large to parse ({len(task.data):,} bytes, at most {MAX_PARSED_BYTES:,})")
+        elsewhere = self.workers if many or parsed else None
         try:
             return elsewhere.prepare(task) if elsewhere else prepare(task, extract)
         except ParserFailed as failure:

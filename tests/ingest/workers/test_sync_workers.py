@@ -240,3 +240,30 @@ def test_status_on_the_command_line_says_what_was_not_parsed(root: Path, tmp_pat
     dowse("index", "--parse-timeout-s", "0.01", "--workers", "1")
     assert "unparsed  1: 1 × the parser took longer than 0.01 s" in dowse("status")
     assert [it["path"] for it in json.loads(dowse("status", "--json"))["quarantined"]] == ["slow.py"]
+
+
+def test_what_is_too_large_to_parse_is_text(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dowse.ingest.reading.MAX_PARSED_BYTES", 100)
+    write(
+        root, {"large.py": CODE.format(n=1) + "# Unmistakable\n" * 20, "large.md": "# Title\n" * 50, "b.py": "x = 1\n"}
+    )
+    with Engine(Settings(encoder="none", data_dir=tmp_path / "data"), tmp_path / "i.db", create=True) as engine:
+        engine.index([root])
+        ((path, reason),) = quarantined(engine).items()
+        assert path == "large.py" and reason.startswith("too large to parse (")
+        assert engine.search(Query("unmistakable", recipe="lexical")).hits
+        assert [it.name for it in engine._store.symbols(engine.record("b.py")[0])] == ["x"]
+
+
+def test_after_many_files_no_worker_is_kept(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(root, {f"{n}.py": CODE.format(n=n) for n in range(5)})
+    with Engine(Settings(encoder="none", data_dir=tmp_path / "data"), tmp_path / "i.db", create=True) as engine:
+        engine.index([root])
+        assert engine._workers is not None
+        kept = engine._workers
+        monkeypatch.setattr("dowse.engine._MANY_FILES", 5)
+        engine.index([root], force=True)
+        assert engine._workers is None
+        assert kept.pids() == []
+        write(root, {"0.py": "changed = 1\n"})
+        assert engine.index([root]).indexed == 1
