@@ -57,6 +57,13 @@ class Settings:
     max_response_kb: int = _setting(16, "the longest answer of a tool of the codesearch profile, in KB; 0 is any")
     first_answer_s: float = _setting(20.0, "how long a first search may encode before it answers with what it has")
     lock_timeout_s: float = _setting(10.0, "how long to wait for another process that is writing")
+    repair_ms: int = _setting(150, "how long an answer may wait for changed files to be indexed first; 0: not at all")
+    watch: bool = _setting(True, "servers follow the files as they change; one of them for all that share an index")
+    debounce_ms: int = _setting(500, "how long files must be left alone before they are indexed")
+    git_debounce_s: float = _setting(5.0, "the same for what git changes: branches, commits")
+    bulk_threshold: int = _setting(100, "when more files than this change at once, the whole root is compared")
+    poll_s: float = _setting(2.0, "how often to look where the system can not tell of changes")
+    reconcile_s: float = _setting(3600.0, "how often servers compare every file with the index; 0: at the start only")
     any_root: bool = _setting(False, "allow a home directory or / as a root")
 
     def __post_init__(self) -> None:
@@ -72,6 +79,12 @@ class Settings:
         _check("max_response_kb", self.max_response_kb, 0, 1_000_000)
         _check("first_answer_s", self.first_answer_s, 0, 86_400)
         _check("lock_timeout_s", self.lock_timeout_s, 0, 86_400)
+        _check("repair_ms", self.repair_ms, 0, 60_000)
+        _check("debounce_ms", self.debounce_ms, 0, 600_000)
+        _check("git_debounce_s", self.git_debounce_s, 0, 3_600)
+        _check("bulk_threshold", self.bulk_threshold, 1, 1_000_000)
+        _check("poll_s", self.poll_s, 0.05, 86_400)
+        _check("reconcile_s", self.reconcile_s, 0, 31_536_000)
 
 
 def _check(name: str, value: float, low: float, high: float) -> None:

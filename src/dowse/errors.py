@@ -5,6 +5,8 @@ DowseError
 ├── NotIndexed        there is no index here yet
 ├── IndexBusy         another process holds the write lock
 ├── IndexUnusable     the index cannot be opened: newer version, not an index, damaged
+├── PartDamaged       one part of the index is damaged; the others answer until it is made anew
+├── Cancelled         a job was told to stop; what it has written by then is whole
 ├── Unreadable        one item cannot be indexed; sync lists it and goes on
 ├── ParserFailed      a parser gave up on one item; sync indexes it as plain text and says so
 ├── EncoderMissing    a model was asked for that is not installed or not intact
@@ -31,6 +33,18 @@ class IndexBusy(DowseError):
 
 
 class IndexUnusable(DowseError):
+    pass
+
+
+class PartDamaged(DowseError):
+    """`part` is one of `dowse.store.base.PARTS`."""
+
+    def __init__(self, part: str, reason: str) -> None:
+        super().__init__(f"the {part} of the index are damaged ({reason}) and will be made anew")
+        self.part = part
+
+
+class Cancelled(DowseError):
     pass
 
 

@@ -1,0 +1,108 @@
+"""What every verb of the engine stands on: the store, the settings, the sources of its collections, its models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dowse.config import Settings
+from dowse.errors import BadInput
+from dowse.ingest.sources.base import Source
+from dowse.ingest.sources.files import FileSource
+from dowse.model import Collection, Record, normal_path
+from dowse.places import Places
+from dowse.reranking import Reranking
+from dowse.search.refine.subjects import Preferences
+from dowse.semantics import Semantics
+from dowse.store.base import Store
+from dowse.store.sqlite import SqliteStore
+from dowse.text.globs import literal
+
+if TYPE_CHECKING:
+    from dowse.ingest.workers.pool import Workers
+    from dowse.lookup.calls.graph import CallGraph
+
+
+class Base:
+    """Opened and closed by its owner; safe to use from several threads."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        index: Path,
+        *,
+        create: bool,
+        store: Store | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        self.settings = settings
+        self.index_path = index.resolve()
+        self._store = store or SqliteStore(index, create=create, busy_timeout_s=settings.lock_timeout_s)
+        self._sources: dict[str, Source] = {}
+        self._workers = workers
+        self._preferences = Preferences()
+        self._calls: CallGraph | None = None
+        places = Places.of(settings)
+        self._semantics = Semantics(settings.encoder, places, self._store, api_key=settings.encoder_key)
+        self._reranking = Reranking(
+            settings.reranker, places, model_dir=settings.reranker_model, key=settings.reranker_key
+        )
+
+    def close(self) -> None:
+        if self._workers:
+            self._workers.close()
+        self._store.close()
+
+    def collections(self) -> list[Collection]:
+        return self._store.collections()
+
+    def record(self, path: str, collection: str | None = None) -> list[Record]:
+        """Every record with this path: where several roots are indexed, more than one may have it."""
+        return self._store.records(normal_path(path).removeprefix("./"), collection)
+
+    def _one_record(self, path: str, collection: str | None) -> Record:
+        records = self.record(path, collection)
+        if len(records) != 1:
+            known = f"{len(records)} collections have {path!r}; name one" if records else f"{path!r} is not indexed"
+            raise BadInput(known)
+        return records[0]
+
+    def _source(self, collection: str) -> Source:
+        if collection not in self._sources:
+            root = next(it.root for it in self._store.collections() if it.name == collection)
+            self._sources[collection] = self._files(Path(root))
+        return self._sources[collection]
+
+    def _files(self, root: Path, under: str = "") -> FileSource:
+        inner = {it for it in map(Path, (it.root for it in self._store.collections())) if root in it.parents}
+        settings = self.settings
+        return FileSource(
+            root,
+            include=settings.include,
+            exclude=(*settings.exclude, *self._own_files(root)),
+            default_excludes=settings.default_excludes,
+            use_gitignore=settings.gitignore,
+            max_file_bytes=settings.max_file_bytes,
+            under=under,
+            barred=frozenset(inner | {Places.of(settings).data_dir}),
+        )
+
+    def _own_files(self, root: Path) -> tuple[str, ...]:
+        """Globs for the index and what SQLite keeps beside it, where they lie inside the root."""
+        if root not in self.index_path.parents:
+            return ()
+        name = literal("/" + self.index_path.relative_to(root).as_posix())
+        sides = (
+            "",
+            "-wal",
+            "-shm",
+            "-journal",
+            ".lock",
+            "-vectors",
+            "-vectors.lock",
+            "-vectors.new",
+            "-lines",
+            "-lines.lock",
+            "-lines.new",
+        )
+        return tuple(f"{name}{new}{side}" for new in ("", ".new") for side in sides)

@@ -1,0 +1,103 @@
+"""Bringing roots into the index: words first, vectors behind them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dowse.engine.base import Base
+from dowse.ingest.embed import Progress
+from dowse.ingest.sources.base import Source
+from dowse.model import Collection, SyncReport
+from dowse.places import checked_root
+
+if TYPE_CHECKING:
+    from dowse.ingest.workers.pool import Workers
+
+_MANY_FILES = 2_000
+
+
+def _quiet(stage: str, done: int, total: int) -> None:
+    pass
+
+
+class Indexing(Base):
+    def index(
+        self,
+        roots: Sequence[Path],
+        *,
+        force: bool = False,
+        prune: bool = True,
+        vectors: bool = True,
+        embed_for_s: float | None = None,
+        progress: Progress = _quiet,
+    ) -> SyncReport:
+        """Bring the roots into the index, words first, then vectors (for at most `embed_for_s` seconds), if wanted."""
+        self._semantics.check()
+        places = [checked_root(root, any_root=self.settings.any_root) for root in roots]
+        total = SyncReport()
+        with self._store.writing(self.settings.lock_timeout_s):
+            for place in places:
+                for root, under in self._collection_roots(place, total):
+                    collection = self._store.add_collection(str(root))
+                    total.add(self._sync(self._files(root, under), collection, under, force, prune, progress))
+            if vectors:
+                self._embed(total, embed_for_s, progress)
+        return total
+
+    def index_source(self, name: str, source: Source, *, progress: Progress = _quiet) -> SyncReport:
+        """Bring any source into the index under a name, e.g. a labelled corpus for evaluation."""
+        with self._store.writing(self.settings.lock_timeout_s):
+            collection = self._store.add_collection(name)
+            self._sources[collection.name] = source
+            report = self._sync(source, collection, "", False, True, progress)
+            self._embed(report, None, progress)
+        return report
+
+    def _sync(
+        self, source: Source, collection: Collection, under: str, force: bool, prune: bool, progress: Progress
+    ) -> SyncReport:
+        from dowse.ingest.chunk import Limits  # brings every extractor with it, and only indexing needs them
+        from dowse.ingest.sync import Sync
+
+        limits = Limits(self.settings.max_chunk_chars, self.settings.min_chunk_chars)
+        workers = self._parsers()
+        sync = Sync(source, self._store, collection.name, limits, force, prune, under, progress, workers=workers)
+        report = sync.run()
+        if report.indexed >= _MANY_FILES:
+            # What they hold of so many is worth more than a quick start of the next ones.
+            workers.close()
+            self._workers = None
+        return report
+
+    def _parsers(self) -> Workers:
+        """Kept from one sync to the next, because they take longer to start than to read a file."""
+        from dowse.ingest.workers.pool import Workers
+
+        if self._workers is None:
+            self._workers = Workers(self.settings.workers, self.settings.parse_timeout_s)
+        return self._workers
+
+    def _embed(self, report: SyncReport, embed_for_s: float | None, progress: Progress) -> None:
+        deadline = None if embed_for_s is None else time.monotonic() + embed_for_s
+        filled = self._semantics.fill(progress, lambda: deadline is not None and time.monotonic() > deadline)
+        report.embedded, report.reused = filled.encoded, filled.reused
+        report.notes.extend(filled.notes)
+
+    def _collection_roots(self, place: Path, report: SyncReport) -> list[tuple[Path, str]]:
+        """The roots to sync, each with the part of it. A place inside a root that is indexed already belongs to
+        it, a lone file to its directory; roots that lie inside the place keep their own files."""
+        known = [Path(it.root) for it in self._store.collections()]
+        around = [root for root in known if root == place or root in place.parents]
+        root = max(around, key=lambda it: len(it.parts)) if around else place if place.is_dir() else place.parent
+        under = place.relative_to(root).as_posix()
+        inside = [it for it in known if place in it.parents]
+        gone = [it for it in inside if not it.is_dir()]
+        report.notes += [f"{it} is not there any more; what was indexed of it was kept" for it in gone]
+        return [(root, "" if under == "." else under), *((it, "") for it in inside if it not in gone)]
+
+    def settle(self) -> None:
+        """Leave everything in the index file itself, so that it can be moved."""
+        self._store.settle()

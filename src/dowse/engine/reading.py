@@ -1,0 +1,97 @@
+"""Reading back what is indexed, and telling the state of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dowse.engine.base import Base
+from dowse.errors import Unreadable
+from dowse.ingest.sources.fingerprint import fingerprint
+from dowse.ingest.sources.repository import branch_at
+from dowse.lookup.read import Passage, read_lines
+from dowse.model import UNPARSED, Collection, Counts, Item, Record, Skipped, Stored
+from dowse.semantics import Description
+from dowse.store.sqlite.database import MIGRATIONS
+from dowse.text.decode import decode
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of an index, for people and programs."""
+
+    index: Path
+    collections: tuple[Collection, ...]
+    counts: Counts
+    encoder: str
+    encoder_why: str
+    reranker: str
+    reranker_why: str
+    schema: int
+    skipped: tuple[Skipped, ...]
+    quarantined: tuple[Skipped, ...]  # indexed, but as plain text, because their parser failed
+
+
+class Reading(Base):
+    # --- passages ---
+
+    def chunk(self, chunk_id: str, collection: str | None = None) -> list[Stored]:
+        """Every chunk with this id: where several roots are indexed, more than one may have it."""
+        return self._store.by_chunk_id(chunk_id, collection)
+
+    def passage(self, stored: Stored) -> Passage:
+        """The chunk's lines; of a file that has changed since, where lines may have moved, as they were indexed."""
+        chunk = stored.chunk
+        passage = self.lines(stored.record, chunk.start_line, chunk.end_line)
+        if passage.freshness == "fresh":
+            return passage
+        return replace(passage, text=chunk.text, start_line=chunk.start_line, end_line=chunk.end_line)
+
+    def chunks(self, record: Record) -> list[Stored]:
+        return self._store.chunks(record)
+
+    def lines(self, record: Record, start_line: int = 1, end_line: int | None = None) -> Passage:
+        source = self._source(record.collection)
+        item = Item(record.path, record.size, record.mtime_ns)
+        freshness = source.freshness(item)
+        try:
+            current = decode(source.read(item)[1])
+        except Unreadable:
+            current = None
+        return read_lines(self._store, record, current, freshness, start_line, end_line)
+
+    def export(self) -> Iterator[Stored]:
+        return self._store.export()
+
+    # --- knowing ---
+
+    @property
+    def encoder_name(self) -> str:
+        return self._semantics.name
+
+    def encoder(self) -> Description:
+        return self._semantics.describe()
+
+    def fingerprint(self, places: Sequence[Path]) -> dict[str, object] | None:
+        """Which commits of which work trees the places are at; None outside of git."""
+        return fingerprint(places)
+
+    def branch(self, place: Path) -> str | None:
+        """The branch checked out there, as it is now; None outside of git and at a commit without a branch."""
+        return branch_at(str(place))
+
+    def status(self) -> Status:
+        choice, offer = self.encoder(), self._reranking.describe()
+        return Status(
+            index=self.index_path,
+            collections=tuple(self._store.collections()),
+            counts=self._store.counts(),
+            encoder=choice.name,
+            encoder_why=choice.why,
+            reranker=offer.name,
+            reranker_why=offer.why,
+            schema=len(MIGRATIONS),
+            skipped=tuple(self._store.skipped()),
+            quarantined=tuple(Skipped(*row) for row in self._store.faceted(UNPARSED)),
+        )
