@@ -104,5 +104,7 @@ class Base:
             "-lines",
             "-lines.lock",
             "-lines.new",
+            "-jobs",
+            "-jobs.new",
         )
         return tuple(f"{name}{new}{side}" for new in ("", ".new") for side in sides)

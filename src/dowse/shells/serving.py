@@ -10,6 +10,7 @@ from pathlib import Path
 from dowse.config import load_settings
 from dowse.engine import Engine
 from dowse.errors import BadInput
+from dowse.live.history import History
 from dowse.live.jobs import Jobs
 from dowse.places import checked_root
 from dowse.profiles import codesearch, rifflux
@@ -110,6 +111,7 @@ def make_profile(
         return codesearch_profile(workspace, jobs)
     workspace = find_workspace(cwd=cwd, environment=environment, flags=flags, root=roots[0] if roots else None)
     places = tuple(checked_root(cwd / it, any_root=workspace.settings.any_root) for it in roots) or (workspace.root,)
+    jobs.history = History(workspace.index)
     engines = Engines(workspace)
     core = Core(engines.own, jobs, places)
     if name == "ragdocs":
@@ -127,6 +129,7 @@ def _rifflux(
 ) -> Made:
     """The contract works in the current directory and indexes what it is told to, when it is told to."""
     workspace = rifflux_workspace(flags=flags, environment=environment, cwd=cwd, root=roots[0] if roots else None)
+    jobs.history = History(workspace.index)
     options = rifflux.options_from(environment)
     tools = rifflux.Rifflux(Engines(workspace).at, jobs, cwd, workspace.settings, options)
     return tools.profile(), (
@@ -153,6 +156,7 @@ def codesearch_profile(
 ) -> Made:
     if not workspace.root.is_dir():
         raise BadInput(f"{workspace.root} is not a directory; name one")
+    jobs.history = History(workspace.index)
     options = Options(extensions, workspace.settings.max_response_kb, metrics)
     desk = Desk(Engines(workspace).own, jobs, workspace.root, options)
     return codesearch.codesearch(desk), desk.start_indexing
