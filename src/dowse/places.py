@@ -34,11 +34,16 @@ class Places:
     def models(self) -> Path:
         return self.data_dir / "models"
 
+    @property
+    def indexes(self) -> Path:
+        """One directory for each root that is indexed."""
+        return self.data_dir / "indexes"
+
     def index_of(self, root: Path) -> Path:
         """A root's index: readable by its name, unique by its path."""
         key = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:12]
         name = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in root.name) or "root"
-        return self.data_dir / "indexes" / f"{name[:60]}-{key}" / INDEX_NAME
+        return self.indexes / f"{name[:60]}-{key}" / INDEX_NAME
 
 
 def checked_root(root: Path, *, any_root: bool) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dowse.engine.base import Base
+from dowse.engine.moving import Moving
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
 from dowse.model import Collection, SyncReport
@@ -23,7 +23,7 @@ def _quiet(stage: str, done: int, total: int) -> None:
     pass
 
 
-class Indexing(Base):
+class Indexing(Moving):
     def index(
         self,
         roots: Sequence[Path],
@@ -40,8 +40,10 @@ class Indexing(Base):
         total = SyncReport()
         with self._store.writing(self.settings.lock_timeout_s):
             for place in places:
+                total.notes += filter(None, [self._relocate(place)])
                 for root, under in self._collection_roots(place, total):
                     collection = self._store.add_collection(str(root))
+                    self._note_identity(root)
                     total.add(self._sync(self._files(root, under), collection, under, force, prune, progress))
             if vectors:
                 self._embed(total, embed_for_s, progress)
