@@ -444,8 +444,8 @@ def test_tags_and_aliases_are_found_by_their_words(store: Store) -> None:
 def test_versions_below_a_place(store: Store) -> None:
     for path in ("docs/a.md", "docs/sub/b.md", "docs-old/c.md", "docs", "z.md"):
         store.put(record(path), pieces("x"))
-    assert set(store.versions("notes", "docs")) == {"docs", "docs/a.md", "docs/sub/b.md"}
-    assert set(store.versions("notes", "z.md")) == {"z.md"}
+    assert set(store.versions("notes", ["docs"])) == {"docs", "docs/a.md", "docs/sub/b.md"}
+    assert set(store.versions("notes", ["z.md"])) == {"z.md"}
 
 
 def test_nothing_is_known_of_a_dropped_record(store: Store) -> None:

@@ -69,11 +69,16 @@ class Base:
 
     def _source(self, collection: str) -> Source:
         if collection not in self._sources:
-            root = next(it.root for it in self._store.collections() if it.name == collection)
-            self._sources[collection] = self._files(Path(root))
+            self._sources[collection] = self._files(Path(self._collection(collection).root))
         return self._sources[collection]
 
-    def _files(self, root: Path, under: str = "") -> FileSource:
+    def _collection(self, name: str) -> Collection:
+        found = next((it for it in self._store.collections() if it.name == name), None)
+        if found is None:
+            raise BadInput(f"no collection is called {name!r}; `dowse status` lists them")
+        return found
+
+    def _files(self, root: Path, under: tuple[str, ...] = ()) -> FileSource:
         inner = {it for it in map(Path, (it.root for it in self._store.collections())) if root in it.parents}
         settings = self.settings
         return FileSource(

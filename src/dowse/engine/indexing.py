@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dowse.engine.moving import Moving
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
+from dowse.ingest.sources.files import holds_no_file
 from dowse.model import Collection, Skipped, SyncReport
 from dowse.places import Places, checked_root
 
@@ -45,22 +46,41 @@ class Indexing(Moving):
                 for root, under in self._collection_roots(place, total):
                     collection = self._store.add_collection(str(root))
                     self._note_identity(root)
-                    total.add(self._sync(self._files(root, under), collection, under, force, prune, progress))
+                    drops = prune and not self._is_emptied(root, under, total)
+                    total.add(self._sync(self._files(root, under), collection, under, force, drops, progress))
             if vectors:
                 self._embed(total, embed_for_s, progress)
         return total
+
+    def refresh(
+        self, collection: str, paths: Iterable[str], *, progress: Progress = _quiet, timeout_s: float | None = None
+    ) -> SyncReport:
+        """Bring exactly these files and directories of a collection in line with the disk, words only: new and changed
+        ones are read, what is gone is dropped. Raises IndexBusy when the write lock is not to be had in time."""
+        under = tuple(paths)
+        if not under:
+            return SyncReport()
+        with self._store.writing(self.settings.lock_timeout_s if timeout_s is None else timeout_s):
+            known = self._collection(collection)
+            return self._sync(self._files(Path(known.root), under), known, under, False, True, progress)
 
     def index_source(self, name: str, source: Source, *, progress: Progress = _quiet) -> SyncReport:
         """Bring any source into the index under a name, e.g. a labelled corpus for evaluation."""
         with self._store.writing(self.settings.lock_timeout_s):
             collection = self._store.add_collection(name)
             self._sources[collection.name] = source
-            report = self._sync(source, collection, "", False, True, progress)
+            report = self._sync(source, collection, (), False, True, progress)
             self._embed(report, None, progress)
         return report
 
     def _sync(
-        self, source: Source, collection: Collection, under: str, force: bool, prune: bool, progress: Progress
+        self,
+        source: Source,
+        collection: Collection,
+        under: tuple[str, ...],
+        force: bool,
+        prune: bool,
+        progress: Progress,
     ) -> SyncReport:
         from dowse.ingest.chunk import Limits  # brings every extractor with it, and only indexing needs them
         from dowse.ingest.sources.budget import Budget, Budgeted
@@ -106,7 +126,7 @@ class Indexing(Moving):
         report.embedded, report.reused = filled.encoded, filled.reused
         report.notes.extend(filled.notes)
 
-    def _collection_roots(self, place: Path, report: SyncReport) -> list[tuple[Path, str]]:
+    def _collection_roots(self, place: Path, report: SyncReport) -> list[tuple[Path, tuple[str, ...]]]:
         """The roots to sync, each with the part of it. A place inside a root that is indexed already belongs to
         it, a lone file to its directory; roots that lie inside the place keep their own files."""
         known = [Path(it.root) for it in self._store.collections()]
@@ -116,7 +136,13 @@ class Indexing(Moving):
         inside = [it for it in known if place in it.parents]
         gone = [it for it in inside if not it.is_dir()]
         report.notes += [f"{it} is not there any more; what was indexed of it was kept" for it in gone]
-        return [(root, "" if under == "." else under), *((it, "") for it in inside if it not in gone)]
+        return [(root, () if under == "." else (under,)), *((it, ()) for it in inside if it not in gone)]
+
+    def _is_emptied(self, root: Path, under: tuple[str, ...], report: SyncReport) -> bool:
+        """A part that was asked for by name and holds no file may be a disk that is not mounted."""
+        emptied = [place for place in under if holds_no_file(str(root / place))]
+        report.notes += [f"{root / place} is empty now, so what was indexed of it was kept" for place in emptied]
+        return bool(emptied)
 
     def settle(self) -> None:
         """Leave everything in the index file itself, so that it can be moved."""

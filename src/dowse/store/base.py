@@ -95,8 +95,8 @@ class Catalog(Protocol):
         """How many items its source offers, and when a sync of all of them ended (None: it has begun)."""
         ...
 
-    def versions(self, collection: str, under: str = "") -> dict[str, Version]:
-        """What is known of each path; of those at or below `under` only, if given."""
+    def versions(self, collection: str, under: Iterable[str] | None = None) -> dict[str, Version]:
+        """What is known of each path; of those at or below one of `under` only, if given."""
         ...
 
     def put(

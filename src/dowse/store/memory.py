@@ -121,11 +121,12 @@ class MemoryStore(MemoryDefinitions):
         moment = before.synced_at if at is None else at
         self._collections[collection] = replace(before, listed=listed, synced_at=moment)
 
-    def versions(self, collection: str, under: str = "") -> dict[str, Version]:
+    def versions(self, collection: str, under: Iterable[str] | None = None) -> dict[str, Version]:
+        places = None if under is None else tuple(place.removesuffix("/") for place in under)
         mine = [
             entry.record
             for (name, path), entry in self._entries.items()
-            if name == collection and (not under or path == under or path.startswith(f"{under}/"))
+            if name == collection and (places is None or any(path == it or path.startswith(f"{it}/") for it in places))
         ]
         return {it.path: Version(it.size, it.mtime_ns, it.digest, it.chunking, it.settled) for it in mine}
 
