@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dowse.engine.base import Base
+from dowse.engine.moving import Moving
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import holds_no_file
-from dowse.model import Collection, SyncReport
-from dowse.places import checked_root
+from dowse.model import Collection, Skipped, SyncReport
+from dowse.places import Places, checked_root
 
 if TYPE_CHECKING:
     from dowse.ingest.workers.pool import Workers
@@ -24,7 +24,7 @@ def _quiet(stage: str, done: int, total: int) -> None:
     pass
 
 
-class Indexing(Base):
+class Indexing(Moving):
     def index(
         self,
         roots: Sequence[Path],
@@ -37,12 +37,15 @@ class Indexing(Base):
     ) -> SyncReport:
         """Bring the roots into the index, words first, then vectors (for at most `embed_for_s` seconds), if wanted."""
         self._semantics.check()
-        places = [checked_root(root, any_root=self.settings.any_root) for root in roots]
+        data_dir = Places.of(self.settings).data_dir
+        places = [checked_root(root, any_root=self.settings.any_root, data_dir=data_dir) for root in roots]
         total = SyncReport()
         with self._store.writing(self.settings.lock_timeout_s):
             for place in places:
+                total.notes += filter(None, [self._relocate(place)])
                 for root, under in self._collection_roots(place, total):
                     collection = self._store.add_collection(str(root))
+                    self._note_identity(root)
                     drops = prune and not self._is_emptied(root, under, total)
                     total.add(self._sync(self._files(root, under), collection, under, force, drops, progress))
             if vectors:
@@ -80,24 +83,41 @@ class Indexing(Base):
         progress: Progress,
     ) -> SyncReport:
         from dowse.ingest.chunk import Limits  # brings every extractor with it, and only indexing needs them
+        from dowse.ingest.sources.budget import Budget, Budgeted
         from dowse.ingest.sync import Sync
 
         limits = Limits(self.settings.max_chunk_chars, self.settings.min_chunk_chars)
         workers = self._parsers()
+        budget = Budget(self.settings.max_files, self.settings.max_total_bytes)
+        source = Budgeted(source, budget, self._cut(collection) if under else None)
         sync = Sync(source, self._store, collection.name, limits, force, prune, under, progress, workers=workers)
         report = sync.run()
+        if cut := self._cut(collection):
+            report.notes.append(f"{cut.path} is {cut.reason}")
         if report.indexed >= _MANY_FILES:
             # What they hold of so many is worth more than a quick start of the next ones.
             workers.close()
             self._workers = None
         return report
 
+    def _cut(self, collection: Collection) -> Skipped | None:
+        from dowse.ingest.sources.budget import cut_of
+
+        return cut_of(self._store.skipped(), collection.name)
+
     def _parsers(self) -> Workers:
         """Kept from one sync to the next, because they take longer to start than to read a file."""
         from dowse.ingest.workers.pool import Workers
+        from dowse.ingest.workers.portions import portions
 
         if self._workers is None:
-            self._workers = Workers(self.settings.workers, self.settings.parse_timeout_s)
+            share = portions(self.settings.workers, self.settings.memory_mb)
+            self._workers = Workers(
+                share.workers,
+                self.settings.parse_timeout_s,
+                memory_bytes=share.worker_bytes,
+                ahead_bytes=share.ahead_bytes,
+            )
         return self._workers
 
     def _embed(self, report: SyncReport, embed_for_s: float | None, progress: Progress) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
-from dowse.errors import OtherVectors
+from dowse.errors import BadInput, OtherVectors
 from dowse.model import (
     Call,
     Collection,
@@ -109,6 +109,12 @@ class MemoryStore(MemoryDefinitions):
         name = next(candidate for candidate in candidates if candidate not in self._collections)
         self._collections[name] = Collection(name, root)
         return self._collections[name]
+
+    def move_collection(self, name: str, root: str) -> None:
+        if any(it.root == root for it in self._collections.values()):
+            raise BadInput(f"{root} is indexed already; a root can not be moved there")
+        self._collections[name] = replace(self._collections[name], root=root)
+        self._revision += 1
 
     def mark(self, collection: str, *, listed: int, at: float | None) -> None:
         before = self._collections[collection]

@@ -56,4 +56,7 @@ def exact_limit(settings: Settings, flags: dict[str, Any]) -> int:
 
 def workspace_of(root: Path | None, flags: dict[str, Any]) -> Workspace:
     settings = {name: flags.get(name) for name in SETTINGS}
-    return find_workspace(cwd=Path.cwd(), environment=os.environ, flags=settings, root=root)
+    workspace = find_workspace(cwd=Path.cwd(), environment=os.environ, flags=settings, root=root)
+    if workspace.notice:
+        click.echo(workspace.notice, err=True)
+    return workspace

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import apsw
 
-from dowse.errors import Unreadable
+from dowse.errors import BadInput, Unreadable
 from dowse.model import (
     Call,
     Collection,
@@ -78,6 +78,13 @@ class SqliteCatalog:
                     (_free_name(root, set(taken.values())), root),
                 )
         return next(collection for collection in self.collections() if collection.root == root)
+
+    def move_collection(self, name: str, root: str) -> None:
+        with self.db.transaction() as connection:
+            if fetch(connection, "SELECT 1 FROM collections WHERE root = ?", (root,)):
+                raise BadInput(f"{root} is indexed already; a root can not be moved there")
+            connection.execute("UPDATE collections SET root = ? WHERE name = ?", (root, name))
+            _renew_revision(connection)
 
     def mark(self, collection: str, *, listed: int, at: float | None) -> None:
         with self.db.transaction() as connection:
