@@ -11,7 +11,8 @@ from dowse.ingest.embed import Progress
 from dowse.model import SyncReport
 from dowse.places import Places
 from dowse.shells.workspace import Workspace
-from dowse.store.sqlite.database import APPLICATION_ID, write_lock
+from dowse.store.sqlite.database import APPLICATION_ID
+from dowse.store.sqlite.locks import write_lock
 
 _SQLITE_HEADER = b"SQLite format 3\x00"
 _APPLICATION_ID_AT = 68
