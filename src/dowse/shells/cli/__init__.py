@@ -30,6 +30,7 @@ VERBS = {
     "rebuild": "Make the index anew from the files.",
     "eval": "Measure recipes against a gold set, or against your own files.",
     "mcp": "Serve an AI agent over MCP on stdin and stdout.",
+    "daemon": "One shared server for all agents of an index: run, start, stop, status, restart.",
 }
 _LEADING = ("--help", "-h", "--version")
 
