@@ -38,7 +38,7 @@ def remove(index: Path) -> bool:
     """Delete an index and what lies beside it; whether there was one."""
     existed = index.exists()
     caches = (f"{cache}{part}" for cache in _CACHES for part in ("", ".new", ".lock"))
-    for suffix in ("", *_SIDE_FILES, ".lock", "-jobs", "-jobs.new", *caches):
+    for suffix in ("", *_SIDE_FILES, ".lock", ".lock.next", ".leader", ".encoding", "-jobs", "-jobs.new", *caches):
         index.with_name(index.name + suffix).unlink(missing_ok=True)
     return existed
 

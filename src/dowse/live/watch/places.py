@@ -7,6 +7,7 @@ from dowse.ingest.sources.doors import Doors, ancestors_and_self
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.git_listing import list_kept_though_ignored
 from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules
+from dowse.ingest.sources.part import part_of
 from dowse.ingest.sources.repository import GIT_IGNORE_FILE, is_work_tree, rules_above, work_tree_above
 from dowse.ingest.sources.selection import select
 from dowse.live.watch.base import Place
@@ -23,7 +24,7 @@ class _Bounds:
 
     def __init__(self, source: FileSource) -> None:
         exclude = (*DEFAULT_EXCLUDE, *source.exclude) if source.default_excludes else source.exclude
-        self._selection = select(source.include, exclude, "")
+        self._selection = select(source.include, exclude, part_of(()))
         self._source = source
         self._rules = _Rules(source)
 
