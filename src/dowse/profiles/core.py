@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from dowse.engine import Engine, Status
 from dowse.errors import BadInput
-from dowse.live.jobs import Job, Jobs, Task
 from dowse.lookup.read import Passage, within
 from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query, Scope, Stored, SyncReport
 from dowse.profiles.tool import Param, Profile, Reply, Tool
 from dowse.text.times import ago, iso, parse_moment
+
+if TYPE_CHECKING:
+    from dowse.live.jobs import Job, Jobs
+    from dowse.live.upkeep import Keeping, Upkeep
 
 INSTRUCTIONS = """\
 Dowse searches this project's files (documents and code) on this machine; nothing leaves it.
@@ -40,10 +42,10 @@ _WHOLE_FILES = ("auto", "hybrid", "lexical", "semantic", "late", "rerank")
 class Core:
     """The tools, bound to the engine and the job queue of one server."""
 
-    def __init__(self, engine: Callable[[], Engine], jobs: Jobs, roots: tuple[Path, ...]) -> None:
+    def __init__(self, engine: Callable[[], Engine], jobs: Jobs, upkeep: Upkeep) -> None:
         self._engine = engine
         self._jobs = jobs
-        self._roots = roots
+        self._upkeep = upkeep
 
     def profile(self) -> Profile:
         from dowse.profiles.core_code import CodeTools  # brings the call graph with it; the command line imports us too
@@ -107,24 +109,29 @@ class Core:
         wait: Annotated[bool, Param("Answer when it is done instead of at once")] = True,
     ) -> Reply:
         """Bring the index in line with the files on disk: new, changed and deleted ones. Quick when little changed."""
-        job = self.start_indexing(force=force)
+        job = self._upkeep.index(force=force)
         if wait:
             self._jobs.wait(job)
         if job.error:
             raise BadInput(job.error)
-        return Reply(self._job_json(job))
+        data = self._job_json(job)
+        if wait and isinstance(job.result, Mapping):
+            data["result"] = {**job.result, **self._vectors_made()}
+        return Reply(data)
 
-    def start_indexing(self, *, force: bool = False) -> Job:
-        def work(task: Task) -> Mapping[str, object]:
-            task.on(", ".join(map(str, self._roots)))
-            return report_json(self._engine().index(self._roots, force=force, progress=task))
-
-        return self._jobs.submit("index", work, key=force)
+    def _vectors_made(self) -> dict[str, object]:
+        """Waits until there are vectors for everything; other work may come between."""
+        made = {"embedded": 0, "reused": 0}
+        while (job := self._jobs.running("encode")) is not None:
+            self._jobs.wait(job)
+            made = {key: count + int(str((job.result or {}).get(key, 0))) for key, count in made.items()}
+        return dict(made)
 
     def status(self) -> Reply:
         """What is indexed, how fresh and complete it is, which encoder is used and why, and what was skipped."""
         status = self._engine().status()
         data = status_json(status, self._engine())
+        data["watcher"] = watcher_json(self._upkeep.keeping())
         data["jobs"] = [self._job_json(job) for job in self._jobs.all()[-_SHOWN_JOBS:]]
         data["skipped"] = status_skipped(status)[:_SHOWN_SKIPPED]
         data["quarantined"] = status_quarantined(status)[:_SHOWN_SKIPPED]
@@ -286,6 +293,29 @@ def report_json(report: SyncReport) -> dict[str, object]:
     }
 
 
+def watcher_json(keeping: Keeping) -> dict[str, object]:
+    """Who follows the files; how, if it is this process."""
+    data: dict[str, object] = {
+        "enabled": keeping.enabled,
+        "leading": keeping.leading,
+        "leader": keeping.leader,
+        "problem": keeping.problem,
+    }
+    if keeping.watch is None:
+        return data
+    watch = keeping.watch
+    return data | {
+        "running": watch.running,
+        "method": watch.method,
+        "why": watch.why,
+        "directories": watch.directories,
+        "events": watch.events,
+        "batches": watch.batches,
+        "restarts": watch.restarts,
+        "pending": watch.pending,
+    }
+
+
 def status_skipped(status: Status) -> list[dict[str, str]]:
     return [{"collection": it.collection, "path": it.path, "reason": it.reason} for it in status.skipped]
 
@@ -295,7 +325,7 @@ def status_quarantined(status: Status) -> list[dict[str, str]]:
     return [{"collection": it.collection, "path": it.path, "reason": it.reason} for it in status.quarantined]
 
 
-def status_json(status: Status, engine: Engine) -> dict[str, object]:
+def status_json(status: Status, engine: Engine, leader: int | None = None) -> dict[str, object]:
     completeness = engine.completeness()
     counts = status.counts
     return {
@@ -322,7 +352,7 @@ def status_json(status: Status, engine: Engine) -> dict[str, object]:
         "reranker_why": status.reranker_why,
         "schema": status.schema,
         "jobs": [],
-        "watcher": {"enabled": False},
+        "watcher": {"enabled": False, "leader": leader},
         "skipped": status_skipped(status),
         "skipped_count": len(status.skipped),
         "quarantined": status_quarantined(status),
