@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dowse.engine.asking import Asking
 from dowse.engine.exact import Exact
-from dowse.engine.indexing import Indexing
 from dowse.engine.reading import Reading, Status
 
 __all__ = ["Engine", "Status"]
 
 
-class Engine(Indexing, Asking, Exact, Reading):
+class Engine(Asking, Exact, Reading):
     """Opened and closed by its owner; safe to use from several threads."""
 
     def __enter__(self) -> Engine:

@@ -58,9 +58,13 @@ class Indexing(Moving):
         """Bring exactly these files and directories of a collection in line with the disk, words only: new and changed
         ones are read, what is gone is dropped. Raises IndexBusy when the write lock is not to be had in time."""
         under = tuple(paths)
-        if not under:
-            return SyncReport()
-        with self._store.writing(self.settings.lock_timeout_s if timeout_s is None else timeout_s):
+        wait_s = self.settings.lock_timeout_s if timeout_s is None else timeout_s
+        return self._bring_in_line(collection, under, wait_s, progress) if under else SyncReport()
+
+    def _bring_in_line(
+        self, collection: str, under: tuple[str, ...], wait_s: float, progress: Progress = _quiet
+    ) -> SyncReport:
+        with self._store.writing(wait_s):
             known = self._collection(collection)
             return self._sync(self._files(Path(known.root), under), known, under, False, True, progress)
 

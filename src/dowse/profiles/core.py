@@ -10,6 +10,7 @@ from dowse.engine import Engine, Status
 from dowse.errors import BadInput
 from dowse.lookup.read import Passage, within
 from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query, Scope, Stored, SyncReport
+from dowse.profiles.pending import pending_json
 from dowse.profiles.tool import Param, Profile, Reply, Tool
 from dowse.text.times import ago, iso, parse_moment
 
@@ -24,7 +25,8 @@ path, lines, the trail of headings and an id.
 - `fetch` an id or a path to read more: lines around a hit, or a whole file.
 - `grep` finds every line with a pattern, `symbols` what is defined (by name, base, attribute, or at path:line), \
 `calls` who calls a function or what it calls. All three are exact and need no reading of files.
-- A hit marked `changed` or `gone` is older than the file on disk: `index`, then search again.
+- Files saved before a question are in its answer, or the answer says which are not; a hit marked `changed` or `gone` \
+is older than the file on disk: `index`, then search again.
 - No hits? Look at `completeness` in the answer: it says what was searched and what was not. `status` says more.
 - `abstained` says why nothing is shown although something was found: ask in the words the files might use, or give \
 a `hypothesis`, a sentence such as the answer might be.
@@ -35,7 +37,7 @@ _ECHOED_CHARS = 1000
 _SHOWN_SKIPPED = 50  # an answer must not flood its reader; `dowse status --json` has all
 
 RecipeName = Literal["auto", "hybrid", "lexical", "semantic", "late", "rerank", "ragdocs"]
-_DECISIONS = ("plan", "abstain")
+_DECISIONS = ("freshness", "plan", "abstain")
 _WHOLE_FILES = ("auto", "hybrid", "lexical", "semantic", "late", "rerank")
 
 
@@ -226,7 +228,8 @@ def answer_json(answer: Answer, running: str = "") -> dict[str, object]:
             "skipped": answer.completeness.skipped,
             "chunks": answer.completeness.chunks,
             "vectors": answer.completeness.vectors,
-            "as_of": iso(answer.completeness.synced_at) if answer.completeness.synced_at else None,
+            "as_of": iso(answer.completeness.as_of) if answer.completeness.as_of else None,
+            "pending": pending_json(answer.completeness.seen),
         },
     }
 
@@ -418,5 +421,5 @@ def passage_text(passage: Passage) -> str:
 def _completeness_text(answer: Answer, running: str) -> str:
     state = answer.completeness
     sentence = state.sentence(len(answer.hits))
-    as_of = f"as of {ago(state.synced_at, time.time())}" if state.synced_at else "not synced yet"
+    as_of = f"as of {ago(state.as_of, time.time())}" if state.synced_at else "not synced yet"
     return "; ".join(part for part in (sentence, as_of, running) if part)

@@ -15,8 +15,9 @@ from dowse.engine import Engine
 from dowse.errors import BadInput, IndexUnusable
 from dowse.live.jobs import Job, Jobs, Progress, Task
 from dowse.live.upkeep import Keeping
-from dowse.model import TRAIL_SEPARATOR, Hit, Query, Stored, SyncReport
+from dowse.model import NOT_LOOKED, TRAIL_SEPARATOR, Hit, Query, Stored, SyncReport
 from dowse.places import checked_root
+from dowse.profiles.pending import if_pending
 from dowse.profiles.tool import Param, Profile, Reply, Tool
 from dowse.text.globs import compile_globs
 
@@ -148,8 +149,10 @@ class Rifflux:
         engine = self._engine(db_path)
         auto_reindex = self._auto_reindex(db_path)
         hits: Sequence[Hit] = ()
+        seen = NOT_LOOKED
         if query.strip():
-            hits = engine.search(Query(query, limit=top_k, recipe=f"rifflux-{mode}")).hits
+            answer = engine.search(Query(query, limit=top_k, recipe=f"rifflux-{mode}"))
+            hits, seen = answer.hits, answer.completeness.seen
         results = [{**_chunk_json(it.stored), **_scores_json(it, mode)} for it in hits]
         return Reply(
             {
@@ -159,6 +162,7 @@ class Rifflux:
                 "embedding_model": engine.encoder_name,
                 "auto_reindex": auto_reindex,
                 "results": results,
+                **if_pending(seen),
             }
         )
 
