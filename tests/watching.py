@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from dowse.live.watch import Batch, Place, Timing, Watcher
@@ -20,6 +20,12 @@ def all_but(*excluded: str) -> Callable[[str], bool]:
 
 def place(root: Path, collection: str = "c", *, excluded: tuple[str, ...] = ("ignored", ".git")) -> Place:
     return Place(collection, root, all_but(*excluded), all_but(*excluded))
+
+
+def covers(known: Collection[str], path: str) -> bool:
+    """Whether the path, or a directory above it, is known."""
+    parts = path.split("/")
+    return any("/".join(parts[:end]) in known for end in range(1, len(parts) + 1))
 
 
 def eventually(condition: Callable[[], object], what: str = "it") -> None:

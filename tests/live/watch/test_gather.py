@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dowse.live.watch.base import BULK, GIT, LOST, RULES, START, Batch, Sight, Timing
 from dowse.live.watch.gather import Gather
+from watching import covers
 
 TIMING = Timing(debounce_s=10, git_debounce_s=50, poll_s=1, bulk_threshold=6)
 CAP = 100
@@ -25,10 +26,6 @@ files = st.builds(Sight, st.just("file"), st.sampled_from("abcdef"))
 
 def gather() -> Gather:
     return Gather("c", TIMING)
-
-
-def covers(known: frozenset[str], path: str) -> bool:
-    return any(path == it or path.startswith(it + "/") for it in known)
 
 
 @dataclass

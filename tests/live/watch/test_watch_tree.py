@@ -382,3 +382,12 @@ def test_a_crafted_git_file_is_harmless(root, open_tree):
     tree = open_tree(root)
     (root / "0/x.md").write_text("x")
     assert tree.look() == [file("0/x.md")]
+
+
+def test_a_repository_whose_files_are_pipes_holds_up_nobody(root, open_tree):
+    (root / ".git/info").mkdir(parents=True)
+    for name in ("HEAD", "commondir", "index"):
+        os.mkfifo(root / ".git" / name)
+    tree = open_tree(root)
+    (root / ".git/info/exclude").write_text("x")
+    assert tree.look() == [Sight("rules")]
