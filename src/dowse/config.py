@@ -70,6 +70,11 @@ class Settings:
     bulk_threshold: int = _setting(100, "when more files than this change at once, the whole root is compared")
     poll_s: float = _setting(2.0, "how often to look where the system can not tell of changes")
     reconcile_s: float = _setting(3600.0, "how often servers compare every file with the index; 0: at the start only")
+    share: bool = _setting(
+        False,
+        "stdio servers of one index hand over to one shared process, so that many agents cost one model in memory",
+    )
+    daemon_idle_s: float = _setting(600.0, "how long the shared process stays when nobody is connected to it")
     any_root: bool = _setting(False, "allow a home directory or / as a root")
 
     def __post_init__(self) -> None:
@@ -94,6 +99,7 @@ class Settings:
         _check("bulk_threshold", self.bulk_threshold, 1, 1_000_000)
         _check("poll_s", self.poll_s, 0.05, 86_400)
         _check("reconcile_s", self.reconcile_s, 0, 31_536_000)
+        _check("daemon_idle_s", self.daemon_idle_s, 0.1, 31_536_000)
 
 
 def _check(name: str, value: float, low: float, high: float) -> None:

@@ -14,7 +14,7 @@ from dowse.engine import Engine
 from dowse.errors import DowseError, IndexBusy
 from dowse.ingest.sources.moved import SAMPLE, Likeness, Traces, has_left, identity_key, likeness
 from dowse.places import INDEX_NAME, Places
-from dowse.store.sqlite.database import write_lock
+from dowse.store.sqlite.locks import write_lock
 from dowse.store.sqlite.peek import peek
 
 _LOOKED_AT: Final = 50

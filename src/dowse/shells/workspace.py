@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dowse.config import FILE_NAME, Settings, load_settings
-from dowse.engine import Engine
 from dowse.places import Places, checked_root
+
+if TYPE_CHECKING:
+    from dowse.engine import Engine
+
+PROFILES = ("core", "rifflux", "ragdocs", "codesearch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +24,8 @@ class Workspace:
     notice: str = ""  # what a person should know of how it was found
 
     def open(self, *, create: bool) -> Engine:
+        from dowse.engine import Engine  # the pipe to a shared server only looks for the place and never opens it
+
         return Engine(self.settings, self.index, create=create)
 
 

@@ -64,6 +64,18 @@ def list_work_tree(top: str, directory: str, paths: Sequence[str] | None = None)
     return GitListing(sorted(names), complained=bool(listed.stderr))
 
 
+def list_kept_though_ignored(top: str, directory: str) -> frozenset[str]:
+    """Files below the directory that git tracks although its rules would ignore them; none without git."""
+    git = shutil.which("git")
+    if git is None:
+        return frozenset()
+    asked = ("ls-files", "--cached", "--ignored", "--exclude-standard", "-z")
+    listed = run_git(git, directory, f"--work-tree={top}", *asked)
+    if listed is None or listed.returncode != 0:
+        return frozenset()
+    return frozenset(os.fsdecode(name) for name in listed.stdout.split(b"\0") if name)
+
+
 def run_git(git: str, directory: str, *command: str) -> subprocess.CompletedProcess[bytes] | None:
     """The finished command, whether it succeeded or not; None when it could not be run to its end."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("GIT_") or name in _KEPT_VARIABLES}

@@ -19,6 +19,13 @@ root_option = click.option(
     type=click.Path(path_type=Path),
     help="The directory to work on; default: the nearest one upwards that is indexed, else the current one.",
 )
+roots_option = click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A directory to serve; may be repeated.",
+)
 _EXACT_LIMIT = 100
 _SHORT = {"limit": ("-k",)}
 
