@@ -4,7 +4,8 @@ DowseError
 ├── BadInput          the caller's words: a parameter, a path, a setting
 ├── NotIndexed        there is no index here yet
 ├── IndexBusy         another process holds the write lock
-├── IndexUnusable     the index cannot be opened: newer version, not an index, damaged
+├── IndexUnusable     the index cannot be opened: newer version, not an index
+│   └── IndexDamaged  it can not be read, as a whole or in the place that was asked for
 ├── PartDamaged       one part of the index is damaged; the others answer until it is made anew
 ├── Cancelled         a job was told to stop; what it has written by then is whole
 ├── Unreadable        one item cannot be indexed; sync lists it and goes on
@@ -14,6 +15,8 @@ DowseError
 """
 
 from __future__ import annotations
+
+NEXT_STEP = "a running server makes them anew, or `dowse doctor --fix`"
 
 
 class DowseError(Exception):
@@ -36,11 +39,15 @@ class IndexUnusable(DowseError):
     pass
 
 
+class IndexDamaged(IndexUnusable):
+    pass
+
+
 class PartDamaged(DowseError):
-    """`part` is one of `dowse.store.base.PARTS`."""
+    """`part` is one of `dowse.store.health.PARTS`."""
 
     def __init__(self, part: str, reason: str) -> None:
-        super().__init__(f"the {part} of the index are damaged ({reason}) and will be made anew")
+        super().__init__(f"the {part} of the index {reason}; {NEXT_STEP}")
         self.part = part
 
 

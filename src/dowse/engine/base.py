@@ -104,5 +104,8 @@ class Base:
             "-lines",
             "-lines.lock",
             "-lines.new",
+            "-vectors.damaged",
+            "-lines.damaged",
+            ".damaged-*",
         )
         return tuple(f"{name}{new}{side}" for new in ("", ".new") for side in sides)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MANY_FILES = 2_000
 
 
-def _quiet(stage: str, done: int, total: int) -> None:
+def quiet(stage: str, done: int, total: int) -> None:
     pass
 
 
@@ -32,7 +32,7 @@ class Indexing(Base):
         prune: bool = True,
         vectors: bool = True,
         embed_for_s: float | None = None,
-        progress: Progress = _quiet,
+        progress: Progress = quiet,
     ) -> SyncReport:
         """Bring the roots into the index, words first, then vectors (for at most `embed_for_s` seconds), if wanted."""
         self._semantics.check()
@@ -43,11 +43,13 @@ class Indexing(Base):
                 for root, under in self._collection_roots(place, total):
                     collection = self._store.add_collection(str(root))
                     total.add(self._sync(self._files(root, under), collection, under, force, prune, progress))
+            if self._store.damaged():
+                self._store.finish_mending(progress)
             if vectors:
                 self._embed(total, embed_for_s, progress)
         return total
 
-    def index_source(self, name: str, source: Source, *, progress: Progress = _quiet) -> SyncReport:
+    def index_source(self, name: str, source: Source, *, progress: Progress = quiet) -> SyncReport:
         """Bring any source into the index under a name, e.g. a labelled corpus for evaluation."""
         with self._store.writing(self.settings.lock_timeout_s):
             collection = self._store.add_collection(name)

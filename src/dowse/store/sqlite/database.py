@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from dowse.errors import BadInput, IndexBusy, IndexUnusable, NotIndexed
+from dowse.errors import BadInput, IndexBusy, IndexDamaged, IndexUnusable, NotIndexed
 
 Value = TypeVar("Value")
 Row = tuple[Any, ...]
@@ -38,7 +38,12 @@ def fetch(connection: apsw.Connection, statement: str, values: Sequence[object] 
 
 VECTORS = Path(__file__).with_name("vectors.sql")
 # The n-th script takes a file from version n to n + 1; the first one makes an empty file an index.
-MIGRATIONS = (Path(__file__).with_name("schema.sql"), VECTORS, Path(__file__).with_name("code.sql"))
+MIGRATIONS = (
+    Path(__file__).with_name("schema.sql"),
+    VECTORS,
+    Path(__file__).with_name("code.sql"),
+    Path(__file__).with_name("seals.sql"),
+)
 
 
 class Database:
@@ -271,7 +276,7 @@ def _explained(path: Path) -> Iterator[None]:
             f"another process holds the write lock of {path}; searching works meanwhile, "
             "try again when it is done or raise --lock-timeout-s"
         ) from None
-    except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise IndexUnusable(f"{path} is damaged or not an index ({error}); `dowse rebuild` makes it anew") from error
+    except (apsw.NotADBError, apsw.CorruptError, UnicodeDecodeError) as error:
+        raise IndexDamaged(f"{path} is damaged or not an index ({error}); `dowse rebuild` makes it anew") from error
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError, OSError) as error:
         raise BadInput(f"can not use {path} as an index: {error}; check the path, or name another --index") from error

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from dowse.errors import BadInput, IndexBusy, OtherVectors
 from dowse.model import Scored
 from dowse.store.sqlite.database import Database, write_lock
+from dowse.store.sqlite.health.quarantine import set_aside
 from dowse.store.sqlite.vectors.changes import Moment, latest, since
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class HeldVectors:
         self, vector: Vector, allowed: Sequence[int] | None, limit: int, made_by: str | None = None
     ) -> list[Scored]:
         """Raises OtherVectors when these are not the vectors of the encoder that made the query's."""
-        from dowse.store.sqlite.vectors.coded import BlockDamaged
+        from dowse.store.sqlite.vectors.exact import BlockDamaged
 
         try:
             return self._near(vector, allowed, limit, made_by)
@@ -123,6 +124,7 @@ class HeldVectors:
             with write_lock(self._sidecar, _BUILD_TIMEOUT_S):
                 held = self._adopted()
                 if held is None or self._outgrown(held):
+                    self._refuse()
                     with self._db.snapshot():
                         write(self._sidecar, self._db.stream(_ALL), latest(self._db).position)
                     held = self._adopted()
@@ -130,6 +132,13 @@ class HeldVectors:
         except (OSError, BadInput, IndexBusy):
             self._no_build_before = time.monotonic() + _BUILD_AGAIN_AFTER_S
             return None
+
+    def _refuse(self) -> None:
+        """Set a file aside that nobody can read."""
+        from dowse.store.sqlite.vectors.sidecar import opened
+
+        if self._sidecar.is_file() and opened(self._sidecar) is None:
+            set_aside(self._sidecar)
 
     def _all(self) -> _Held:
         from dowse.store.sqlite.vectors.coded import Block, CodedRows, parts_of
@@ -146,7 +155,7 @@ class HeldVectors:
 
     def _repair(self) -> None:
         with self._turn:
-            self._held = self._load() if self._drop_sidecar() else self._all()
+            self._held = self._load() if set_aside(self._sidecar) else self._all()
 
     def _drop_sidecar(self) -> bool:
         """Whether there is none now; one that can not be removed does no harm where it is not adopted."""
