@@ -16,6 +16,7 @@ from dowse.errors import BadInput
 FILE_NAME = "dowse.toml"
 PREFIX = "DOWSE_"
 _MAX_FILE_BYTES = 1_000_000
+_LEAST_MEMORY_MB = 100  # with less a parser can not even start
 
 
 def _setting(default: Any, help: str, *, secret: bool = False) -> Any:  # noqa: ANN401 - a field takes its declared type
@@ -46,6 +47,11 @@ class Settings:
     default_excludes: bool = _setting(True, "leave out lock files, minified code, caches and the like")
     gitignore: bool = _setting(True, "leave out what git ignores")
     max_file_bytes: int = _setting(10_000_000, "files larger than this are listed as skipped")
+    max_files: int = _setting(1_000_000, "how many files of a root are indexed, in the order of their paths")
+    max_total_bytes: int = _setting(20_000_000_000, "how many bytes of a root are indexed, in the same order")
+    memory_mb: int = _setting(
+        4000, "how much memory, in MB, parsing and reading ahead may take in all while indexing; 0 is any"
+    )
     workers: int = _setting(0, "how many processes parse code at a time; 0: one per core, at most 8")
     parse_timeout_s: float = _setting(10.0, "how long parsing one file may take before it is indexed as plain text")
     max_chunk_chars: int = _setting(2000, "the longest piece of text that is ranked as one")
@@ -64,10 +70,18 @@ class Settings:
     bulk_threshold: int = _setting(100, "when more files than this change at once, the whole root is compared")
     poll_s: float = _setting(2.0, "how often to look where the system can not tell of changes")
     reconcile_s: float = _setting(3600.0, "how often servers compare every file with the index; 0: at the start only")
+    share: bool = _setting(
+        False,
+        "stdio servers of one index hand over to one shared process, so that many agents cost one model in memory",
+    )
+    daemon_idle_s: float = _setting(600.0, "how long the shared process stays when nobody is connected to it")
     any_root: bool = _setting(False, "allow a home directory or / as a root")
 
     def __post_init__(self) -> None:
         _check("max_file_bytes", self.max_file_bytes, 1, 2**40)
+        _check("max_files", self.max_files, 1, 2**40)
+        _check("max_total_bytes", self.max_total_bytes, 1, 2**60)
+        _check("memory_mb", self.memory_mb or _LEAST_MEMORY_MB, _LEAST_MEMORY_MB, 2**30)
         _check("workers", self.workers, 0, 64)
         _check("parse_timeout_s", self.parse_timeout_s, 0.01, 86_400)
         _check("max_chunk_chars", self.max_chunk_chars, 50, 100_000)
@@ -85,6 +99,7 @@ class Settings:
         _check("bulk_threshold", self.bulk_threshold, 1, 1_000_000)
         _check("poll_s", self.poll_s, 0.05, 86_400)
         _check("reconcile_s", self.reconcile_s, 0, 31_536_000)
+        _check("daemon_idle_s", self.daemon_idle_s, 0.1, 31_536_000)
 
 
 def _check(name: str, value: float, low: float, high: float) -> None:

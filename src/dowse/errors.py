@@ -16,8 +16,6 @@ DowseError
 
 from __future__ import annotations
 
-NEXT_STEP = "a running server makes them anew, or `dowse doctor --fix`"
-
 
 class DowseError(Exception):
     """The root of everything Dowse raises on purpose; its text is one line for the user."""
@@ -43,11 +41,16 @@ class IndexDamaged(IndexUnusable):
     pass
 
 
+def damage(part: str, reason: str) -> str:
+    """What is said of a damaged part of an index."""
+    return f"damaged {part} ({reason}): a running server mends that, or `dowse doctor --fix`"
+
+
 class PartDamaged(DowseError):
     """`part` is one of `dowse.store.health.PARTS`."""
 
     def __init__(self, part: str, reason: str) -> None:
-        super().__init__(f"the {part} of the index {reason}; {NEXT_STEP}")
+        super().__init__(damage(part, reason))
         self.part = part
 
 

@@ -34,15 +34,25 @@ class Places:
     def models(self) -> Path:
         return self.data_dir / "models"
 
+    @property
+    def indexes(self) -> Path:
+        """One directory for each root that is indexed."""
+        return self.data_dir / "indexes"
+
     def index_of(self, root: Path) -> Path:
         """A root's index: readable by its name, unique by its path."""
         key = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:12]
         name = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in root.name) or "root"
-        return self.data_dir / "indexes" / f"{name[:60]}-{key}" / INDEX_NAME
+        return self.indexes / f"{name[:60]}-{key}" / INDEX_NAME
 
 
-def checked_root(root: Path, *, any_root: bool) -> Path:
-    """The root as an absolute path; refuses what nobody means to index whole."""
+# What lies below is made up by the system as it is read; some of it never ends, some does something when read.
+_NO_FILES = (Path("/proc"), Path("/sys"), Path("/dev"))
+_BUT_FILES = Path("/dev/shm")
+
+
+def checked_root(root: Path, *, any_root: bool, data_dir: Path | None = None) -> Path:
+    """The root as an absolute path; refuses what nobody means to index whole, and what is no place for files."""
     try:
         resolved = root.expanduser().resolve()
         exists = resolved.exists()
@@ -54,6 +64,10 @@ def checked_root(root: Path, *, any_root: bool) -> Path:
         raise BadInput(f"{root} does not exist; name an existing directory")
     if not any_root and resolved in (Path("/"), Path.home().resolve()):
         raise BadInput(f"{resolved} is too broad to index; name a directory below it, or pass --any-root")
+    if any(resolved.is_relative_to(it) for it in _NO_FILES) and not resolved.is_relative_to(_BUT_FILES):
+        raise BadInput(f"{resolved} holds no files but what the system makes up; name a directory with files")
+    if data_dir is not None and resolved.is_relative_to(data_dir.resolve()):
+        raise BadInput(f"{resolved} is where indexes are kept, and can not be indexed; name another directory")
     return resolved
 
 

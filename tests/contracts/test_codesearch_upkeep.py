@@ -23,7 +23,7 @@ from rifflux_server import JOB_DEADLINE_S, Served, run_script, serving, text_of
 
 from dowse.places import Places
 from dowse.store.sqlite import SqliteStore
-from dowse.store.sqlite.database import write_lock
+from dowse.store.sqlite.locks import write_lock
 
 ALREADY = "Index is already being built in the background. Please wait for it to finish."
 COMMON = {"type", "root", "extensions", "sizeMb", "ageHours", "stale", "inMemory"}

@@ -122,4 +122,4 @@ def test_auto_reindex_does_not_queue_up_behind_itself(work: Path) -> None:
     gate.set()
     jobs.close(timeout_s=30)
     assert one == two
-    assert [job.name for job in jobs.all()] == ["in the way", "auto-reindex"]
+    assert [job.kind for job in jobs.all()] == ["in the way", "auto-reindex"]

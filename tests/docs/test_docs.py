@@ -16,7 +16,8 @@ from dowse.config import SETTINGS
 from dowse.live.jobs import Jobs
 from dowse.profiles.rifflux import ALIASES
 from dowse.shells.cli import VERBS, dowse
-from dowse.shells.serving import PROFILES, make_profile
+from dowse.shells.serving import make_profile
+from dowse.shells.workspace import PROFILES
 
 PROJECT = Path(__file__).resolve().parents[2]
 REFERENCE = (PROJECT / "docs/reference.md").read_text()

@@ -5,11 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import pytest
 
-from dowse.errors import IndexBusy
-from dowse.live.jobs import KEPT_JOBS, Job, Jobs, Progress
+from dowse.errors import Cancelled, IndexBusy
+from dowse.live.jobs import KEPT_JOBS, RETRY_WAITS_S, Job, Jobs, Progress, Task
+
+DEADLINE_S = 20
 
 
 @pytest.fixture
@@ -19,11 +23,39 @@ def jobs() -> Iterator[Jobs]:
     queue.close()
 
 
-def finished(job: Job) -> Job:
-    deadline = time.monotonic() + 10
-    while job.finished is None and time.monotonic() < deadline:
-        time.sleep(0.005)
+@dataclass
+class Gate:
+    """Work that takes steps until it is let go."""
+
+    steps: bool = True
+    entered: threading.Event = field(default_factory=threading.Event)
+    opened: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self, task: Task) -> Mapping[str, object]:
+        self.entered.set()
+        while not self.opened.wait(0.002):
+            if self.steps:
+                task("waiting", 0, 1)
+        return {"wanted": task.wanted()}
+
+
+@pytest.fixture
+def held(jobs: Jobs) -> Iterator[Gate]:
+    """A job that runs, and keeps others waiting."""
+    gate = Gate()
+    jobs.submit("in the way", gate)
+    assert gate.entered.wait(DEADLINE_S)
+    yield gate
+    gate.opened.set()
+
+
+def ended(jobs: Jobs, job: Job) -> Job:
+    assert jobs.wait(job, DEADLINE_S)
     return job
+
+
+def nothing(task: Task) -> Mapping[str, object]:
+    return {}
 
 
 def test_a_job_runs_and_keeps_its_result(jobs: Jobs) -> None:
@@ -31,19 +63,21 @@ def test_a_job_runs_and_keeps_its_result(jobs: Jobs) -> None:
         progress("reading", 3, 4)
         return {"files": 4}
 
-    job = finished(jobs.submit("index", work))
+    job = ended(jobs, jobs.submit("index", work))
     assert (job.status, job.result, job.error, job.retries) == ("completed", {"files": 4}, None, 0)
     assert (job.stage, job.done, job.total) == ("reading", 3, 4)
     assert jobs.all() == [job] and jobs.running() is None
     assert jobs.elapsed_s(job) >= 0
 
 
-def test_a_failure_is_told_and_the_queue_goes_on(jobs: Jobs) -> None:
-    def fail(progress: Progress) -> Mapping[str, object]:
-        raise ValueError("no such luck")
+@pytest.mark.parametrize("failure", [ValueError("no such luck"), SystemExit(3), KeyboardInterrupt()])
+def test_a_failure_is_told_and_the_queue_goes_on(jobs: Jobs, failure: BaseException) -> None:
+    def fail(task: Task) -> Mapping[str, object]:
+        raise failure
 
-    assert finished(jobs.submit("bad", fail)).error == "ValueError: no such luck"
-    assert finished(jobs.submit("good", lambda progress: {})).status == "completed"
+    job = ended(jobs, jobs.submit("bad", fail))
+    assert (job.status, job.error) == ("failed", f"{type(failure).__name__}: {failure}")
+    assert ended(jobs, jobs.submit("good", nothing)).status == "completed"
 
 
 @pytest.mark.parametrize(
@@ -52,47 +86,257 @@ def test_a_failure_is_told_and_the_queue_goes_on(jobs: Jobs) -> None:
 def test_a_busy_index_is_tried_again(jobs: Jobs, failures: int, status: str, retries: int) -> None:
     left = [failures]
 
-    def work(progress: Progress) -> Mapping[str, object]:
+    def work(task: Task) -> Mapping[str, object]:
         left[0] -= 1
         if left[0] >= 0:
             raise IndexBusy("busy")
         return {}
 
-    job = finished(jobs.submit("index", work))
+    job = ended(jobs, jobs.submit("index", work))
     assert (job.status, job.retries) == (status, retries)
+    assert job.error == ("busy" if status == "failed" else None)
 
 
-def test_closing_cancels_what_is_queued_and_lets_the_running_one_end() -> None:
-    queue = Jobs()
-    started, release = threading.Event(), threading.Event()
+def test_each_try_waits_twice_as_long() -> None:
+    assert RETRY_WAITS_S == (1.0, 2.0, 4.0)
+    jobs, tries = Jobs(retry_waits_s=tuple(it / 20 for it in RETRY_WAITS_S)), list[float]()
 
-    def work(progress: Progress) -> Mapping[str, object]:
-        started.set()
-        release.wait(10)
-        return {}
+    def work(task: Task) -> Mapping[str, object]:
+        tries.append(time.monotonic())
+        raise IndexBusy("busy")
 
-    running = queue.submit("running", work)
-    waiting = queue.submit("waiting", lambda progress: {})
-    started.wait(10)
-    threading.Timer(0.1, release.set).start()
-    queue.close(timeout_s=5)
-    assert running.status == "completed"
-    assert (waiting.status, waiting.error) == ("failed", "cancelled: the server is shutting down")
+    assert ended(jobs, jobs.submit("index", work)).status == "failed"
+    jobs.close()
+    gaps = [later - earlier for earlier, later in pairwise(tries)]
+    assert len(gaps) == 3 and all(gap >= wait / 20 for gap, wait in zip(gaps, RETRY_WAITS_S, strict=True))
 
 
-def test_only_the_last_finished_jobs_are_kept(jobs: Jobs) -> None:
-    for number in range(KEPT_JOBS + 20):
-        finished(jobs.submit(str(number), lambda progress: {}))
-    assert len(jobs.all()) <= KEPT_JOBS + 1
-    assert jobs.all()[-1].name == str(KEPT_JOBS + 19)
+# --- coalescing ---
+
+
+def test_a_queued_job_takes_further_requests_and_a_running_one_none(jobs: Jobs, held: Gate) -> None:
+    first, second = jobs.submit("index", nothing, key=1), jobs.submit("index", nothing, key=1)
+    other_key, other_kind = jobs.submit("index", nothing, key=2), jobs.submit("follow", nothing, key=1)
+    again = jobs.submit("in the way", nothing)
+    assert first is second and first.requests == 2
+    assert len({first.id, other_key.id, other_kind.id, again.id}) == 4
+    assert again.status == "queued"
+
+
+@dataclass(frozen=True)
+class Follow:
+    paths: frozenset[str]
+
+    def __call__(self, task: Task) -> Mapping[str, object]:
+        return {"paths": sorted(self.paths)}
+
+    def joined(self, later: Follow) -> Follow:
+        return Follow(self.paths | later.paths)
+
+
+def test_requests_are_joined(jobs: Jobs, held: Gate) -> None:
+    for path in "bac":
+        job = jobs.submit("follow", Follow(frozenset(path)), key="docs", join=Follow.joined)
+    held.opened.set()
+    assert ended(jobs, job).result == {"paths": ["a", "b", "c"]}
+    assert job.requests == 3
+
+
+def test_what_can_not_be_joined_is_the_callers_failure(jobs: Jobs, held: Gate) -> None:
+    def refuse(one: Follow, two: Follow) -> Follow:
+        raise ValueError("no")
+
+    job = jobs.submit("follow", Follow(frozenset("a")))
+    with pytest.raises(ValueError, match="no"):
+        jobs.submit("follow", Follow(frozenset("b")), join=refuse)
+    held.opened.set()
+    assert ended(jobs, job).result == {"paths": ["a"]} and job.requests == 1
+
+
+def test_background_jobs_run_when_nothing_else_is_queued(jobs: Jobs, held: Gate) -> None:
+    order: list[str] = []
+
+    def work(name: str) -> Callable[[Task], Mapping[str, object]]:
+        return lambda task: {"order": order.append(name), "wanted": task.wanted()}
+
+    encode = jobs.submit("encode", work("encode"), background=True)
+    follow = jobs.submit("follow", work("follow"))
+    held.opened.set()
+    ended(jobs, encode)
+    assert order == ["follow", "encode"]
+    assert follow.result is not None and follow.result["wanted"] is False
+
+
+def test_a_background_job_that_is_asked_for_otherwise_waits_no_longer(jobs: Jobs, held: Gate) -> None:
+    jobs.submit("encode", nothing, background=True)
+    job = jobs.submit("encode", nothing)
+    assert job.requests == 2 and not job.background
+
+
+def test_long_work_learns_that_another_job_waits(jobs: Jobs, held: Gate) -> None:
+    jobs.submit("follow", nothing)
+    held.opened.set()
+    done = ended(jobs, jobs.all()[0])
+    assert done.result == {"wanted": True}
 
 
 def test_order_is_kept(jobs: Jobs) -> None:
     done: list[int] = []
 
-    def work(number: int) -> Callable[[Progress], Mapping[str, object]]:
-        return lambda progress: {"n": done.append(number)}
+    def work(number: int) -> Callable[[Task], Mapping[str, object]]:
+        return lambda task: {"n": done.append(number)}
 
     last = [jobs.submit(str(number), work(number)) for number in range(20)][-1]
-    finished(last)
+    ended(jobs, last)
     assert done == list(range(20))
+
+
+# --- cancelling ---
+
+
+def test_a_queued_job_is_cancelled_at_once(jobs: Jobs, held: Gate) -> None:
+    job = jobs.submit("index", Gate())
+    assert jobs.cancel(job.id)
+    assert (job.status, job.error) == ("cancelled", "cancelled: it was asked to stop")
+    assert not jobs.cancel(job.id) and not jobs.cancel("nonsense")
+    assert jobs.submit("index", nothing) is not job
+
+
+def test_a_running_job_is_cancelled_with_its_next_step(jobs: Jobs, held: Gate) -> None:
+    (job,) = jobs.all()
+    assert jobs.cancel(job.id)
+    assert ended(jobs, job).status == "cancelled"
+    assert ended(jobs, jobs.submit("next", nothing)).status == "completed"
+
+
+def test_a_job_that_is_over_before_its_next_step_is_completed(jobs: Jobs) -> None:
+    gate = Gate(steps=False)
+    job = jobs.submit("index", gate)
+    assert gate.entered.wait(DEADLINE_S) and jobs.cancel(job.id)
+    gate.opened.set()
+    assert ended(jobs, job).status == "completed"
+
+
+def test_a_waiting_try_is_cancelled_at_once() -> None:
+    jobs, tried = Jobs(retry_waits_s=(1000.0,)), threading.Event()
+
+    def work(task: Task) -> Mapping[str, object]:
+        tried.set()
+        raise IndexBusy("busy")
+
+    job = jobs.submit("index", work)
+    assert tried.wait(DEADLINE_S) and jobs.cancel(job.id)
+    assert ended(jobs, job).status == "cancelled"
+    jobs.close()
+
+
+# --- the end ---
+
+
+def test_closing_cancels_what_is_queued_and_lets_the_running_one_end() -> None:
+    queue, gate = Jobs(), Gate(steps=False)
+    running, waiting = queue.submit("running", gate), queue.submit("waiting", nothing)
+    gate.entered.wait(DEADLINE_S)
+    threading.Timer(0.1, gate.opened.set).start()
+    queue.close(timeout_s=DEADLINE_S)
+    assert running.status == "completed"
+    assert (waiting.status, waiting.error) == ("cancelled", "cancelled: the server is shutting down")
+
+
+def test_closing_cancels_the_running_one_when_its_patience_is_over() -> None:
+    queue, gate = Jobs(), Gate()
+    running = queue.submit("running", gate)
+    gate.entered.wait(DEADLINE_S)
+    queue.close(timeout_s=DEADLINE_S, patience_s=0.01)
+    assert (running.status, running.error) == ("cancelled", "cancelled: the server is shutting down")
+
+
+def test_closing_is_patient_with_a_job_that_takes_steps() -> None:
+    queue, gate = Jobs(), Gate()
+    running = queue.submit("running", gate)
+    gate.entered.wait(DEADLINE_S)
+    threading.Timer(0.05, gate.opened.set).start()
+    queue.close(timeout_s=DEADLINE_S, patience_s=DEADLINE_S)
+    assert (running.status, running.result) == ("completed", {"wanted": True})
+
+
+def test_closing_leaves_behind_what_never_ends() -> None:
+    queue, gate = Jobs(), Gate(steps=False)
+    stuck = queue.submit("stuck", gate)
+    gate.entered.wait(DEADLINE_S)
+    queue.close(timeout_s=0.05)
+    assert stuck.status == "running" and not queue.wait(stuck, 0)
+    gate.opened.set()
+    ended(queue, stuck)
+
+
+def test_closing_ends_a_wait_for_another_try() -> None:
+    queue = Jobs(retry_waits_s=(1000.0,))
+    tried = threading.Event()
+
+    def work(task: Task) -> Mapping[str, object]:
+        tried.set()
+        raise IndexBusy("busy")
+
+    job = queue.submit("index", work)
+    tried.wait(DEADLINE_S)
+    queue.close(timeout_s=DEADLINE_S, patience_s=DEADLINE_S)
+    assert (job.status, job.error) == ("cancelled", "cancelled: the server is shutting down")
+
+
+def test_a_closed_queue_takes_nothing() -> None:
+    queue = Jobs()
+    queue.close()
+    queue.close()
+    with pytest.raises(Cancelled, match="shutting down"):
+        queue.submit("late", nothing)
+    assert queue.all() == []
+
+
+# --- what can be asked ---
+
+
+def test_only_the_last_finished_jobs_are_kept(jobs: Jobs) -> None:
+    for number in range(KEPT_JOBS + 20):
+        ended(jobs, jobs.submit(str(number), nothing))
+    assert len(jobs.all()) <= KEPT_JOBS + 1
+    assert jobs.all()[-1].kind == str(KEPT_JOBS + 19)
+
+
+def test_what_runs_comes_before_what_waits(jobs: Jobs) -> None:
+    gate = Gate()
+    waiting = jobs.submit("in the way", gate)
+    gate.entered.wait(DEADLINE_S)
+    encode = jobs.submit("encode", nothing, background=True)
+    assert jobs.running() is waiting and jobs.running("encode") is encode and jobs.running("index") is None
+    assert jobs.last("encode") is encode and jobs.last("index") is None
+    gate.opened.set()
+    assert ended(jobs, encode).status == "completed"
+
+
+def test_a_job_says_what_it_is_at(jobs: Jobs) -> None:
+    gate = Gate()
+    job = jobs.submit("index", lambda task: gate(task.on("docs")))
+    gate.entered.wait(DEADLINE_S)
+    assert job.current == "docs"
+    gate.opened.set()
+    ended(jobs, job)
+
+
+def test_waiting_ends_when_its_time_is_over(jobs: Jobs, held: Gate) -> None:
+    (job,) = jobs.all()
+    assert not jobs.wait(job, 0.01)
+
+
+def test_a_clock_that_goes_backwards_breaks_nothing() -> None:
+    times = iter([1000.0, 900.0, 800.0, *[10.0] * 1000])
+    queue = Jobs(clock=lambda: next(times))
+
+    def work(task: Task) -> Mapping[str, object]:
+        for done in range(10):
+            task("reading", done, 10)
+        return {}
+
+    job = ended(queue, queue.submit("index", work))
+    assert job.status == "completed" and queue.elapsed_s(job) == 0.0
+    queue.close()

@@ -16,7 +16,7 @@ import pytest
 
 from dowse.shells.cli import VERBS, in_order, main
 from dowse.store.sqlite import SqliteStore
-from dowse.store.sqlite.database import write_lock
+from dowse.store.sqlite.locks import write_lock
 from support import write
 
 FILES = {

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.errors import OtherVectors
+from dowse.errors import BadInput, OtherVectors
 from dowse.model import Chunk, Link, Record, Scope, Skipped, Symbol, public_chunk_id
 from dowse.store.base import ANSWERING, NEXT, Piece, Store, Weights
 from dowse.store.memory import MemoryStore
@@ -53,6 +53,26 @@ def pieces(*texts: str, trail: tuple[str, ...] = ()) -> list[Piece]:
 def found(store: Store, query: str, scope: Scope = Scope(), limit: int = 10) -> list[str]:  # noqa: B008 - frozen
     keys = [scored.key for scored in store.match(parse(query), scope, EVEN, limit)]
     return [f"{it.record.path}#{it.chunk.ordinal}" for it in store.load(keys)]
+
+
+def test_a_moved_collection_keeps_its_name_and_all_it_holds(store: Store) -> None:
+    store.put(record("a.md"), pieces("one"))
+    store.mark("notes", listed=1, at=5.0)
+    made = iter(("before", "after"))
+    assert store.remembered("roots", lambda: next(made)) == "before"
+    store.move_collection("notes", "/new/papers")
+    (moved,) = store.collections()
+    assert (moved.name, moved.root, moved.listed, moved.synced_at) == ("notes", "/new/papers", 1, 5.0)
+    assert store.add_collection("/new/papers") == moved
+    assert found(store, "one") == ["a.md#0"]
+    assert store.remembered("roots", lambda: next(made)) == "after"
+
+
+def test_no_collection_is_moved_onto_another(store: Store) -> None:
+    store.add_collection("/work/more")
+    with pytest.raises(BadInput, match="/work/more is indexed already"):
+        store.move_collection("notes", "/work/more")
+    assert [it.root for it in store.collections()] == ["/work/notes", "/work/more"]
 
 
 def test_put_replaces_everything_known_of_a_record(store: Store) -> None:
@@ -424,8 +444,8 @@ def test_tags_and_aliases_are_found_by_their_words(store: Store) -> None:
 def test_versions_below_a_place(store: Store) -> None:
     for path in ("docs/a.md", "docs/sub/b.md", "docs-old/c.md", "docs", "z.md"):
         store.put(record(path), pieces("x"))
-    assert set(store.versions("notes", "docs")) == {"docs", "docs/a.md", "docs/sub/b.md"}
-    assert set(store.versions("notes", "z.md")) == {"z.md"}
+    assert set(store.versions("notes", ["docs"])) == {"docs", "docs/a.md", "docs/sub/b.md"}
+    assert set(store.versions("notes", ["z.md"])) == {"z.md"}
 
 
 def test_nothing_is_known_of_a_dropped_record(store: Store) -> None:

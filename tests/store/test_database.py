@@ -150,7 +150,7 @@ def test_a_held_write_lock_lets_readers_through_and_makes_a_writer_say_so(tmp_pa
         assert held.wait(30)
         store = SqliteStore(path, create=False, busy_timeout_s=0.2)
         assert store.match(parse("x"), Scope(), Weights(), 5) == []
-        with pytest.raises(IndexBusy, match=r"another process .*try again") as raised, store.writing(0.2):
+        with pytest.raises(IndexBusy, match=r"process .*is writing to .*try again") as raised, store.writing(0.2):
             store.add_collection("/x")
         assert "\n" not in str(raised.value)
         release.set()

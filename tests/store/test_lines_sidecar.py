@@ -17,13 +17,13 @@ from test_lines import put
 from dowse.lookup.grep.grep import grep
 from dowse.lookup.grep.question import Lines
 from dowse.store.sqlite import SqliteStore
-from dowse.store.sqlite.database import write_lock
 from dowse.store.sqlite.lines import HeldLines, lines_of, sidecar
 from dowse.store.sqlite.lines.build import TextFile
 from dowse.store.sqlite.lines.changes import latest
 from dowse.store.sqlite.lines.column import BLOCK_BYTES, Column, Damaged, Sums
 from dowse.store.sqlite.lines.header import header_of
 from dowse.store.sqlite.lines.segment import FileName
+from dowse.store.sqlite.locks import write_lock
 
 FILES = 40
 WORDS = 50
@@ -107,8 +107,12 @@ def test_a_damaged_sidecar_changes_no_answer(index: Path, damage: Callable[[Path
 
 def test_a_damaged_sidecar_is_made_anew(index: Path) -> None:
     DAMAGES["text"](lines_of(index))
+    before = lines_of(index).read_bytes()
     store = opened(index)
     assert counts(store) == expected()
+    assert lines_of(index).read_bytes() == before  # asking writes nothing
+    with store.writing(1.0):
+        pass
     store.close()
     made = sidecar.opened(lines_of(index))
     assert made is not None
@@ -282,6 +286,8 @@ def test_one_of_several_builds_and_the_others_take_what_it_made(index: Path) -> 
 def counts_of(path: Path) -> tuple[int, int, int]:
     store = opened(path)
     try:
+        with store.writing(30.0):
+            pass
         return counts(store)
     finally:
         store.close()

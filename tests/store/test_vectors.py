@@ -108,6 +108,9 @@ def test_few_vectors_are_searched_exactly_and_need_no_file(open_store: OpenStore
     add(store, "b.md", clustered(1))
     store.near(clustered(1)[0], Scope(), 3)
     assert isinstance(held_rows(store), CodedRows)
+    assert not sidecar_of(tmp_path / "index.db").exists()  # asking writes nothing
+    with store.writing(1.0):
+        pass
     assert sidecar_of(tmp_path / "index.db").stat().st_mode & 0o777 == 0o600
 
 
@@ -195,7 +198,8 @@ def test_any_changes_leave_what_a_fresh_store_has(
 
 def test_changes_lie_beside_the_file_until_they_are_many(open_store: OpenStore, tmp_path: Path) -> None:
     store = open_store()
-    add(store, "a.md", clustered(100))
+    with store.writing(1.0):
+        add(store, "a.md", clustered(100))
     query = clustered(1, seed=9)
     store.near(query[0], Scope(), 5)
     file = sidecar_of(tmp_path / "index.db")
@@ -205,7 +209,8 @@ def test_changes_lie_beside_the_file_until_they_are_many(open_store: OpenStore, 
     store.drop("notes", ["b.md"])
     assert key not in keys_of(store.near(query[0], Scope(), 200))
     assert (file.stat().st_ino, file.read_bytes()) == before
-    add(store, "c.md", clustered(30, seed=4))
+    with store.writing(1.0):
+        add(store, "c.md", clustered(30, seed=4))
     assert len(store.near(query[0], Scope(), 200)) == 130
     assert file.read_bytes() != before[1] and len(held_rows(store).tail) == 0  # type: ignore[attr-defined]
 
@@ -213,13 +218,15 @@ def test_changes_lie_beside_the_file_until_they_are_many(open_store: OpenStore, 
 def test_deleting_really_deletes(open_store: OpenStore, tmp_path: Path) -> None:
     store = open_store()
     secret = clustered(30, seed=7)
-    add(store, "kept.md", clustered(100))
-    gone = add(store, "secret.md", secret)
+    with store.writing(1.0):
+        add(store, "kept.md", clustered(100))
+        gone = add(store, "secret.md", secret)
     assert set(keys_of(store.near(secret[0], Scope(), 1))) <= set(gone)
     file = sidecar_of(tmp_path / "index.db")
     rows = [row.tobytes() for row in secret.astype(np.float16)]
     assert all(row in file.read_bytes() for row in rows)
-    store.drop("notes", ["secret.md"])
+    with store.writing(1.0):
+        store.drop("notes", ["secret.md"])
     assert not set(gone) & set(keys_of(store.near(secret[0], Scope(), 200)))
     assert not any(row in file.read_bytes() for row in rows)
 
@@ -228,23 +235,29 @@ def test_switching_leaves_no_copy(open_store: OpenStore, tmp_path: Path) -> None
     store, reader = open_store(), open_store()
     store.begin_vectors("one")
     old = clustered(50)
-    add(store, "a.md", old)
+    with store.writing(1.0):
+        add(store, "a.md", old)
+    assert sidecar_of(tmp_path / "index.db").exists()
     assert len(reader.near(old[0], Scope(), 5, "one")) == 5
     replace_vectors(store, "two", clustered(50, seed=2)[:, :40])
     assert not sidecar_of(tmp_path / "index.db").exists()
     with pytest.raises(OtherVectors, match="of two now, not of one"):
         reader.near(old[0], Scope(), 5, "one")
     assert len(reader.near(old[0, :40], Scope(), 5, "two")) == 5
+    with store.encoding(1.0):
+        pass
     assert old[0].astype(np.float16).tobytes() not in sidecar_of(tmp_path / "index.db").read_bytes()
 
 
 def test_a_file_that_is_not_needed_any_more_is_removed(open_store: OpenStore, tmp_path: Path) -> None:
     store = open_store()
-    add(store, "a.md", clustered(5))
-    add(store, "b.md", clustered(50))
+    with store.writing(1.0):
+        add(store, "a.md", clustered(5))
+        add(store, "b.md", clustered(50))
     store.near(clustered(1)[0], Scope(), 5)
     assert sidecar_of(tmp_path / "index.db").exists()
-    store.drop("notes", ["b.md"])
+    with store.writing(1.0):
+        store.drop("notes", ["b.md"])
     assert len(store.near(clustered(1)[0], Scope(), 20)) == 5
     assert not sidecar_of(tmp_path / "index.db").exists()
 

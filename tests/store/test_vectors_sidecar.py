@@ -41,6 +41,16 @@ def near(path: Path, limit: int = 200) -> list[int]:
         store.close()
 
 
+def prepare(path: Path) -> list[int]:
+    store = SqliteStore(path, create=False, exact_up_to=10)
+    try:
+        with store.writing(30.0):
+            pass
+        return keys_of(store.near(QUERY[0], Scope(), 200))
+    finally:
+        store.close()
+
+
 def exact(path: Path, limit: int = 200) -> list[int]:
     store = SqliteStore(path, create=False, exact_up_to=10**6)
     try:
@@ -79,7 +89,7 @@ DAMAGES = {
     "magic": flip(lambda size: 0),
     "format": flip(lambda size: 8),
     "epoch": flip(lambda size: 24),
-    "seal": flip(lambda size: 52),
+    "seal": flip(lambda size: 44),
     "keys": flip(lambda size: 4_096 + COUNT * 200 + 3),
     "lengths": flip(lambda size: size - 1),
     "rows": loud,
@@ -92,10 +102,17 @@ def test_a_damaged_file_is_noticed_and_made_anew(tmp_path: Path, what: str) -> N
     path = tmp_path / "i.db"
     make(path, clustered(COUNT))
     DAMAGES[what](sidecar_of(path))
-    assert near(path) == exact(path)
+    before = sidecar_of(path).is_file() and sidecar_of(path).read_bytes()
+    store = SqliteStore(path, create=False, exact_up_to=10)
+    assert keys_of(store.near(QUERY[0], Scope(), 200)) == exact(path)
+    assert (sidecar_of(path).is_file() and sidecar_of(path).read_bytes()) == before  # asking writes nothing
+    with store.writing(1.0):
+        pass
+    store.close()
     if what != "a directory":
         assert sidecar.opened(sidecar_of(path)) is not None
-        assert near(path) == exact(path)
+        assert sidecar_of(path).read_bytes() != before
+    assert near(path) == exact(path)
 
 
 def test_damage_while_it_is_in_use_is_noticed_in_what_is_found(tmp_path: Path) -> None:
@@ -150,6 +167,7 @@ def test_what_a_killed_builder_left_is_no_obstacle(tmp_path: Path) -> None:
     sidecar_of(path).unlink()
     left = tmp_path / "i.db-vectors.new"
     left.write_bytes(b"half")
+    prepare(path)
     assert near(path) == exact(path)
     assert not left.exists() and sidecar_of(path).exists()
 
@@ -166,9 +184,11 @@ def test_a_full_disk_fails_no_query(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     store = SqliteStore(path, exact_up_to=10)
     assert keys_of(store.near(QUERY[0], Scope(), 200)) == exact(path)
     assert isinstance(held_rows(store), CodedRows)
-    (key,) = add(store, "b.md", QUERY)
+    with store.writing(1.0):
+        (key,) = add(store, "b.md", QUERY)
     assert keys_of(store.near(QUERY[0], Scope(), 1)) == [key]
-    add(store, "c.md", clustered(40, seed=3))
+    with store.writing(1.0):
+        add(store, "c.md", clustered(40, seed=3))
     assert keys_of(store.near(QUERY[0], Scope(), 200)) == exact(path)
     store.close()
     assert [it.name for it in tmp_path.iterdir() if it.name.endswith((".new", "-vectors"))] == []
@@ -238,8 +258,9 @@ def test_processes_that_build_at_the_same_time(tmp_path: Path) -> None:
     sidecar_of(path).unlink()
     context = multiprocessing.get_context("spawn")
     with context.Pool(3) as pool:
-        answers = pool.map(near, [path] * 6)
+        answers = pool.map(prepare, [path] * 6)
         pool.close()
         pool.join()
     assert answers == [exact(path)] * 6
+    assert sidecar.opened(sidecar_of(path)) is not None
     assert not (tmp_path / "i.db-vectors.new").exists()

@@ -69,11 +69,20 @@ class Base:
 
     def _source(self, collection: str) -> Source:
         if collection not in self._sources:
-            root = next(it.root for it in self._store.collections() if it.name == collection)
-            self._sources[collection] = self._files(Path(root))
+            self._sources[collection] = self._files(Path(self._collection(collection).root))
         return self._sources[collection]
 
-    def _files(self, root: Path, under: str = "") -> FileSource:
+    def _collection(self, name: str) -> Collection:
+        found = next((it for it in self._store.collections() if it.name == name), None)
+        if found is None:
+            raise BadInput(f"no collection is called {name!r}; `dowse status` lists them")
+        return found
+
+    def files(self, collection: str) -> FileSource:
+        """The files of a collection as they are on disk."""
+        return self._files(Path(self._collection(collection).root))
+
+    def _files(self, root: Path, under: tuple[str, ...] = ()) -> FileSource:
         inner = {it for it in map(Path, (it.root for it in self._store.collections())) if root in it.parents}
         settings = self.settings
         return FileSource(
@@ -88,24 +97,8 @@ class Base:
         )
 
     def _own_files(self, root: Path) -> tuple[str, ...]:
-        """Globs for the index and what SQLite keeps beside it, where they lie inside the root."""
+        """Globs for the index and what lies beside it, where that is inside the root."""
         if root not in self.index_path.parents:
             return ()
-        name = literal("/" + self.index_path.relative_to(root).as_posix())
-        sides = (
-            "",
-            "-wal",
-            "-shm",
-            "-journal",
-            ".lock",
-            "-vectors",
-            "-vectors.lock",
-            "-vectors.new",
-            "-lines",
-            "-lines.lock",
-            "-lines.new",
-            "-vectors.damaged",
-            "-lines.damaged",
-            ".damaged-*",
-        )
-        return tuple(f"{name}{new}{side}" for new in ("", ".new") for side in sides)
+        # Whatever begins like it is its own: logs, locks, caches, what was put aside.
+        return (literal("/" + self.index_path.relative_to(root).as_posix()) + "*",)

@@ -64,4 +64,4 @@ class Healing(Indexing):
         for collection in self._store.collections():
             root = Path(collection.root)
             if root.is_dir() and names & {collection.name, ""}:
-                self._sync(self._files(root), collection, "", False, True, progress)
+                self._sync(self._files(root), collection, (), False, True, progress)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dowse.engine.base import Base
+from dowse.engine.moving import Moving
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
-from dowse.model import Collection, SyncReport
-from dowse.places import checked_root
+from dowse.ingest.sources.files import holds_no_file
+from dowse.model import Collection, Skipped, SyncReport
+from dowse.places import Places, checked_root
 
 if TYPE_CHECKING:
     from dowse.ingest.workers.pool import Workers
@@ -23,7 +24,7 @@ def quiet(stage: str, done: int, total: int) -> None:
     pass
 
 
-class Indexing(Base):
+class Indexing(Moving):
     def index(
         self,
         roots: Sequence[Path],
@@ -36,50 +37,89 @@ class Indexing(Base):
     ) -> SyncReport:
         """Bring the roots into the index, words first, then vectors (for at most `embed_for_s` seconds), if wanted."""
         self._semantics.check()
-        places = [checked_root(root, any_root=self.settings.any_root) for root in roots]
+        data_dir = Places.of(self.settings).data_dir
+        places = [checked_root(root, any_root=self.settings.any_root, data_dir=data_dir) for root in roots]
         total = SyncReport()
         with self._store.writing(self.settings.lock_timeout_s):
             for place in places:
+                total.notes += filter(None, [self._relocate(place)])
                 for root, under in self._collection_roots(place, total):
                     collection = self._store.add_collection(str(root))
-                    total.add(self._sync(self._files(root, under), collection, under, force, prune, progress))
+                    self._note_identity(root)
+                    drops = prune and not self._is_emptied(root, under, total)
+                    total.add(self._sync(self._files(root, under), collection, under, force, drops, progress))
             if self._store.damaged():
                 self._store.finish_mending(progress)
             if vectors:
                 self._embed(total, embed_for_s, progress)
         return total
 
+    def refresh(
+        self, collection: str, paths: Iterable[str], *, progress: Progress = quiet, timeout_s: float | None = None
+    ) -> SyncReport:
+        """Bring exactly these files and directories of a collection in line with the disk, words only: new and changed
+        ones are read, what is gone is dropped. Raises IndexBusy when the write lock is not to be had in time."""
+        under = tuple(paths)
+        if not under:
+            return SyncReport()
+        with self._store.writing(self.settings.lock_timeout_s if timeout_s is None else timeout_s):
+            known = self._collection(collection)
+            return self._sync(self._files(Path(known.root), under), known, under, False, True, progress)
+
     def index_source(self, name: str, source: Source, *, progress: Progress = quiet) -> SyncReport:
         """Bring any source into the index under a name, e.g. a labelled corpus for evaluation."""
         with self._store.writing(self.settings.lock_timeout_s):
             collection = self._store.add_collection(name)
             self._sources[collection.name] = source
-            report = self._sync(source, collection, "", False, True, progress)
+            report = self._sync(source, collection, (), False, True, progress)
             self._embed(report, None, progress)
         return report
 
     def _sync(
-        self, source: Source, collection: Collection, under: str, force: bool, prune: bool, progress: Progress
+        self,
+        source: Source,
+        collection: Collection,
+        under: tuple[str, ...],
+        force: bool,
+        prune: bool,
+        progress: Progress,
     ) -> SyncReport:
         from dowse.ingest.chunk import Limits  # brings every extractor with it, and only indexing needs them
+        from dowse.ingest.sources.budget import Budget, Budgeted
         from dowse.ingest.sync import Sync
 
         limits = Limits(self.settings.max_chunk_chars, self.settings.min_chunk_chars)
         workers = self._parsers()
+        budget = Budget(self.settings.max_files, self.settings.max_total_bytes)
+        source = Budgeted(source, budget, self._cut(collection) if under else None)
         sync = Sync(source, self._store, collection.name, limits, force, prune, under, progress, workers=workers)
         report = sync.run()
+        if cut := self._cut(collection):
+            report.notes.append(f"{cut.path} is {cut.reason}")
         if report.indexed >= _MANY_FILES:
             # What they hold of so many is worth more than a quick start of the next ones.
             workers.close()
             self._workers = None
         return report
 
+    def _cut(self, collection: Collection) -> Skipped | None:
+        from dowse.ingest.sources.budget import cut_of
+
+        return cut_of(self._store.skipped(), collection.name)
+
     def _parsers(self) -> Workers:
         """Kept from one sync to the next, because they take longer to start than to read a file."""
         from dowse.ingest.workers.pool import Workers
+        from dowse.ingest.workers.portions import portions
 
         if self._workers is None:
-            self._workers = Workers(self.settings.workers, self.settings.parse_timeout_s)
+            share = portions(self.settings.workers, self.settings.memory_mb)
+            self._workers = Workers(
+                share.workers,
+                self.settings.parse_timeout_s,
+                memory_bytes=share.worker_bytes,
+                ahead_bytes=share.ahead_bytes,
+            )
         return self._workers
 
     def _embed(self, report: SyncReport, embed_for_s: float | None, progress: Progress) -> None:
@@ -88,7 +128,7 @@ class Indexing(Base):
         report.embedded, report.reused = filled.encoded, filled.reused
         report.notes.extend(filled.notes)
 
-    def _collection_roots(self, place: Path, report: SyncReport) -> list[tuple[Path, str]]:
+    def _collection_roots(self, place: Path, report: SyncReport) -> list[tuple[Path, tuple[str, ...]]]:
         """The roots to sync, each with the part of it. A place inside a root that is indexed already belongs to
         it, a lone file to its directory; roots that lie inside the place keep their own files."""
         known = [Path(it.root) for it in self._store.collections()]
@@ -98,7 +138,13 @@ class Indexing(Base):
         inside = [it for it in known if place in it.parents]
         gone = [it for it in inside if not it.is_dir()]
         report.notes += [f"{it} is not there any more; what was indexed of it was kept" for it in gone]
-        return [(root, "" if under == "." else under), *((it, "") for it in inside if it not in gone)]
+        return [(root, () if under == "." else (under,)), *((it, ()) for it in inside if it not in gone)]
+
+    def _is_emptied(self, root: Path, under: tuple[str, ...], report: SyncReport) -> bool:
+        """A part that was asked for by name and holds no file may be a disk that is not mounted."""
+        emptied = [place for place in under if holds_no_file(str(root / place))]
+        report.notes += [f"{root / place} is empty now, so what was indexed of it was kept" for place in emptied]
+        return bool(emptied)
 
     def settle(self) -> None:
         """Leave everything in the index file itself, so that it can be moved."""

@@ -19,18 +19,21 @@ LONGEST_WAIT_S: Final = 2.0
 
 
 def in_batches(
-    work: Iterable[tuple[Callable[[], Result], int]], threads: int, arrived: Callable[[], None]
+    work: Iterable[tuple[Callable[[], Result], int]],
+    threads: int,
+    arrived: Callable[[], None],
+    most_bytes: int = MOST_BYTES,
 ) -> Iterator[list[Result]]:
     """The results of work of known size, in its order: as many at a time as came within two seconds.
 
-    `arrived` is called for each of them as soon as it is known.
+    `arrived` is called for each of them as soon as it is known; `most_bytes` of it are held at a time.
     """
     batch: list[Result] = []
-    room, due = MOST_BYTES, 0.0
-    for future, size in _in_order(work, threads):
+    room, due = most_bytes, 0.0
+    for future, size in _in_order(work, threads, most_bytes):
         if batch and (room < size or len(batch) >= MOST_AT_ONCE or not _is_done(future, due)):
             yield batch
-            batch, room = [], MOST_BYTES
+            batch, room = [], most_bytes
         batch.append(future.result())
         arrived()
         room -= size
@@ -46,7 +49,9 @@ def _is_done(future: Future[Result], due: float) -> bool:
     return remaining_s > 0 and bool(wait([future], remaining_s).done)
 
 
-def _in_order(work: Iterable[tuple[Callable[[], Result], int]], threads: int) -> Iterator[tuple[Future[Result], int]]:
+def _in_order(
+    work: Iterable[tuple[Callable[[], Result], int]], threads: int, most_bytes: int
+) -> Iterator[tuple[Future[Result], int]]:
     """Only so much is begun that what waits for its turn stays small."""
     from concurrent.futures import ThreadPoolExecutor  # with logging behind it, which a search has no need for
 
@@ -55,7 +60,7 @@ def _in_order(work: Iterable[tuple[Callable[[], Result], int]], threads: int) ->
     ahead = 0
     try:
         for do, size in work:
-            while waiting and (ahead + size > MOST_BYTES or len(waiting) >= 2 * MOST_AT_ONCE):
+            while waiting and (ahead + size > most_bytes or len(waiting) >= 2 * MOST_AT_ONCE):
                 ahead -= waiting[0][1]
                 yield waiting.popleft()
             waiting.append((pool.submit(do), size))

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from dowse.errors import ParserFailed, Unreadable
-from dowse.ingest.ahead import in_batches
+from dowse.ingest.ahead import MOST_BYTES, in_batches
 from dowse.ingest.chunk import Limits
 from dowse.ingest.extract.table import extract, extract_unparsed, is_parsed
 from dowse.ingest.prepare import Prepared, Task, prepare, prepared
@@ -58,7 +58,8 @@ class Reader:
         """In the order of `stale`, so that what is stored does not depend on who was quicker."""
         many = len(stale) >= _MANY
         threads = max(1, min(self.workers.count, len(stale))) if self.workers else 1
-        return in_batches(((partial(self._reading, it, many), it.item.size) for it in stale), threads, arrived)
+        work = ((partial(self._reading, it, many), it.item.size) for it in stale)
+        return in_batches(work, threads, arrived, self.workers.ahead_bytes if self.workers else MOST_BYTES)
 
     def _reading(self, stale: Stale, many: bool) -> Reading:
         """Whether a later change would certainly move the timestamp is known before it is read."""

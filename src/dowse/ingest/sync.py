@@ -19,6 +19,7 @@ from dowse.ingest.embed import Progress
 from dowse.ingest.prepare import Prepared
 from dowse.ingest.reading import Reader, Reading, Stale
 from dowse.ingest.sources.base import Listing, Source
+from dowse.ingest.sources.part import part_of
 from dowse.model import Item, Record, Skipped, SyncReport, Version
 from dowse.store.base import Catalog
 
@@ -39,31 +40,42 @@ class Sync:
     limits: Limits
     force: bool = False
     prune: bool = True
-    under: str = ""
+    under: tuple[str, ...] = ()
     progress: Progress = lambda stage, done, total: None
     now_ns: Callable[[], int] = time.time_ns
     workers: Workers | None = None
 
     def run(self) -> SyncReport:
+        begun = self.now_ns() / 1e9
         listing = self.source.listing()
         report = SyncReport(listed=len(listing.items) + len(listing.refused))
         self._mark(report, None)
-        known = self.store.versions(self.collection, self.under)
-        skipped = {
-            it.path: it
-            for it in self.store.skipped()
-            if it.collection == self.collection and _below(it.path, self.under)
-        }
+        known, skipped = self._known(), self._skipped()
         self._bring_in(self._stale(listing, known, skipped, report), len(listing.items), report)
         self._refused(listing, skipped, report)
         self._gone(listing, known, skipped, report)
-        self._mark(report, self.now_ns() / 1e9)
+        self._mark(report, begun)
+        self._recount(len({*known, *skipped}))
         return report
 
+    def _known(self) -> dict[str, Version]:
+        return self.store.versions(self.collection, self.under or None)
+
+    def _skipped(self) -> dict[str, Skipped]:
+        part = part_of(self.under)
+        return {it.path: it for it in self.store.skipped() if it.collection == self.collection and part.holds(it.path)}
+
     def _mark(self, report: SyncReport, at: float | None) -> None:
-        """How many items there are and when all of them were seen, of which a part says nothing."""
+        """How many items there are and when they were looked for, of which a part says nothing."""
         if not self.under:
             self.store.mark(self.collection, listed=report.listed, at=at)
+
+    def _recount(self, before: int) -> None:
+        """What came or went in a part counts for the whole."""
+        more = len({*self._known(), *self._skipped()}) - before if self.under else 0
+        if more:
+            listed = next(it.listed for it in self.store.collections() if it.name == self.collection)
+            self.store.mark(self.collection, listed=max(0, listed + more), at=None)
 
     def _stale(
         self,

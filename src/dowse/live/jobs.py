@@ -2,117 +2,234 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
-import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from dowse.errors import IndexBusy
+from dowse.errors import Cancelled, IndexBusy
+from dowse.live.job import Every, Job, Progress, Status, Task, Work
 
-RETRY_WAITS_S = (1.0, 2.0, 4.0)
-KEPT_JOBS = 100  # finished ones that can still be asked about
-Progress = Callable[[str, int, int], None]
-Work = Callable[[Progress], Mapping[str, object]]
+if TYPE_CHECKING:
+    from dowse.live.history import History
 
+__all__ = ["KEPT_JOBS", "RETRY_WAITS_S", "Job", "Jobs", "Progress", "Task", "Work"]
 
-@dataclass(slots=True)
-class Job:
-    """A unit of background work and how far it is; times are seconds of the queue's clock."""
+RETRY_WAITS_S: Final = (1.0, 2.0, 4.0)
+KEPT_JOBS: Final = 100  # finished ones that can still be asked about
+SHUTTING_DOWN: Final = "the server is shutting down"
+_ASKED_TO_STOP: Final = "it was asked to stop"
+_NOTED_EVERY_S: Final = 2.0
+_LOOK_EVERY_S: Final = 1.0
 
-    name: str
-    work: Work
-    id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
-    status: str = "queued"
-    submitted: float = 0.0
-    finished: float | None = None
-    result: Mapping[str, object] | None = None
-    error: str | None = None
-    retries: int = 0
-    stage: str = ""
-    done: int = 0
-    total: int = 0
-
-    def note(self, stage: str, done: int, total: int) -> None:
-        self.stage, self.done, self.total = stage, done, total
+SomeWork = TypeVar("SomeWork", bound=Work)
 
 
 class Jobs:
-    """A sequential queue. Busy indexes are tried again after a wait; anything else fails the job, not the queue."""
+    """A sequential queue. Busy indexes are tried again after a wait; anything else fails the job, not the queue.
+
+    `history`, if there is one, is told of every job that begins or ends.
+    """
 
     def __init__(
-        self, clock: Callable[[], float] = time.monotonic, retry_waits_s: tuple[float, ...] = RETRY_WAITS_S
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        retry_waits_s: tuple[float, ...] = RETRY_WAITS_S,
+        history: History | None = None,
+        wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self.clock = clock
+        self.history = history
+        self._wall_clock = wall_clock
         self._retry_waits_s = retry_waits_s
         self._jobs: dict[str, Job] = {}
-        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._stopping = threading.Event()
-        self._turn = threading.Lock()
+        self._changed = threading.Condition()
+        self._closing = False
         self._thread: threading.Thread | None = None
 
-    def submit(self, name: str, work: Work) -> Job:
-        job = Job(name, work, submitted=self.clock())
-        with self._turn:
-            self._jobs[job.id] = job
-            for old in [it for it in self._jobs.values() if it.finished is not None][:-KEPT_JOBS]:
-                del self._jobs[old.id]
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="dowse-jobs", daemon=True)
-                self._thread.start()
-        self._queue.put(job)
-        return job
+    # --- asking for work ---
+
+    def submit(
+        self,
+        kind: str,
+        work: SomeWork,
+        *,
+        key: Hashable = None,
+        background: bool = False,
+        join: Callable[[SomeWork, SomeWork], SomeWork] | None = None,
+    ) -> Job:
+        """A new job, or the queued one of this kind and key, whose work `join` makes of both.
+
+        Never a running one: it may have passed what this request is about. All work of one kind and key must be of
+        one type. Background jobs run when no other is queued.
+        """
+        with self._changed:
+            if self._closing:
+                raise Cancelled(f"{SHUTTING_DOWN} and takes no more work; ask again when it is back")
+            job = self._queued(kind, key)
+            if job is None:
+                job = Job(kind, work, key, background, submitted=self.clock())
+                self._add(job)
+            else:
+                job.work = join(cast("SomeWork", job.work), work) if join else job.work
+                job.requests += 1
+                job.background &= background
+            self._changed.notify_all()
+            return job
+
+    def cancel(self, id: str) -> bool:
+        """A queued job is over at once, a running one with its next step; False if there is nothing to stop."""
+        with self._changed:
+            job = self._jobs.get(id)
+            if job is None or job.finished is not None:
+                return False
+            self._stop(job, _ASKED_TO_STOP)
+            return True
+
+    def close(self, timeout_s: float = 3.0, patience_s: float = 0.5) -> None:
+        """Queued jobs are cancelled. The running one may end by itself for as long as `patience_s`, then it is
+        cancelled too; after the timeout it is left behind."""
+        with self._changed:
+            self._closing = True
+            for job in self._unfinished("queued", "retry_wait"):
+                self._stop(job, SHUTTING_DOWN)
+            self._changed.notify_all()
+        if self._thread is None:
+            return
+        self._thread.join(min(patience_s, timeout_s))
+        with self._changed:
+            for job in self._unfinished("running", "retry_wait"):
+                self._stop(job, SHUTTING_DOWN)
+        self._thread.join(max(0.0, timeout_s - patience_s))
+
+    # --- asking about it ---
 
     def all(self) -> list[Job]:
-        with self._turn:
+        with self._changed:
             return list(self._jobs.values())
 
-    def running(self) -> Job | None:
-        return next((job for job in self.all() if job.status in ("queued", "running", "retry_wait")), None)
+    def running(self, kind: str | None = None) -> Job | None:
+        """The job in hand, else the first that waits; of this kind, if one is named."""
+        with self._changed:
+            waiting = [*self._unfinished("running", "retry_wait"), *self._unfinished("queued")]
+            return next((job for job in waiting if kind in (None, job.kind)), None)
+
+    def last(self, kind: str) -> Job | None:
+        """The one that was asked for last."""
+        return next((job for job in reversed(self.all()) if job.kind == kind), None)
+
+    def wait(self, job: Job, timeout_s: float | None = None) -> bool:
+        """Until the job has ended, however; False if it has not by then."""
+        with self._changed:
+            return self._changed.wait_for(lambda: job.finished is not None, timeout_s)
 
     def elapsed_s(self, job: Job) -> float:
-        return (self.clock() if job.finished is None else job.finished) - job.submitted
+        return max(0.0, (self.clock() if job.finished is None else job.finished) - job.submitted)
 
-    def close(self, timeout_s: float = 3.0) -> None:
-        """Queued jobs fail; the running one may end by itself within the timeout."""
-        self._stopping.set()
-        for job in self.all():
-            if job.status == "queued":
-                self._end(job, "failed", error="cancelled: the server is shutting down")
-        self._queue.put(None)
-        if self._thread is not None:
-            self._thread.join(timeout_s)
+    @property
+    def problem(self) -> str:
+        """Why the history is not complete, if it is not."""
+        return self.history.problem if self.history else ""
 
-    def _run(self) -> None:
-        while (job := self._queue.get()) is not None:
-            if job.status == "queued":
-                self._attempt(job)
+    # --- the queue; whoever calls these holds the lock ---
 
-    def _attempt(self, job: Job) -> None:
-        for wait_s in (*self._retry_waits_s, None):
-            job.status = "running"
-            try:
-                result = job.work(job.note)
-            except IndexBusy as error:
-                if wait_s is None or self._wait(job, wait_s):
-                    self._end(job, "failed", error=str(error))
-                    return
-            except Exception as error:  # noqa: BLE001 - a job may fail in any way; it must not take the queue along
-                self._end(job, "failed", error=f"{type(error).__name__}: {error}")
-                return
-            else:
-                self._end(job, "completed", result=result)
-                return
+    def _add(self, job: Job) -> None:
+        self._jobs[job.id] = job
+        for old in [it for it in self._jobs.values() if it.finished is not None][:-KEPT_JOBS]:
+            del self._jobs[old.id]
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="dowse-jobs", daemon=True)
+            self._thread.start()
 
-    def _wait(self, job: Job, wait_s: float) -> bool:
-        """Wait before another try; true if the server is shutting down meanwhile."""
-        job.status = "retry_wait"
-        job.retries += 1
-        return self._stopping.wait(wait_s)
+    def _unfinished(self, *statuses: Status) -> list[Job]:
+        return [job for job in self._jobs.values() if job.status in statuses]
+
+    def _queued(self, kind: str, key: Hashable) -> Job | None:
+        return next((job for job in self._unfinished("queued") if (job.kind, job.key) == (kind, key)), None)
+
+    def _next(self) -> Job | None:
+        waiting = self._unfinished("queued")
+        return next((job for job in waiting if not job.background), waiting[0] if waiting else None)
+
+    def _stop(self, job: Job, why: str) -> None:
+        job.stop = job.stop or why
+        if job.status == "queued":
+            self._end(job, "cancelled", error=f"cancelled: {why}")
+        self._changed.notify_all()
 
     def _end(
-        self, job: Job, status: str, *, result: Mapping[str, object] | None = None, error: str | None = None
+        self, job: Job, status: Status, *, result: Mapping[str, object] | None = None, error: str | None = None
     ) -> None:
-        job.result, job.error, job.finished = result, error, self.clock()
-        job.status = status
+        job.result, job.error, job.status, job.finished = result, error, status, self.clock()
+        self._note(job)
+        self._changed.notify_all()
+
+    # --- the thread ---
+
+    def _run(self) -> None:
+        while (job := self._take()) is not None:
+            status, result, error = self._attempts(job)
+            with self._changed:
+                self._end(job, status, result=result, error=error)
+
+    def _take(self) -> Job | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closing or self._next() is not None)
+            job = self._next()
+            if job is not None:
+                job.status, job.started, job.began_at = "running", self.clock(), self._wall_clock()
+                self._note(job)
+            return job
+
+    def _attempts(self, job: Job) -> tuple[Status, Mapping[str, object] | None, str | None]:
+        task = self._task(job)
+        for wait_s in (*self._retry_waits_s, None):
+            try:
+                return "completed", job.work(task), None
+            except IndexBusy as error:
+                if wait_s is None:
+                    return "failed", None, str(error)
+                self._wait_to_retry(job, wait_s)
+            except Cancelled as error:
+                return "cancelled", None, f"cancelled: {error}"
+            except BaseException as error:  # noqa: BLE001 - a job may fail in any way; it must not take the queue along
+                return "failed", None, f"{type(error).__name__}: {error}"
+            if job.stop:
+                break
+        return "cancelled", None, f"cancelled: {job.stop}"
+
+    def _wait_to_retry(self, job: Job, wait_s: float) -> None:
+        with self._changed:
+            job.status, job.retries = "retry_wait", job.retries + 1
+            self._note(job)
+            if self._closing:
+                self._stop(job, SHUTTING_DOWN)
+            if not self._changed.wait_for(lambda: bool(job.stop), wait_s):
+                job.status = "running"
+
+    def _task(self, job: Job) -> Task:
+        noted, looked = Every(_NOTED_EVERY_S), Every(_LOOK_EVERY_S)
+        noted.is_due(self.clock())  # that it has begun was noted just now
+
+        def step(stage: str, done: int, total: int) -> None:
+            now = self.clock()
+            job.pace.note(stage, done, total, now)
+            if self.history and looked.is_due(now) and self.history.is_to_stop(job.id):
+                self.cancel(job.id)
+            if noted.is_due(now):
+                self._note(job)
+            if job.stop:
+                raise Cancelled(job.stop)
+
+        def name(what: str) -> None:
+            job.current = what
+
+        return Task(step, name, self._is_wanted)
+
+    def _is_wanted(self) -> bool:
+        with self._changed:
+            return self._closing or any(not job.background for job in self._unfinished("queued"))
+
+    def _note(self, job: Job) -> None:
+        if self.history:
+            self.history.note(job, self.clock())

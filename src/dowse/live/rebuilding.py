@@ -16,7 +16,8 @@ from dowse.errors import BadInput, DowseError
 from dowse.ingest.embed import Progress
 from dowse.model import SyncReport
 from dowse.places import Places
-from dowse.store.sqlite.database import APPLICATION_ID, write_lock
+from dowse.store.sqlite.database import APPLICATION_ID
+from dowse.store.sqlite.locks import write_lock
 
 _SQLITE_HEADER = b"SQLite format 3\x00"
 _APPLICATION_ID_AT = 68
@@ -117,7 +118,7 @@ def remove(index: Path) -> bool:
     """Delete an index and what lies beside it; whether there was one."""
     existed = index.exists()
     caches = (f"{cache}{part}" for cache in _CACHES for part in ("", ".new", ".lock", ".damaged"))
-    for suffix in ("", *_SIDE_FILES, ".lock", *caches):
+    for suffix in ("", *_SIDE_FILES, ".lock", ".lock.next", ".leader", ".encoding", "-jobs", "-jobs.new", *caches):
         _beside(index, suffix).unlink(missing_ok=True)
     return existed
 

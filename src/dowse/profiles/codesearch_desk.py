@@ -11,7 +11,7 @@ from typing import Any
 
 from dowse.engine import Engine
 from dowse.errors import BadInput
-from dowse.live.jobs import Job, Jobs
+from dowse.live.jobs import Job, Jobs, Task
 from dowse.model import SyncReport
 from dowse.profiles.codesearch_cap import as_text, capped, size_of
 from dowse.profiles.codesearch_territory import Territory, located, territory_of
@@ -22,8 +22,8 @@ from dowse.profiles.tool import Reply
 BUILDING = "Content index is currently being built in the background. Please retry in a few seconds."
 ALREADY_BUILDING = "Index is already being built in the background. Please wait for it to finish."
 
+_INDEX = "index"
 _MAIN_BRANCHES = ("main", "master")
-_LOOK_AGAIN_S = 0.02
 _BYTES_PER_TOKEN = 4
 _METRICS_BYTES = 64  # what the two figures may take themselves
 
@@ -72,29 +72,26 @@ class Desk:
         return self._was_built
 
     def _failure(self) -> str:
-        last = self._jobs.all()[-1:]
-        return f"Indexing failed: {last[0].error}. search_reindex tries it again." if last and last[0].error else ""
+        last = self._jobs.last(_INDEX)
+        return f"Indexing failed: {last.error}. search_reindex tries it again." if last and last.error else ""
 
     def start_indexing(self, place: Path | None = None) -> Job:
         """Bring what lies there in line with the disk, behind the answers; one run at a time."""
         with self._turn:
-            if self._jobs.running() is not None:
+            if self._jobs.running(_INDEX) is not None:
                 raise BadInput(ALREADY_BUILDING)
-            return self._jobs.submit(
-                "index",
-                lambda progress: report_json(self._indexed(place or self.directory, progress)),
-            )
+            return self._jobs.submit(_INDEX, lambda task: report_json(self._indexed(place or self.directory, task)))
 
-    def _indexed(self, place: Path, progress: Callable[[str, int, int], None]) -> SyncReport:
+    def _indexed(self, place: Path, task: Task) -> SyncReport:
         # A part of a directory that was never indexed whole would become a root of its own.
         # Nothing here is compared by meaning: vectors are left to those who ask for them.
-        return self.engine().index([place if self.is_built() else self.directory], vectors=False, progress=progress)
+        root = place if self.is_built() else self.directory
+        return self.engine().index([root], vectors=False, progress=task.on(str(root)))
 
     def reindex(self, place: Path) -> Mapping[str, object]:
         """The same, waited for: what was done."""
         job = self.start_indexing(place)
-        while job.finished is None:
-            time.sleep(_LOOK_AGAIN_S)
+        self._jobs.wait(job)
         if job.error:
             raise BadInput(job.error)
         return job.result or {}

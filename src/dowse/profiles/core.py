@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from dowse.engine import Engine, Status
 from dowse.errors import BadInput
-from dowse.live.jobs import Job, Jobs
+from dowse.live.jobs import Job, Jobs, Task
 from dowse.lookup.read import Passage, within
 from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query, Scope, Stored, SyncReport
 from dowse.profiles.tool import Param, Profile, Reply, Tool
@@ -108,17 +108,18 @@ class Core:
     ) -> Reply:
         """Bring the index in line with the files on disk: new, changed and deleted ones. Quick when little changed."""
         job = self.start_indexing(force=force)
-        while wait and job.finished is None:
-            time.sleep(0.02)
+        if wait:
+            self._jobs.wait(job)
         if job.error:
             raise BadInput(job.error)
         return Reply(self._job_json(job))
 
     def start_indexing(self, *, force: bool = False) -> Job:
-        return self._jobs.submit(
-            "index",
-            lambda progress: report_json(self._engine().index(self._roots, force=force, progress=progress)),
-        )
+        def work(task: Task) -> Mapping[str, object]:
+            task.on(", ".join(map(str, self._roots)))
+            return report_json(self._engine().index(self._roots, force=force, progress=task))
+
+        return self._jobs.submit("index", work, key=force)
 
     def status(self) -> Reply:
         """What is indexed, how fresh and complete it is, which encoder is used and why, and what was skipped."""
@@ -135,7 +136,7 @@ class Core:
     def _job_json(self, job: Job) -> dict[str, object]:
         return {
             "job_id": job.id,
-            "name": job.name,
+            "name": job.kind,
             "status": job.status,
             "stage": job.stage,
             "done": job.done,
@@ -143,6 +144,10 @@ class Core:
             "elapsed_seconds": round(self._jobs.elapsed_s(job), 3),
             "result": job.result,
             "error": job.error,
+            "current": job.current,
+            "eta_seconds": None if job.eta_s is None else round(job.eta_s, 1),
+            "requests": job.requests,
+            "retries": job.retries,
         }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +28,6 @@ Search over the Markdown and plain-text documents of this project, on this machi
 `query_unique_documents` each document once, `search_with_hypothesis` takes a sketch of the answer instead of a \
 question. Results read `[rank] path § headings (score)`; give paths as `excluded_files` to see others."""
 
-_LOOK_AGAIN_S = 0.02
 
 Question = Annotated[str, Param("A question or keywords about the documents")]
 TopN = Annotated[int, Param("How many results at most", ge=1, le=100)]
@@ -137,8 +135,8 @@ class Ragdocs:
         return engine.search(replace(query, scope=scope))
 
     def _wait(self) -> None:
-        while self._jobs.running() is not None and self._jobs.clock() < self._patient_until:
-            time.sleep(_LOOK_AGAIN_S)
+        while (job := self._jobs.running()) is not None and (left_s := self._patient_until - self._jobs.clock()) > 0:
+            self._jobs.wait(job, left_s)
 
     def _passages(self, title: str, answer: Answer, show_stats: bool) -> Reply:
         passage = self._beginning if is_factual(answer.query.text) else whole_passage
@@ -155,8 +153,8 @@ class Ragdocs:
         return Reply({}, "\n\n".join([f"# {title}", *(it for it in (*blocks, notes) if it)]))
 
     def _failure(self) -> str:
-        last = self._jobs.all()[-1:]
-        return f"indexing failed: {last[0].error}" if last and last[0].error else ""
+        last = self._jobs.last("index")
+        return f"indexing failed: {last.error}" if last and last.error else ""
 
     def _place(self, record: Record) -> str:
         """Relative to the root; where several are served, in full."""

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.errors import BadInput, IndexUnusable
-from dowse.live.jobs import Job, Jobs, Progress
+from dowse.live.jobs import Job, Jobs, Progress, Task
 from dowse.model import TRAIL_SEPARATOR, Hit, Query, Stored, SyncReport
 from dowse.places import checked_root
 from dowse.profiles.tool import Param, Profile, Reply, Tool
@@ -102,7 +102,7 @@ class Rifflux:
         self._options = options
         self._clock = clock
         self._turn = threading.Lock()
-        self._last_auto_reindex: tuple[float, Job] | None = None
+        self._last_auto_reindex: float | None = None
 
     def profile(self) -> Profile:
         tools = (
@@ -193,7 +193,8 @@ class Rifflux:
             return self._reindexed(locations, force, prune_missing, several=bool(paths), progress=progress)
 
         if background:
-            return Reply(self._job_json(self._jobs.submit("reindex", work)))
+            key = (tuple(locations), force, prune_missing, bool(paths))
+            return Reply(self._job_json(self._jobs.submit("reindex", lambda task: work(_on(locations, task)), key=key)))
         return Reply(work(lambda stage, done, total: None))
 
     # --- how they do it ---
@@ -232,33 +233,38 @@ class Rifflux:
         locations = [(self._cwd / it).resolve() for it in self._options.auto_reindex_paths]
         with self._turn:
             now, last = self._clock(), self._last_auto_reindex
-            if last is not None and now - last[0] < self._options.auto_reindex_min_interval_s:
+            if last is not None and now - last < self._options.auto_reindex_min_interval_s:
                 return {
                     "enabled": True,
                     "executed": False,
                     "reason": "throttled",
                     "min_interval_seconds": self._options.auto_reindex_min_interval_s,
                 }
-            # A run that takes longer than the interval is not queued once more behind itself.
-            job = last[1] if last is not None and last[1].finished is None else self._submit_auto_reindex(locations)
-            self._last_auto_reindex = now, job
+            job = self._submit_auto_reindex(locations)
+            self._last_auto_reindex = now
         return {"enabled": True, "executed": "background", "job_id": job.id, "paths": [str(it) for it in locations]}
 
     def _submit_auto_reindex(self, locations: Sequence[Path]) -> Job:
+        # Many requests make one run, unless they come when it has begun: it may have passed what they are about.
         return self._jobs.submit(
             "auto-reindex",
-            lambda progress: self._reindexed(locations, False, False, several=True, progress=progress),
+            lambda task: self._reindexed(locations, False, False, several=True, progress=_on(locations, task)),
+            key=tuple(locations),
         )
 
     def _job_json(self, job: Job) -> dict[str, object]:
         return {
             "job_id": job.id,
-            "status": job.status,
+            "status": "failed" if job.status == "cancelled" else job.status,  # the contract knows no other word
             "elapsed_seconds": round(self._jobs.elapsed_s(job), 3),
             "result": job.result,
             "error": job.error,
             "retries": job.retries,
         }
+
+
+def _on(locations: Sequence[Path], task: Task) -> Task:
+    return task.on(", ".join(map(str, locations)))
 
 
 def located(given: str, cwd: Path, settings: Settings) -> Path:

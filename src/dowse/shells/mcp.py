@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import signal
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
 from importlib.metadata import version
 
 import anyio
@@ -24,6 +24,7 @@ from dowse.shells.tools import BoundTool, bind, reply_text
 log = logging.getLogger("dowse.mcp")
 
 _MAX_ERROR_CHARS = 1000
+_CALLS_AT_A_TIME = 8  # of one connection: the others have threads of their own
 # After the client has closed its end; together with ending the jobs it stays well under five seconds.
 _LAST_ANSWERS_S = 2.5
 _PARSE_ERROR = SessionMessage(
@@ -33,7 +34,8 @@ _PARSE_ERROR = SessionMessage(
 )
 
 
-def make_server(profile: Profile) -> Server[dict[str, object]]:
+def make_server(profile: Profile, threads: anyio.CapacityLimiter | None = None) -> Server[dict[str, object]]:
+    """`threads`: how many of its calls may run at a time; without, all servers of the process share the usual ones."""
     bound = {tool.name: bind(tool, profile.wording) for tool in profile.tools}
 
     async def list_tools(
@@ -46,7 +48,7 @@ def make_server(profile: Profile) -> Server[dict[str, object]]:
     ) -> types.CallToolResult:
         if params.name not in bound:
             return _error(_unknown(params.name, profile, bound))
-        return await anyio.to_thread.run_sync(_answer, bound[params.name], params.arguments or {})
+        return await anyio.to_thread.run_sync(_answer, bound[params.name], params.arguments or {}, limiter=threads)
 
     return Server(
         profile.server_name,
@@ -110,12 +112,42 @@ def serve_stdio(profile: Profile, on_exit: Callable[[], None]) -> None:
 
 
 async def _serve(server: Server[dict[str, object]]) -> None:
+    async with stdio_server() as (reading, writing), writing:
+        await _serve_streams(server, reading, writing.send)
+
+
+async def serve_lines(
+    profile: Profile, lines: AsyncIterable[bytes | None], write: Callable[[bytes], Awaitable[None]]
+) -> None:
+    """Serve one connection until its lines end; None among them is one that was too long to be kept."""
+
+    async def send(message: SessionMessage) -> None:
+        await write(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+
+    server = make_server(profile, anyio.CapacityLimiter(_CALLS_AT_A_TIME))
+    await _serve_streams(server, _messages(lines), send)
+
+
+async def _messages(lines: AsyncIterable[bytes | None]) -> AsyncIterator[SessionMessage | Exception]:
+    async for line in lines:
+        try:
+            text = (line or b"").decode("utf-8", "replace")
+            yield SessionMessage(types.jsonrpc_message_adapter.validate_json(text, by_name=False))
+        except ValueError as error:
+            yield error
+
+
+async def _serve_streams(
+    server: Server[dict[str, object]],
+    reading: AsyncIterable[SessionMessage | Exception],
+    write: Callable[[SessionMessage], Awaitable[None]],
+) -> None:
     wire = Wire()
-    async with stdio_server() as (reading, writing), writing, anyio.create_task_group() as tasks:
+    async with anyio.create_task_group() as tasks:
         incoming, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
         answers, outgoing = anyio.create_memory_object_stream[SessionMessage]()
         tasks.start_soon(wire.receive, reading, incoming, answers.clone())
-        tasks.start_soon(wire.send, outgoing, writing.send)
+        tasks.start_soon(wire.send, outgoing, write)
         await server.run(requests, answers, server.create_initialization_options())
 
 

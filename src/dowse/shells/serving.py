@@ -10,6 +10,7 @@ from pathlib import Path
 from dowse.config import load_settings
 from dowse.engine import Engine
 from dowse.errors import BadInput
+from dowse.live.history import History
 from dowse.live.jobs import Jobs
 from dowse.places import checked_root
 from dowse.profiles import codesearch, rifflux
@@ -21,7 +22,6 @@ from dowse.shells.workspace import Workspace, find_workspace
 
 # Every write is a transaction of its own, so a job that takes longer is cut off without harm.
 _LAST_JOB_S = 2.0
-PROFILES = ("core", "rifflux", "ragdocs", "codesearch")
 
 Made = tuple[Profile, Callable[[], object]]
 """A profile, and what to start behind it."""
@@ -85,7 +85,7 @@ def serve(
 
 
 def serve_made(make: Callable[[Jobs], Made], environment: Mapping[str, str]) -> None:
-    _log_to_stderr(environment)
+    log_to_stderr(environment)
     jobs = Jobs()
     profile, start = make(jobs)
     start()
@@ -102,15 +102,18 @@ def make_profile(
     environment: Mapping[str, str],
     cwd: Path,
     jobs: Jobs,
+    engines_of: Callable[[Workspace], Engines] = Engines,
 ) -> Made:
+    """`engines_of`: where several profiles live in one process, those of one index share its engine."""
     if name == "rifflux":
-        return _rifflux(roots, flags, environment, cwd, jobs)
+        return _rifflux(roots, flags, environment, cwd, jobs, engines_of)
     if name == "codesearch":
         workspace = codesearch_workspace(roots, flags=flags, environment=environment, cwd=cwd)
-        return codesearch_profile(workspace, jobs)
+        return codesearch_profile(workspace, jobs, engines_of=engines_of)
     workspace = find_workspace(cwd=cwd, environment=environment, flags=flags, root=roots[0] if roots else None)
     places = tuple(checked_root(cwd / it, any_root=workspace.settings.any_root) for it in roots) or (workspace.root,)
-    engines = Engines(workspace)
+    jobs.history = History(workspace.index)
+    engines = engines_of(workspace)
     core = Core(engines.own, jobs, places)
     if name == "ragdocs":
         tools = Ragdocs(engines.own, jobs, patience_s=workspace.settings.first_answer_s)
@@ -124,11 +127,13 @@ def _rifflux(
     environment: Mapping[str, str],
     cwd: Path,
     jobs: Jobs,
+    engines_of: Callable[[Workspace], Engines],
 ) -> Made:
     """The contract works in the current directory and indexes what it is told to, when it is told to."""
     workspace = rifflux_workspace(flags=flags, environment=environment, cwd=cwd, root=roots[0] if roots else None)
+    jobs.history = History(workspace.index)
     options = rifflux.options_from(environment)
-    tools = rifflux.Rifflux(Engines(workspace).at, jobs, cwd, workspace.settings, options)
+    tools = rifflux.Rifflux(engines_of(workspace).at, jobs, cwd, workspace.settings, options)
     return tools.profile(), (
         lambda: tools.reindex(paths=[str(it) for it in roots], background=True)
     ) if roots else _nothing
@@ -149,12 +154,18 @@ def codesearch_workspace(
 
 
 def codesearch_profile(
-    workspace: Workspace, jobs: Jobs, extensions: tuple[str, ...] = (), *, metrics: bool = False
+    workspace: Workspace,
+    jobs: Jobs,
+    extensions: tuple[str, ...] = (),
+    *,
+    metrics: bool = False,
+    engines_of: Callable[[Workspace], Engines] = Engines,
 ) -> Made:
     if not workspace.root.is_dir():
         raise BadInput(f"{workspace.root} is not a directory; name one")
+    jobs.history = History(workspace.index)
     options = Options(extensions, workspace.settings.max_response_kb, metrics)
-    desk = Desk(Engines(workspace).own, jobs, workspace.root, options)
+    desk = Desk(engines_of(workspace).own, jobs, workspace.root, options)
     return codesearch.codesearch(desk), desk.start_indexing
 
 
@@ -173,7 +184,7 @@ def rifflux_workspace(
     return Workspace(settings, folder, cwd / (settings.index or rifflux.INDEX))
 
 
-def _log_to_stderr(environment: Mapping[str, str]) -> None:
+def log_to_stderr(environment: Mapping[str, str]) -> None:
     level = environment.get("DOWSE_LOG_LEVEL") or environment.get("RIFFLUX_LOG_LEVEL") or "WARNING"
     known = logging.getLevelNamesMapping()
     logging.basicConfig(level=known.get(level.upper(), logging.WARNING), format="%(name)s %(levelname)s %(message)s")

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dowse.config import FILE_NAME, Settings, load_settings
-from dowse.engine import Engine
 from dowse.places import Places, checked_root
+
+if TYPE_CHECKING:
+    from dowse.engine import Engine
+
+PROFILES = ("core", "rifflux", "ragdocs", "codesearch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +21,11 @@ class Workspace:
     settings: Settings
     root: Path
     index: Path
+    notice: str = ""  # what a person should know of how it was found
 
     def open(self, *, create: bool) -> Engine:
+        from dowse.engine import Engine  # the pipe to a shared server only looks for the place and never opens it
+
         return Engine(self.settings, self.index, create=create)
 
 
@@ -36,12 +44,26 @@ def find_workspace(
     root = checked_root(root if root.is_absolute() else cwd / root, any_root=early.any_root)
     folder = root if root.is_dir() else root.parent
     settings = load_settings(flags=flags, environment=environment, folder=folder, defaults=defaults)
-    index = settings.index or Places.of(settings).index_of(folder)
-    return Workspace(settings, root, (cwd / index).resolve())
+    index = (cwd / (settings.index or Places.of(settings).index_of(folder))).resolve()
+    return Workspace(settings, root, index, _followed(settings, folder, index))
 
 
 def _nearest(cwd: Path, places: Places) -> Path:
-    for folder in (cwd, *cwd.parents):
+    around = (cwd, *cwd.parents)
+    for folder in around:
         if places.index_of(folder).exists() or (folder / FILE_NAME).is_file():
             return folder
-    return cwd
+    from dowse.shells.relocation import left_behind  # only where nothing is indexed yet
+
+    homeless = left_behind(places)
+    return next((folder for folder in around if any(it.fits(folder) for it in homeless)), cwd)
+
+
+def _followed(settings: Settings, folder: Path, index: Path) -> str:
+    """An index that was of this directory while it had another path is taken over. In its standard place an index
+    belongs to its directory already, so that looking costs nothing."""
+    if index.exists() and settings.index is None:
+        return ""
+    from dowse.shells.relocation import take_over
+
+    return take_over(settings, folder, index)

@@ -88,12 +88,16 @@ class Catalog(Protocol):
 
     def add_collection(self, root: str) -> Collection: ...
 
+    def move_collection(self, name: str, root: str) -> None:
+        """The same files lie at another root now; the collection keeps its name, which everything knows it by."""
+        ...
+
     def mark(self, collection: str, *, listed: int, at: float | None) -> None:
         """How many items its source offers, and when a sync of all of them ended (None: it has begun)."""
         ...
 
-    def versions(self, collection: str, under: str = "") -> dict[str, Version]:
-        """What is known of each path; of those at or below `under` only, if given."""
+    def versions(self, collection: str, under: Iterable[str] | None = None) -> dict[str, Version]:
+        """What is known of each path; of those at or below one of `under` only, if given."""
         ...
 
     def put(

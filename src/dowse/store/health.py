@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-PARTS = ("words", "names", "vectors", "sidecars", "records", "catalog")
+SIDECARS = "sidecars"  # answers miss nothing where they are damaged
+PARTS = ("words", "names", "vectors", SIDECARS, "records", "catalog")
 """`names` are the trigrams of symbols' names, `sidecars` the derived files beside an index; `records` are single ones
 that do not match their checksums; `catalog` is what can only be made anew as a whole, from the files."""
 

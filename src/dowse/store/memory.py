@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
-from dowse.errors import OtherVectors
+from dowse.errors import BadInput, OtherVectors
 from dowse.model import (
     Call,
     Collection,
@@ -111,16 +111,23 @@ class MemoryStore(AlwaysSound, MemoryDefinitions):
         self._collections[name] = Collection(name, root)
         return self._collections[name]
 
+    def move_collection(self, name: str, root: str) -> None:
+        if any(it.root == root for it in self._collections.values()):
+            raise BadInput(f"{root} is indexed already; a root can not be moved there")
+        self._collections[name] = replace(self._collections[name], root=root)
+        self._revision += 1
+
     def mark(self, collection: str, *, listed: int, at: float | None) -> None:
         before = self._collections[collection]
         moment = before.synced_at if at is None else at
         self._collections[collection] = replace(before, listed=listed, synced_at=moment)
 
-    def versions(self, collection: str, under: str = "") -> dict[str, Version]:
+    def versions(self, collection: str, under: Iterable[str] | None = None) -> dict[str, Version]:
+        places = None if under is None else tuple(place.removesuffix("/") for place in under)
         mine = [
             entry.record
             for (name, path), entry in self._entries.items()
-            if name == collection and (not under or path == under or path.startswith(f"{under}/"))
+            if name == collection and (places is None or any(path == it or path.startswith(f"{it}/") for it in places))
         ]
         return {it.path: Version(it.size, it.mtime_ns, it.digest, it.chunking, it.settled) for it in mine}
 

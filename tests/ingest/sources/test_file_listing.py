@@ -114,13 +114,13 @@ def test_known_binaries_are_not_offered(root):
 def test_under_narrows_without_changing_the_rules(root, under, expected):
     make(root, "docs/a.md", "docs/x/b.md", "docs2/c.md", "d.md", "ignored/a.md")
     (root / ".gitignore").write_text("ignored/\n")
-    assert paths(root, under=under) == expected
+    assert paths(root, under=(under,) if under else ()) == expected
 
 
 @pytest.mark.parametrize("under", ["..", "../x", "/etc", "a/../../b", "a//b", "nul\0"])
 def test_under_must_lie_inside(root, under):
     with pytest.raises(BadInput, match="not a path inside"):
-        FileSource(root, under=under).listing()
+        FileSource(root, under=(under,)).listing()
 
 
 def test_barred_directories_are_not_entered(root):
@@ -209,7 +209,7 @@ def test_pipes_sockets_and_devices_are_refused_unopened(tmp_path, monkeypatch):
 
 
 def test_a_device_is_refused():
-    listing = FileSource(Path("/dev"), use_gitignore=False, under="null").listing()
+    listing = FileSource(Path("/dev"), use_gitignore=False, under=("null",)).listing()
     assert listing.items == []
     assert listing.refused == [("null", "a device, not a regular file")]
 
@@ -390,7 +390,7 @@ def test_nested_repositories_and_submodules_follow_their_own_rules(tmp_path, git
     maybe_git()
     expected = ["a.md", "nested/inner/keep.md", "nested/n.md", "sub/m.md", "sub/new.md"]
     assert paths(outer, include=("*.md",)) == expected
-    assert paths(outer, include=("*.md",), under="nested/inner") == ["nested/inner/keep.md"]
+    assert paths(outer, include=("*.md",), under=("nested/inner",)) == ["nested/inner/keep.md"]
 
 
 def test_repositories_below_a_plain_directory(tmp_path, git, maybe_git):

@@ -11,6 +11,7 @@ from dowse.errors import BadInput, Unreadable
 from dowse.ingest.sources.base import Listing
 from dowse.ingest.sources.defaults import DEFAULT_EXCLUDE, MAX_FILE_BYTES
 from dowse.ingest.sources.ledger import too_large
+from dowse.ingest.sources.part import part_of
 from dowse.ingest.sources.regular_file import ChangingError, NotRegularError, opened_below, read_whole
 from dowse.model import Freshness, Item
 
@@ -21,8 +22,8 @@ READ_ATTEMPTS = 3
 class FileSource:
     """Lists what git would not ignore, reads nothing outside the root, and follows no links.
 
-    `exclude` comes on top of the default excludes; `under` narrows the listing to one directory or
-    file; `barred` are absolute directories that are not entered, such as other collections' roots.
+    `exclude` comes on top of the default excludes; `under` narrows the listing to these directories
+    and files; `barred` are absolute directories that are not entered, such as other collections' roots.
     """
 
     root: Path
@@ -32,7 +33,7 @@ class FileSource:
     default_excludes: bool = True
     max_file_bytes: int = MAX_FILE_BYTES
     use_gitignore: bool = True
-    under: str = ""
+    under: tuple[str, ...] = ()
     barred: frozenset[Path] = frozenset()
 
     def listing(self) -> Listing:
@@ -40,16 +41,16 @@ class FileSource:
         from dowse.ingest.sources.selection import select
         from dowse.ingest.sources.survey import survey
 
-        under = self.under.removesuffix("/")
-        if under and not _stays_inside(under):
-            raise BadInput(f"{self.under!r} is not a path inside {self.root}; give it relative to that, without '..'")
+        for place in self.under:
+            if not _stays_inside(place.removesuffix("/")):
+                raise BadInput(f"{place!r} is not a path inside {self.root}; give it relative to that, without '..'")
         root = self._resolved_root()
         exclude = (*DEFAULT_EXCLUDE, *self.exclude) if self.default_excludes else self.exclude
-        selection = select(self.include, exclude, under)
+        selection = select(self.include, exclude, part_of(self.under))
         barred = frozenset(str(place.resolve()) for place in self.barred)
         found = survey(root, selection, barred, use_gitignore=self.use_gitignore, max_file_bytes=self.max_file_bytes)
         listing = found.listing()
-        listing.vacant = not listing.items and _has_no_file(f"{root}/{under}")
+        listing.vacant = not listing.items and holds_no_file(root)
         return listing
 
     def read(self, item: Item) -> tuple[Item, bytes]:
@@ -95,7 +96,7 @@ class FileSource:
             raise BadInput(f"{self.root} cannot be read ({error}); check the path and its permissions") from error
 
 
-def _has_no_file(place: str) -> bool:
+def holds_no_file(place: str) -> bool:
     """Whether there is no file at all below: an emptied directory, or one whose disk is not mounted."""
     return Path(place).is_dir() and not any(names for _, _, names in os.walk(place))
 

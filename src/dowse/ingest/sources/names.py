@@ -10,6 +10,7 @@ from pathlib import Path
 from dowse.errors import BadInput
 from dowse.ingest.sources.base import Reach
 from dowse.ingest.sources.defaults import DEFAULT_EXCLUDE
+from dowse.ingest.sources.part import part_of
 from dowse.ingest.sources.selection import Selection
 from dowse.ingest.sources.survey import survey
 from dowse.model import Item
@@ -41,7 +42,9 @@ def _is_in_reach(path: str, reach: Reach, above: int) -> bool:
 
 
 def _surveyed(root: str, under: str, exclude: tuple[str, ...], use_gitignore: bool) -> list[Item]:
-    selection = Selection(compile_globs(("**",)), compile_globs(exclude), frozenset(), under)
+    selection = Selection(
+        compile_globs(("**",)), compile_globs(exclude), frozenset(), part_of((under,) if under else ())
+    )
     found = survey(root, selection, frozenset(), use_gitignore=use_gitignore, max_file_bytes=_ANY_SIZE)
     return found.listing().items
 

@@ -16,7 +16,7 @@ def is_work_tree(directory: str) -> bool:
     """Whether a repository's work tree begins at this directory."""
     if not os.path.lexists(f"{directory}/.git"):
         return False  # of nearly all directories, so it is told quickly
-    git_directory = _git_directory(directory)
+    git_directory = git_directory_of(directory)
     return git_directory is not None and os.path.lexists(git_directory / "HEAD")
 
 
@@ -29,7 +29,7 @@ def work_tree_above(directory: str) -> str | None:
 def branch_at(directory: str) -> str | None:
     """The branch of the work tree that holds this directory; None outside of one and at a commit without a branch."""
     top = work_tree_above(directory)
-    git_directory = None if top is None else _git_directory(top)
+    git_directory = None if top is None else git_directory_of(top)
     # A pipe in its place would never be read to its end.
     if git_directory is None or not (git_directory / "HEAD").is_file():
         return None
@@ -50,7 +50,7 @@ def rules_above(directory: str) -> IgnoreRules:
     if top is None:
         return NO_RULES
     place = _with_slash(top)
-    exclude = load_ignore_file(str(_common_directory(top) / "info" / "exclude"), place)
+    exclude = load_ignore_file(str(common_directory_of(top) / "info" / "exclude"), place)
     rules = IgnoreRules((exclude,)) if exclude else NO_RULES
     for name in directory.removeprefix(place.rstrip("/")).split("/")[1:]:
         rules = rules.entering(place, GIT_IGNORE_FILE)
@@ -64,7 +64,7 @@ def _with_slash(directory: str) -> str:
     return directory.rstrip("/") + "/"
 
 
-def _git_directory(directory: str) -> Path | None:
+def git_directory_of(directory: str) -> Path | None:
     """Where `.git` is; a linked work tree and a submodule have a file in its place that names it."""
     entry = Path(directory, ".git")
     try:
@@ -77,9 +77,9 @@ def _git_directory(directory: str) -> Path | None:
     return Path(directory, target.rstrip("\r\n")) if prefix == "gitdir" and target else None
 
 
-def _common_directory(top: str) -> Path:
+def common_directory_of(top: str) -> Path:
     """Linked work trees share one directory, named in a file, and with it `info/exclude`."""
-    git_directory = _git_directory(top) or Path(top, ".git")
+    git_directory = git_directory_of(top) or Path(top, ".git")
     try:
         target = (git_directory / "commondir").read_text(errors="surrogateescape")
     except OSError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dowse.ingest.sources.doors import Doors
 from dowse.ingest.sources.git_listing import list_work_tree
 from dowse.ingest.sources.ledger import Ledger
+from dowse.ingest.sources.pathspecs import pathspecs
 from dowse.ingest.sources.repository import work_tree_above
 from dowse.ingest.sources.selection import Selection
 from dowse.ingest.sources.walk import Walk
@@ -31,12 +32,17 @@ class Survey:
         """Writes the territory down and returns those nested in it."""
         place = f"{self.root}/{territory}" if territory else self.root
         top = work_tree_above(place) if self.walk.use_gitignore else None
-        listed = list_work_tree(top, place) if top else None
+        listed = list_work_tree(top, place, self._asked(territory, place)) if top else None
         if listed is None:
             return self.walk.take(territory, ledger)
         if listed.complained:
             self._look_for_closed(territory, ledger)
         return self.work_tree.take(territory, listed.names, ledger)
+
+    def _asked(self, territory: str, place: str) -> list[str] | None:
+        """What of the territory is wanted, for git; None: all of it."""
+        inside = self.walk.selection.part.inside(territory)
+        return None if inside is None else pathspecs(place, inside)
 
     def _look_for_closed(self, territory: str, ledger: Ledger) -> None:
         """git says in prose where it could not look; walking finds it out reliably."""

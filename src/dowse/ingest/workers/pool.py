@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import Final
 
 from dowse.errors import DowseError, ParserFailed, Unreadable
+from dowse.ingest.ahead import MOST_BYTES
 from dowse.ingest.extract.table import Extractor, extract
 from dowse.ingest.prepare import Prepared, Task
 from dowse.ingest.workers.process import Answer, WorkerDied, WorkerProcess
 from dowse.ingest.workers.worker import TOO_SLOW, Failed, Refused, Setup
 
 MEMORY_BYTES: Final = 2_000_000_000
-# Beyond, they wait for the one process that writes.
-MOST_AUTOMATIC: Final = 8
 
 
 class Workers:
     """Prepares files in other processes; as many threads as there shall be processes ask at a time."""
 
     def __init__(
-        self, count: int, timeout_s: float, *, extract: Extractor = extract, memory_bytes: int = MEMORY_BYTES
+        self,
+        count: int,
+        timeout_s: float,
+        *,
+        extract: Extractor = extract,
+        memory_bytes: int = MEMORY_BYTES,
+        ahead_bytes: int = MOST_BYTES,
     ) -> None:
-        self.count = count or min(os.cpu_count() or 1, MOST_AUTOMATIC)
+        self.count = count
+        self.ahead_bytes = ahead_bytes
         self._setup = Setup(extract, timeout_s, memory_bytes)
         self._turn = threading.Lock()
         self._idle: list[WorkerProcess] = []

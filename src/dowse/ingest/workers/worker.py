@@ -34,7 +34,7 @@ class Setup:
 
     extract: Extractor
     timeout_s: float
-    memory_bytes: int
+    memory_bytes: int  # 0 is no limit
 
 
 class Ready(NamedTuple):
@@ -82,6 +82,8 @@ def _own_pipes() -> tuple[int, int]:
 def _confine(memory_bytes: int) -> None:
     signal.signal(TOO_SLOW, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if not memory_bytes:
+        return
     most = resource.getrlimit(resource.RLIMIT_AS)[1]
     limit = memory_bytes if most == resource.RLIM_INFINITY else min(memory_bytes, most)
     with suppress(ValueError, OSError):  # not every system has this limit

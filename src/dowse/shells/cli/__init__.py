@@ -25,10 +25,12 @@ VERBS = {
     "find": "Files and directories by name, in the index or on disk.",
     "read": "Print lines of an indexed file, or a hit by its id.",
     "status": "What is indexed, how fresh, with which encoder, and what was skipped.",
+    "jobs": "What is and was done behind the answers, how far it is, and how it ended.",
     "export": "Print every chunk of the index, in a stable order.",
     "rebuild": "Make the index anew from the files.",
     "eval": "Measure recipes against a gold set, or against your own files.",
     "mcp": "Serve an AI agent over MCP on stdin and stdout.",
+    "daemon": "One shared server for all agents of an index: run, start, stop, status, restart.",
 }
 _LEADING = ("--help", "-h", "--version")
 

@@ -8,21 +8,17 @@ from typing import Any
 
 import click
 
-from dowse.shells.cli.options import settings_options
-from dowse.shells.serving import PROFILES, serve
+from dowse.shells.cli.options import roots_option, settings_options
+from dowse.shells.sharing.place import Unshared
+from dowse.shells.sharing.start import Start
+from dowse.shells.workspace import PROFILES
 
 
 @click.command("mcp")
 @click.option("--profile", type=click.Choice(PROFILES), default="core", show_default=True, help="Which set of tools.")
-@click.option(
-    "--root",
-    "roots",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="A directory to serve; may be repeated.",
-)
+@roots_option
 @settings_options
-def command(profile: str, roots: tuple[Path, ...], **flags: Any) -> None:  # noqa: ANN401
+def command(profile: str, roots: tuple[Path, ...], **flags: Any) -> int:  # noqa: ANN401
     """Serve an AI agent over MCP on stdin and stdout; the index is brought up to date behind the answers.
 
     \b
@@ -31,4 +27,22 @@ def command(profile: str, roots: tuple[Path, ...], **flags: Any) -> None:  # noq
     ragdocs     the query tools of mcp-markdown-ragdocs: documents only, answered in Markdown
     codesearch  the tools of search-index: lines, definitions and callers in the code of one directory
     """
-    serve(profile, roots=roots, flags=flags, environment=os.environ, cwd=Path.cwd())
+    cwd = Path.cwd()
+    start = Start.of(profile, roots=roots, flags=flags, environment=os.environ, cwd=cwd)
+    if start.workspace.settings.share:
+        try:
+            return _pipe(start)
+        except Unshared as error:
+            click.echo(f"dowse: not shared, this process serves by itself: {error}", err=True)
+    from dowse.shells.serving import serve
+
+    serve(profile, roots=roots, flags=flags, environment=os.environ, cwd=cwd)
+    return 0
+
+
+def _pipe(start: Start) -> int:
+    """Many of these may run: nothing is imported that only a server needs."""
+    from dowse.shells.sharing.proxy import Proxy
+
+    reach = start.reach()
+    return Proxy(reach.welcomed(), reach.welcomed).run()

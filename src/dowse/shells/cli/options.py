@@ -19,6 +19,13 @@ root_option = click.option(
     type=click.Path(path_type=Path),
     help="The directory to work on; default: the nearest one upwards that is indexed, else the current one.",
 )
+roots_option = click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A directory to serve; may be repeated.",
+)
 _EXACT_LIMIT = 100
 _SHORT = {"limit": ("-k",)}
 
@@ -56,4 +63,7 @@ def exact_limit(settings: Settings, flags: dict[str, Any]) -> int:
 
 def workspace_of(root: Path | None, flags: dict[str, Any]) -> Workspace:
     settings = {name: flags.get(name) for name in SETTINGS}
-    return find_workspace(cwd=Path.cwd(), environment=os.environ, flags=settings, root=root)
+    workspace = find_workspace(cwd=Path.cwd(), environment=os.environ, flags=settings, root=root)
+    if workspace.notice:
+        click.echo(workspace.notice, err=True)
+    return workspace

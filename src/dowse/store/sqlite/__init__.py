@@ -6,15 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dowse.errors import IndexBusy
 from dowse.store.remember import Memory
 from dowse.store.sqlite.calls import SqliteCalls
 from dowse.store.sqlite.catalog import SqliteCatalog
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.definitions import SqliteDefinitions
+from dowse.store.sqlite.explain import explained
 from dowse.store.sqlite.health.damage import Damage
 from dowse.store.sqlite.health.store import SqliteHealth
 from dowse.store.sqlite.late_words import LateWords
 from dowse.store.sqlite.lines import WITHOUT_FILE_UP_TO, HeldLines, SqliteLines
+from dowse.store.sqlite.locks import TooLong, locked, waited_for
 from dowse.store.sqlite.vectors import EXACT_UP_TO, HeldVectors, SqliteVectors
 from dowse.store.sqlite.words import SqliteWords
 
@@ -33,16 +36,35 @@ class SqliteStore(SqliteHealth, SqliteDefinitions, SqliteCatalog, SqliteWords, S
         self._memory = Memory()
         self._damage = Damage()
         self._late_words = LateWords()
-        self._held = HeldVectors(self.db, exact_up_to)
+        self._held = HeldVectors(self.db, exact_up_to, self._damage)
         self._lines = HeldLines(self.db, lines_without_file_up_to, self._damage)
 
     @contextmanager
-    def writing(self, timeout_s: float) -> Iterator[None]:
-        with self.db.exclusive(timeout_s):
+    def writing(self, timeout_s: float, what: str = "indexing") -> Iterator[None]:
+        with self.db.exclusive(timeout_s, what):
             yield
             self.db.checkpoint("PASSIVE")
         self._held.prepare()
         self._lines.prepare()
+
+    def waited_for(self) -> bool:
+        return waited_for(self.db.path)
+
+    @contextmanager
+    def encoding(self, timeout_s: float) -> Iterator[None]:
+        try:
+            with explained(self.db.path), locked(Path(f"{self.db.path}.encoding"), timeout_s):
+                yield
+                self._held.prepare()
+        except TooLong:
+            raise IndexBusy(
+                f"another process or job makes the vectors of {self.db.path} (waited {timeout_s:g} s)"
+            ) from None
+
+    @property
+    def problem(self) -> str:
+        """Why turns to write are not kept, if so."""
+        return self.db.problem
 
     def settle(self) -> None:
         self.db.checkpoint("TRUNCATE")

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import apsw
 
-from dowse.errors import IndexDamaged, Unreadable
+from dowse.errors import BadInput, IndexDamaged, Unreadable
 from dowse.model import (
     Call,
     Collection,
@@ -50,6 +50,16 @@ Value = TypeVar("Value")
 
 LINKS = "ordinal, kind, target, line, context"
 CALLS = "ordinal, name, callee, line, symbol, arguments, kind"
+_VERSIONS = "SELECT records.path, size, mtime_ns, digest, chunking, settled"
+# One by one, because each of the two finds its rows by the index of paths.
+_AT_OR_BELOW = tuple(
+    f" FROM json_each(?) AS place CROSS JOIN collections CROSS JOIN records WHERE collections.name = ? "
+    f"AND records.collection = collections.id AND {condition}"
+    for condition in (
+        "records.path = place.value",
+        "records.path > place.value || '/' AND records.path < place.value || '0'",  # what follows a slash
+    )
+)
 _REVISION = "revision"  # the manifest's name for a token that no two states of the records share
 
 
@@ -75,6 +85,13 @@ class SqliteCatalog:
                 )
         return next(collection for collection in self.collections() if collection.root == root)
 
+    def move_collection(self, name: str, root: str) -> None:
+        with self.db.transaction() as connection:
+            if fetch(connection, "SELECT 1 FROM collections WHERE root = ?", (root,)):
+                raise BadInput(f"{root} is indexed already; a root can not be moved there")
+            connection.execute("UPDATE collections SET root = ? WHERE name = ?", (root, name))
+            _renew_revision(connection)
+
     def mark(self, collection: str, *, listed: int, at: float | None) -> None:
         with self.db.transaction() as connection:
             connection.execute(
@@ -84,13 +101,12 @@ class SqliteCatalog:
 
     # --- one record at a time ---
 
-    def versions(self, collection: str, under: str = "") -> dict[str, Version]:
-        statement = (
-            f"SELECT records.path, size, mtime_ns, digest, chunking, settled FROM {RECORDS} WHERE collections.name = ?"
-        )
-        below = " AND (records.path = ? OR records.path BETWEEN ? AND ?)" if under else ""
-        values = (under, f"{under}/", f"{under}/\U0010ffff") if under else ()
-        rows = self.db.rows(statement + below, (collection, *values))
+    def versions(self, collection: str, under: Iterable[str] | None = None) -> dict[str, Version]:
+        if under is None:
+            rows = self.db.rows(f"{_VERSIONS} FROM {RECORDS} WHERE collections.name = ?", (collection,))
+        else:
+            places = as_json([place.removesuffix("/") for place in under if _is_text(place)])
+            rows = [row for way in _AT_OR_BELOW for row in self.db.rows(_VERSIONS + way, (places, collection))]
         return {
             path: Version(size, mtime_ns, digest, chunking, bool(settled))
             for path, size, mtime_ns, digest, chunking, settled in rows
@@ -333,6 +349,11 @@ def _free_name(root: str, taken: set[str]) -> str:
     while name in taken:
         name, number = f"{base}-{number}", number + 1
     return name
+
+
+def _is_text(path: str) -> bool:
+    """Whether a record can have this path: names that are not UTF-8 are never indexed."""
+    return path.isascii() or not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 def _collection_id(connection: apsw.Connection, name: str) -> int:

@@ -41,7 +41,7 @@ class Damage:
             known = part in self._found
             self._found.setdefault(part, reason)
         if not known:
-            _log.warning("the %s of the index are damaged: %s", part, reason)
+            _log.warning("damaged %s in the index: %s", part, reason)
 
     @contextmanager
     def within(self, part: str) -> Iterator[None]:
@@ -51,7 +51,7 @@ class Damage:
         except (IndexDamaged, apsw.CorruptError, apsw.SQLError) as error:
             reason = str(error.__cause__ or error)
             self.note(part, reason)
-            raise PartDamaged(part, f"are damaged ({reason})") from error
+            raise PartDamaged(part, reason) from error
 
     def sound(self, rows: Iterable[Row], make: Callable[[Row], Value]) -> Iterator[Value]:
         """What the rows hold, without those that are not as they were written."""

@@ -8,7 +8,7 @@ from dowse.store.sqlite.database import fetch
 
 WORDS = "words"
 _PREFIX = "mending "
-ANEW = "are being made anew"
+ANEW = "being made anew"
 
 
 def unfinished(connection: apsw.Connection) -> dict[str, str]:

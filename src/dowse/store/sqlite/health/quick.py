@@ -50,7 +50,7 @@ def _count(db: Database, sql: str) -> int:
 
 def _words(db: Database) -> Iterator[Finding]:
     if WORDS in unfinished(db.reader()):
-        yield Finding(WORDS, "problem", f"the words index was emptied; its contents {ANEW}", MEND)
+        yield Finding(WORDS, "problem", f"the words index is {ANEW}, and that was not finished", MEND)
         return
     chunks, indexed = _count(db, "chunks"), _count(db, "words_docsize")
     if chunks == indexed:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from dowse.errors import BadInput, IndexBusy
-from dowse.store.sqlite.database import Database, write_lock
+from dowse.errors import BadInput
+from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.health.damage import Damage
 from dowse.store.sqlite.health.quarantine import set_aside
 from dowse.store.sqlite.lines.changes import (
@@ -22,6 +22,7 @@ from dowse.store.sqlite.lines.changes import (
     some_texts,
 )
 from dowse.store.sqlite.lines.header import header_of
+from dowse.store.sqlite.locks import TooLong, locked
 
 if TYPE_CHECKING:
     from dowse.store.sqlite.lines.state import State
@@ -46,7 +47,10 @@ def lines_of(index: Path) -> Path:
 
 
 class HeldLines:
-    """Follows what any process commits; the table is the truth, and whatever disagrees with it is made anew."""
+    """Follows what any process commits; the table is the truth, and whatever disagrees with it is made anew.
+
+    Answering writes nothing: a sidecar that is missing or bad is made by whoever writes to the index.
+    """
 
     def __init__(
         self, db: Database, without_file_up_to: int = WITHOUT_FILE_UP_TO, damage: Damage | None = None
@@ -58,6 +62,7 @@ class HeldLines:
         self._turn = threading.Lock()
         self._held: State | None = None
         self._no_build_before = 0.0
+        self._sidecar_is_bad = False
 
     def ask(self, question: Callable[[State], Value]) -> Value:
         """An answer from the lines as they are now; damage that it comes upon is repaired first."""
@@ -75,7 +80,7 @@ class HeldLines:
             return
         header = header_of(self._sidecar)
         changes = since(self._db, header.position) if header else None
-        if header is None or changes is None or self._stale(changes, header.text_bytes):
+        if self._sidecar_is_bad or header is None or changes is None or self._stale(changes, header.text_bytes):
             with self._turn:
                 self._held = self._built(anew=True) or self._held
 
@@ -107,7 +112,8 @@ class HeldLines:
     def _loaded(self) -> State:
         if not self._large():
             return self._in_memory()
-        return self._adopted() or self._built(anew=False) or self._in_memory()
+        adopted = None if self._sidecar_is_bad else self._adopted()
+        return adopted or (self._built(anew=False) if self._db.is_exclusive else None) or self._in_memory()
 
     def _adopted(self) -> State | None:
         """From the sidecar, if it can be followed to here."""
@@ -125,21 +131,22 @@ class HeldLines:
             return None
         known = header_of(self._sidecar)
         try:
-            with write_lock(self._sidecar, _BUILD_TIMEOUT_S):
+            with locked(Path(f"{self._sidecar}.lock"), _BUILD_TIMEOUT_S):
                 if (anew and header_of(self._sidecar) == known) or self._adopted() is None:
                     self._refuse()
                     with self._db.snapshot():
                         write(self._sidecar, all_texts(self._db, self._damage), latest(self._db))
+                self._sidecar_is_bad = False
                 return self._adopted()
-        except (OSError, BadInput, IndexBusy):
+        except (OSError, BadInput, TooLong):
             self._no_build_before = time.monotonic() + _BUILD_AGAIN_AFTER_S
             return None
 
     def _refuse(self) -> None:
-        """Set a file aside that nobody can read."""
+        """Set a file aside that is damaged, or that nobody can read."""
         from dowse.store.sqlite.lines.sidecar import opened
 
-        if self._sidecar.is_file() and opened(self._sidecar) is None:
+        if self._sidecar.is_file() and (self._sidecar_is_bad or opened(self._sidecar) is None):
             set_aside(self._sidecar)
 
     def _in_memory(self) -> State:
@@ -151,8 +158,9 @@ class HeldLines:
 
     def _repaired(self) -> State:
         with self._turn:
-            set_aside(self._sidecar)
-            self._held = self._built(anew=True) or self._in_memory()
+            self._sidecar_is_bad = True
+            self._damage.note("sidecars", f"{self._sidecar.name} does not match its checksums")
+            self._held = self._in_memory()
             return self._held
 
     # --- sizes ---

@@ -1,0 +1,50 @@
+"""A directory that was renamed or moved keeps what was indexed of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dowse.engine.base import Base
+from dowse.ingest.sources.moved import Traces, has_left, identity_key, identity_of, likeness, sample
+from dowse.model import Collection, Version
+
+
+class Moving(Base):
+    def relocate(self, place: Path) -> str:
+        """Let a collection whose root is gone, and whose files are here now, belong to this place; a sentence if so."""
+        if self._moved_to(place) is None:
+            return ""
+        with self._store.writing(self.settings.lock_timeout_s):
+            return self._relocate(place)
+
+    def _relocate(self, place: Path) -> str:
+        """The same for whoever holds the write lock."""
+        collection = self._moved_to(place)
+        if collection is None:
+            return ""
+        self._store.move_collection(collection.name, str(place))
+        self._sources.pop(collection.name, None)
+        self._note_identity(place)
+        return f"took over the index of {collection.root}, which is gone"
+
+    def _moved_to(self, place: Path) -> Collection | None:
+        """The collection that surely was of this directory, if the place has none and is part of none."""
+        known = [(it, self._traces(it)) for it in self._store.collections()]
+        if any(place.is_relative_to(traces.root) and not has_left(traces, place) for _, traces in known):
+            return None
+        fitting = [(found, it) for it, traces in known if (found := likeness(traces, place))]
+        return max(fitting, key=lambda pair: pair[0])[1] if fitting else None
+
+    def _traces(self, collection: Collection) -> Traces:
+        def files() -> dict[str, Version]:
+            versions = self._store.versions(collection.name)
+            return {path: versions[path] for path in sample(versions)}
+
+        identity = self._store.manifest().get(identity_key(collection.root), "")
+        return Traces(Path(collection.root), identity, files)
+
+    def _note_identity(self, root: Path) -> None:
+        """Which directory it is, by what it keeps when it is renamed."""
+        key, value = identity_key(str(root)), identity_of(root)
+        if self._store.manifest().get(key) != value:
+            self._store.note(key, value)

@@ -1,0 +1,47 @@
+"""Where a repository shows that branches, commits or what it ignores have changed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+from dowse.ingest.sources.repository import common_directory_of, git_directory_of
+
+_MAX_REF_DIRECTORIES = 1000  # names of branches with slashes; a repository may hold anything
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """A directory outside of what is indexed, and the names in it that tell something; None: all of them."""
+
+    directory: str
+    git: frozenset[str] | None
+    rules: frozenset[str] = frozenset()
+
+    def tell(self, name: str) -> Literal["git", "rules"] | None:
+        if name in self.rules:
+            return "rules"
+        told = name in self.git if self.git is not None else not name.endswith(".lock")
+        return "git" if told else None
+
+
+def signs_of(top: str) -> list[Signs]:
+    """The signs of the repository whose work tree begins at `top`; nothing if there is none."""
+    own = git_directory_of(top)
+    if own is None:
+        return []
+    common = str(common_directory_of(top))
+    heads = frozenset(("HEAD", "index", "packed-refs"))
+    places = {str(own): Signs(str(own), heads), common: Signs(common, heads)}
+    info = Signs(f"{common}/info", frozenset(), frozenset(("exclude",)))
+    return [*places.values(), info, *(Signs(it, None) for it in _below(f"{common}/refs/heads"))]
+
+
+def _below(directory: str) -> list[str]:
+    found: list[str] = []
+    for place, _, _ in os.walk(directory):
+        found.append(place)
+        if len(found) >= _MAX_REF_DIRECTORIES:
+            break
+    return found

@@ -1,0 +1,104 @@
+"""Finds the index of a directory that was renamed or moved, and brings it to where that directory's index belongs."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from dowse.config import Settings
+from dowse.engine import Engine
+from dowse.errors import DowseError, IndexBusy
+from dowse.ingest.sources.moved import SAMPLE, Likeness, Traces, has_left, identity_key, likeness
+from dowse.places import INDEX_NAME, Places
+from dowse.store.sqlite.locks import write_lock
+from dowse.store.sqlite.peek import peek
+
+_LOOKED_AT: Final = 50
+_PATIENCE_S: Final = 1.0
+# What a process may leave behind in the place of an index that it never made.
+_LEFTOVERS: Final = (f"{INDEX_NAME}.lock", f"{INDEX_NAME}.leader")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An index in the data directory; `home` is the root whose place it lies in, as far as it has that."""
+
+    index: Path
+    roots: tuple[Traces, ...]
+    home: Traces | None
+
+    def fits(self, folder: Path) -> Likeness | None:
+        """How well it fits the folder; an index whose own directory is still there is never taken from it."""
+        if self.home is not None and not has_left(self.home, folder):
+            return None
+        return max(filter(None, (likeness(it, folder) for it in self.roots)), default=None)
+
+
+def take_over(settings: Settings, folder: Path, index: Path) -> str:
+    """Make the index of this directory's former path its own, if there is one; what was done, in a sentence."""
+    try:
+        if settings.index is None:
+            _adopt(Places.of(settings), folder, index)
+        if not index.exists() or (settings.index is not None and not _is_of_elsewhere(index, folder)):
+            return ""
+        with Engine(settings, index, create=False) as engine:
+            return engine.relocate(folder)
+    except DowseError as error:
+        return f"an index that seems to be of {folder}, under its former path, can not be taken over: {error}"
+
+
+def left_behind(places: Places) -> list[Found]:
+    """The indexes of the data directory, the newest first; what is damaged or not ours is none."""
+    found: list[tuple[float, Path]] = []
+    with suppress(OSError):
+        for entry in os.scandir(places.indexes):
+            with suppress(OSError):
+                index = Path(entry.path) / INDEX_NAME
+                found.append((index.lstat().st_mtime, index))
+    return [it for _, index in sorted(found, reverse=True)[:_LOOKED_AT] if (it := _look_at(places, index))]
+
+
+def _look_at(places: Places, index: Path) -> Found | None:
+    roots = _roots(index)
+    home = next((it for it in roots if places.index_of(it.root) == index), None)
+    return Found(index, roots, home) if roots else None
+
+
+def _roots(index: Path) -> tuple[Traces, ...]:
+    seen = peek(index, SAMPLE)
+    if seen is None:
+        return ()
+    return tuple(
+        Traces(Path(it.root), seen.manifest.get(identity_key(it.root), ""), partial(seen.files.__getitem__, it.name))
+        for it in seen.collections
+    )
+
+
+def _is_of_elsewhere(index: Path, folder: Path) -> bool:
+    """Whether an index that was named knows the folder, if at all, under another path."""
+    return any(likeness(it, folder) for it in _roots(index))
+
+
+def _adopt(places: Places, folder: Path, index: Path) -> None:
+    """Rename the directory of the index that fits best: in one step, and while nobody writes to it."""
+    fitting = [(fit, it.index) for it in left_behind(places) if (fit := it.fits(folder))]
+    if not fitting:
+        return
+    _, former = max(fitting, key=lambda pair: pair[0])
+    with suppress(IndexBusy), write_lock(former, _PATIENCE_S):
+        if former.exists() and not index.exists():
+            _rename(former.parent, index.parent)
+
+
+def _rename(before: Path, now: Path) -> None:
+    for name in _LEFTOVERS:
+        (now / name).unlink(missing_ok=True)
+    # Fails where another process was quicker and has put its index there.
+    with suppress(OSError):
+        before.rename(now)
+        # Whoever still leads there follows a path that is gone; the next one must be able to lead.
+        (now / _LEFTOVERS[1]).unlink(missing_ok=True)
