@@ -15,9 +15,9 @@ from dowse.engine import Engine
 from dowse.live.history import History
 from dowse.live.job import Job, Pace
 from dowse.live.jobs import Task
+from dowse.live.rebuilding import remove
 from dowse.shells.backstage import Backstage
 from dowse.shells.cli import main
-from dowse.shells.rebuilding import remove
 from dowse.shells.serving import make_profile
 from support import write
 

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from dowse.engine.fresh import Fresh
-from dowse.errors import BadInput
+from dowse.errors import BadInput, damage
 from dowse.model import NOT_LOOKED, Answer, Completeness, Hit, Query, Seen
 from dowse.search.plan import answer
 from dowse.search.refine.subjects import Preference
 from dowse.search.run import Models
 from dowse.search.search import Ranked, search
+from dowse.store.health import SIDECARS
 
 
 class Asking(Fresh):
@@ -61,6 +62,7 @@ class Asking(Fresh):
         if unfinished:
             notes.append(f"{', '.join(unfinished)} is indexed only in part so far")
         notes.extend(self._semantics.notes())
+        notes.extend(damage(part, why) for part, why in self._store.damaged().items() if part != SIDECARS)
         return Completeness(
             indexed=counts.records,
             listed=max(sum(it.listed for it in collections), counts.records + skipped),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MANY_FILES = 2_000
 
 
-def _quiet(stage: str, done: int, total: int) -> None:
+def quiet(stage: str, done: int, total: int) -> None:
     pass
 
 
@@ -33,7 +33,7 @@ class Indexing(Moving):
         prune: bool = True,
         vectors: bool = True,
         embed_for_s: float | None = None,
-        progress: Progress = _quiet,
+        progress: Progress = quiet,
     ) -> SyncReport:
         """Bring the roots into the index, words first, then vectors (for at most `embed_for_s` seconds), if wanted."""
         self._semantics.check()
@@ -48,12 +48,14 @@ class Indexing(Moving):
                     self._note_identity(root)
                     drops = prune and not self._is_emptied(root, under, total)
                     total.add(self._sync(self._files(root, under), collection, under, force, drops, progress))
+            if self._store.damaged():
+                self._store.finish_mending(progress)
             if vectors:
                 self._embed(total, embed_for_s, progress)
         return total
 
     def refresh(
-        self, collection: str, paths: Iterable[str], *, progress: Progress = _quiet, timeout_s: float | None = None
+        self, collection: str, paths: Iterable[str], *, progress: Progress = quiet, timeout_s: float | None = None
     ) -> SyncReport:
         """Bring exactly these files and directories of a collection in line with the disk, words only: new and changed
         ones are read, what is gone is dropped. Raises IndexBusy when the write lock is not to be had in time."""
@@ -68,7 +70,7 @@ class Indexing(Moving):
             known = self._collection(collection)
             return self._sync(self._files(Path(known.root), under), known, under, False, True, progress)
 
-    def index_source(self, name: str, source: Source, *, progress: Progress = _quiet) -> SyncReport:
+    def index_source(self, name: str, source: Source, *, progress: Progress = quiet) -> SyncReport:
         """Bring any source into the index under a name, e.g. a labelled corpus for evaluation."""
         with self._store.writing(self.settings.lock_timeout_s):
             collection = self._store.add_collection(name)

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from dowse.errors import DowseError
+from dowse.live.rebuilding import Rebuilding, remove
 from dowse.profiles.codesearch_words import listed
 from dowse.shells.cli.index import build, report_text
 from dowse.shells.codesearch_asking import (
@@ -26,7 +27,6 @@ from dowse.shells.codesearch_asking import (
     tips,
     workspace_at,
 )
-from dowse.shells.rebuilding import check_replaceable, remove
 from dowse.shells.serving import codesearch_profile, serve_made
 
 _max_age = click.option("--max-age-hours", type=int, default=24, help="Taken, but every run compares with the disk.")
@@ -93,7 +93,7 @@ def def_index(directory: Path, **_: Any) -> None:  # noqa: ANN401
 def cleanup(directory: Path) -> None:
     """Delete the index of the directory; its files are not touched."""
     workspace = workspace_at(directory)
-    check_replaceable(workspace)
+    Rebuilding(workspace.settings, workspace.index, workspace.root).check_replaceable()
     click.echo(f"deleted {workspace.index}" if remove(workspace.index) else f"there is no index of {workspace.root}")
 
 

@@ -26,6 +26,7 @@ from dowse.model import (
     Version,
 )
 from dowse.store.definitions import Definitions
+from dowse.store.health import Health
 from dowse.text.folding import WordTest
 from dowse.text.regexes import Clause
 from dowse.text.terms import Terms
@@ -404,7 +405,7 @@ class CallFacts(Protocol):
         ...
 
 
-class Store(Catalog, Words, Vectors, Texts, Definitions, CallFacts, Protocol):
+class Store(Catalog, Words, Vectors, Texts, Definitions, CallFacts, Health, Protocol):
     def writing(self, timeout_s: float) -> AbstractContextManager[None]:
         """Hold the one write lock of this store, or raise IndexBusy after the timeout."""
         ...

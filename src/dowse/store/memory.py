@@ -39,6 +39,7 @@ from dowse.store.base import (
     Site,
     Weights,
 )
+from dowse.store.health import AlwaysSound
 from dowse.store.memory_definitions import MemoryDefinitions
 from dowse.store.plain_lines import found_lines, lines_of
 from dowse.store.remember import Memory
@@ -78,7 +79,7 @@ class _Vectors:
     rows: dict[int, list[float]] = field(default_factory=dict)
 
 
-class MemoryStore(MemoryDefinitions):
+class MemoryStore(AlwaysSound, MemoryDefinitions):
     def __init__(self) -> None:
         self._collections: dict[str, Collection] = {}
         self._entries: dict[tuple[str, str], _Entry] = {}

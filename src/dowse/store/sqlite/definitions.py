@@ -52,7 +52,7 @@ ORDER BY climb.place, climb.height DESC
 class SqliteDefinitions(SqliteCatalog):
     def definitions(self, wanted: Wanted) -> Found:
         with self.db.snapshot():
-            names = matching_names(self.db, wanted, self._name_lines) if wanted.names else None
+            names = matching_names(self.db, self._damage, wanted, self._name_lines) if wanted.names else None
             best = self._best(wanted, names)
             total = self._count_of(wanted, names) if len(best) == wanted.limit else len(best)
             before = self._count_of(replace(wanted, least={}), names) if wanted.least else total
@@ -108,7 +108,7 @@ class SqliteDefinitions(SqliteCatalog):
         return self.remembered("symbol names", lambda: as_lines(self.db))
 
     def _candidates(self, wanted: Wanted, names: Sequence[str] | None) -> Candidates:
-        owners = lambda: [it.text for it in names_with(self.db, wanted.parent.lower())]  # noqa: E731
+        owners = lambda: [it.text for it in names_with(self.db, self._damage, wanted.parent.lower())]  # noqa: E731
         return candidates(self.db.reader(), wanted, names, owners)
 
     def _count_of(self, wanted: Wanted, names: Sequence[Name] | None) -> int:
@@ -157,10 +157,10 @@ class SqliteDefinitions(SqliteCatalog):
         trails: defaultdict[int, list[str]] = defaultdict(list)
         for place, name in self.db.rows(_AROUND, (as_json(parents),)):
             trails[place].append(name)
-        return [
-            Definition(record_of(row[_RECORD:]), row[1], symbol, tuple(trails[place]))
-            for place, (row, symbol) in enumerate(zip(rows, symbols, strict=True))
+        found = [
+            (symbol, tuple(trails[place]), *row) for place, (row, symbol) in enumerate(zip(rows, symbols, strict=True))
         ]
+        return list(self._damage.sound(found, lambda it: Definition(record_of(it[_RECORD + 2 :]), it[3], *it[:2])))
 
 
 def _group(wanted: Wanted) -> str:

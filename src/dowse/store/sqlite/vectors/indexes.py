@@ -62,6 +62,7 @@ def _take_over(connection: apsw.Connection, fingerprint: str) -> None:
     """By renaming, which costs the same for any number of vectors."""
     connection.execute("DROP TABLE vectors; ALTER TABLE next_vectors RENAME TO vectors;")
     connection.execute(VECTORS.read_text(encoding="utf-8"))
+    connection.execute("ALTER TABLE next_vectors ADD COLUMN seal INTEGER")
     _note(connection, ANSWERING, fingerprint)
 
 
