@@ -206,7 +206,8 @@ def test_a_long_data_directory_meets_elsewhere_and_nobody_stays_when_nobody_need
 @pytest.mark.parametrize("end", ["input", signal.SIGTERM, signal.SIGINT])
 def test_the_pipe_ends_at_once_and_delivers_what_was_asked(served: Site, end: str | signal.Signals) -> None:
     with served.by_hand() as agent:
-        agent.say(INITIALIZE, INITIALIZED, b"garbage", b"", call(1, "status"))
+        garbage = (b"garbage", b"", b"[" * 100_000, b"\xff\xfe", b'"\\ud800"', b"[]")
+        agent.say(INITIALIZE, INITIALIZED, *garbage, call(1, "status"))
         if end == "input":
             assert agent.process.stdin is not None
             agent.process.stdin.close()
@@ -216,7 +217,7 @@ def test_the_pipe_ends_at_once_and_delivers_what_was_asked(served: Site, end: st
             assert first["id"] == 0
         assert agent.process.wait(60) == 0
         answers = [json.loads(line) for line in agent.process.stdout or ()]
-        assert [it["id"] for it in answers][-1] == 1
+        assert [it["id"] for it in answers][-6:] == [None] * 5 + [1]
 
 
 def test_a_killed_agent_is_forgotten_by_the_server(served: Site) -> None:
