@@ -14,7 +14,7 @@ from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.live.jobs import Jobs
 from dowse.live.upkeep import Upkeep
-from dowse.model import Query, SyncReport
+from dowse.model import Query
 from support import write
 
 QUICK = Settings(encoder="hashing", debounce_ms=30, git_debounce_s=0.05, reconcile_s=0, repair_ms=0, workers=1)
@@ -30,10 +30,7 @@ class Server:
         self.jobs = Jobs(retry_waits_s=(0.05, 0.1, 0.2))
         self._engine: Engine | None = None
         self._turn = threading.Lock()
-        self.rebuilt = 0
-        self.upkeep = Upkeep(
-            self.engine, self.jobs, self.settings, self.index, self._rebuild, vectors=vectors, tick_s=0.02
-        )
+        self.upkeep = Upkeep(self.engine, self.jobs, self.settings, self.index, vectors=vectors, tick_s=0.02)
         self.upkeep.take([root])
         self.upkeep.start()
 
@@ -42,10 +39,6 @@ class Server:
             if self._engine is None:
                 self._engine = Engine(self.settings, self.index, create=True)
             return self._engine
-
-    def _rebuild(self, progress: object) -> SyncReport:
-        self.rebuilt += 1
-        return SyncReport()
 
     def finds(self, word: str) -> list[str]:
         answer = self.engine().search(Query(word, recipe="lexical"))

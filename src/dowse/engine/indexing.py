@@ -64,7 +64,7 @@ class Indexing(Moving):
         return self._bring_in_line(collection, under, wait_s, progress) if under else SyncReport()
 
     def _bring_in_line(
-        self, collection: str, under: tuple[str, ...], wait_s: float, progress: Progress = _quiet
+        self, collection: str, under: tuple[str, ...], wait_s: float, progress: Progress = quiet
     ) -> SyncReport:
         with self._store.writing(wait_s):
             known = self._collection(collection)

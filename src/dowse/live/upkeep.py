@@ -16,7 +16,7 @@ from dowse.errors import Cancelled, DowseError, IndexDamaged
 from dowse.live.jobs import Job, Jobs
 from dowse.live.lead import Leadership, leader_of
 from dowse.live.watch import Batch, Timing, Watcher, WatchStatus, place_of
-from dowse.live.work import Encode, Follow, Heal, Index, Rebuild
+from dowse.live.work import Encode, Follow, Heal, Index
 
 log = logging.getLogger("dowse.upkeep")
 
@@ -46,7 +46,6 @@ class Upkeep:
         jobs: Jobs,
         settings: Settings,
         index: Path,
-        rebuild: Rebuild,
         *,
         vectors: bool = True,
         clock: Callable[[], float] = time.monotonic,
@@ -56,7 +55,6 @@ class Upkeep:
         self._jobs = jobs
         self._settings = settings
         self._roots: tuple[Path, ...] = ()
-        self._rebuild = rebuild
         self._vectors = vectors
         self._clock = clock
         self._tick_s = tick_s
@@ -210,7 +208,8 @@ class Upkeep:
 
     def _heal(self) -> None:
         if self._leadership.leading or not self._settings.watch:
-            self._once("heal", lambda: self._jobs.submit("heal", Heal(self._engine, self._rebuild, self.encode)))
+            work = Heal(self._settings, self._index, self._roots[0], self.encode)
+            self._once("heal", lambda: self._jobs.submit("heal", work))
 
     # --- standing by ---
 

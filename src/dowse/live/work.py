@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.errors import Cancelled, IndexDamaged
-from dowse.ingest.embed import Progress
+from dowse.errors import Cancelled
+from dowse.live.healing import heal
 from dowse.live.jobs import Task
 from dowse.live.watch import Batch
 from dowse.model import SyncReport
 
 Told = Mapping[str, object]
-Rebuild = Callable[[Progress], SyncReport]
-"""Makes the whole index anew, beside the old one, and puts it in its place."""
+
+log = logging.getLogger("dowse.upkeep")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +98,14 @@ class Encode:
 class Heal:
     """Make anew whatever is damaged: parts from the catalog, the catalog from the files."""
 
-    engine: Callable[[], Engine]
-    rebuild: Rebuild
+    settings: Settings
+    index: Path
+    root: Path
     then: Callable[[], object]
 
     def __call__(self, task: Task) -> Told:
-        try:
-            mended = self.engine().mend(progress=task)
-        except IndexDamaged:
-            return {"mended": ["catalog"], **asdict(self.rebuild(task))}
+        healed = heal(self.settings, self.index, self.root, task)
+        for sentence in healed.done:
+            log.warning("%s: %s", self.index, sentence)
         self.then()
-        return {"mended": list(mended)}
+        return {"mended": list(healed.done)}

@@ -13,7 +13,6 @@ from dowse.errors import BadInput
 from dowse.live.history import History
 from dowse.live.jobs import Jobs
 from dowse.live.upkeep import Upkeep
-from dowse.shells.rebuilding import rebuild
 from dowse.shells.workspace import Workspace
 
 # Every write is a transaction of its own, so a job that takes longer is cut off without harm.
@@ -102,14 +101,7 @@ class Backstage:
         if self.jobs.history is None:
             self.jobs.history = History(workspace.index)
         engines = Engines(workspace)
-        upkeep = Upkeep(
-            engines.own,
-            self.jobs,
-            workspace.settings,
-            workspace.index,
-            lambda progress: rebuild(workspace, progress, drop_missing=True),
-            vectors=vectors,
-        )
+        upkeep = Upkeep(engines.own, self.jobs, workspace.settings, workspace.index, vectors=vectors)
         return Behind(engines, upkeep, self.jobs)
 
     def close(self) -> None:

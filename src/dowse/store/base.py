@@ -184,6 +184,9 @@ class Words(Protocol):
         ...
 
 
+REVISION = "revision"
+"""The manifest's name for a token that no two states of the records share; a store may have none."""
+
 ANSWERING = "encoder"
 NEXT = "next_encoder"
 """Under these keys the manifest has the fingerprints of the encoders that made the two vector indexes."""

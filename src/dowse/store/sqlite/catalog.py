@@ -24,7 +24,7 @@ from dowse.model import (
     Symbol,
     Version,
 )
-from dowse.store.base import Piece
+from dowse.store.base import REVISION, Piece
 from dowse.store.remember import Memory
 from dowse.store.sqlite.chunks import delete_chunks, put_chunks
 from dowse.store.sqlite.database import Database, Row, fetch
@@ -60,8 +60,6 @@ _AT_OR_BELOW = tuple(
         "records.path > place.value || '/' AND records.path < place.value || '0'",  # what follows a slash
     )
 )
-_REVISION = "revision"  # the manifest's name for a token that no two states of the records share
-
 
 class SqliteCatalog:
     db: Database
@@ -327,7 +325,7 @@ class SqliteCatalog:
         return self.db.remembered(statement, lambda: self.db.rows(statement))
 
     def remembered(self, name: str, make: Callable[[], Value]) -> Value:
-        return self._memory.get(name, lambda: self.manifest().get(_REVISION, ""), make)
+        return self._memory.get(name, lambda: self.manifest().get(REVISION, ""), make)
 
     def note(self, key: str, value: str) -> None:
         with self.db.transaction() as connection:
@@ -363,7 +361,7 @@ def _collection_id(connection: apsw.Connection, name: str) -> int:
 
 def _renew_revision(connection: apsw.Connection) -> None:
     """From this transaction on, nothing that is remembered of the records holds any more."""
-    connection.execute("INSERT OR REPLACE INTO manifest (key, value) VALUES (?, hex(randomblob(16)))", (_REVISION,))
+    connection.execute("INSERT OR REPLACE INTO manifest (key, value) VALUES (?, hex(randomblob(16)))", (REVISION,))
 
 
 def _put_record(connection: apsw.Connection, collection: int, record: Record) -> tuple[int, bool]:
