@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dowse.engine.base import Base
+from dowse.errors import IndexBusy
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
 from dowse.model import Collection, SyncReport
@@ -43,9 +45,18 @@ class Indexing(Base):
                 for root, under in self._collection_roots(place, total):
                     collection = self._store.add_collection(str(root))
                     total.add(self._sync(self._files(root, under), collection, under, force, prune, progress))
-            if vectors:
-                self._embed(total, embed_for_s, progress)
+        if vectors:
+            self._embed(total, embed_for_s, progress, self.settings.lock_timeout_s)
         return total
+
+    def encode(
+        self, *, embed_for_s: float | None = None, progress: Progress = _quiet, timeout_s: float = 0.0
+    ) -> SyncReport:
+        """Vectors for what has none, while others may write; where another process makes them, its notes say so."""
+        self._semantics.check()
+        report = SyncReport()
+        self._embed(report, embed_for_s, progress, timeout_s)
+        return report
 
     def index_source(self, name: str, source: Source, *, progress: Progress = _quiet) -> SyncReport:
         """Bring any source into the index under a name, e.g. a labelled corpus for evaluation."""
@@ -53,7 +64,7 @@ class Indexing(Base):
             collection = self._store.add_collection(name)
             self._sources[collection.name] = source
             report = self._sync(source, collection, "", False, True, progress)
-            self._embed(report, None, progress)
+        self._embed(report, None, progress, self.settings.lock_timeout_s)
         return report
 
     def _sync(
@@ -80,9 +91,15 @@ class Indexing(Base):
             self._workers = Workers(self.settings.workers, self.settings.parse_timeout_s)
         return self._workers
 
-    def _embed(self, report: SyncReport, embed_for_s: float | None, progress: Progress) -> None:
-        deadline = None if embed_for_s is None else time.monotonic() + embed_for_s
-        filled = self._semantics.fill(progress, lambda: deadline is not None and time.monotonic() > deadline)
+    def _embed(self, report: SyncReport, embed_for_s: float | None, progress: Progress, timeout_s: float) -> None:
+        with ExitStack() as turn:
+            try:
+                turn.enter_context(self._store.encoding(timeout_s))
+            except IndexBusy:
+                report.notes.append("another process makes the vectors now; `dowse status` tells how far they are")
+                return
+            deadline = None if embed_for_s is None else time.monotonic() + embed_for_s
+            filled = self._semantics.fill(progress, lambda: deadline is not None and time.monotonic() > deadline)
         report.embedded, report.reused = filled.encoded, filled.reused
         report.notes.extend(filled.notes)
 

@@ -14,6 +14,8 @@ Result = TypeVar("Result")
 
 # What is done but not handed on yet is held in memory, at several times the size of what it was made from.
 MOST_BYTES: Final = 8_000_000
+# What is handed on at once is written at once, and takes several times its size in the log of the index.
+MOST_BYTES_AT_ONCE: Final = 4_000_000
 MOST_AT_ONCE: Final = 200
 LONGEST_WAIT_S: Final = 2.0
 
@@ -26,11 +28,11 @@ def in_batches(
     `arrived` is called for each of them as soon as it is known.
     """
     batch: list[Result] = []
-    room, due = MOST_BYTES, 0.0
+    room, due = MOST_BYTES_AT_ONCE, 0.0
     for future, size in _in_order(work, threads):
         if batch and (room < size or len(batch) >= MOST_AT_ONCE or not _is_done(future, due)):
             yield batch
-            batch, room = [], MOST_BYTES
+            batch, room = [], MOST_BYTES_AT_ONCE
         batch.append(future.result())
         arrived()
         room -= size

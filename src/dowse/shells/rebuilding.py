@@ -18,6 +18,7 @@ _SQLITE_HEADER = b"SQLite format 3\x00"
 _APPLICATION_ID_AT = 68
 _SIDE_FILES = ("-wal", "-shm")
 _CACHES = ("-vectors", "-lines")
+_LOCKS = (".lock", ".lock.next", ".lock.turn", ".encoding")
 
 
 def rebuild(workspace: Workspace, progress: Progress, *, drop_missing: bool = False) -> SyncReport:
@@ -38,7 +39,7 @@ def remove(index: Path) -> bool:
     """Delete an index and what lies beside it; whether there was one."""
     existed = index.exists()
     caches = (f"{cache}{part}" for cache in _CACHES for part in ("", ".new", ".lock"))
-    for suffix in ("", *_SIDE_FILES, ".lock", *caches):
+    for suffix in ("", *_SIDE_FILES, *_LOCKS, *caches):
         index.with_name(index.name + suffix).unlink(missing_ok=True)
     return existed
 

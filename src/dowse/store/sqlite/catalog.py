@@ -136,9 +136,9 @@ class SqliteCatalog:
         return len(rows)
 
     @contextmanager
-    def batch(self) -> Iterator[apsw.Connection]:
+    def batch(self, text_bytes: int = 0) -> Iterator[apsw.Connection]:
         """Inside another one, a part of it that can fail alone."""
-        with self.db.transaction() as connection, self._late_words.until_the_end(connection):
+        with self.db.transaction(text_bytes) as connection, self._late_words.until_the_end(connection):
             yield connection
 
     # --- what is left out ---
@@ -256,8 +256,11 @@ class SqliteCatalog:
         )
 
     def export(self) -> Iterator[Stored]:
-        order = "collections.name, records.path, chunks.ordinal"
-        return map(stored_of, self.db.stream(f"SELECT {STORED_COLUMNS} FROM {STORED} ORDER BY {order}"))
+        """File by file as they are when it is their turn: one long look at everything would hold up the log."""
+        rows = self.db.rows(f"SELECT records.id FROM {RECORDS} ORDER BY collections.name, records.path")
+        statement = f"SELECT {STORED_COLUMNS} FROM {STORED} WHERE chunks.record = ? ORDER BY chunks.ordinal"
+        for key in rows:
+            yield from map(stored_of, self.db.rows(statement, key))
 
     def counts(self) -> Counts:
         return self.db.remembered("counts", self._count)
