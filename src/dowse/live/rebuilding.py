@@ -118,7 +118,18 @@ def remove(index: Path) -> bool:
     """Delete an index and what lies beside it; whether there was one."""
     existed = index.exists()
     caches = (f"{cache}{part}" for cache in _CACHES for part in ("", ".new", ".lock", ".damaged"))
-    for suffix in ("", *_SIDE_FILES, ".lock", ".lock.next", ".leader", ".encoding", "-jobs", "-jobs.new", *caches):
+    for suffix in (
+        "",
+        *_SIDE_FILES,
+        ".lock",
+        ".lock.next",
+        ".lock.turn",
+        ".leader",
+        ".encoding",
+        "-jobs",
+        "-jobs.new",
+        *caches,
+    ):
         _beside(index, suffix).unlink(missing_ok=True)
     return existed
 

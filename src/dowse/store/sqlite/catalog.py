@@ -61,6 +61,7 @@ _AT_OR_BELOW = tuple(
     )
 )
 
+
 class SqliteCatalog:
     db: Database
     _memory: Memory
@@ -160,9 +161,9 @@ class SqliteCatalog:
         _renew_revision(connection)
 
     @contextmanager
-    def batch(self) -> Iterator[apsw.Connection]:
+    def batch(self, text_bytes: int = 0) -> Iterator[apsw.Connection]:
         """Inside another one, a part of it that can fail alone."""
-        with self.db.transaction() as connection, self._late_words.until_the_end(connection):
+        with self.db.transaction(text_bytes) as connection, self._late_words.until_the_end(connection):
             yield connection
 
     # --- what is left out ---
@@ -298,8 +299,11 @@ class SqliteCatalog:
         )
 
     def export(self) -> Iterator[Stored]:
-        order = "collections.name, records.path, chunks.ordinal"
-        return self._damage.sound(self.db.stream(f"SELECT {STORED_COLUMNS} FROM {STORED} ORDER BY {order}"), stored_of)
+        """File by file as they are when it is their turn: one long look at everything would hold up the log."""
+        rows = self.db.rows(f"SELECT records.id FROM {RECORDS} ORDER BY collections.name, records.path")
+        statement = f"SELECT {STORED_COLUMNS} FROM {STORED} WHERE chunks.record = ? ORDER BY chunks.ordinal"
+        for key in rows:
+            yield from self._damage.sound(self.db.rows(statement, key), stored_of)
 
     def counts(self) -> Counts:
         return self.db.remembered("counts", self._count)
