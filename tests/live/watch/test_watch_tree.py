@@ -351,6 +351,13 @@ def test_git_tells_of_checkouts_and_commits_but_not_of_objects(root, open_tree, 
     assert tree.look() == [Sight("rules")]
 
 
+def test_rules_of_a_repository_that_had_none(root, open_tree, git: Git):
+    git(root, "init", "-q", "--template=")
+    tree = open_tree(root)
+    (root / ".git/info").mkdir()
+    assert tree.look() == [Sight("rules")]
+
+
 def test_git_of_a_linked_work_tree_and_of_one_above_the_root(root, tmp_path, open_tree, git: Git):
     git(root, "init", "-q")
     (root / "sub").mkdir()

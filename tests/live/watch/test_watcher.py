@@ -438,6 +438,12 @@ def test_closing_in_a_storm_is_quick_and_leaks_nothing(root):
     assert handles() == before
 
 
+def test_nothing_to_watch(follow: Follow):
+    following = follow()
+    assert following.watcher.pending() == {}
+    assert following.watcher.status().running
+
+
 def test_one_that_was_never_started(root):
     watcher = Watcher([place(root)], lambda batch: None, QUICK)
     assert watcher.pending() is None
