@@ -170,10 +170,10 @@ def test_a_root_that_is_deleted_and_made_again(root, follow: Follow):
     (root / "sub/a.md").write_text("x")
     following = follow(place(root))
     shutil.rmtree(root)
-    eventually(lambda: following.watcher.status().method == "off")
+    eventually(lambda: f"{root} is not there" in following.watcher.status().why)
+    eventually(lambda: following.pending() is not None)
     status = following.watcher.status()
-    assert status.running
-    assert f"{root} is not there" in status.why
+    assert (status.running, status.method) == (True, "off")
     following.settle()
     assert following.pending() == frozenset()
     (root / "sub").mkdir(parents=True)
