@@ -72,6 +72,8 @@ class Look:
         self._pending: Pending | None = None
         self._disks: dict[str, Disk | None] = {}
         self._suspects: set[Place] = set()
+        self._outstanding: Mapping[Place, Stamp] = {}
+        self._is_told = False
         self._pass: _Pass | None = None
         self._due = 0.0
         self._seen_at = 0.0
@@ -83,13 +85,16 @@ class Look:
         begun = self._clock.now()
         with self._turn:
             looked = self._look(begun) if self._seen_at < begun else 0  # another thread has, while this one waited
-            outstanding, notes = self._checked(self._suspects)
-            return Sighting(self._as_of(), self._seen_at >= begun, looked, outstanding, tuple(notes))
+            is_complete = self._seen_at >= begun
+            if len(self._suspects) <= _MANY or (is_complete and not self._is_told):
+                self._outstanding = self._checked(self._suspects)
+                self._suspects = set(self._outstanding)  # what differed goes on to be watched until it does not
+            return Sighting(self._as_of(), is_complete, looked, self._outstanding, self._missing())
 
     def check(self, places: Iterable[Place]) -> dict[Place, Stamp]:
         """Which of these differ now."""
         with self._turn:
-            return self._checked(set(places))[0]
+            return self._checked(set(places))
 
     def is_known(self, place: Place) -> bool:
         return bool(self._store.versions(place[0], (place[1],)))
@@ -102,9 +107,11 @@ class Look:
     def _look(self, begun: float) -> int:
         """How many files were looked at: those a watcher says have changed, or all if there is none that can know."""
         pending = self._pending() if self._pending else None
+        self._is_told = pending is not None
         if pending is None:
             return self._sweep(begun)
         self._suspects = {(collection, path) for collection, paths in pending.items() for path in paths}
+        self._outstanding = dict.fromkeys(self._suspects, Stamp("file"))
         self._pass, self._seen_at = None, begun
         return len(self._suspects)
 
@@ -115,10 +122,9 @@ class Look:
         if self._pass is None:
             self._pass = _Pass(begun, self._steps())
         count, is_done = self._pass.go_on(lambda: self._clock.elapsed() - began > self._slice_s)
+        self._suspects |= self._pass.found
         if is_done:
-            self._suspects, self._seen_at, self._pass = self._pass.found, self._pass.begun, None
-        else:
-            self._suspects |= self._pass.found
+            self._seen_at, self._pass = self._pass.begun, None
         self._slice_s = _SLICE_S
         self._due = 0.0 if self.is_small() else began + _SHARE * (self._clock.elapsed() - began)
         return count
@@ -134,9 +140,7 @@ class Look:
 
     # --- judging it ---
 
-    def _checked(self, places: set[Place]) -> tuple[dict[Place, Stamp], list[str]]:
-        if len(places) > _MANY:
-            return dict.fromkeys(places, Stamp("file")), self._missing()
+    def _checked(self, places: set[Place]) -> dict[Place, Stamp]:
         found: dict[Place, Stamp] = {}
         for collection, disk in self._there():
             paths = {path for name, path in places if name == collection.name}
@@ -144,7 +148,7 @@ class Look:
                 versions = self._store.versions(collection.name, paths)
                 outstanding = disk.outstanding(paths, versions, self._skipped(collection.name))
                 found |= {(collection.name, path): stamp for path, stamp in outstanding.items()}
-        return found, self._missing()
+        return found
 
     def _skipped(self, collection: str) -> dict[str, Skipped]:
         return {it.path: it for it in self._store.skipped() if it.collection == collection}
@@ -155,9 +159,9 @@ class Look:
             if disk and disk.is_there():
                 yield collection, disk
 
-    def _missing(self) -> list[str]:
+    def _missing(self) -> tuple[str, ...]:
         disks = [(it.root, self._disk(it)) for it in self._store.collections()]
-        return [f"{root} is not there now" for root, disk in disks if disk and not disk.is_there()]
+        return tuple(f"{root} is not there now" for root, disk in disks if disk and not disk.is_there())
 
     def _disk(self, collection: Collection) -> Disk | None:
         if collection.name not in self._disks:
