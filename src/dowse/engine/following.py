@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from dowse.engine.clock import Clock
-from dowse.engine.look import Look, Place, Sighting
+from dowse.engine.look import Look, Sighting
 from dowse.engine.repairs import Repairs
+from dowse.engine.rounds import Place
 from dowse.ingest.disk.disk import IGNORE_FILES
 from dowse.ingest.disk.stamps import NOTHING, Stamp
 from dowse.model import Seen, Step
