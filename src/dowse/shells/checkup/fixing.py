@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from dowse.errors import DowseError
+from dowse.errors import DowseError, IndexUnusable
 from dowse.ingest.embed import Progress
 from dowse.live.healing import heal
 from dowse.places import Places
 from dowse.shells.checkup.models import cache_files, is_damaged
 from dowse.shells.checkup.surroundings import exposed, left_by_kills
+from dowse.shells.cli.index import report_text
 from dowse.shells.workspace import Workspace
 from dowse.store.health import PARTS, Finding
 
@@ -24,6 +26,7 @@ def fix(workspace: Workspace, found: Sequence[Finding], progress: Progress) -> I
     wrong = [it for it in found if it.state != "ok"]
     if any(it.part in PARTS and it.state == "problem" for it in wrong):
         yield from heal(workspace.settings, workspace.index, workspace.root, progress).done
+    yield from _in_line(workspace, progress)
     if any(it.part == "log" for it in wrong):
         yield from _log(workspace)
 
@@ -50,6 +53,15 @@ def _caches(places: Places) -> Iterator[str]:
             for ending in ("", "-wal", "-shm"):
                 Path(f"{path}{ending}").unlink(missing_ok=True)
             yield f"the damaged vector cache {path.name} was deleted; it fills again as texts are encoded"
+
+
+def _in_line(workspace: Workspace, progress: Progress) -> Iterator[str]:
+    """What was lost with a log, or has changed since, is read; an index of a newer Dowse stays as it is."""
+    with suppress(IndexUnusable), workspace.open(create=True) as engine:
+        known = [Path(it.root) for it in engine.collections()]
+        report = engine.index([it for it in known if it.is_dir()] or [workspace.root], progress=progress)
+        if report.indexed or report.deleted or report.embedded or report.reused:
+            yield f"the index was brought in line with the files: {report_text(report).splitlines()[0]}"
 
 
 def _log(workspace: Workspace) -> Iterator[str]:
