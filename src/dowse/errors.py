@@ -4,7 +4,8 @@ DowseError
 ├── BadInput          the caller's words: a parameter, a path, a setting
 ├── NotIndexed        there is no index here yet
 ├── IndexBusy         another process holds the write lock
-├── IndexUnusable     the index cannot be opened: newer version, not an index, damaged
+├── IndexUnusable     the index cannot be opened: newer version, not an index
+│   └── IndexDamaged  it can not be read, as a whole or in the place that was asked for
 ├── PartDamaged       one part of the index is damaged; the others answer until it is made anew
 ├── Cancelled         a job was told to stop; what it has written by then is whole
 ├── Unreadable        one item cannot be indexed; sync lists it and goes on
@@ -36,11 +37,20 @@ class IndexUnusable(DowseError):
     pass
 
 
+class IndexDamaged(IndexUnusable):
+    pass
+
+
+def damage(part: str, reason: str) -> str:
+    """What is said of a damaged part of an index."""
+    return f"damaged {part} ({reason}): a running server mends that, or `dowse doctor --fix`"
+
+
 class PartDamaged(DowseError):
-    """`part` is one of `dowse.store.base.PARTS`."""
+    """`part` is one of `dowse.store.health.PARTS`."""
 
     def __init__(self, part: str, reason: str) -> None:
-        super().__init__(f"the {part} of the index are damaged ({reason}) and will be made anew")
+        super().__init__(damage(part, reason))
         self.part = part
 
 

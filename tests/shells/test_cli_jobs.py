@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.live.history import History
 from dowse.live.job import Job, Pace
-from dowse.live.jobs import Jobs, Task
+from dowse.live.jobs import Task
+from dowse.live.rebuilding import remove
+from dowse.shells.backstage import Backstage
 from dowse.shells.cli import main
-from dowse.shells.rebuilding import remove
 from dowse.shells.serving import make_profile
 from support import write
 
@@ -51,12 +53,15 @@ def run(root: Path, index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
 @pytest.fixture
 def served(run: Run, root: Path, index: Path) -> None:
     """A server that has indexed, and was closed."""
-    jobs = Jobs()
+    backstage = Backstage()
     environment = {"DOWSE_INDEX": str(index), "DOWSE_DATA_DIR": str(root.parent / "data"), "DOWSE_ENCODER": "hashing"}
-    _, start = make_profile("core", roots=(), flags={}, environment=environment, cwd=root, jobs=jobs)
-    start()
-    assert jobs.wait(jobs.all()[0], 30)
-    jobs.close()
+    make_profile("core", roots=(), flags={}, environment=environment, cwd=root, backstage=backstage)
+    backstage.start()
+    jobs = backstage.jobs
+    deadline = time.monotonic() + 30
+    while not any(it.finished for it in jobs.all()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    backstage.close()
 
 
 def nothing(task: Task) -> Mapping[str, object]:

@@ -11,8 +11,8 @@ import pytest
 from mcp.client import Client
 from mcp_types import CallToolResult, ListToolsResult
 
-from dowse.live.jobs import Jobs
 from dowse.profiles.tool import Profile
+from dowse.shells.backstage import Backstage
 from dowse.shells.mcp import make_server
 from dowse.shells.serving import make_profile
 from support import write
@@ -26,12 +26,12 @@ FILES = {
 @pytest.fixture
 def profile(root: Path, tmp_path: Path) -> Iterator[Profile]:
     write(root, FILES)
-    jobs = Jobs()
+    backstage = Backstage()
     environment = {"DOWSE_DATA_DIR": str(tmp_path / "data"), "DOWSE_ENCODER": "hashing"}
-    made, start = make_profile("core", roots=(), flags={}, environment=environment, cwd=root, jobs=jobs)
-    start()
+    made = make_profile("core", roots=(), flags={}, environment=environment, cwd=root, backstage=backstage)
+    backstage.start()
     yield made
-    jobs.close()
+    backstage.close()
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dowse.engine.asking import Asking
 from dowse.engine.exact import Exact
-from dowse.engine.indexing import Indexing
+from dowse.engine.health import Healing, Mended
 from dowse.engine.reading import Reading, Status
 
-__all__ = ["Engine", "Status"]
+__all__ = ["Engine", "Mended", "Status"]
 
 
-class Engine(Indexing, Asking, Exact, Reading):
+class Engine(Healing, Asking, Exact, Reading):
     """Opened and closed by its owner; safe to use from several threads."""
 
     def __enter__(self) -> Engine:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
-from dowse.errors import DowseError
+from dowse.errors import DowseError, IndexDamaged, PartDamaged
 from dowse.model import Hit, Query, Scored, Step
 from dowse.search.fuse import SCORE_NAMES, Candidate, fuse, single
 from dowse.search.recipes import Recipe, Route, recipe_named
 from dowse.search.refine.stage import stage_name
-from dowse.search.retrieve import Retriever
-from dowse.search.run import NOTHING, Models, Run
+from dowse.search.run import NOTHING, Models, Result, Run
 from dowse.store.base import Store
 
 EVEN: Mapping[str, float] = MappingProxyType({})
@@ -44,17 +43,20 @@ def search(
     run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in routes.items()}
     for prepare in recipe.prepare:
         run.step(stage_name(prepare), NOTHING, partial(prepare, run))
-    retrieve = _or_note if len(routes) > 1 else _or_raise
-    rankings = {
-        name: _refined(name, route, run.step(name, NOTHING, partial(retrieve, route.retriever, run)), run)
-        for name, route in routes.items()
-    }
+    alone = len(routes) == 1
+    rankings = {name: _refined(name, it, _retrieved(name, it, run, alone=alone), run) for name, it in routes.items()}
     # What is promoted may come from far down.
     candidates = _fused(recipe, rankings, run)[: run.pool if priors else recipe.loaded(query.limit)]
     hits = run.step("load", candidates, partial(_load, candidates, run))
     for stage in recipe.stages:
-        hits = run.step(stage_name(stage), hits, partial(stage, hits, run))
+        hits = run.step(stage_name(stage), hits, partial(_unless_damaged, partial(stage, hits, run), hits, run))
     return Ranked(hits, run.steps, run.vector.traits.unrelated if run.vector else 0.0)
+
+
+def _retrieved(name: str, route: Route, run: Run, *, alone: bool) -> list[Scored]:
+    guarded = _unless_damaged if alone else _or_note
+    nothing: list[Scored] = []
+    return run.step(name, NOTHING, partial(guarded, partial(route.retriever, run), nothing, run))
 
 
 def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[Scored]:
@@ -79,19 +81,24 @@ def _concerns(route: Route, run: Run) -> bool:
     return not route.kinds or any(kind in run.store.kinds() and (not wanted or kind in wanted) for kind in route.kinds)
 
 
-def _or_raise(retriever: Retriever, run: Run) -> list[Scored]:
-    return retriever(run)
+def _unless_damaged(work: Callable[[], Result], otherwise: Result, run: Run) -> Result:
+    """What a damaged part of the index can not do is left out; the step says so, and whoever serves makes it anew."""
+    try:
+        return work()
+    except (PartDamaged, IndexDamaged) as error:
+        run.notes.append(f"skipped: {error}")
+        return otherwise
 
 
-def _or_note(retriever: Retriever, run: Run) -> list[Scored]:
+def _or_note(work: Callable[[], Result], otherwise: Result, run: Run) -> Result:
     """One retriever of several may fail without failing the answer; the step says so."""
     try:
-        return retriever(run)
+        return _unless_damaged(work, otherwise, run)
     except DowseError:
         raise
     except Exception as error:  # noqa: BLE001 - a model or a driver may raise anything here
         run.notes.append(f"failed and was left out: {type(error).__name__}: {error}")
-        return []
+        return otherwise
 
 
 def _fused(recipe: Recipe, rankings: dict[str, list[Scored]], run: Run) -> list[Candidate]:

@@ -12,10 +12,10 @@ import click
 
 from dowse.errors import DowseError
 from dowse.live.jobs import Jobs
+from dowse.live.rebuilding import Rebuilding
 from dowse.profiles.core import report_json
 from dowse.profiles.ragdocs import Ragdocs
 from dowse.shells.cli.search import ready
-from dowse.shells.rebuilding import rebuild
 from dowse.shells.serving import serve
 from dowse.shells.workspace import Workspace, find_workspace
 
@@ -49,7 +49,12 @@ def query(text: str, as_json: bool, top_n: int, project: Path | None) -> None:
 @_project
 def rebuild_index(project: Path | None) -> None:
     """Index every file again, and put the new index in the place of the old one."""
-    _run(lambda: _print(report_json(rebuild(_workspace(project), lambda stage, done, total: None))))
+    _run(lambda: _rebuild(_workspace(project)))
+
+
+def _rebuild(workspace: Workspace) -> None:
+    rebuilding = Rebuilding(workspace.settings, workspace.index, workspace.root)
+    _print(report_json(rebuilding.run(lambda stage, done, total: None)))
 
 
 def _query(text: str, as_json: bool, top_n: int, workspace: Workspace) -> None:

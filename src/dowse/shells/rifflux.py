@@ -13,9 +13,10 @@ import click
 
 from dowse.errors import DowseError
 from dowse.live.jobs import Jobs
+from dowse.live.rebuilding import Rebuilding, remove
 from dowse.profiles.rifflux import Options, Rifflux, located
-from dowse.shells.rebuilding import check_replaceable, remove
-from dowse.shells.serving import Engines, rifflux_workspace, serve
+from dowse.shells.backstage import Engines
+from dowse.shells.serving import rifflux_workspace, serve
 from dowse.shells.workspace import Workspace
 
 _path = click.option("--path", default=".", show_default=True, help="The directory or file to index.")
@@ -84,7 +85,7 @@ def _rebuild(path: str, db: str | None) -> None:
     # Whatever would stop the indexing has to be found out before the old index is gone.
     located(path, Path.cwd(), workspace.settings)
     # The original's indexes are SQLite files too.
-    check_replaceable(workspace, any_sqlite=True)
+    Rebuilding(workspace.settings, workspace.index, workspace.root).check_replaceable(any_sqlite=True)
     deleted = remove(workspace.index)
     result = _tools(workspace).reindex(path=path, force=True).data
     _print({"rebuilt_db_path": str(workspace.index), "deleted_existing_db": deleted, **result})

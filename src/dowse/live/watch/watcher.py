@@ -187,7 +187,7 @@ class Watcher:
             return
         self._restarts += 1
         log.warning("%s; started again", self._problem)
-        self._closing.wait(_FIRST_RESTART_S * 2**self._failures)
+        self._closing.wait(_FIRST_RESTART_S * 2 ** (self._failures - 1))
 
     def _end(self) -> None:
         self._running = False

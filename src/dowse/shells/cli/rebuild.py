@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
+from dowse.live.rebuilding import Rebuilding
 from dowse.profiles.core import report_json
 from dowse.shells.cli.index import report_text
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.progress import progress_bar
-from dowse.shells.rebuilding import rebuild
 
 
 @click.command("rebuild")
@@ -24,6 +24,7 @@ def command(root: Path | None, drop_missing: bool, as_json: bool, **flags: Any) 
     """Make the index anew from the files, beside the old one, which serves until the new one is complete."""
     workspace = workspace_of(root, flags)
     with progress_bar() as progress:
-        report = rebuild(workspace, progress, drop_missing=drop_missing)
+        rebuilding = Rebuilding(workspace.settings, workspace.index, workspace.root)
+        report = rebuilding.run(progress, drop_missing=drop_missing)
     click.echo(json.dumps(report_json(report)) if as_json else report_text(report))
     return 0

@@ -87,13 +87,14 @@ class Proxy:
         return dict(poll.poll(_LOOK_UP_S * 1000))
 
     def _move(self, ready: Mapping[int, int]) -> None:
-        if _STDIN in ready:
-            self._read_client()
+        # First the server: if it is gone, what the client says now is for another.
         if self._server is not None and (events := ready.get(self._server.fileno(), 0)):
             if events & select.POLLOUT:
                 self._write_server()
             if events & ~select.POLLOUT:
                 self._read_server()
+        if _STDIN in ready:
+            self._read_client()
         if _STDOUT in ready:
             self._write_client()
 

@@ -15,7 +15,7 @@ from dowse.shells.sharing.hello import Asked, Hello
 from dowse.shells.sharing.place import MeetingPlace, Unshared, is_ours, make_private, try_lock
 
 STARTING_S = 5.0
-WELCOME_S = 10.0  # a server that was just started listens before it has imported what it serves with
+WELCOME_S = 15.0  # a server that was just started listens before it has imported what it serves with
 _LOOK_AGAIN_S = 0.02
 _REPLY_BYTES = 65_536
 Reply = Mapping[str, object]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from dowse.errors import IndexBusy
@@ -13,6 +13,8 @@ from dowse.store.sqlite.catalog import SqliteCatalog
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.definitions import SqliteDefinitions
 from dowse.store.sqlite.explain import explained
+from dowse.store.sqlite.health.damage import Damage
+from dowse.store.sqlite.health.store import SqliteHealth
 from dowse.store.sqlite.late_words import LateWords
 from dowse.store.sqlite.lines import WITHOUT_FILE_UP_TO, HeldLines, SqliteLines
 from dowse.store.sqlite.locks import TooLong, locked, waited_for
@@ -20,7 +22,7 @@ from dowse.store.sqlite.vectors import EXACT_UP_TO, HeldVectors, SqliteVectors
 from dowse.store.sqlite.words import SqliteWords
 
 
-class SqliteStore(SqliteDefinitions, SqliteCatalog, SqliteWords, SqliteVectors, SqliteLines, SqliteCalls):
+class SqliteStore(SqliteHealth, SqliteDefinitions, SqliteCatalog, SqliteWords, SqliteVectors, SqliteLines, SqliteCalls):
     def __init__(
         self,
         path: Path,
@@ -32,9 +34,10 @@ class SqliteStore(SqliteDefinitions, SqliteCatalog, SqliteWords, SqliteVectors, 
     ) -> None:
         self.db = Database(path, create=create, busy_timeout_s=busy_timeout_s)
         self._memory = Memory()
+        self._damage = Damage()
         self._late_words = LateWords()
-        self._held = HeldVectors(self.db, exact_up_to)
-        self._lines = HeldLines(self.db, lines_without_file_up_to)
+        self._held = HeldVectors(self.db, exact_up_to, self._damage)
+        self._lines = HeldLines(self.db, lines_without_file_up_to, self._damage)
 
     @contextmanager
     def writing(self, timeout_s: float, what: str = "indexing") -> Iterator[None]:
@@ -49,14 +52,14 @@ class SqliteStore(SqliteDefinitions, SqliteCatalog, SqliteWords, SqliteVectors, 
 
     @contextmanager
     def encoding(self, timeout_s: float) -> Iterator[None]:
-        try:
-            with explained(self.db.path), locked(Path(f"{self.db.path}.encoding"), timeout_s):
-                yield
-                self._held.prepare()
-        except TooLong:
-            raise IndexBusy(
-                f"another process or job makes the vectors of {self.db.path} (waited {timeout_s:g} s)"
-            ) from None
+        with ExitStack() as turn:
+            try:
+                with explained(self.db.path):
+                    turn.enter_context(locked(Path(f"{self.db.path}.encoding"), timeout_s))
+            except TooLong:
+                raise IndexBusy(f"another process or job makes the vectors of {self.db.path} now") from None
+            yield
+            self._held.prepare()
 
     @property
     def problem(self) -> str:

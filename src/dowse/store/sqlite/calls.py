@@ -11,6 +11,7 @@ from typing import TypeVar
 from dowse.model import Link
 from dowse.store.base import Facts, FileName, Named, Place, Site
 from dowse.store.sqlite.database import Database, Row
+from dowse.store.sqlite.health.damage import Damage
 from dowse.store.sqlite.rows import RECORD_COLUMNS, RECORDS, SYMBOL_COLUMNS, record_of, symbol_of
 
 Value = TypeVar("Value")
@@ -33,6 +34,7 @@ _OF_RECORD = f"JOIN records ON records.id = %s.record JOIN {RECORDS.removeprefix
 
 class SqliteCalls:
     db: Database
+    _damage: Damage
 
     @contextmanager
     def moment(self) -> Iterator[None]:
@@ -60,7 +62,11 @@ class SqliteCalls:
         )
         symbols_of = _grouped((row[0], symbol_of(row[1:])) for row in symbols)
         imports_of = _grouped((row[0], Link(*row[1:])) for row in imports)
-        return [Facts(row[0], record_of(row[1:]), symbols_of[row[0]], imports_of[row[0]]) for row in records]
+        return list(
+            self._damage.sound(
+                records, lambda row: Facts(row[0], record_of(row[1:]), symbols_of[row[0]], imports_of[row[0]])
+            )
+        )
 
     def files_named(self, name: str) -> list[FileName]:
         rows = self.db.rows(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import TypeVar
 
 import apsw
 
-from dowse.errors import BadInput, Unreadable
+from dowse.errors import BadInput, IndexDamaged, Unreadable
 from dowse.model import (
     Call,
     Collection,
@@ -23,10 +24,11 @@ from dowse.model import (
     Symbol,
     Version,
 )
-from dowse.store.base import Piece
+from dowse.store.base import REVISION, Piece
 from dowse.store.remember import Memory
 from dowse.store.sqlite.chunks import delete_chunks, put_chunks
 from dowse.store.sqlite.database import Database, Row, fetch
+from dowse.store.sqlite.health.damage import Damage
 from dowse.store.sqlite.late_words import LateWords
 from dowse.store.sqlite.rows import (
     RECORD_COLUMNS,
@@ -41,10 +43,13 @@ from dowse.store.sqlite.rows import (
     symbol_of,
     unpacked,
 )
+from dowse.store.sqlite.seals import Unsound, details_seal, seal
 from dowse.store.sqlite.symbols import put_symbols
 
 Value = TypeVar("Value")
 
+LINKS = "ordinal, kind, target, line, context"
+CALLS = "ordinal, name, callee, line, symbol, arguments, kind"
 _VERSIONS = "SELECT records.path, size, mtime_ns, digest, chunking, settled"
 # One by one, because each of the two finds its rows by the index of paths.
 _AT_OR_BELOW = tuple(
@@ -55,13 +60,13 @@ _AT_OR_BELOW = tuple(
         "records.path > place.value || '/' AND records.path < place.value || '0'",  # what follows a slash
     )
 )
-_REVISION = "revision"  # the manifest's name for a token that no two states of the records share
 
 
 class SqliteCatalog:
     db: Database
     _memory: Memory
     _late_words: LateWords
+    _damage: Damage
 
     # --- collections ---
 
@@ -118,10 +123,11 @@ class SqliteCatalog:
         with _storable(), self.batch() as connection:
             collection = _collection_id(connection, record.collection)
             key, same_words = _put_record(connection, collection, record)
-            put_chunks(connection, self._late_words, key, record, pieces, reuse=same_words)
-            _put_details(connection, key, symbols, links, calls)
+            chunk_seals = put_chunks(connection, self._late_words, key, record, pieces, reuse=same_words)
+            rows = _put_details(connection, key, symbols, links, calls)
             self._late_words.name(it.name.lower() for it in symbols)
-            _put_text(connection, key, text)
+            body = _put_text(connection, key, text)
+            _seal(connection, key, record, details_seal(sorted(chunk_seals), *rows, body))
             _renew_revision(connection)
             connection.execute("DELETE FROM skipped WHERE collection = ? AND path = ?", (collection, record.path))
 
@@ -143,18 +149,21 @@ class SqliteCatalog:
     def _drop(self, connection: apsw.Connection, collection: int, path: str) -> int:
         rows = fetch(connection, "SELECT id FROM records WHERE collection = ? AND path = ?", (collection, path))
         for (key,) in rows:
-            chunks = fetch(connection, "SELECT id FROM chunks WHERE record = ?", (key,))
-            delete_chunks(connection, self._late_words, [row[0] for row in chunks])
-            _put_details(connection, key, (), (), ())
-            connection.execute("DELETE FROM texts WHERE record = ?", (key,))
-            connection.execute("DELETE FROM records WHERE id = ?", (key,))
-            _renew_revision(connection)
+            self._forget_record(connection, key)
         return len(rows)
 
+    def _forget_record(self, connection: apsw.Connection, key: int) -> None:
+        chunks = fetch(connection, "SELECT id FROM chunks WHERE record = ?", (key,))
+        delete_chunks(connection, self._late_words, [row[0] for row in chunks])
+        _put_details(connection, key, (), (), ())
+        connection.execute("DELETE FROM texts WHERE record = ?", (key,))
+        connection.execute("DELETE FROM records WHERE id = ?", (key,))
+        _renew_revision(connection)
+
     @contextmanager
-    def batch(self) -> Iterator[apsw.Connection]:
+    def batch(self, text_bytes: int = 0) -> Iterator[apsw.Connection]:
         """Inside another one, a part of it that can fail alone."""
-        with self.db.transaction() as connection, self._late_words.until_the_end(connection):
+        with self.db.transaction(text_bytes) as connection, self._late_words.until_the_end(connection):
             yield connection
 
     # --- what is left out ---
@@ -196,12 +205,26 @@ class SqliteCatalog:
     # --- reading back ---
 
     def load(self, keys: Sequence[int]) -> list[Stored]:
-        rows = self.db.rows(
+        try:
+            rows = self._chunk_rows(keys)
+        except IndexDamaged as error:
+            self._damage.note("catalog", str(error.__cause__))
+            rows = [row for key in keys for row in self._readable(key)]
+        found = {stored.key: stored for stored in self._damage.sound(rows, stored_of)}
+        return [found[key] for key in keys if key in found]
+
+    def _chunk_rows(self, keys: Sequence[int]) -> list[Row]:
+        return self.db.rows(
             f"SELECT {STORED_COLUMNS} FROM {STORED} WHERE chunks.id IN (SELECT value FROM json_each(?))",
             (json.dumps(list(keys)),),
         )
-        found = {stored.key: stored for stored in map(stored_of, rows)}
-        return [found[key] for key in keys if key in found]
+
+    def _readable(self, key: int) -> list[Row]:
+        """The row of this chunk, as far as it can be read."""
+        try:
+            return self._chunk_rows([key])
+        except IndexDamaged:
+            return []
 
     def places(self, keys: Sequence[int]) -> dict[int, tuple[str, str, int]]:
         rows = self.db.rows(
@@ -220,7 +243,7 @@ class SqliteCatalog:
             "collections.name) ORDER BY collections.id",
             (path, collection),
         )
-        return [record_of(row) for row in rows]
+        return list(self._damage.sound(rows, record_of))
 
     def chunks(self, record: Record) -> list[Stored]:
         return self._stored("records.path = ?", record.path, record.collection)
@@ -231,7 +254,7 @@ class SqliteCatalog:
             "collections.name) ORDER BY collections.id, records.path, chunks.ordinal",
             (value, collection),
         )
-        return [stored_of(row) for row in rows]
+        return list(self._damage.sound(rows, stored_of))
 
     def symbols(self, record: Record) -> list[Symbol]:
         return [symbol_of(row) for row in self._details("symbols", SYMBOL_COLUMNS, record)]
@@ -247,7 +270,11 @@ class SqliteCatalog:
 
     def text(self, record: Record) -> str:
         rows = self._details("texts", "body", record, order="texts.record")
-        return unpacked(rows[0][0]) if rows else ""
+        try:
+            return unpacked(rows[0][0]) if rows else ""
+        except (zlib.error, UnicodeDecodeError):
+            self._damage.note("records", f"the text of {record.path!r} can not be unpacked")
+            raise Unsound(record.path) from None
 
     def linked(self, kinds: Sequence[str]) -> list[tuple[Record, list[Link]]]:
         with self.db.reader():  # both queries see one state
@@ -262,7 +289,7 @@ class SqliteCatalog:
         links: defaultdict[int, list[Link]] = defaultdict(list)
         for key, *link in rows:
             links[key].append(Link(*link))
-        return [(record_of(row[1:]), links[row[0]]) for row in records]
+        return list(self._damage.sound(records, lambda row: (record_of(row[1:]), links[row[0]])))
 
     def _details(self, table: str, columns: str, record: Record, order: str = "ordinal") -> list[Row]:
         return self.db.rows(
@@ -272,17 +299,25 @@ class SqliteCatalog:
         )
 
     def export(self) -> Iterator[Stored]:
-        order = "collections.name, records.path, chunks.ordinal"
-        return map(stored_of, self.db.stream(f"SELECT {STORED_COLUMNS} FROM {STORED} ORDER BY {order}"))
+        """File by file as they are when it is their turn: one long look at everything would hold up the log."""
+        rows = self.db.rows(f"SELECT records.id FROM {RECORDS} ORDER BY collections.name, records.path")
+        statement = f"SELECT {STORED_COLUMNS} FROM {STORED} WHERE chunks.record = ? ORDER BY chunks.ordinal"
+        for key in rows:
+            yield from self._damage.sound(self.db.rows(statement, key), stored_of)
 
     def counts(self) -> Counts:
         return self.db.remembered("counts", self._count)
 
     def _count(self) -> Counts:
         tables = ("records", "chunks", "symbols", "links", "calls", "vectors", "next_vectors")
-        columns = ", ".join(f"(SELECT count(*) FROM {table})" for table in tables)
-        (row,) = self.db.rows(f"SELECT {columns}")
-        return Counts(*row)
+        return Counts(*map(self._count_of_rows, tables))
+
+    def _count_of_rows(self, table: str) -> int:
+        try:
+            return int(self.db.rows(f"SELECT count(*) FROM {table}")[0][0])
+        except IndexDamaged as error:
+            self._damage.note("catalog", str(error.__cause__))
+            return 0
 
     # --- the manifest ---
 
@@ -294,7 +329,7 @@ class SqliteCatalog:
         return self.db.remembered(statement, lambda: self.db.rows(statement))
 
     def remembered(self, name: str, make: Callable[[], Value]) -> Value:
-        return self._memory.get(name, lambda: self.manifest().get(_REVISION, ""), make)
+        return self._memory.get(name, lambda: self.manifest().get(REVISION, ""), make)
 
     def note(self, key: str, value: str) -> None:
         with self.db.transaction() as connection:
@@ -306,7 +341,7 @@ def _storable() -> Iterator[None]:
     """What an extractor made up against its types is no reason to stop a sync."""
     try:
         yield
-    except (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, TypeError, UnicodeError) as error:
+    except (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, TypeError, UnicodeEncodeError) as error:
         raise Unreadable(f"can not be stored ({type(error).__name__}: {error})"[:300]) from error
 
 
@@ -330,7 +365,7 @@ def _collection_id(connection: apsw.Connection, name: str) -> int:
 
 def _renew_revision(connection: apsw.Connection) -> None:
     """From this transaction on, nothing that is remembered of the records holds any more."""
-    connection.execute("INSERT OR REPLACE INTO manifest (key, value) VALUES (?, hex(randomblob(16)))", (_REVISION,))
+    connection.execute("INSERT OR REPLACE INTO manifest (key, value) VALUES (?, hex(randomblob(16)))", (REVISION,))
 
 
 def _put_record(connection: apsw.Connection, collection: int, record: Record) -> tuple[int, bool]:
@@ -363,22 +398,30 @@ def _put_details(
     symbols: Sequence[Symbol],
     links: Sequence[Link],
     calls: Sequence[Call],
-) -> None:
+) -> tuple[list[Row], list[Row], list[Row]]:
+    """The rows of symbols, links and calls that were written, without the key of their record."""
     for table in ("symbols", "traits", "links", "calls"):
         connection.execute(f"DELETE FROM {table} WHERE record = ?", (key,))
-    put_symbols(connection, key, symbols)
+    symbol_rows = put_symbols(connection, key, symbols)
+    call_rows: list[Row] = [(place, *it) for place, it in enumerate(calls)]
+    link_rows: list[Row] = [(place, it.kind, it.target, it.line, it.context) for place, it in enumerate(links)]
     connection.executemany(
-        "INSERT INTO calls (record, ordinal, name, callee, line, symbol, arguments, kind) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [(key, place, *it) for place, it in enumerate(calls)],
+        f"INSERT INTO calls (record, {CALLS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [(key, *row) for row in call_rows]
     )
     connection.executemany(
-        "INSERT INTO links (record, ordinal, kind, target, line, context) VALUES (?, ?, ?, ?, ?, ?)",
-        [(key, place, it.kind, it.target, it.line, it.context) for place, it in enumerate(links)],
+        f"INSERT INTO links (record, {LINKS}) VALUES (?, ?, ?, ?, ?, ?)", [(key, *row) for row in link_rows]
     )
+    return symbol_rows, link_rows, call_rows
 
 
-def _put_text(connection: apsw.Connection, key: int, text: str) -> None:
+def _put_text(connection: apsw.Connection, key: int, text: str) -> bytes:
     body = packed(text)
     if fetch(connection, "SELECT body FROM texts WHERE record = ?", (key,)) != [(body,)]:
         connection.execute("INSERT OR REPLACE INTO texts (record, body) VALUES (?, ?)", (key, body))
+    return body
+
+
+def _seal(connection: apsw.Connection, key: int, record: Record, details: int) -> None:
+    lists = (as_json(list(record.tags)), as_json(list(record.aliases)), as_json(dict(record.facets)))
+    own = (record.path, record.kind, record.title, record.digest, record.chunking, *lists, details)
+    connection.execute("UPDATE records SET details = ?, seal = ? WHERE id = ?", (details, seal(own), key))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import apsw
 
@@ -12,41 +13,65 @@ from dowse.store.base import Piece
 from dowse.store.sqlite.database import Row, fetch
 from dowse.store.sqlite.late_words import LateWords
 from dowse.store.sqlite.rows import as_json, join_trail
+from dowse.store.sqlite.seals import intact, seal
 from dowse.text.names import names
 
-_MOVE = "UPDATE chunks SET ordinal = ?, public_id = ?, role = ?, start_line = ?, end_line = ? WHERE id = ?"
-_INSERT = (
-    "INSERT INTO chunks (ordinal, public_id, role, start_line, end_line, record, digest, title, trail, text, names, "
-    "tags, path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_MOVE = "UPDATE chunks SET ordinal = ?, public_id = ?, role = ?, start_line = ?, end_line = ?, seal = ? WHERE id = ?"
+SEALED = "ordinal, public_id, role, start_line, end_line, digest, title, trail, text, names, tags, path"
+_INSERT = f"INSERT INTO chunks ({SEALED}, seal, record) VALUES ({', '.join('?' * 14)})"
+_CONTENT = 5  # from here on, the values do not change with the place of a chunk
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The rows that may stay, by digest, trail and text: their keys and contents; and those that are damaged."""
+
+    sound: Mapping[tuple[bytes, str, str], list[tuple[int, Row]]]
+    damaged: list[int]
 
 
 def put_chunks(
     connection: apsw.Connection, words: LateWords, key: int, record: Record, pieces: Sequence[Piece], *, reuse: bool
-) -> None:
-    """Rows whose words are unchanged only move to their new place, which spares the words index and the vector."""
+) -> list[int]:
+    """Rows whose words are unchanged only move to their new place, which spares the words index and the vector.
+
+    Returns the seals of all, in their order.
+    """
     kept = _kept(connection, key)
     tags = " ".join((*record.tags, *record.aliases))
+    seals: list[int] = []
     for piece in pieces:
-        trail = join_trail(piece.chunk.trail)
-        same = kept.get((piece.digest, trail, piece.chunk.text))
+        trail, place = join_trail(piece.chunk.trail), _place(record, piece)
+        same = kept.sound.get((piece.digest, trail, piece.chunk.text))
         if reuse and same:
-            connection.execute(_MOVE, (*_place(record, piece), same.pop()))
+            row_key, content = same.pop()
+            seals.append(seal((*place, *content)))
+            connection.execute(_MOVE, (*place, seals[-1], row_key))
             continue
-        content = (record.title, trail, piece.chunk.text, _names(record, trail, piece), tags, record.path)
-        connection.execute(_INSERT, (*_place(record, piece), key, piece.digest, *content))
-        words.add((connection.last_insert_rowid(), *content))
-    delete_chunks(connection, words, [row_key for left in kept.values() for row_key in left])
+        read = (record.title, trail, piece.chunk.text, _names(record, trail, piece), tags, record.path)
+        seals.append(seal((*place, piece.digest, *read)))
+        connection.execute(_INSERT, (*place, piece.digest, *read, seals[-1], key))
+        words.add((connection.last_insert_rowid(), *read))
+    left = [row_key for rows in kept.sound.values() for row_key, _ in rows]
+    delete_chunks(connection, words, [*left, *kept.damaged])
+    return seals
 
 
-def _kept(connection: apsw.Connection, key: int) -> dict[tuple[bytes, str, str], list[int]]:
-    kept: defaultdict[tuple[bytes, str, str], list[int]] = defaultdict(list)
-    rows = fetch(
-        connection, "SELECT id, digest, trail, text FROM chunks WHERE record = ? ORDER BY ordinal DESC", (key,)
-    )
-    for row_key, *content in rows:
-        kept[tuple(content)].append(row_key)
-    return kept
+def _kept(connection: apsw.Connection, key: int) -> _Kept:
+    sound: defaultdict[tuple[bytes, str, str], list[tuple[int, Row]]] = defaultdict(list)
+    damaged: list[int] = []
+    keys = fetch(connection, "SELECT id FROM chunks WHERE record = ? ORDER BY ordinal DESC", (key,))
+    rows = _rows(connection, [row[0] for row in keys]) if keys else []
+    if rows is None:
+        return _Kept({}, [row[0] for row in keys])
+    for row_key, sealed, *values in rows:
+        if intact(sealed, values):
+            content = tuple(values[_CONTENT:])
+            digest, _, trail, text = content[:4]
+            sound[digest, trail, text].append((row_key, content))
+        else:
+            damaged.append(row_key)
+    return _Kept(sound, damaged)
 
 
 def _place(record: Record, piece: Piece) -> Row:
@@ -58,14 +83,24 @@ def _names(record: Record, trail: str, piece: Piece) -> str:
     return names(f"{record.title} {trail} {piece.chunk.text}") if piece.names is None else piece.names
 
 
+def _rows(connection: apsw.Connection, keys: Sequence[int]) -> list[Row] | None:
+    """Key, seal and what is sealed of these chunks, in this order; None where that is no text any more."""
+    order = {key: place for place, key in enumerate(keys)}
+    statement = f"SELECT id, seal, {SEALED} FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+    try:
+        return sorted(fetch(connection, statement, (as_json(list(keys)),)), key=lambda row: order[row[0]])
+    except UnicodeDecodeError:
+        return None
+
+
 def delete_chunks(connection: apsw.Connection, words: LateWords, keys: Sequence[int]) -> None:
     if not keys:
         return
-    rows = fetch(
-        connection,
-        "SELECT id, title, trail, text, names, tags, path FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
-        (as_json(list(keys)),),
-    )
-    words.remove(rows)
+    rows = _rows(connection, keys)
+    if rows is not None and all(intact(sealed, values) for _, sealed, *values in rows):
+        words.remove((row_key, *values[_CONTENT + 1 :]) for row_key, _, *values in rows)
+    else:
+        # FTS5 takes out the words it is told, and what they were nobody knows any more.
+        words.spoil()
     for table, column in (("vectors", "chunk"), ("next_vectors", "chunk"), ("chunks", "id")):
         connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(key,) for key in keys])

@@ -34,7 +34,12 @@ def fetch(connection: apsw.Connection, statement: str, values: Sequence[object] 
 
 VECTORS = Path(__file__).with_name("vectors.sql")
 # The n-th script takes a file from version n to n + 1; the first one makes an empty file an index.
-MIGRATIONS = (Path(__file__).with_name("schema.sql"), VECTORS, Path(__file__).with_name("code.sql"))
+MIGRATIONS = (
+    Path(__file__).with_name("schema.sql"),
+    VECTORS,
+    Path(__file__).with_name("code.sql"),
+    Path(__file__).with_name("seals.sql"),
+)
 
 
 class Database:
@@ -100,7 +105,9 @@ class Database:
         try:
             yield
         finally:
-            self.reader().execute("COMMIT")
+            # Nothing was written; where a damaged page was met, SQLite complains of it once more.
+            with suppress(apsw.CorruptError):
+                self.reader().execute("ROLLBACK")
 
     def remembered(self, name: str, make: Callable[[], Value]) -> Value:
         """What `make` gave for this thread, made anew when the file has changed since."""
@@ -114,12 +121,12 @@ class Database:
 
     # --- writing ---
 
-    def transaction(self) -> AbstractContextManager[apsw.Connection]:
-        """One write, whole or not at all; waits for other writers up to the busy timeout.
+    def transaction(self, text_bytes: int = 0) -> AbstractContextManager[apsw.Connection]:
+        """One write, whole or not at all, of about so much text; waits for other writers up to the busy timeout.
 
         Inside another one it is a part of that, which can fail alone.
         """
-        return self._writer.transaction()
+        return self._writer.transaction(text_bytes)
 
     def exclusive(self, timeout_s: float, what: str = "dowse") -> AbstractContextManager[None]:
         """The lock that lets one process at a time index; the system drops it when its holder dies."""

@@ -52,7 +52,7 @@ ORDER BY climb.place, climb.height DESC
 class SqliteDefinitions(SqliteCatalog):
     def definitions(self, wanted: Wanted) -> Found:
         with self.db.snapshot():
-            names = matching_names(self.db, wanted, self._name_lines) if wanted.names else None
+            names = matching_names(self.db, self._damage, wanted, self._name_lines) if wanted.names else None
             best = self._best(wanted, names)
             total = self._count_of(wanted, names) if len(best) == wanted.limit else len(best)
             before = self._count_of(replace(wanted, least={}), names) if wanted.least else total
@@ -99,16 +99,18 @@ class SqliteDefinitions(SqliteCatalog):
         return {(name, path) for name, path in rows}
 
     def lossy(self) -> set[tuple[str, str]]:
-        texts = self.db.stream(
-            f"SELECT collections.name, records.path, body FROM {RECORDS} JOIN texts ON texts.record = records.id"
-        )
-        return {(name, path) for name, path, body in texts if packed_has(body, "\ufffd")}
+        rows = self.db.rows(f"SELECT records.id, collections.name, records.path FROM {RECORDS}")
+        return {(name, path) for key, name, path in rows if self._is_lossy(key)}
+
+    def _is_lossy(self, record: int) -> bool:
+        rows = self.db.rows("SELECT body FROM texts WHERE record = ?", (record,))
+        return any(packed_has(body, "\ufffd") for (body,) in rows)
 
     def _name_lines(self) -> bytes:
         return self.remembered("symbol names", lambda: as_lines(self.db))
 
     def _candidates(self, wanted: Wanted, names: Sequence[str] | None) -> Candidates:
-        owners = lambda: [it.text for it in names_with(self.db, wanted.parent.lower())]  # noqa: E731
+        owners = lambda: [it.text for it in names_with(self.db, self._damage, wanted.parent.lower())]  # noqa: E731
         return candidates(self.db.reader(), wanted, names, owners)
 
     def _count_of(self, wanted: Wanted, names: Sequence[Name] | None) -> int:
@@ -157,10 +159,10 @@ class SqliteDefinitions(SqliteCatalog):
         trails: defaultdict[int, list[str]] = defaultdict(list)
         for place, name in self.db.rows(_AROUND, (as_json(parents),)):
             trails[place].append(name)
-        return [
-            Definition(record_of(row[_RECORD:]), row[1], symbol, tuple(trails[place]))
-            for place, (row, symbol) in enumerate(zip(rows, symbols, strict=True))
+        found = [
+            (symbol, tuple(trails[place]), *row) for place, (row, symbol) in enumerate(zip(rows, symbols, strict=True))
         ]
+        return list(self._damage.sound(found, lambda it: Definition(record_of(it[_RECORD + 2 :]), it[3], *it[:2])))
 
 
 def _group(wanted: Wanted) -> str:

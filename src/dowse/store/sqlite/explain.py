@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from dowse.errors import BadInput, IndexBusy, IndexUnusable
+from dowse.errors import BadInput, IndexBusy, IndexDamaged
 from dowse.store.sqlite.holder import holder_of
 
 
@@ -20,8 +20,8 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except (apsw.BusyError, apsw.LockedError):
         raise IndexBusy(busy_sentence(path)) from None
-    except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise IndexUnusable(f"{path} is damaged or not an index ({error}); `dowse rebuild` makes it anew") from error
+    except (apsw.NotADBError, apsw.CorruptError, UnicodeDecodeError) as error:
+        raise IndexDamaged(f"{path} is damaged or not an index ({error}); `dowse rebuild` makes it anew") from error
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError, OSError) as error:
         raise BadInput(_refusal(path, error)) from error
 

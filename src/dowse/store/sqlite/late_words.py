@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import apsw
 
 from dowse.store.sqlite.database import Row, fetch
+from dowse.store.sqlite.health.mending import WORDS, note, unfinished
 
 _COLUMNS = "rowid, title, trail, text, names, tags, path"
 _ADD = f"INSERT INTO words ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -28,6 +29,7 @@ class LateWords:
         self._added: list[Row] = []
         self._removed: list[Row] = []
         self._names: set[str] = set()
+        self._spoilt = False
         self._depth = 0
 
     def add(self, row: Row) -> None:
@@ -35,6 +37,10 @@ class LateWords:
 
     def remove(self, rows: Iterable[Row]) -> None:
         self._removed.extend(rows)
+
+    def spoil(self) -> None:
+        """Something goes whose words are not known: the whole index of words must be made anew."""
+        self._spoilt = True
 
     def name(self, names: Iterable[str]) -> None:
         """Of what is undone they may stay: a name that nothing bears finds nothing."""
@@ -56,10 +62,16 @@ class LateWords:
             self._depth -= 1
 
     def _write(self, connection: apsw.Connection) -> None:
-        # In this order, because what was added may have been removed again; keys are never used twice.
-        connection.executemany(_ADD, self._added)
-        connection.executemany(_REMOVE, self._removed)
+        if self._spoilt:
+            note(connection, WORDS)
+        if WORDS in unfinished(connection):
+            # Whoever fills it again must begin anew: what is there by now may be gone from the catalog.
+            note(connection, WORDS)
+        else:
+            # In this order, because what was added may have been removed again; keys are never used twice.
+            connection.executemany(_ADD, self._added)
+            connection.executemany(_REMOVE, self._removed)
         ((last,),) = fetch(connection, "SELECT coalesce(max(id), 0) FROM symbol_names")
         connection.executemany(_NAME, [(name,) for name in sorted(self._names)])
         connection.execute(_GRAMS, (last,))
-        self._added, self._removed, self._names = [], [], set()
+        self._added, self._removed, self._names, self._spoilt = [], [], set(), False

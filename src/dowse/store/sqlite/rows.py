@@ -6,11 +6,14 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Any
 
 import apsw
 
+from dowse.errors import IndexDamaged
 from dowse.model import NO_FACETS, Chunk, Record, Scope, Stats, Stored, Symbol
 from dowse.store.sqlite.database import Row
+from dowse.store.sqlite.seals import Unsound, intact
 from dowse.text.globs import Matcher, compile_globs
 
 TRAIL_JOINT = "\x1f"
@@ -20,12 +23,14 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # 
 
 RECORD_COLUMNS = (
     "collections.name, records.path, records.kind, records.title, records.size, records.mtime_ns, "
-    "records.digest, records.chunking, records.settled, records.tags, records.aliases, records.facets"
+    "records.digest, records.chunking, records.settled, records.tags, records.aliases, records.facets, "
+    "records.details, records.seal"
 )
 STORED_COLUMNS = (
-    "chunks.id, chunks.ordinal, chunks.text, chunks.start_line, chunks.end_line, chunks.trail, chunks.role, "
-    + RECORD_COLUMNS
+    "chunks.id, chunks.seal, chunks.ordinal, chunks.public_id, chunks.role, chunks.start_line, chunks.end_line, "
+    "chunks.digest, chunks.title, chunks.trail, chunks.text, chunks.names, chunks.tags, chunks.path, " + RECORD_COLUMNS
 )
+_CHUNK = 14  # columns of a chunk before those of its record
 SYMBOL_COLUMNS = (
     "symbols.name, symbols.kind, symbols.start_line, symbols.end_line, symbols.level, symbols.parent, signature, "
     "holds, parameters, modifiers, attributes, bases, "
@@ -36,7 +41,10 @@ STORED = f"chunks JOIN records ON records.id = chunks.record JOIN {RECORDS.remov
 
 
 def record_of(row: Row) -> Record:
-    name, path, kind, title, size, mtime_ns, digest, chunking, settled, tags, aliases, facets = row
+    """Raises Unsound for a row that is not as it was written."""
+    name, path, kind, title, size, mtime_ns, digest, chunking, settled, tags, aliases, facets, details, sealed = row
+    if not intact(sealed, (path, kind, title, digest, chunking, tags, aliases, facets, details)):
+        raise Unsound(path)
     return Record(
         collection=name,
         path=path,
@@ -55,19 +63,29 @@ def record_of(row: Row) -> Record:
 
 @lru_cache(maxsize=_KEPT)
 def facets_of(text: str) -> Mapping[str, str]:
-    facets: dict[str, str] = {} if text == "{}" else json.loads(text)
+    facets: dict[str, str] = {} if text == "{}" else _parsed(text)
     return facets or NO_FACETS
 
 
 @lru_cache(maxsize=_KEPT)
 def _texts(text: str) -> tuple[str, ...]:
     """An answer reads thousands of them, and most are empty or alike."""
-    return tuple(json.loads(text))
+    return tuple(_parsed(text))
+
+
+def _parsed(text: str) -> Any:  # noqa: ANN401 - what is in a column is known where it is read
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise IndexDamaged("a row of the index can not be read; `dowse doctor --fix` finds and mends it") from None
 
 
 def stored_of(row: Row) -> Stored:
-    key, ordinal, text, start_line, end_line, trail, role = row[:7]
-    return Stored(key, Chunk(ordinal, text, start_line, end_line, split_trail(trail), role), record_of(row[7:]))
+    """Raises Unsound for a row that is not as it was written."""
+    key, sealed, ordinal, _, role, start_line, end_line, _, _, trail, text, _, _, path = row[:_CHUNK]
+    if not intact(sealed, row[2:_CHUNK]):
+        raise Unsound(path)
+    return Stored(key, Chunk(ordinal, text, start_line, end_line, split_trail(trail), role), record_of(row[_CHUNK:]))
 
 
 def symbol_of(row: Row) -> Symbol:

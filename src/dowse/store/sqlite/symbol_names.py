@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
+from dowse.errors import PartDamaged
 from dowse.store.definitions import Wanted
 from dowse.store.sqlite.database import Database
+from dowse.store.sqlite.health.damage import Damage
 from dowse.text.matching import EXACT, PART, PREFIX, lines_with
 
 _GRAM = 3
@@ -21,7 +24,7 @@ class Name(NamedTuple):
     text: str
 
 
-def matching_names(db: Database, wanted: Wanted, all_names: Callable[[], bytes]) -> list[Name]:
+def matching_names(db: Database, damage: Damage, wanted: Wanted, all_names: Callable[[], bytes]) -> list[Name]:
     """The names that any of the asked ones matches, best first; `all_names` are the lines of one text."""
     if wanted.matching == "exact":
         texts: Iterable[str] = (name.lower() for name in wanted.names)
@@ -29,7 +32,7 @@ def matching_names(db: Database, wanted: Wanted, all_names: Callable[[], bytes])
     if wanted.matching == "regex":
         texts = (text for pattern in wanted.names for text in lines_with(pattern, all_names(), ignore_case=True))
         return _sorted(Name(EXACT, len(text), text) for text in texts)
-    return _sorted(name for part in wanted.names for name in names_with(db, part.lower()))
+    return _sorted(name for part in wanted.names for name in names_with(db, damage, part.lower()))
 
 
 def _sorted(names: Iterable[Name]) -> list[Name]:
@@ -41,11 +44,21 @@ def _sorted(names: Iterable[Name]) -> list[Name]:
     return sorted(best.values())
 
 
-def names_with(db: Database, part: str) -> list[Name]:
+def names_with(db: Database, damage: Damage, part: str) -> list[Name]:
     """The names that hold the part, which is in lower case."""
+    with suppress(PartDamaged), damage.within("names"):
+        return _indexed(db, part)
+    return [Name(*row) for row in db.rows(*_found(part, "(SELECT DISTINCT folded AS name FROM symbols)"))]
+
+
+def _found(part: str, names: str) -> tuple[str, tuple[str, ...]]:
     near = f"CASE WHEN name = ? THEN {EXACT} WHEN substr(name, 1, length(?)) = ? THEN {PREFIX} ELSE {PART} END"
-    found = f"SELECT {near}, length(name), name FROM symbol_names WHERE instr(name, ?) > 0"
-    values = (part, part, part, part)
+    found = f"SELECT {near}, length(name), name FROM {names} WHERE instr(name, ?) > 0"
+    return found, (part, part, part, part)
+
+
+def _indexed(db: Database, part: str) -> list[Name]:
+    found, values = _found(part, "symbol_names")
     if len(part) < _GRAM or "\0" in part:
         rows = db.rows(found, values)
     else:

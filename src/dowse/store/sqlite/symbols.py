@@ -12,26 +12,31 @@ from dowse.store.sqlite.rows import as_json
 from dowse.text.names import last_name
 
 _NO_STATS = (None,) * 7
-_COLUMNS = (
-    "record, ordinal, name, folded, kind, start_line, end_line, level, parent, signature, holds, parameters, "
+SEALED = (
+    "ordinal, name, folded, kind, start_line, end_line, level, parent, signature, holds, parameters, "
     "modifiers, attributes, bases, cyclomatic, cognitive, nesting, arity, returns, calls_made, lambdas"
 )
 
 
-def put_symbols(connection: apsw.Connection, key: int, symbols: Sequence[Symbol]) -> None:
+def put_symbols(connection: apsw.Connection, key: int, symbols: Sequence[Symbol]) -> list[Row]:
+    """The rows that were written, without the key of their record."""
     if not symbols:
-        return
-    places = ", ".join("?" * len(_COLUMNS.split(",")))
-    connection.executemany(f"INSERT INTO symbols ({_COLUMNS}) VALUES ({places})", list(_rows(key, symbols)))
+        return []
+    rows = list(_rows(symbols))
+    places = ", ".join("?" * len(SEALED.split(",")))
+    connection.executemany(
+        f"INSERT INTO symbols (record, {SEALED}) VALUES (?, {places})", [(key, *row) for row in rows]
+    )
     connection.executemany(
         "INSERT OR IGNORE INTO traits (kind, value, record, symbol) VALUES (?, ?, ?, ?)", list(_traits(key, symbols))
     )
+    return rows
 
 
-def _rows(key: int, symbols: Sequence[Symbol]) -> Iterator[Row]:
+def _rows(symbols: Sequence[Symbol]) -> Iterator[Row]:
     for place, it in enumerate(symbols):
         yield (
-            key, place, it.name, it.name.lower(), it.kind, it.start_line, it.end_line, it.level, it.parent,
+            place, it.name, it.name.lower(), it.kind, it.start_line, it.end_line, it.level, it.parent,
             it.signature, it.holds, _list(it.parameters), _list(it.modifiers), _list(it.attributes), _list(it.bases),
             *(it.stats or _NO_STATS),
         )  # fmt: skip

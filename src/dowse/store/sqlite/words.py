@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import apsw
 
+from dowse.errors import PartDamaged
 from dowse.model import Scope, Scored
 from dowse.store.base import Weights
 from dowse.store.sqlite.database import Database, fetch
+from dowse.store.sqlite.health.damage import Damage
+from dowse.store.sqlite.health.mending import ANEW, WORDS, unfinished
 from dowse.store.sqlite.rows import RECORDS, scope_condition
 from dowse.text.terms import Term, Terms
 
@@ -21,10 +24,17 @@ TOKENIZER = ("porter", ("unicode61", "remove_diacritics", "2"))
 
 class SqliteWords:
     db: Database
+    _damage: Damage
 
     def match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
         if not terms or limit < 1:
             return []
+        with self._damage.within(WORDS):
+            if self.db.remembered("mending", lambda: WORDS in unfinished(self.db.reader())):
+                raise PartDamaged(WORDS, ANEW)
+            return self._match(terms, scope, weights, limit)
+
+    def _match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
         connection = self.db.reader()
         frequencies = self.db.remembered("frequencies", lambda: Frequencies(connection))
         telling = _telling(terms, frequencies)

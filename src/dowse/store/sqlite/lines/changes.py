@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from dowse.store.sqlite.database import Database, fetch
+from dowse.store.sqlite.health.damage import Damage
 from dowse.store.sqlite.rows import as_json
 
 if TYPE_CHECKING:
@@ -65,22 +66,27 @@ def packed_bytes(db: Database, records: Sequence[int]) -> int:
     return int(size)
 
 
-def some_texts(db: Database, records: Sequence[int]) -> Iterator[TextFile]:
+def some_texts(db: Database, damage: Damage, records: Sequence[int]) -> Iterator[TextFile]:
     """The texts of those of the records that have one."""
     rows = db.rows(f"{_NAMES} WHERE texts.record IN (SELECT value FROM json_each(?))", (as_json(list(records)),))
-    return _texts(db, rows)
+    return _texts(db, damage, rows)
 
 
-def all_texts(db: Database) -> Iterator[TextFile]:
+def all_texts(db: Database, damage: Damage) -> Iterator[TextFile]:
     """Every text, in the order of paths."""
-    return _texts(db, db.rows(_NAMES))
+    return _texts(db, damage, db.rows(_NAMES))
 
 
-def _texts(db: Database, rows: Sequence[tuple[int, str, str]]) -> Iterator[TextFile]:
-    """One by one: all of them may not fit into memory."""
+def _texts(db: Database, damage: Damage, rows: Sequence[tuple[int, str, str]]) -> Iterator[TextFile]:
+    """One by one: all of them may not fit into memory. One that is damaged is left out."""
     from dowse.store.sqlite.lines.build import TextFile
     from dowse.store.sqlite.lines.segment import FileName
 
     for path, collection, record in sorted((path, collection, record) for record, path, collection in rows):
         ((body,),) = db.rows("SELECT body FROM texts WHERE record = ?", (record,))
-        yield TextFile(record, FileName(path, collection), zlib.decompress(body))
+        try:
+            text = zlib.decompress(body)
+        except zlib.error:
+            damage.note("records", f"the text of {path!r} can not be unpacked")
+            continue
+        yield TextFile(record, FileName(path, collection), text)

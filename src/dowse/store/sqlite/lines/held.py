@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dowse.errors import BadInput
 from dowse.store.sqlite.database import Database
+from dowse.store.sqlite.health.damage import Damage
+from dowse.store.sqlite.health.quarantine import set_aside
 from dowse.store.sqlite.lines.changes import (
     Changes,
     all_texts,
@@ -50,8 +52,11 @@ class HeldLines:
     Answering writes nothing: a sidecar that is missing or bad is made by whoever writes to the index.
     """
 
-    def __init__(self, db: Database, without_file_up_to: int = WITHOUT_FILE_UP_TO) -> None:
+    def __init__(
+        self, db: Database, without_file_up_to: int = WITHOUT_FILE_UP_TO, damage: Damage | None = None
+    ) -> None:
         self._db = db
+        self._damage = damage or Damage()
         self._without_file_up_to = without_file_up_to
         self._sidecar = lines_of(db.path)
         self._turn = threading.Lock()
@@ -79,6 +84,12 @@ class HeldLines:
             with self._turn:
                 self._held = self._built(anew=True) or self._held
 
+    def forget(self) -> None:
+        """Have the file made anew by whoever asks next."""
+        with self._turn:
+            self._held = None
+            self._sidecar.unlink(missing_ok=True)
+
     # --- following ---
 
     def _current(self) -> State:
@@ -96,7 +107,7 @@ class HeldLines:
             changes = since(self._db, state.position)
             if changes is None or packed_bytes(self._db, changes.records) > _MOST_FOLLOWED:
                 return None
-            return state.changed(changes.records, some_texts(self._db, changes.records), changes.position)
+            return state.changed(changes.records, some_texts(self._db, self._damage, changes.records), changes.position)
 
     def _loaded(self) -> State:
         if not self._large():
@@ -122,24 +133,33 @@ class HeldLines:
         try:
             with locked(Path(f"{self._sidecar}.lock"), _BUILD_TIMEOUT_S):
                 if (anew and header_of(self._sidecar) == known) or self._adopted() is None:
+                    self._refuse()
                     with self._db.snapshot():
-                        write(self._sidecar, all_texts(self._db), latest(self._db))
+                        write(self._sidecar, all_texts(self._db, self._damage), latest(self._db))
                 self._sidecar_is_bad = False
                 return self._adopted()
         except (OSError, BadInput, TooLong):
             self._no_build_before = time.monotonic() + _BUILD_AGAIN_AFTER_S
             return None
 
+    def _refuse(self) -> None:
+        """Set a file aside that is damaged, or that nobody can read."""
+        from dowse.store.sqlite.lines.sidecar import opened
+
+        if self._sidecar.is_file() and (self._sidecar_is_bad or opened(self._sidecar) is None):
+            set_aside(self._sidecar)
+
     def _in_memory(self) -> State:
         from dowse.store.sqlite.lines.build import in_memory
         from dowse.store.sqlite.lines.state import State
 
         with self._db.snapshot():
-            return State.of(in_memory(all_texts(self._db)), latest(self._db))
+            return State.of(in_memory(all_texts(self._db, self._damage)), latest(self._db))
 
     def _repaired(self) -> State:
         with self._turn:
             self._sidecar_is_bad = True
+            self._damage.note("sidecars", f"{self._sidecar.name} does not match its checksums")
             self._held = self._in_memory()
             return self._held
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dowse.model import Scope, Scored
 from dowse.store.base import Pending
 from dowse.store.sqlite.database import Database
+from dowse.store.sqlite.health.damage import Damage
 from dowse.store.sqlite.rows import RECORDS, as_json, scope_condition
 from dowse.store.sqlite.vectors.changes import shorten
 from dowse.store.sqlite.vectors.held import EXACT_UP_TO, HeldVectors, sidecar_of
@@ -22,14 +24,15 @@ __all__ = ["EXACT_UP_TO", "HeldVectors", "SqliteVectors", "sidecar_of"]
 class SqliteVectors:
     db: Database
     _held: HeldVectors
+    _damage: Damage
 
     def begin_vectors(self, fingerprint: str) -> None:
         with self.db.transaction() as connection:
             begin(connection, fingerprint)
 
-    def switch_vectors(self) -> bool:
+    def switch_vectors(self, made_by: str | None = None) -> bool:
         with self.db.transaction() as connection:
-            switched = switch(connection)
+            switched = switch(connection, made_by)
         if switched:
             self._held.forget()
         return switched
@@ -48,6 +51,7 @@ class SqliteVectors:
         import numpy as np
 
         blobs = [row.tobytes() for row in np.asarray(matrix, dtype=np.float16)]
+        sealed = [(blob, zlib.crc32(blob), key) for blob, key in zip(blobs, keys, strict=True)]
         with self.db.transaction() as connection:
             table = made(connection).table_of(made_by)
             if table is None:
@@ -55,8 +59,7 @@ class SqliteVectors:
             shorten(connection)
             # A chunk may have been replaced while its text was being encoded.
             connection.executemany(
-                f"INSERT OR REPLACE INTO {table} (chunk, vector) SELECT id, ? FROM chunks WHERE id = ?",
-                zip(blobs, keys, strict=True),
+                f"INSERT OR REPLACE INTO {table} (chunk, vector, seal) SELECT id, ?, ? FROM chunks WHERE id = ?", sealed
             )
 
     def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:
@@ -68,6 +71,10 @@ class SqliteVectors:
         return {key: np.frombuffer(blob, dtype=np.float16).astype(np.float32) for key, blob in rows}
 
     def near(self, vector: Vector, scope: Scope, limit: int, made_by: str | None = None) -> list[Scored]:
+        with self._damage.within("vectors"):
+            return self._near(vector, scope, limit, made_by)
+
+    def _near(self, vector: Vector, scope: Scope, limit: int, made_by: str | None) -> list[Scored]:
         connection = self.db.reader()
         condition, values = scope_condition(connection, scope)
         allowed = None

@@ -10,10 +10,19 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.errors import DowseError
 from dowse.model import Scored
 from dowse.store.sqlite.vectors.codes import FAR, Codes, closest, codes_of, distances
-from dowse.store.sqlite.vectors.exact import ExactRows, Halves, Keys, Matrix, Vector, nearest, units, unpacked
+from dowse.store.sqlite.vectors.exact import (
+    BlockDamaged,
+    ExactRows,
+    Halves,
+    Keys,
+    Matrix,
+    Vector,
+    nearest,
+    units,
+    unpacked,
+)
 
 _CANDIDATES = 1_000
 _CANDIDATES_SHARE = 0.02
@@ -29,10 +38,6 @@ _LENGTH_TOLERANCE = 1e-3
 _HALF_SHIFT = 13
 _HALF_BITS = np.int32(-0x70002000)  # sign, exponent and fraction, without the copies of the sign above them
 _HALF_SCALE = np.float32(2.0**112)
-
-
-class BlockDamaged(DowseError):
-    """What a block holds contradicts itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,15 @@ class CodedRows:
         lengths = np.linalg.norm(rows, axis=-1)
         if not np.allclose(lengths, self.block.lengths[places], rtol=_LENGTH_TOLERANCE, equal_nan=True):
             raise BlockDamaged("rows of vectors are not as long as they were")
+
+    def agrees(self, part: Block) -> bool:
+        """Whether the rows that are alive here are those of the part, which is of the same moment."""
+        mine = self._places_of(part.keys)
+        theirs = np.searchsorted(part.keys, self.block.keys[mine])
+        alive = self.alive[mine]
+        return bool(
+            np.array_equal(self.block.rows[mine][alive].view(np.int16), part.rows[theirs][alive].view(np.int16))
+        )
 
     def _open(self, allowed: Keys | None) -> NDArray[np.bool_]:
         """Which rows of the block may be found."""

@@ -8,12 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dowse.errors import IndexDamaged
 from dowse.model import Scored
 
 Keys = NDArray[np.int64]
 Vector = NDArray[np.float32]
 Matrix = NDArray[np.float32]
 Halves = NDArray[np.float16]
+
+
+class BlockDamaged(IndexDamaged):
+    """What is held of vectors contradicts itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,8 @@ class ExactRows:
 def unpacked(rows: Iterable[tuple[int, bytes]]) -> tuple[Keys, Halves]:
     """Keys and vectors as they are stored."""
     pairs = list(rows)
+    if len({len(blob) for _, blob in pairs}) > 1:
+        raise BlockDamaged("vectors are of different lengths")
     keys = np.fromiter((key for key, _ in pairs), dtype=np.int64, count=len(pairs))
     values = np.frombuffer(b"".join(blob for _, blob in pairs), dtype=np.float16)
     return keys, values.reshape(len(pairs), -1) if pairs else values.reshape(0, 0)

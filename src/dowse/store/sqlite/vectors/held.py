@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from dowse.errors import BadInput, OtherVectors
 from dowse.model import Scored
 from dowse.store.sqlite.database import Database
+from dowse.store.sqlite.health.damage import Damage
+from dowse.store.sqlite.health.quarantine import set_aside
 from dowse.store.sqlite.locks import TooLong, locked
 from dowse.store.sqlite.vectors.changes import Moment, latest, since
 
@@ -54,8 +56,9 @@ class HeldVectors:
     Answering writes nothing: a sidecar that is missing or bad is made by whoever writes to the index.
     """
 
-    def __init__(self, db: Database, exact_up_to: int = EXACT_UP_TO) -> None:
+    def __init__(self, db: Database, exact_up_to: int = EXACT_UP_TO, damage: Damage | None = None) -> None:
         self._db = db
+        self._damage = damage or Damage()
         self._exact_up_to = exact_up_to
         self._sidecar = sidecar_of(db.path)
         self._turn = threading.Lock()
@@ -67,7 +70,7 @@ class HeldVectors:
         self, vector: Vector, allowed: Sequence[int] | None, limit: int, made_by: str | None = None
     ) -> list[Scored]:
         """Raises OtherVectors when these are not the vectors of the encoder that made the query's."""
-        from dowse.store.sqlite.vectors.coded import BlockDamaged
+        from dowse.store.sqlite.vectors.exact import BlockDamaged
 
         try:
             return self._near(vector, allowed, limit, made_by)
@@ -100,7 +103,9 @@ class HeldVectors:
         if (highest or 0) <= self._exact_up_to and not self._sidecar.exists():
             return
         with self._turn:
-            if self._sidecar_is_bad or not self._many():
+            if self._sidecar_is_bad:
+                set_aside(self._sidecar)
+            elif not self._many():
                 self._drop_sidecar()
             if self._many():
                 held = self._followed()
@@ -160,6 +165,7 @@ class HeldVectors:
             with locked(Path(f"{self._sidecar}.lock"), _BUILD_TIMEOUT_S):
                 held = self._adopted()
                 if held is None or self._outgrown(held):
+                    self._refuse()
                     with self._db.snapshot():
                         write(self._sidecar, self._db.stream(_ALL), latest(self._db).position)
                     held = self._adopted()
@@ -168,6 +174,13 @@ class HeldVectors:
         except (OSError, BadInput, TooLong):
             self._no_build_before = time.monotonic() + _BUILD_AGAIN_AFTER_S
             return None
+
+    def _refuse(self) -> None:
+        """Set a file aside that nobody can read."""
+        from dowse.store.sqlite.vectors.sidecar import opened
+
+        if self._sidecar.is_file() and opened(self._sidecar) is None:
+            set_aside(self._sidecar)
 
     def _all(self) -> _Held:
         from dowse.store.sqlite.vectors.coded import Block, CodedRows, parts_of
@@ -184,6 +197,7 @@ class HeldVectors:
     def _repair(self) -> None:
         with self._turn:
             self._sidecar_is_bad = True
+            self._damage.note("sidecars", f"{self._sidecar.name} does not match its checksums")
             self._held = self._all()
 
     def _drop_sidecar(self) -> None:

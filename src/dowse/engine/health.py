@@ -1,0 +1,67 @@
+"""Whether the index is sound, and mending it: from the catalog what is a cache of it, from the files the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dowse.engine.indexing import Indexing, quiet
+from dowse.errors import IndexDamaged
+from dowse.ingest.embed import Progress
+from dowse.model import SyncReport
+from dowse.store.health import Finding, Lost
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What was done, in sentences, and what is damaged still: parts with their reasons."""
+
+    done: tuple[str, ...]
+    left: Mapping[str, str]
+
+
+_DONE = {
+    "words": "the words index was made anew from the catalog",
+    "names": "the index of names was made anew from the catalog",
+    "vectors": "the vectors were dropped and encoded again",
+    "records": "the indexes inside the tables were made anew, and every record compared with its checksum",
+    "sidecars": "the derived files beside the index were dropped; whoever needs them makes them anew",
+}
+
+
+class Healing(Indexing):
+    def damaged(self) -> Mapping[str, str]:
+        """The parts that answers had to do without lately, each with the reason; a look at these costs nothing."""
+        return self._store.damaged()
+
+    def check(self, *, deep: bool = False, progress: Progress = quiet) -> list[Finding]:
+        """What is found of every part of the index: by counting, or by reading everything."""
+        return self._store.check(deep=deep, progress=progress)
+
+    def mend(self, parts: Iterable[str], *, progress: Progress = quiet) -> Mended:
+        """Make these parts anew, in place. What is left afterwards needs a whole new index: see `live.healing`."""
+        wanted = tuple(dict.fromkeys(parts))
+        try:
+            with self._store.writing(self.settings.lock_timeout_s):
+                lost = self._store.begin_mending(wanted, self._available(), progress)
+                self._read_again(lost, progress)
+                self._store.finish_mending(progress)
+            self._embed(SyncReport(), progress, self.settings.lock_timeout_s)
+        except IndexDamaged as error:
+            return Mended((), {"catalog": str(error)})
+        done = [_DONE[it] for it in wanted if it in _DONE]
+        done += [f"{it.path} was damaged and is read again" for it in lost]
+        left = {it.part: it.text for it in self.check(deep=True, progress=progress) if it.state == "problem"}
+        return Mended(tuple(done), left)
+
+    def _available(self) -> list[str]:
+        return [it.name for it in self._store.collections() if Path(it.root).is_dir()]
+
+    def _read_again(self, lost: list[Lost], progress: Progress) -> None:
+        """As a whole, because of a damaged record not even the path is certain; only what is missing is read."""
+        names = {it.collection for it in lost}
+        for collection in self._store.collections():
+            root = Path(collection.root)
+            if root.is_dir() and names & {collection.name, ""}:
+                self._sync(self._files(root), collection, (), False, True, progress)

@@ -1,0 +1,143 @@
+"""A new index in the place of an old one: built beside it, then swapped in, so that a kill leaves the old one."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from dowse.config import Settings
+from dowse.engine import Engine
+from dowse.errors import BadInput, DowseError
+from dowse.ingest.embed import Progress
+from dowse.model import SyncReport
+from dowse.places import Places
+from dowse.store.sqlite.database import APPLICATION_ID
+from dowse.store.sqlite.locks import write_lock
+
+_SQLITE_HEADER = b"SQLite format 3\x00"
+_APPLICATION_ID_AT = 68
+_SIDE_FILES = ("-wal", "-shm")
+_CACHES = ("-vectors", "-lines")
+QUARANTINE = ".damaged-"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilding:
+    """One index to be made anew: `root` is indexed where it does not tell which ones it held."""
+
+    settings: Settings
+    index: Path
+    root: Path
+    now: Callable[[], datetime] = datetime.now
+
+    def run(self, progress: Progress, *, drop_missing: bool = False, keep_old: bool = False) -> SyncReport:
+        """Index every root the old index knew from nothing; nobody else writes to it meanwhile.
+
+        `keep_old` sets the old index aside instead of deleting it.
+        """
+        self.check_replaceable()
+        fresh = self.index.with_name(f"{self.index.name}.new")
+        with write_lock(self.index, self.settings.lock_timeout_s):
+            roots = self._roots(drop_missing)
+            try:
+                remove(fresh)
+                with Engine(self.settings, fresh, create=True) as engine:
+                    report = engine.index(roots, progress=progress)
+                    engine.settle()
+                self._swap(fresh, keep_old)
+            finally:
+                remove(fresh)
+        return report
+
+    def check_replaceable(self, *, any_sqlite: bool = False) -> None:
+        """Only an index of ours is ever replaced, whatever lies in its standard place, or an empty file."""
+        index = self.index
+        if not index.exists() or index == Places.of(self.settings).index_of(self.root):
+            return
+        try:
+            with open(index, "rb") as file:
+                header = file.read(100)
+        except OSError as error:
+            raise BadInput(f"can not use {index} as an index: {error.strerror}; name another") from error
+        ours = header[_APPLICATION_ID_AT : _APPLICATION_ID_AT + 4] == APPLICATION_ID.to_bytes(4)
+        if header and not (header.startswith(_SQLITE_HEADER) and (ours or any_sqlite)) and not _was_ours(index):
+            raise BadInput(f"{index} is no index of Dowse and is not replaced; name another, or remove it yourself")
+
+    def _swap(self, fresh: Path, keep_old: bool) -> None:
+        """The old index keeps its log until it holds everything by itself; only then the new one takes its place."""
+        if keep_old:
+            self._set_aside()
+        else:
+            # If it is damaged there is nothing of it to keep.
+            with suppress(DowseError), Engine(self.settings, self.index, create=False) as old:
+                old.settle()
+        for suffix in (*_SIDE_FILES, *_CACHES):
+            _beside(self.index, suffix).unlink(missing_ok=True)
+        fresh.replace(self.index)
+        for suffix in _CACHES:
+            # Each says which index it is of: one that is left behind is made anew, whenever this stops.
+            with suppress(FileNotFoundError):
+                _beside(fresh, suffix).replace(_beside(self.index, suffix))
+
+    def _set_aside(self) -> None:
+        """The old file stays in its place until the new one takes it, and bears a second name from now on."""
+        if not self.index.exists():
+            return
+        for older in self.index.parent.glob(f"{self.index.name}{QUARANTINE}*"):
+            older.unlink(missing_ok=True)
+        aside = _beside(self.index, f"{QUARANTINE}{self.now():%Y%m%dT%H%M%S}")
+        os.link(self.index, aside)
+        for suffix in _SIDE_FILES:
+            with suppress(FileNotFoundError):
+                _beside(self.index, suffix).replace(_beside(aside, suffix))
+        _log.warning("%s was damaged: it is %s now, and a new one has taken its place", self.index, aside)
+
+    def _roots(self, drop_missing: bool) -> list[Path]:
+        """The roots an old index knew, if it can still be read; else the one that was given."""
+        try:
+            with Engine(self.settings, self.index, create=False) as engine:
+                known = [Path(it.root) for it in engine.collections()]
+        except DowseError:
+            known = []  # damaged or not there: that is why it is being made anew
+        missing = [str(it) for it in known if not it.is_dir()]
+        if missing and not drop_missing:
+            raise BadInput(
+                f"{', '.join(missing)} is not there now; make it available, or pass --drop-missing to leave it out"
+            )
+        return [it for it in known if it.is_dir()] or [self.root]
+
+
+def remove(index: Path) -> bool:
+    """Delete an index and what lies beside it; whether there was one."""
+    existed = index.exists()
+    caches = (f"{cache}{part}" for cache in _CACHES for part in ("", ".new", ".lock", ".damaged"))
+    for suffix in (
+        "",
+        *_SIDE_FILES,
+        ".lock",
+        ".lock.next",
+        ".lock.turn",
+        ".leader",
+        ".encoding",
+        "-jobs",
+        "-jobs.new",
+        *caches,
+    ):
+        _beside(index, suffix).unlink(missing_ok=True)
+    return existed
+
+
+def _beside(index: Path, suffix: str) -> Path:
+    return index.with_name(index.name + suffix)
+
+
+def _was_ours(index: Path) -> bool:
+    """Its first page may be gone, but only we lay such a file beside an index."""
+    return _beside(index, ".lock").exists()

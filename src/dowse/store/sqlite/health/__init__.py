@@ -1,0 +1,1 @@
+"""Whether an index is sound, and how its parts are made anew."""
