@@ -67,8 +67,9 @@ class Soak:
             leader = self._leader(servers)
             with self._busy(servers):
                 time.sleep(self.plan.seconds / 2)
-                self._hand_over(servers, leader)
+                self._kill(leader)
                 time.sleep(self.plan.seconds / 2)
+            self.outcome.handover_s = self._hand_over(servers)
         left = left_after(str(self._data), EXIT_S)
         self.outcome.orphans = [f"{pid}: {command}" for pid, command in left.items()]
         self.outcome.changes = self.disk.changes
@@ -125,26 +126,28 @@ class Soak:
         until = time.monotonic() + READY_S
         while time.monotonic() < until:
             for it in servers:
-                if it.ask("status")["watcher"].get("leading"):
+                if not it.killed and it.ask("status")["watcher"].get("leading"):
                     return it
             time.sleep(0.1)
         raise SystemExit("none of the servers leads")
 
-    def _hand_over(self, servers: list[Served], leader: Served) -> None:
-        """Kill whoever leads; until another has indexed a new file, which nobody may do just to answer."""
-        pid = leader.ask("status")["watcher"]["pid"]
+    def _kill(self, leader: Served) -> None:
+        pid = leader.ask("status")["watcher"]["leader"]
         leader.killed = True
         os.kill(pid, SIGKILL)
+
+    def _hand_over(self, servers: list[Served]) -> float:
+        """From the end of whoever leads until another has indexed a new file, while nobody does so just to answer."""
+        self._kill(self._leader(servers))
         began = time.monotonic()
         self.disk.write("d0/after.md", "takenover")
         witness = next(it for it in servers[1::2] if not it.killed)
-        until = began + READY_S
-        while time.monotonic() < until:
+        while time.monotonic() < began + READY_S:
             hits = witness.ask("search", query="takenover", recipe="lexical")["hits"]
             if any(hit["path"] == "d0/after.md" for hit in hits):
-                self.outcome.handover_s = time.monotonic() - began
-                return
+                break
             time.sleep(PAUSE_S)
+        return time.monotonic() - began
 
 
 class Asking:
