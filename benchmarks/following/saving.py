@@ -38,12 +38,15 @@ def with_server(root: Path, environment: Mapping[str, str], flags: Sequence[str]
     """What the work gives, done with a server that has read all files."""
     with serving([sys.executable, "-m", "dowse", "mcp", *flags], environment, root) as server:
         asked(server, "index")
-        wait_until(lambda: not running_jobs(server), READY_S, "the server never became idle")
+        wait_until(lambda: _is_idle(server), READY_S, "the server never became idle")
         return work(server)
 
 
-def running_jobs(server: Server) -> list[Any]:
-    return [it for it in asked(server, "status")["jobs"] if it["status"] in ("queued", "running")]
+def _is_idle(server: Server) -> bool:
+    """Nothing is to be done any more, vectors included, which are made behind everything else."""
+    status = asked(server, "status")
+    busy = any(it["status"] in ("queued", "running") for it in status["jobs"])
+    return not busy and status["vectors"] == status["chunks"]
 
 
 def until_visible(server: Server, saves: Iterable[Save]) -> Saved:
