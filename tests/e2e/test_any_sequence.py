@@ -21,7 +21,8 @@ from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.ingest.workers.pool import Workers
 from dowse.lookup.grep.question import Lines
-from dowse.model import Record
+from dowse.lookup.symbols.question import Wanted
+from dowse.model import Query, Record
 from dowse.profiles.core import export_json
 
 DIRECTORIES = ("", "a", "a/b", "a/b/c", "ä ö", "a.py")
@@ -40,6 +41,11 @@ CONTENTS = (
 )
 IGNORES = ("", "*.py\n", "a/\n", "/one.md\n!a/one.md\n", "b\nä ö/\n", "*\n!*.md\n!*/\n", "[bad\nimage.png\n")
 IGNORE_FILES = (".gitignore", ".dowseignore", "a/.gitignore", "a/b/.dowseignore", "a/.dowseignore")
+LOSSES = {
+    "words": "INSERT INTO words (words) VALUES ('delete-all')",
+    "names": "DELETE FROM symbol_names; INSERT INTO symbol_grams (symbol_grams) VALUES ('delete-all')",
+    "vectors": "DELETE FROM vectors",
+}
 places = st.tuples(st.sampled_from(DIRECTORIES), st.sampled_from(NAMES)).map(lambda it: "/".join(filter(None, it)))
 folders = st.sampled_from(DIRECTORIES[1:])
 anything = places | folders
@@ -151,6 +157,15 @@ class Tree(RuleBasedStateMachine):
         (collection,) = self.engine.collections()
         self.engine.refresh(collection.name, paths)
 
+    # --- what is lost of the index itself ---
+
+    @rule(part=st.sampled_from(tuple(LOSSES)))
+    def lose_and_mend(self, part: str) -> None:
+        """Whatever is a cache of the catalog can go: nothing but the catalog is needed to make it anew."""
+        with self.engine._store.db.transaction() as connection:  # type: ignore[attr-defined]
+            connection.execute(LOSSES[part])
+        assert self.engine.mend([part]).left == {}
+
     # --- how it ends ---
 
     def teardown(self) -> None:
@@ -186,6 +201,8 @@ def facts(engine: Engine, *, vectors: bool) -> dict[str, Any]:
     found = store.vectors([it.key for it in chunks]) if vectors else {}
     counts = store.counts() if vectors else replace(store.counts(), vectors=0)
     lines = engine.grep(Lines(("alpha",)))
+    hits = engine.search(Query("alpha helper title", recipe="lexical", limit=50)).hits
+    defined = engine.symbols(Wanted(names=("elp", "hin"))).definitions
     return {
         "export": [json.dumps(export_json(it)) for it in chunks],
         "vectors": [found[it.key].tolist() for it in chunks] if vectors else [],
@@ -193,6 +210,8 @@ def facts(engine: Engine, *, vectors: bool) -> dict[str, Any]:
         "skipped": [(it.path, it.reason) for it in store.skipped()],
         "counts": counts,
         "listed": [it.listed for it in store.collections()],
+        "hits": [(it.stored.record.path, it.stored.chunk.ordinal, round(it.score, 9)) for it in hits],
+        "defined": [(it.record.path, it.symbol) for it in defined],
         "lines": [(it.path, it.lines) for it in lines.files],
     }
 
