@@ -49,9 +49,10 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether it runs: one that has ended and was not taken note of by its parent does not."""
+    """Whether any thread of it runs; what its parent has not taken note of yet does not count."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        return len(threads) > 1 or Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
 

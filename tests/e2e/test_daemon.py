@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -132,8 +133,13 @@ def test_a_session_outlives_its_servers(site: Site) -> None:
 
 def asked_again(site: Site, agent: ByHand, before: set[int]) -> int:
     """The server that answers now, which none of those before is."""
-    found = agent.ask("again", "search", query="backoff")["result"]["structuredContent"]
-    assert found["hits"][0]["path"] == "docs/retry.md"
+    answer = agent.ask("again", "search", query="backoff")
+    for _ in range(5):  # on a machine with much to do, a server may not be there in time
+        if "no shared server could be started" in answer.get("error", {}).get("message", ""):
+            time.sleep(5)
+            answer = agent.ask("again", "search", query="backoff")
+    assert "result" in answer, answer
+    assert answer["result"]["structuredContent"]["hits"][0]["path"] == "docs/retry.md"
     assert site.pid() not in before
     return site.pid()
 
@@ -276,7 +282,7 @@ def test_hostile_clients_do_not_keep_it_from_serving(served: Site) -> None:
 def test_too_long_a_message_is_refused_and_the_next_one_answered(served: Site) -> None:
     with served.by_hand() as agent:
         agent.shake_hands()
-        agent.say(b'{"jsonrpc": "2.0", "id": 7, "method": "' + b"x" * 100_000_000 + b'"}')
+        agent.say(b'{"jsonrpc": "2.0", "id": 7, "method": "' + b"x" * 40_000_000 + b'"}')
         assert "at most 16 MB" in agent.hear()["error"]["message"]
         assert agent.ask(8, "search", query="y" * 1_000_000)["id"] == 8
 

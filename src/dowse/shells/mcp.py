@@ -24,6 +24,7 @@ from dowse.shells.tools import BoundTool, bind, reply_text
 log = logging.getLogger("dowse.mcp")
 
 _MAX_ERROR_CHARS = 1000
+_MANY_UNANSWERED = 500  # who asks more without reading the answers is heard again when it has
 _CALLS_AT_A_TIME = 8  # of one connection: the others have threads of their own
 # After the client has closed its end; together with ending the jobs it stays well under five seconds.
 _LAST_ANSWERS_S = 2.5
@@ -171,6 +172,8 @@ class Wire:
                     continue
                 self._note(message.message)
                 await incoming.send(message)
+                while len(self._unanswered) >= _MANY_UNANSWERED:
+                    await anyio.sleep(0.01)
             # Requests piped in at once are followed by the end of the input before they are answered.
             with anyio.move_on_after(_LAST_ANSWERS_S):
                 while self._unanswered:

@@ -135,9 +135,12 @@ class Daemon:
                 peer.close()
 
     async def _talk(self, connection: Connection) -> None:
+        """Whatever goes wrong in one session ends that session alone."""
         try:
             async with aclosing(connection.lines()) as lines:
                 await self._greet(connection, lines)
+        except Exception:
+            log.exception("a session failed")
         finally:
             connection.close()
 

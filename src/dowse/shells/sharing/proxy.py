@@ -67,6 +67,12 @@ class Proxy:
     def _stop(self, *_: object) -> None:
         self._stopped = True
 
+    def _is_alone(self) -> bool:
+        """Whether nobody is left to find a server for."""
+        poll = select.poll()
+        poll.register(_STDIN, 0)  # that its other end is closed is always told
+        return self._stopped or os.getppid() != self._parent or bool(poll.poll(0))
+
     def _is_over(self) -> bool:
         if self._leave_at is None:
             return False
@@ -224,7 +230,7 @@ class Proxy:
         if self._now() < self._refused_until or self._leave_at is not None:
             return False
         try:
-            self._take(self._connect(lambda: self._stopped))
+            self._take(self._connect(self._is_alone))
         except Unshared as error:
             self._trouble = f"the shared server is gone and there is no other: {error}; restart this server"
             self._refused_until = self._now() + _TRY_AGAIN_S
