@@ -109,8 +109,11 @@ class Core:
         self,
         force: Annotated[bool, Param("Read every file again, even unchanged ones")] = False,
         wait: Annotated[bool, Param("Answer when it is done instead of at once")] = True,
+        cancel: Annotated[str | None, Param("Only stop the job with this id; `status` lists them")] = None,
     ) -> Reply:
         """Bring the index in line with the files on disk: new, changed and deleted ones. Quick when little changed."""
+        if cancel is not None:
+            return Reply(self._job_json(self._cancelled(cancel)))
         job = self._upkeep.index(force=force)
         if wait:
             self._jobs.wait(job)
@@ -128,6 +131,12 @@ class Core:
             self._jobs.wait(job)
             made = {key: count + int(str((job.result or {}).get(key, 0))) for key, count in made.items()}
         return dict(made)
+
+    def _cancelled(self, id: str) -> Job:
+        job = next((it for it in self._jobs.all() if it.id == id), None)
+        if job is None or not self._jobs.cancel(id):
+            raise BadInput(f"no job {id[:50]!r} is queued or running here; `status` lists those that are")
+        return job
 
     def status(self) -> Reply:
         """What is indexed, how fresh and complete it is, which encoder is used and why, and what was skipped."""
