@@ -53,7 +53,8 @@ class Server:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    return write(tmp_path / "root", {"a.md": "# Alpha\n\nanchor\n", "b.md": "# Beta\n\nbeacon\n"})
+    write(tmp_path / "root", {"a.md": "# Alpha\n\nanchor\n", "b.md": "# Beta\n\nbeacon\n"})
+    return tmp_path / "root"
 
 
 @pytest.fixture
@@ -122,7 +123,8 @@ def test_what_changed_while_nobody_led_is_found_at_the_start(serve: Make, root: 
 def test_every_collection_of_the_index_is_followed(serve: Make, root: Path, tmp_path: Path) -> None:
     server = serve()
     eventually(lambda: server.finds("anchor"))
-    other = write(tmp_path / "other", {"o.md": "# Omega\n\norchard\n"})
+    other = tmp_path / "other"
+    write(other, {"o.md": "# Omega\n\norchard\n"})
     with Engine(server.settings, server.index, create=False) as engine:
         engine.index([other])
     eventually(lambda: (watch := server.upkeep.keeping().watch) and len(watch.places) == 2)

@@ -82,12 +82,12 @@ def test_before_there_is_an_index_and_before_there_are_jobs(run: Run) -> None:
 
 
 def test_what_a_server_did(run: Run, served: None, root: Path) -> None:
-    (job,) = listed(run)
+    *_, job = listed(run)
     assert job.keys() == KEYS
     assert (job["name"], job["status"], job["current"]) == ("index", "completed", str(root))
     assert job["result"]["indexed"] == 1 and job["eta_seconds"] is None
     code, out, _ = run("jobs")
-    assert code == 0 and job["job_id"] in out and "1 indexed" in out and out.count("\n") == 1
+    assert code == 0 and job["job_id"] in out and "1 indexed" in out
 
 
 def test_a_running_one_says_how_far_it_is(run: Run, index: Path) -> None:
@@ -141,7 +141,8 @@ def test_the_journal_is_never_indexed_and_goes_with_its_index(run: Run, served: 
     with Engine(Settings(encoder="hashing", data_dir=root.parent / "data"), index, create=False) as engine:
         assert journal.exists() and engine.record(journal.name) == [] and engine.record("a.md")
         assert engine.status().counts.records == 1 and engine.status().skipped == ()
+    jobs = listed(run)
     run("rebuild")
-    assert len(listed(run)) == 1
+    assert jobs and listed(run) == jobs
     remove(index)
     assert [it.name for it in root.iterdir()] == ["a.md"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -24,6 +25,14 @@ CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, vector BLOB NOT NUL
 CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors (used_on);
 """
 DAMAGED = (apsw.CorruptError, apsw.NotADBError)
+
+
+_SEAL_BYTES = 4
+
+
+def _sealed(vector: bytes) -> bytes:
+    """With its checksum; there are vectors without one, from before there were any."""
+    return vector + zlib.crc32(vector).to_bytes(_SEAL_BYTES, "little")
 
 
 def cache_file(cache_dir: Path, fingerprint: str) -> Path:
@@ -70,7 +79,7 @@ class VectorCache:
 
     def put(self, digests: Sequence[bytes], matrix: Matrix) -> None:
         """Keeps row i under digest i."""
-        blobs = [row.tobytes() for row in matrix.astype("<f2")]
+        blobs = [_sealed(row.tobytes()) for row in matrix.astype("<f2")]
         today = self._today()
         rows = [(digest, blob, today) for digest, blob in zip(digests, blobs, strict=True)]
         self._guarded(lambda: self._write("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows))
@@ -103,12 +112,14 @@ class VectorCache:
         if self._connection is None:
             return
         today, size = self._today(), self._dimension * np.dtype("<f2").itemsize
-        sql = "SELECT digest, vector, used_on < ? FROM vectors WHERE digest = ? AND length(vector) = ?"
+        sql = "SELECT digest, vector, used_on < ? FROM vectors WHERE digest = ? AND length(vector) IN (?, ?)"
         # One transaction around all lookups saves most of what each would cost.
         with self._connection:
-            rows = [(today, digest, size) for digest in digests]
+            rows = [(today, digest, size, size + _SEAL_BYTES) for digest in digests]
             for digest, blob, is_stale in self._connection.executemany(sql, rows):
-                found[digest] = np.frombuffer(blob, "<f2").astype(np.float32)
+                if len(blob) != size and _sealed(blob[:size]) != blob:
+                    continue  # a byte has changed by itself: the text is encoded once more
+                found[digest] = np.frombuffer(blob[:size], "<f2").astype(np.float32)
                 if is_stale:
                     stale.append(digest)
 

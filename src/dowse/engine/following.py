@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from dowse.engine.clock import Clock
-from dowse.engine.look import Look, Place, Sighting
+from dowse.engine.look import Look, Sighting
 from dowse.engine.repairs import Repairs
+from dowse.engine.rounds import Place
 from dowse.ingest.disk.disk import IGNORE_FILES
-from dowse.ingest.disk.stamps import Stamp
+from dowse.ingest.disk.stamps import NOTHING, Stamp
 from dowse.model import Seen, Step
 
 # What takes longer than this is for a sync, or for whoever watches the files.
@@ -103,7 +104,8 @@ class Following:
     def _remember(self, quick: list[Place], before: Mapping[Place, Stamp], after: Mapping[Place, Stamp]) -> None:
         if len(self._tried) > _MOST_REMEMBERED:
             self._tried.clear()
-        self._tried |= {it: before[it] for it in quick if after.get(it) == before[it]}
+        # What is gone and yet kept, because the root is empty, costs little to try again.
+        self._tried |= {it: before[it] for it in quick if after.get(it) == before[it] != NOTHING}
 
     def _told(self, outstanding: Mapping[Place, Stamp]) -> list[Place]:
         """Not what is not indexed and need not be."""

@@ -10,6 +10,7 @@ from dowse.engine import Engine
 from dowse.errors import IndexDamaged
 from dowse.ingest.embed import Progress
 from dowse.live.rebuilding import Rebuilding
+from dowse.store.sqlite.health.header import header_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,10 @@ def heal(settings: Settings, index: Path, root: Path, progress: Progress, *, dee
 
     Answers go on meanwhile, from what is left: a new index is made beside the old one.
     """
+    reasons = header_problem(index)
     try:
+        if reasons:
+            raise IndexDamaged(f"{index} {reasons}")
         with Engine(settings, index, create=True) as engine:
             found = {it.part: it.text for it in engine.check(deep=deep, progress=progress) if it.state == "problem"}
             found |= engine.damaged()
@@ -37,5 +41,5 @@ def heal(settings: Settings, index: Path, root: Path, progress: Progress, *, dee
             reasons = "; ".join(mended.left.values())
     except IndexDamaged as error:
         reasons = str(error.__cause__ or error)
-    Rebuilding(settings, index, root).run(progress, keep_old=True)
+    Rebuilding(settings, index, root).run(progress, drop_missing=True, keep_old=True)
     return Healed((f"the index was damaged ({reasons}) and made anew from the files",), swapped=True)

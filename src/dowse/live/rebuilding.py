@@ -16,13 +16,14 @@ from dowse.errors import BadInput, DowseError
 from dowse.ingest.embed import Progress
 from dowse.model import SyncReport
 from dowse.places import Places
-from dowse.store.sqlite.database import APPLICATION_ID
+from dowse.store.sqlite.database import APPLICATION_ID, Database
 from dowse.store.sqlite.locks import write_lock
 
 _SQLITE_HEADER = b"SQLite format 3\x00"
 _APPLICATION_ID_AT = 68
 _SIDE_FILES = ("-wal", "-shm")
 _CACHES = ("-vectors", "-lines")
+_LOCKS = (".lock", ".lock.next", ".lock.turn", ".leader", ".encoding")
 QUARANTINE = ".damaged-"
 
 _log = logging.getLogger(__name__)
@@ -101,11 +102,7 @@ class Rebuilding:
 
     def _roots(self, drop_missing: bool) -> list[Path]:
         """The roots an old index knew, if it can still be read; else the one that was given."""
-        try:
-            with Engine(self.settings, self.index, create=False) as engine:
-                known = [Path(it.root) for it in engine.collections()]
-        except DowseError:
-            known = []  # damaged or not there: that is why it is being made anew
+        known = _known_roots(self.index)
         missing = [str(it) for it in known if not it.is_dir()]
         if missing and not drop_missing:
             raise BadInput(
@@ -114,22 +111,27 @@ class Rebuilding:
         return [it for it in known if it.is_dir()] or [self.root]
 
 
+def _known_roots(index: Path) -> list[Path]:
+    """As far as they can be read; each is kept twice, and where these differ, one of them may be there."""
+    statement = "SELECT root, substr(twin, instr(twin, char(31)) + 1) FROM collections ORDER BY id"
+    try:
+        db = Database(index, create=False)
+    except DowseError:
+        return []  # damaged or not there: that is why it is being made anew
+    try:
+        rows = db.rows(statement)
+    except DowseError:
+        return []
+    finally:
+        db.close()
+    return [Path(twin) if twin and Path(twin).is_dir() else Path(root) for root, twin in rows]
+
+
 def remove(index: Path) -> bool:
     """Delete an index and what lies beside it; whether there was one."""
     existed = index.exists()
     caches = (f"{cache}{part}" for cache in _CACHES for part in ("", ".new", ".lock", ".damaged"))
-    for suffix in (
-        "",
-        *_SIDE_FILES,
-        ".lock",
-        ".lock.next",
-        ".lock.turn",
-        ".leader",
-        ".encoding",
-        "-jobs",
-        "-jobs.new",
-        *caches,
-    ):
+    for suffix in ("", *_SIDE_FILES, *_LOCKS, "-jobs", "-jobs.new", *caches):
         _beside(index, suffix).unlink(missing_ok=True)
     return existed
 

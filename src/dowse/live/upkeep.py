@@ -123,15 +123,16 @@ class Upkeep:
             except IndexDamaged as error:
                 self._note(error)
                 self._heal()
-            except (DowseError, OSError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever it was, the next second may be better
                 self._note(error)
             if self._stopping.wait(self._tick_s) or (not self._settings.watch and not self._problem):
                 return
 
     def _note(self, error: Exception) -> None:
-        if str(error) != self._problem:
-            log.warning("%s", error)
-        self._problem = str(error)
+        text = str(error) if isinstance(error, DowseError | OSError) else f"{type(error).__name__}: {error}"
+        if text != self._problem:
+            log.warning("%s", text, exc_info=not isinstance(error, DowseError | OSError))
+        self._problem = text
 
     def _tick(self) -> None:
         if not self._settings.watch:

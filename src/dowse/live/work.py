@@ -36,6 +36,7 @@ class Index:
         engine = self.engine()
         roots = self.roots or tuple(Path(it.root) for it in engine.collections())
         there = [it for it in roots if self.roots or it.is_dir()]
+        task.on(", ".join(map(str, there)))
         report = engine.index(there, force=self.force, vectors=False, progress=task)
         report.notes += [f"{it} is not there now; what was indexed of it was kept" for it in roots if it not in there]
         self.then()
@@ -75,6 +76,7 @@ class Follow:
         if root is None or not Path(root).is_dir():
             return SyncReport(notes=[f"{root or self.collection} is not there now; what was indexed of it was kept"])
         paths = frozenset().union(*(it.paths for it in self.batches))
+        task.on(root)
         if any(it.whole for it in self.batches) or len(paths) > self.bulk_threshold:
             return engine.index([Path(root)], vectors=False, progress=task)
         return engine.refresh(self.collection, sorted(paths), progress=task)

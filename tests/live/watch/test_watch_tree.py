@@ -167,6 +167,18 @@ def test_directories_renamed_in_a_row_and_swapped(root, open_tree):
     assert set(tree.look()) == {file("a/from_b.md"), file("b/from_a.md")}
 
 
+def test_a_directory_that_is_found_at_its_new_place_before_it_is_missed_at_the_old_one(root, open_tree):
+    (root / "old/in").mkdir(parents=True)
+    tree = open_tree(root)
+    (root / "new").mkdir()
+    (root / "old").rename(root / "new/old")
+    assert tree.look() == [folder("new"), folder("old")]
+    (root / "new/old/in/x.md").write_text("x")
+    (root / "new/old/y.md").write_text("x")
+    assert tree.look() == [file("new/old/in/x.md"), file("new/old/y.md")]
+    assert tree.directories == 4
+
+
 def test_a_directory_moved_out_is_not_followed(root, tmp_path, open_tree):
     (root / "a/b").mkdir(parents=True)
     tree = open_tree(root)
@@ -348,6 +360,13 @@ def test_git_tells_of_checkouts_and_commits_but_not_of_objects(root, open_tree, 
     git(root, "checkout", "-q", "other")
     assert tree.look() == [Sight("git")]
     (root / ".git/info/exclude").write_text("*.log")
+    assert tree.look() == [Sight("rules")]
+
+
+def test_rules_of_a_repository_that_had_none(root, open_tree, git: Git):
+    git(root, "init", "-q", "--template=")
+    tree = open_tree(root)
+    (root / ".git/info").mkdir()
     assert tree.look() == [Sight("rules")]
 
 

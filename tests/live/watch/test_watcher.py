@@ -170,10 +170,10 @@ def test_a_root_that_is_deleted_and_made_again(root, follow: Follow):
     (root / "sub/a.md").write_text("x")
     following = follow(place(root))
     shutil.rmtree(root)
-    eventually(lambda: following.watcher.status().method == "off")
+    eventually(lambda: f"{root} is not there" in following.watcher.status().why)
+    eventually(lambda: following.pending() is not None)
     status = following.watcher.status()
-    assert status.running
-    assert f"{root} is not there" in status.why
+    assert (status.running, status.method) == (True, "off")
     following.settle()
     assert following.pending() == frozenset()
     (root / "sub").mkdir(parents=True)
@@ -436,6 +436,12 @@ def test_closing_in_a_storm_is_quick_and_leaks_nothing(root):
     stop.set()
     writer.join()
     assert handles() == before
+
+
+def test_nothing_to_watch(follow: Follow):
+    following = follow()
+    assert following.watcher.pending() == {}
+    assert following.watcher.status().running
 
 
 def test_one_that_was_never_started(root):

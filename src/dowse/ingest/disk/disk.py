@@ -40,17 +40,22 @@ class Disk:
     def is_there(self) -> bool:
         return self._source.root.is_dir()
 
-    def sweep(self, known: Known, skipped: Collection[Skipped], synced_at: float) -> Iterator[str | None]:
-        """Paths that may differ from what is known, and None in between, as often as one may want to stop.
-
-        Names come first: that finds new files, and most edits too, because editors put a new file in the old one's
-        place.
+    def moved(self, known: Known, synced_at: float) -> Iterator[str | None]:
+        """What may differ in directories in which names came or went, and None in between, as often as one may want
+        to stop. That finds new and deleted files, and most edits: editors put a new file in the old one's place.
         """
         # Before the first sync ends, nearly everything is new, and the answer says so already.
         since_ns = int(synced_at * 1e9) - _COARSE_NS if synced_at else 2**63
-        for name in self._looked()[1].new_names(known.names, since_ns):
-            self._notice(name or "")
-            yield name
+        for path in self._looked()[1].moved_names(known.names, since_ns):
+            version = None if path is None else known.versions.get(path)
+            if path is not None and version is None:
+                self._notice(path)
+                yield path
+            else:
+                yield path if path and version and self._differs(path, version) else None
+
+    def changed(self, known: Known, skipped: Collection[Skipped]) -> Iterator[str | None]:
+        """Which known files differ, and None for the others."""
         for path, version in known.versions.items():
             yield path if self._differs(path, version) else None
         for it in skipped:

@@ -27,8 +27,10 @@ class Folders:
         self._now_ns = now_ns
         self._seen: dict[str, _Folder] = {}
 
-    def new_names(self, known: Mapping[str, Set[str]], since_ns: int) -> Iterator[str | None]:
-        """Wanted files that are not known, one by one; None after each directory, so that one can stop there.
+    def moved_names(self, known: Mapping[str, Set[str]], since_ns: int) -> Iterator[str | None]:
+        """Of directories in which names came or went: wanted files that are there, and known ones, there or not.
+
+        One by one; None after each directory, so that one can stop there.
 
         `known` are names by directory, of every directory that holds something known, however deep. A directory that
         is seen for the first time is read for names only if it changed after `since_ns`, or came with one that did.
@@ -45,7 +47,7 @@ class Folders:
             yield None
 
     def _visit(self, directory: str, known: Mapping[str, Set[str]], oldest_ns: int) -> Generator[str, None, bool]:
-        """The new names in it; returns whether names may have come or gone in it."""
+        """Its names, if any may have come or gone; returns whether that is so."""
         place = f"{self._root}/{directory}" if directory else self._root
         before, begun_ns = self._seen.get(directory), self._now_ns()
         stamp = stamp_of(place)
@@ -64,6 +66,7 @@ class Folders:
         if not before and stamp.time_ns < oldest_ns:
             return False
         here = known.get(directory, frozenset())
+        yield from (prefix + name for name in here)
         yield from (prefix + name for name in files if name not in here and self._judge.has_file(prefix + name))
         return True
 

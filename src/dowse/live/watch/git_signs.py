@@ -33,7 +33,7 @@ def signs_of(top: str) -> list[Signs]:
         return []
     common = str(common_directory_of(top))
     info = Signs(f"{common}/info", frozenset(), frozenset(("exclude",)))
-    shared = Signs(common, frozenset(("packed-refs",)))
+    shared = Signs(common, frozenset(("packed-refs",)), frozenset(("info",)))  # which need not be there yet
     heads = [Signs(it, None) for it in _below(f"{common}/refs/heads")]
     return [Signs(str(own), frozenset(("HEAD", "index"))), shared, info, *heads]
 

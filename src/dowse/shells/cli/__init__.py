@@ -28,6 +28,7 @@ VERBS = {
     "watch": "Follow the files and keep the index in line with them, until stopped.",
     "jobs": "What is and was done behind the answers, how far it is, and how it ended.",
     "export": "Print every chunk of the index, in a stable order.",
+    "doctor": "Check the index and all around it; --fix mends what is damaged.",
     "rebuild": "Make the index anew from the files.",
     "eval": "Measure recipes against a gold set, or against your own files.",
     "mcp": "Serve an AI agent over MCP on stdin and stdout.",

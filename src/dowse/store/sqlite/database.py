@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from dowse.errors import IndexUnusable, NotIndexed
+from dowse.errors import IndexDamaged, IndexUnusable, NotIndexed
 from dowse.store.sqlite.explain import explained
 from dowse.store.sqlite.writer import Writer
 
@@ -192,8 +192,13 @@ class Database:
     def _migrate(self) -> None:
         with self.exclusive(self._busy_ms / 1000, "preparing the index"), self.transaction() as connection:
             ((version,),) = fetch(connection, "PRAGMA user_version")
-            for script in self._scripts[version:]:
-                connection.execute(script.read_text(encoding="utf-8"))
+            try:
+                for script in self._scripts[version:]:
+                    connection.execute(script.read_text(encoding="utf-8"))
+            except apsw.SQLError as error:
+                raise IndexDamaged(
+                    f"{self.path} is not of version {version} as it says ({error}); `dowse rebuild` makes it anew"
+                ) from error
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version={len(self._scripts)}")
 

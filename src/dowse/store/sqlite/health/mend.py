@@ -20,28 +20,27 @@ def empty_words(db: Database) -> None:
         connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
 
 
-def fill_words(db: Database, progress: Progress) -> bool:
-    """Whether there was something to do. It goes on from where a kill has stopped it."""
+def fill_words(db: Database, progress: Progress, at_once: int = _AT_ONCE) -> None:
+    """What is missing of an index that was emptied; it goes on from where a kill has stopped it."""
     with db.transaction() as connection:
         so_far = unfinished(connection).get(WORDS)
         if so_far is None:
-            return False
+            return
         if not so_far:
             connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
         ((total,),) = fetch(connection, "SELECT count(*) FROM chunks")
         last = int(so_far or 0)
         ((done,),) = fetch(connection, "SELECT count(*) FROM chunks WHERE id <= ?", (last,))
-    while (step := _fill(db, last)) is not None:
+    while (step := _fill(db, last, at_once)) is not None:
         last, done = step[0], done + step[1]
         progress("filling the words index", done, total)
         db.checkpoint("PASSIVE")
-    return True
 
 
-def _fill(db: Database, last: int) -> tuple[int, int] | None:
+def _fill(db: Database, last: int, at_once: int) -> tuple[int, int] | None:
     """The next chunks into the index: the last one and how many; None when all of them are there."""
     with db.transaction() as connection:
-        ((until, count),) = fetch(connection, _NEXT, (last, _AT_ONCE))
+        ((until, count),) = fetch(connection, _NEXT, (last, at_once))
         if not count:
             finished(connection, WORDS)
             return None

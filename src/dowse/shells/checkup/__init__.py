@@ -1,0 +1,1 @@
+"""Everything `dowse doctor` looks at, and what it can do about it."""
