@@ -319,6 +319,17 @@ def test_the_command_says_it_once_and_finds_everything(machine: Machine) -> None
     assert machine.dowse("search", "topic7", cwd=new).stderr == ""
 
 
+def test_a_server_says_it_too(machine: Machine) -> None:
+    old = machine.project("old")
+    new = renamed(machine, old)
+    command = [sys.executable, "-m", "dowse", "mcp"]
+    done = subprocess.run(
+        command, cwd=new, env=os.environ | machine.environment, input="", capture_output=True, text=True, check=False
+    )
+    assert GONE.format(old) in done.stderr
+    assert machine.index(new) == (0, 20)
+
+
 def test_killed_at_any_moment_nothing_is_lost(machine: Machine) -> None:
     place = machine.project("here")
     for number in range(12):

@@ -29,6 +29,8 @@ def command(profile: str, roots: tuple[Path, ...], **flags: Any) -> int:  # noqa
     """
     cwd = Path.cwd()
     start = Start.of(profile, roots=roots, flags=flags, environment=os.environ, cwd=cwd)
+    if start.workspace.notice:
+        click.echo(start.workspace.notice, err=True)
     if start.workspace.settings.share:
         try:
             return _pipe(start)
