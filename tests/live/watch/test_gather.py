@@ -118,6 +118,17 @@ def test_a_directory_takes_in_what_was_seen_below_it():
     assert due.batch.paths == {"d", "dd"}
 
 
+def test_a_directory_in_a_directory_is_forgotten_with_it():
+    it = gather()
+    it.see([Sight("tree", "d/g"), Sight("tree", "d")], 0)
+    assert it.pending() == {"d"}
+    due = it.take(10)
+    assert due is not None
+    it.done(due.batch)
+    it.see([Sight("file", "d/g/h")], 11)
+    assert it.pending() == {"d/g/h"}
+
+
 def test_a_directory_waits_for_what_is_written_below_it():
     it = gather()
     it.see([Sight("tree", "d")], 0)

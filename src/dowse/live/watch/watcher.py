@@ -18,7 +18,7 @@ from dowse.live.watch.status import WatchStatus, status_of
 MAX_RESTARTS = 5
 _FORGIVEN_AFTER_S = 600.0
 _FIRST_RESTART_S = 0.1
-_PATIENCE_S = 0.1  # how long a question waits while a large new directory is taken in
+_PATIENCE_S = 0.25  # how long a question waits while a large new directory is taken in
 _NAP_S = 0.01  # what comes within it is read at once: a storm does not wake the thread for each file
 _LONGEST_SLEEP_S = 60.0
 _CLOSE_S = 0.9
