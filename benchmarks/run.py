@@ -9,6 +9,8 @@
     python benchmarks/run.py vectors --sizes 10000 100000
     python benchmarks/run.py throughput
     python benchmarks/run.py code --corpora python                searching one code base; prints its tables
+    python benchmarks/run.py freshness --saves 20                 from a save to the answer that has it
+    python benchmarks/run.py clients --soak-s 15                  many servers and commands on one index at once
 
 Scores, indexes, vectors and fetched corpora are kept in --work: a run that was cut goes on where it was, and a second
 one takes seconds. Scores are measured again when the code or the labels they depend on have changed. A part writes
@@ -107,6 +109,20 @@ def _code(options: argparse.Namespace) -> Done:
     return measured, set(options.corpora) == set(PLANS), good
 
 
+def _freshness(options: argparse.Namespace) -> Done:
+    from following import section
+
+    measured, good = section.freshness(options.work, count=options.saves, checkout_files=options.checkout)
+    return measured, options.saves >= 100 and options.checkout >= 10_000, good
+
+
+def _clients(options: argparse.Namespace) -> Done:
+    from following import section
+
+    measured, good = section.clients(options.work, seconds=options.soak_s)
+    return measured, options.soak_s >= 60, good
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "quality": _quality,
     "ablation": _ablation,
@@ -114,8 +130,10 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "vectors": _vectors,
     "throughput": _throughput,
     "code": _code,
+    "freshness": _freshness,
+    "clients": _clients,
 }
-UNLABELLED = {"code"}
+UNLABELLED = {"code", "freshness", "clients"}
 """What needs neither labelled sets nor encoders."""
 
 
@@ -155,6 +173,10 @@ def _parser() -> argparse.ArgumentParser:
     code.add_argument(
         "--corpora", nargs="+", choices=PLANS, default=list(PLANS), metavar="NAME", help=f"of {', '.join(PLANS)}"
     )
+    add = parser.add_argument_group("freshness and clients").add_argument
+    add("--saves", type=int, default=100, metavar="N", help="how many saves are followed (default: 100)")
+    add("--checkout", type=int, default=10_000, metavar="N", help="how many files a checkout changes (default: 10000)")
+    add("--soak-s", type=float, default=60.0, metavar="N", help="how long many clients ask at once (default: 60)")
     return parser
 
 

@@ -266,6 +266,28 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """How an answer stands to the files on disk: it is true for the moment `as_of` (0: nobody knows), except for the
+    `pending` files that are known to have changed since they were indexed; `examples` are the first of them."""
+
+    as_of: float = 0.0
+    pending: int = 0
+    examples: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def sentences(self) -> tuple[str, ...]:
+        """What a reader must know: nothing, if the answer is true for the files as they are."""
+        if not self.pending:
+            return self.notes
+        files = "1 changed file is" if self.pending == 1 else f"{self.pending:,} changed files are"
+        more = ", …" if self.pending > len(self.examples) else ""
+        return (f"{files} not in this answer yet: {', '.join(self.examples)}{more}", *self.notes)
+
+
+NOT_LOOKED = Seen()
+
+
+@dataclass(frozen=True, slots=True)
 class Completeness:
     """How much of the collection the answer could see."""
 
@@ -276,10 +298,16 @@ class Completeness:
     vectors: int
     synced_at: float
     notes: tuple[str, ...] = ()
+    seen: Seen = NOT_LOOKED
+
+    @property
+    def as_of(self) -> float:
+        """The moment of the disk this is true for; 0 before the first sync."""
+        return max(self.seen.as_of, self.synced_at)
 
     @property
     def complete(self) -> bool:
-        return not self.notes and self.indexed + self.skipped >= self.listed
+        return not self.notes and not self.seen.sentences() and self.indexed + self.skipped >= self.listed
 
     def sentence(self, hits: int) -> str:
         parts = [
@@ -288,7 +316,7 @@ class Completeness:
         ]
         if self.skipped:
             parts.append(f"{self.skipped:,} skipped (see status)")
-        return "; ".join([parts[0], ", ".join(parts[1:]), *self.notes])
+        return "; ".join([parts[0], ", ".join(parts[1:]), *self.notes, *self.seen.sentences()])
 
 
 @dataclass(frozen=True, slots=True)

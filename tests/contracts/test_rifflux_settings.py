@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from rifflux_server import Serve, Served, run_script
 
+from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.live.jobs import Jobs
 from dowse.profiles.rifflux import Options, Rifflux, options_from, with_aliases
-from dowse.shells.serving import Engines, rifflux_workspace
+from dowse.shells.backstage import Engines
+from dowse.shells.serving import rifflux_workspace
 from support import write
 
 PETS = {
@@ -111,10 +113,13 @@ def test_auto_reindex_runs_behind_a_search_and_is_throttled(serve: Serve, work: 
     }  # fmt: skip
 
 
+def _variables(work: Path) -> dict[str, str]:
+    return {"DOWSE_DATA_DIR": str(work.parent / "data"), "DOWSE_ENCODER": "hashing"}
+
+
 def test_auto_reindex_does_not_queue_up_behind_itself(work: Path) -> None:
     write(work, PETS)
-    variables = {"DOWSE_DATA_DIR": str(work.parent / "data"), "DOWSE_ENCODER": "hashing"}
-    workspace = rifflux_workspace(flags={}, environment=variables, cwd=work)
+    workspace = rifflux_workspace(flags={}, environment=_variables(work), cwd=work)
     jobs, gate = Jobs(), threading.Event()
     tools = Rifflux(Engines(workspace).at, jobs, work, workspace.settings, Options(True, (".",), 0.0))
     jobs.submit("in the way", lambda progress: {"waited": gate.wait()})
@@ -123,3 +128,39 @@ def test_auto_reindex_does_not_queue_up_behind_itself(work: Path) -> None:
     jobs.close(timeout_s=30)
     assert one == two
     assert [job.kind for job in jobs.all()] == ["in the way", "auto-reindex"]
+
+
+def test_a_search_while_the_index_is_brought_up_to_date_asks_for_another_run(work: Path) -> None:
+    """The one in hand may have passed what was saved meanwhile."""
+    workspace = rifflux_workspace(flags={}, environment=_variables(work), cwd=work)
+    entered, gate, engines = threading.Event(), threading.Event(), Engines(workspace)
+
+    def slow(path: str | None) -> Engine:
+        if threading.current_thread().name == "dowse-jobs":
+            entered.set()
+            gate.wait(30)
+        return engines.at(path)
+
+    jobs = Jobs()
+    tools = Rifflux(slow, jobs, work, workspace.settings, Options(True, (".",), 0.0))
+    tools.search_rifflux("herring")
+    assert entered.wait(30)
+    write(work, PETS)
+    two, three = (tools.search_rifflux("herring").data["auto_reindex"]["job_id"] for _ in range(2))
+    gate.set()
+    _, second = jobs.all()
+    assert two == three == second.id and jobs.wait(second, 30)
+    assert tools.search_rifflux("herring").data["count"] > 0
+    jobs.close(30)
+
+
+def test_a_cancelled_job_is_a_failed_one(work: Path) -> None:
+    workspace = rifflux_workspace(flags={}, environment=_variables(work), cwd=work)
+    jobs, gate = Jobs(), threading.Event()
+    tools = Rifflux(Engines(workspace).at, jobs, work, workspace.settings, Options())
+    jobs.submit("in the way", lambda task: {"waited": gate.wait(30)})
+    jobs.cancel(str(tools.reindex(background=True).data["job_id"]))
+    job = tools.index_status().data["background_jobs"][-1]
+    gate.set()
+    jobs.close(30)
+    assert (job["status"], job["error"]) == ("failed", "cancelled: it was asked to stop")

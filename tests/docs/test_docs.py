@@ -13,8 +13,8 @@ import click
 import pytest
 
 from dowse.config import SETTINGS
-from dowse.live.jobs import Jobs
 from dowse.profiles.rifflux import ALIASES
+from dowse.shells.backstage import Backstage
 from dowse.shells.cli import VERBS, dowse
 from dowse.shells.serving import make_profile
 from dowse.shells.workspace import PROFILES
@@ -50,7 +50,7 @@ def test_every_setting_is_documented_with_its_default(name: str) -> None:
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_tool_and_parameter_is_documented(profile: str, tmp_path: Path) -> None:
-    made, _ = make_profile(profile, roots=(), flags={}, environment={}, cwd=tmp_path, jobs=Jobs())
+    made = make_profile(profile, roots=(), flags={}, environment={}, cwd=tmp_path, backstage=Backstage())
     section = REFERENCE.partition(f"## Tools, profile {profile}\n")[2].partition("\n## ")[0]
     for tool in made.tools:
         row = next(line for line in section.splitlines() if line.startswith(f"| `{tool.name}` |"))

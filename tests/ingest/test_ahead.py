@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.ingest.ahead import MOST_AT_ONCE, MOST_BYTES, in_batches
+from dowse.ingest.ahead import MOST_AT_ONCE, MOST_BYTES, MOST_BYTES_AT_ONCE, in_batches
 
 
 def nothing() -> None:
@@ -21,7 +21,7 @@ def nothing() -> None:
 
 @settings(max_examples=30)
 @given(
-    sizes=st.lists(st.sampled_from([1, 1_000, MOST_BYTES // 3, MOST_BYTES, 2 * MOST_BYTES]), max_size=1_000),
+    sizes=st.lists(st.sampled_from([1, 1_000, MOST_BYTES_AT_ONCE // 3, MOST_BYTES, 2 * MOST_BYTES]), max_size=1_000),
     threads=st.integers(1, 4),
 )
 def test_batches_are_in_order_and_bounded(sizes: list[int], threads: int) -> None:
@@ -32,7 +32,7 @@ def test_batches_are_in_order_and_bounded(sizes: list[int], threads: int) -> Non
     assert len(arrived) == len(sizes)
     for batch in batches:
         assert 0 < len(batch) <= MOST_AT_ONCE
-        assert len(batch) == 1 or sum(sizes[place] for place in batch) <= MOST_BYTES
+        assert len(batch) == 1 or sum(sizes[place] for place in batch) <= MOST_BYTES_AT_ONCE
 
 
 def test_order_does_not_depend_on_who_is_quicker() -> None:

@@ -284,6 +284,20 @@ def test_closing_ends_a_wait_for_another_try() -> None:
     assert (job.status, job.error) == ("cancelled", "cancelled: the server is shutting down")
 
 
+def test_closing_leaves_no_time_for_another_try() -> None:
+    queue, gate = Jobs(retry_waits_s=(1000.0,)), Gate(steps=False)
+
+    def work(task: Task) -> Mapping[str, object]:
+        gate(task)
+        raise IndexBusy("busy")
+
+    job = queue.submit("index", work)
+    gate.entered.wait(DEADLINE_S)
+    threading.Timer(0.1, gate.opened.set).start()
+    queue.close(timeout_s=DEADLINE_S, patience_s=DEADLINE_S)
+    assert (job.status, job.error) == ("cancelled", "cancelled: the server is shutting down")
+
+
 def test_a_closed_queue_takes_nothing() -> None:
     queue = Jobs()
     queue.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.live.lead import Leadership, leader_file
+from dowse.live.lead import Leadership, leader_file, leader_of
 
 HOLD = """
 import sys, time
@@ -31,10 +31,11 @@ def test_only_one_leads(index: Path) -> None:
     first, second = Leadership(index), Leadership(index)
     assert first.attempt() and first.leading
     assert not second.attempt() and not second.leading
-    assert second.leader() == os.getpid()
+    assert leader_of(index) == os.getpid()
     assert first.attempt()
     first.close()
     assert not first.leading
+    assert leader_of(index) is None
     assert second.attempt()
 
 
@@ -44,11 +45,11 @@ def test_whoever_dies_leads_no_more(index: Path) -> None:
     assert process.stdout.readline() == b"True\n"
     other = Leadership(index)
     assert not other.attempt()
-    assert other.leader() == process.pid
+    assert leader_of(index) == process.pid
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert other.attempt()
-    assert other.leader() == os.getpid()
+    assert leader_of(index) == os.getpid()
 
 
 def test_a_lock_file_that_was_deleted_is_no_leadership(index: Path) -> None:
@@ -80,6 +81,6 @@ def test_whatever_stands_in_the_file_is_no_reason_to_fail(index: Path, content: 
     index.parent.mkdir()
     leader_file(index).write_bytes(content)
     leadership = Leadership(index)
-    leadership.leader()
+    leader_of(index)
     assert leadership.attempt()
-    assert leadership.leader() == os.getpid()
+    assert leader_of(index) == os.getpid()

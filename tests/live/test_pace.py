@@ -50,6 +50,18 @@ def test_steps_in_quick_succession_are_taken_together() -> None:
     assert at(Pace(), *steps) == pytest.approx(0.5, rel=0.05)
 
 
+def test_two_steps_in_one_moment_say_nothing() -> None:
+    assert at(Pace(), ("reading", 0, 100, 0.0), ("reading", 1, 100, 0.001)) is None
+
+
+def test_more_than_all_leaves_nothing_to_do() -> None:
+    assert at(Pace(), ("reading", 0, 5, 0.0), ("reading", 9, 5, 1.0)) == 0
+
+
+def test_a_clock_that_went_backwards_is_followed_from_there() -> None:
+    assert at(Pace(), ("reading", 0, 100, 1e6), ("reading", 1, 100, 0.0), ("reading", 2, 100, 1.0)) == pytest.approx(98)
+
+
 STEPS = st.tuples(
     st.sampled_from(["reading", "encoding"]),
     st.integers(0, 1000),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,12 @@ import pytest
 from mcp.client import Client
 from mcp_types import CallToolResult, ListToolsResult
 
+from dowse.config import Settings
 from dowse.live.jobs import Jobs
+from dowse.live.upkeep import Upkeep
+from dowse.profiles.core import Core
 from dowse.profiles.tool import Profile
+from dowse.shells.backstage import Backstage
 from dowse.shells.mcp import make_server
 from dowse.shells.serving import make_profile
 from support import write
@@ -26,12 +31,12 @@ FILES = {
 @pytest.fixture
 def profile(root: Path, tmp_path: Path) -> Iterator[Profile]:
     write(root, FILES)
-    jobs = Jobs()
+    backstage = Backstage()
     environment = {"DOWSE_DATA_DIR": str(tmp_path / "data"), "DOWSE_ENCODER": "hashing"}
-    made, start = make_profile("core", roots=(), flags={}, environment=environment, cwd=root, jobs=jobs)
-    start()
+    made = make_profile("core", roots=(), flags={}, environment=environment, cwd=root, backstage=backstage)
+    backstage.start()
     yield made
-    jobs.close()
+    backstage.close()
 
 
 @pytest.fixture
@@ -112,6 +117,26 @@ def test_status_and_background_index(call: Callable[..., CallToolResult]) -> Non
     assert {it["status"] for it in status["jobs"]} <= {"queued", "running", "completed"}
 
 
+def test_a_job_says_who_asked_for_it_and_how_long_it_takes(call: Callable[..., CallToolResult], root: Path) -> None:
+    (job, *_) = call("status").structured_content["jobs"]
+    assert (job["current"], job["eta_seconds"], job["retries"]) == (str(root), None, 0) and job["requests"] >= 1
+
+
+def test_a_job_that_waits_is_cancelled_by_its_id(tmp_path: Path, root: Path) -> None:
+    jobs, gate = Jobs(), threading.Event()
+    upkeep = Upkeep(lambda: pytest.fail("nothing is indexed"), jobs, Settings(), tmp_path / "index.db")
+    tools = Core(lambda: pytest.fail("nothing is indexed"), jobs, upkeep)
+    jobs.submit("in the way", lambda task: {"waited": gate.wait(30)})
+    job = tools.index(wait=False).data
+    cancelled = tools.index(cancel=str(job["job_id"])).data
+    gate.set()
+    jobs.close(30)
+    assert (job["status"], cancelled["status"], cancelled["error"]) == (
+        "queued", "cancelled", "cancelled: it was asked to stop",
+    )  # fmt: skip
+    assert [it.kind for it in jobs.all()] == ["in the way", "index"]
+
+
 def test_camel_case_is_understood(call: Callable[..., CallToolResult]) -> None:
     assert call("search", query="backoff", budgetTokens=60).structured_content["count"] >= 1
 
@@ -136,6 +161,7 @@ BAD = [
     ("fetch", {"id": "\0"}, "nothing indexed has the id or path"),
     ("fetch", {"id": "a", "start_line": -1}, "start_line: input should be greater than or equal to 1"),
     ("index", {"force": "perhaps"}, "force: input should be a valid boolean"),
+    ("index", {"cancel": "nothing"}, "no job 'nothing' is queued or running here"),
     ("status", {"verbose": True}, "unknown parameter 'verbose'"),
     ("nothing", {}, "there is no tool 'nothing'; this server has search"),
 ]

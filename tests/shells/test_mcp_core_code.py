@@ -11,7 +11,7 @@ import pytest
 from mcp.client import Client
 from mcp_types import CallToolResult
 
-from dowse.live.jobs import Jobs
+from dowse.shells.backstage import Backstage
 from dowse.shells.mcp import make_server
 from dowse.shells.serving import make_profile
 from support import write
@@ -48,9 +48,9 @@ Call = Callable[..., CallToolResult]
 def call(root: Path, tmp_path: Path) -> Iterator[Call]:
     many = "".join(f"needle number {number}\n" for number in range(2_000))
     write(root, {"repo.py": REPO, "service.py": SERVICE, "many.txt": many, "long.js": f"var needle = '{'x' * 5000}'\n"})
-    jobs = Jobs()
+    backstage = Backstage()
     environment = {"DOWSE_DATA_DIR": str(tmp_path / "data"), "DOWSE_ENCODER": "hashing"}
-    profile, _ = make_profile("core", roots=(), flags={}, environment=environment, cwd=root, jobs=jobs)
+    profile = make_profile("core", roots=(), flags={}, environment=environment, cwd=root, backstage=backstage)
 
     def call_it(tool: str, /, **arguments: Any) -> CallToolResult:
         async def talk() -> CallToolResult:
@@ -61,7 +61,7 @@ def call(root: Path, tmp_path: Path) -> Iterator[Call]:
 
     call_it("index")
     yield call_it
-    jobs.close()
+    backstage.close()
 
 
 def text(result: CallToolResult) -> str:

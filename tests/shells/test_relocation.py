@@ -15,7 +15,7 @@ import pytest
 
 from dowse.places import Places
 from dowse.shells.workspace import Workspace, find_workspace
-from dowse.store.sqlite.database import write_lock
+from dowse.store.sqlite.locks import write_lock
 from support import write
 
 FILES = {f"docs/note{number}.md": f"# Note {number}\n\nSomething about topic{number}.\n" for number in range(20)}
@@ -251,7 +251,8 @@ def test_back_and_forth(machine: Machine) -> None:
         assert machine.index(new) == (0, 20)
         # What a process that never came to make an index leaves there.
         machine.places.index_of(old).parent.mkdir()
-        machine.places.index_of(old).with_name("index.db.lock").touch()
+        for suffix in (".lock", ".lock.next", ".leader"):
+            machine.places.index_of(old).with_name(f"index.db{suffix}").touch()
         old = new.rename(old)
         assert machine.index(old) == (0, 20)
 

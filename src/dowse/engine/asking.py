@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from dowse.engine.base import Base
+from dowse.engine.fresh import Fresh
 from dowse.errors import BadInput, damage
-from dowse.model import Answer, Completeness, Freshness, Hit, Item, Query, Record
+from dowse.model import NOT_LOOKED, Answer, Completeness, Hit, Query, Seen
 from dowse.search.plan import answer
 from dowse.search.refine.subjects import Preference
 from dowse.search.run import Models
@@ -15,13 +15,18 @@ from dowse.search.search import Ranked, search
 from dowse.store.health import SIDECARS
 
 
-class Asking(Base):
+class Asking(Fresh):
     def search(self, query: Query) -> Answer:
         if not query.text.strip():
             raise BadInput("the query is empty; ask for something")
+        outlook = self._looked()
         found = answer(query, self._ranked)
         hits = tuple(self._checked(found.hits))
-        return Answer(query, hits, tuple(found.steps), self.completeness(), found.abstained)
+        again = None if outlook.complete else self._following.look_at(_stale(hits), outlook.seen.as_of)
+        if again is not None:
+            outlook, found = again, answer(query, self._ranked)
+            hits = tuple(self._checked(found.hits))
+        return Answer(query, hits, (outlook.step, *found.steps), self.completeness(outlook.seen), found.abstained)
 
     def _ranked(self, query: Query) -> Ranked:
         return search(
@@ -47,11 +52,7 @@ class Asking(Base):
         for hit in hits:
             yield replace(hit, freshness=self.freshness(hit.stored.record))
 
-    def freshness(self, record: Record) -> Freshness:
-        """How its file compares with the disk now."""
-        return self._source(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
-
-    def completeness(self) -> Completeness:
+    def completeness(self, seen: Seen = NOT_LOOKED) -> Completeness:
         collections, counts = self._store.collections(), self._store.counts()
         skipped = len(self._store.skipped())
         notes = []
@@ -70,4 +71,10 @@ class Asking(Base):
             vectors=counts.vectors,
             synced_at=min((it.synced_at for it in collections), default=0.0),
             notes=tuple(notes),
+            seen=seen,
         )
+
+
+def _stale(hits: Iterable[Hit]) -> set[tuple[str, str]]:
+    records = [hit.stored.record for hit in hits if hit.freshness in ("changed", "gone")]
+    return {(it.collection, it.path) for it in records}

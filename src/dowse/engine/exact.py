@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dowse.engine.base import Base
+from dowse.engine.fresh import Fresh
 from dowse.errors import Unreadable
 from dowse.ingest.sources.base import Reach
 from dowse.lookup.find import Entry, NameAnswer, NameQuery, find_names, fitting, indexed_names, listing
@@ -26,14 +27,15 @@ if TYPE_CHECKING:
     from dowse.lookup.calls.question import CallQuery, CallTree
 
 
-class Exact(Base):
+class Exact(Fresh):
     # --- lines ---
 
     def grep(self, query: Lines) -> GrepAnswer:
         """The files with lines that hold what is asked for, best first."""
         from dowse.lookup.grep.grep import grep
 
-        return grep(self._store, query)
+        seen = self._seen()
+        return replace(grep(self._store, query), seen=seen)
 
     def excerpts(self, record: Record, lines: Iterable[int], before: int = 0, after: int = 0) -> list[Excerpt]:
         """Lines of a record as they were indexed, each with so many around it."""
@@ -45,11 +47,15 @@ class Exact(Base):
 
     def symbols(self, wanted: Wanted) -> SymbolAnswer:
         """Definitions by name, kind, base, attribute, place or measure; all that match are counted."""
-        return find(self._store, wanted)
+        seen = self._seen()
+        return replace(find(self._store, wanted), seen=seen)
 
     def containing(self, path: str, line: int, collection: str | None = None) -> list[Definition]:
         """The definitions that hold this line of the file, innermost first."""
-        return containing(self._store, self._one_record(path, collection), line)
+        record = self._one_record(path, collection)
+        # Only this file is looked at, because this is asked of many files in a row.
+        self._following.look_at({(record.collection, record.path)})
+        return containing(self._store, self._one_record(record.path, record.collection), line)
 
     def bodies(self, definitions: Iterable[Definition], *, max_lines: int = 100, total_lines: int = 500) -> list[Body]:
         """The lines of each definition, at most so many of one and of all; 0 is no limit."""
@@ -62,7 +68,8 @@ class Exact(Base):
     def find(self, query: NameQuery, reach: Reach | None = None) -> NameAnswer:
         """Files and directories by name: indexed ones, or those on disk now that are within `reach`."""
         if reach is None:
-            return find_names(indexed_names(self._store), query)
+            seen = self._seen()
+            return replace(find_names(indexed_names(self._store), query), seen=seen)
         return find_names(listing(self._on_disk(reach)), query)
 
     def find_contents(self, query: NameQuery, reach: Reach, *, deadline_s: float = 10.0) -> ContentAnswer:
@@ -101,11 +108,13 @@ class Exact(Base):
 
     def calls(self, query: CallQuery) -> CallTree:
         """Who calls it, or what it calls, as a tree; every edge says how sure it is and why."""
-        return self._call_graph().calls(query)
+        seen = self._seen()
+        return replace(self._call_graph().calls(query), seen=seen)
 
     def impact(self, changes: Mapping[str, Spans], query: CallQuery, collection: str | None = None) -> Impact:
         """Which definitions changed lines, by path, stand in, and who calls these: as far as the query says."""
-        return self._call_graph().impact(changes, query, collection)
+        seen = self._seen()
+        return replace(self._call_graph().impact(changes, query, collection), seen=seen)
 
     def uncommitted(self, collection: Collection) -> Uncommitted:
         """The lines of a root that differ from the last commit."""

@@ -47,7 +47,7 @@ class Healing(Indexing):
                 lost = self._store.begin_mending(wanted, self._available(), progress)
                 self._read_again(lost, progress)
                 self._store.finish_mending(progress)
-                self._embed(SyncReport(), None, progress)
+            self._embed(SyncReport(), progress, self.settings.lock_timeout_s)
         except IndexDamaged as error:
             return Mended((), {"catalog": str(error)})
         done = [_DONE[it] for it in wanted if it in _DONE]

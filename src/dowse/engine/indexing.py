@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dowse.engine.moving import Moving
+from dowse.errors import IndexBusy
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import holds_no_file
@@ -22,6 +24,16 @@ _MANY_FILES = 2_000
 
 def quiet(stage: str, done: int, total: int) -> None:
     pass
+
+
+def _never() -> bool:
+    return False
+
+
+def _after(seconds: float | None) -> Callable[[], bool]:
+    """Whether so much time has passed since now."""
+    deadline = None if seconds is None else time.monotonic() + seconds
+    return lambda: deadline is not None and time.monotonic() > deadline
 
 
 class Indexing(Moving):
@@ -50,9 +62,19 @@ class Indexing(Moving):
                     total.add(self._sync(self._files(root, under), collection, under, force, drops, progress))
             if self._store.damaged():
                 self._store.finish_mending(progress)
-            if vectors:
-                self._embed(total, embed_for_s, progress)
+        if vectors:
+            self._embed(total, progress, self.settings.lock_timeout_s, _after(embed_for_s))
         return total
+
+    def encode(
+        self, *, progress: Progress = quiet, pause: Callable[[], bool] = _never, timeout_s: float = 0.0
+    ) -> SyncReport:
+        """Vectors for what has none, while others may write, until `pause` says that other work waits. Where another
+        process makes them, its notes say so."""
+        self._semantics.check()
+        report = SyncReport()
+        self._embed(report, progress, timeout_s, pause)
+        return report
 
     def refresh(
         self, collection: str, paths: Iterable[str], *, progress: Progress = quiet, timeout_s: float | None = None
@@ -60,9 +82,13 @@ class Indexing(Moving):
         """Bring exactly these files and directories of a collection in line with the disk, words only: new and changed
         ones are read, what is gone is dropped. Raises IndexBusy when the write lock is not to be had in time."""
         under = tuple(paths)
-        if not under:
-            return SyncReport()
-        with self._store.writing(self.settings.lock_timeout_s if timeout_s is None else timeout_s):
+        wait_s = self.settings.lock_timeout_s if timeout_s is None else timeout_s
+        return self._bring_in_line(collection, under, wait_s, progress) if under else SyncReport()
+
+    def _bring_in_line(
+        self, collection: str, under: tuple[str, ...], wait_s: float, progress: Progress = quiet
+    ) -> SyncReport:
+        with self._store.writing(wait_s):
             known = self._collection(collection)
             return self._sync(self._files(Path(known.root), under), known, under, False, True, progress)
 
@@ -72,7 +98,7 @@ class Indexing(Moving):
             collection = self._store.add_collection(name)
             self._sources[collection.name] = source
             report = self._sync(source, collection, (), False, True, progress)
-            self._embed(report, None, progress)
+        self._embed(report, progress, self.settings.lock_timeout_s)
         return report
 
     def _sync(
@@ -122,9 +148,16 @@ class Indexing(Moving):
             )
         return self._workers
 
-    def _embed(self, report: SyncReport, embed_for_s: float | None, progress: Progress) -> None:
-        deadline = None if embed_for_s is None else time.monotonic() + embed_for_s
-        filled = self._semantics.fill(progress, lambda: deadline is not None and time.monotonic() > deadline)
+    def _embed(
+        self, report: SyncReport, progress: Progress, timeout_s: float, pause: Callable[[], bool] = _never
+    ) -> None:
+        with ExitStack() as turn:
+            try:
+                turn.enter_context(self._store.encoding(timeout_s))
+            except IndexBusy:
+                report.notes.append("another process makes the vectors now; `dowse status` tells how far they are")
+                return
+            filled = self._semantics.fill(progress, pause)
         report.embedded, report.reused = filled.encoded, filled.reused
         report.notes.extend(filled.notes)
 

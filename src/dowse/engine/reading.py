@@ -13,6 +13,7 @@ from dowse.ingest.sources.repository import branch_at
 from dowse.lookup.read import Passage, read_lines
 from dowse.model import UNPARSED, Collection, Counts, Item, Record, Skipped, Stored
 from dowse.semantics import Description
+from dowse.store.base import REVISION
 from dowse.store.sqlite.database import MIGRATIONS
 from dowse.text.decode import decode
 
@@ -72,6 +73,14 @@ class Reading(Base):
 
     def encoder(self) -> Description:
         return self._semantics.describe()
+
+    def revision(self) -> str:
+        """A text that no two states of the records share."""
+        return self._store.manifest().get(REVISION, "")
+
+    def lacks_vectors(self) -> bool:
+        """Whether vectors are wanted that were not made yet."""
+        return bool(self._semantics.notes())
 
     def fingerprint(self, places: Sequence[Path]) -> dict[str, object] | None:
         """Which commits of which work trees the places are at; None outside of git."""

@@ -14,6 +14,8 @@ Result = TypeVar("Result")
 
 # What is done but not handed on yet is held in memory, at several times the size of what it was made from.
 MOST_BYTES: Final = 8_000_000
+# What is handed on at once is written at once, and takes several times its size in the log of the index.
+MOST_BYTES_AT_ONCE: Final = 4_000_000
 MOST_AT_ONCE: Final = 200
 LONGEST_WAIT_S: Final = 2.0
 
@@ -29,11 +31,12 @@ def in_batches(
     `arrived` is called for each of them as soon as it is known; `most_bytes` of it are held at a time.
     """
     batch: list[Result] = []
-    room, due = most_bytes, 0.0
+    most_at_once = min(most_bytes, MOST_BYTES_AT_ONCE)
+    room, due = most_at_once, 0.0
     for future, size in _in_order(work, threads, most_bytes):
         if batch and (room < size or len(batch) >= MOST_AT_ONCE or not _is_done(future, due)):
             yield batch
-            batch, room = [], most_bytes
+            batch, room = [], most_at_once
         batch.append(future.result())
         arrived()
         room -= size

@@ -6,14 +6,14 @@ It runs behind the words, batch by batch, so that a kill or a deadline loses one
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from dowse.encoders.base import Encoder
-from dowse.errors import EncoderMissing
+from dowse.errors import EncoderMissing, OtherVectors
 from dowse.model import TRAIL_SEPARATOR, Stored
-from dowse.store.base import Catalog, Pending, Vectors
+from dowse.store.base import ANSWERING, NEXT, Catalog, Pending, Vectors
 
 if TYPE_CHECKING:
     from dowse.encoders.base import Matrix
@@ -58,34 +58,63 @@ def fill(
     progress: Progress,
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Vectors for every chunk that has none of this encoder; counts as it goes; False if time was over before."""
-    pending = store.pending(encoder.fingerprint)
-    missing = _reuse(store, encoder, cache, pending)
-    reused, done = len(pending) - len(missing), 0
-    filled.reused += reused
-    for start in range(0, len(missing), _WINDOW):
-        for count in _encode(store, encoder, cache, missing[start : start + _WINDOW]):
-            done += count
-            filled.encoded += count
-            progress("encoding", reused + done, len(pending))
-            if done < len(missing) and out_of_time():
+    """Vectors for every chunk that has none of this encoder, also for those that others add meanwhile.
+
+    Counts as it goes; False if time was over before. Raises OtherVectors when another encoder was chosen meanwhile.
+    """
+    done, before = 0, None
+    while pending := store.pending(encoder.fingerprint):
+        if pending == before:
+            return False  # chunks that can not be loaded: they are for whoever mends the catalog
+        before, total = pending, done + len(pending)
+        for reused, encoded in _round(store, encoder, cache, pending):
+            check_place(store, encoder)
+            filled.reused += reused
+            filled.encoded += encoded
+            done += reused + encoded
+            progress("encoding", done, total)
+            if done < total and out_of_time():
                 return False
+    check_place(store, encoder)
     return True
 
 
-def _reuse(store: VectorStore, encoder: Encoder, cache: VectorCache, pending: list[Pending]) -> list[Pending]:
-    import numpy as np
+def check_place(store: VectorStore, encoder: Encoder) -> None:
+    """Nobody else is to make vectors meanwhile, but somebody with another setting may have."""
+    made = store.manifest()
+    if encoder.fingerprint not in (made.get(ANSWERING), made.get(NEXT)):
+        other = made.get(NEXT, made.get(ANSWERING, "no encoder"))
+        raise OtherVectors(
+            f"another process has begun the vectors of {other}; give all that share an index the same encoder"
+        )
 
+
+def _round(
+    store: VectorStore, encoder: Encoder, cache: VectorCache, pending: list[Pending]
+) -> Iterator[tuple[int, int]]:
+    """How many got a vector, from the cache and from the encoder, batch by batch."""
     missing: list[Pending] = []
     for start in range(0, len(pending), _REUSED_AT_ONCE):
         part = pending[start : start + _REUSED_AT_ONCE]
-        known = cache.get([it.digest for it in part])
-        found = [it for it in part if it.digest in known]
-        if found:
-            matrix = np.array([known[it.digest] for it in found], dtype=np.float32)
-            store.put_vectors([it.key for it in found], matrix, encoder.fingerprint)
-        missing += [it for it in part if it.digest not in known]
-    return missing
+        lacking = _reuse(store, encoder, cache, part)
+        missing += lacking
+        if len(lacking) < len(part):
+            yield len(part) - len(lacking), 0
+    for start in range(0, len(missing), _WINDOW):
+        for count in _encode(store, encoder, cache, missing[start : start + _WINDOW]):
+            yield 0, count
+
+
+def _reuse(store: VectorStore, encoder: Encoder, cache: VectorCache, part: list[Pending]) -> list[Pending]:
+    """Those of the chunks whose texts were never seen; the others have their vectors then."""
+    import numpy as np
+
+    known = cache.get([it.digest for it in part])
+    found = [it for it in part if it.digest in known]
+    if found:
+        matrix = np.array([known[it.digest] for it in found], dtype=np.float32)
+        store.put_vectors([it.key for it in found], matrix, encoder.fingerprint)
+    return [it for it in part if it.digest not in known]
 
 
 def _encode(store: VectorStore, encoder: Encoder, cache: VectorCache, window: list[Pending]) -> Iterable[int]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dowse.encoders.base import Encoder, problem_of
-from dowse.errors import EncoderMissing
+from dowse.errors import EncoderMissing, OtherVectors
 from dowse.ingest.embed import Filled, Progress, VectorStore, fill
 from dowse.store.base import ANSWERING, NEXT
 
@@ -45,6 +45,8 @@ class Upgrade:
         try:
             if not self._done(wanted) and self._first(encoders):
                 self._then(encoders.wanted)
+        except OtherVectors as error:
+            self.filled.notes.append(f"making vectors was stopped: {error}")
         except EncoderMissing as error:
             self.filled.notes.append(f"{self._left(wanted)}: {error}")
         return self.filled
@@ -83,8 +85,9 @@ class Upgrade:
 
     def _then(self, wanted: Encoder) -> None:
         self.store.begin_vectors(wanted.fingerprint)
-        if self._fill(wanted) and NEXT in self.store.manifest():
-            self.store.switch_vectors()
+        # A chunk that came after the last one was filled keeps the switch from happening.
+        while self._fill(wanted) and self.store.manifest().get(NEXT) == wanted.fingerprint:
+            self.store.switch_vectors(wanted.fingerprint)
 
     def _fill(self, encoder: Encoder) -> bool:
         if not self.store.pending(encoder.fingerprint):

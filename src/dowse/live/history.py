@@ -21,7 +21,9 @@ SUFFIX: Final = "-jobs"
 KEPT_JOBS: Final = 200
 INTERRUPTED: Final = "interrupted"
 _KEPT_BYTES: Final = journal.MOST_BYTES // 2
+_LOCK_WAIT_S: Final = 2.0
 _STOP: Final = b'{"stop":'
+_JOB: Final = b'{"id":'
 
 
 class History:
@@ -31,6 +33,7 @@ class History:
         self.path = index.with_name(index.name + SUFFIX)
         self.problem = ""
         self._now = now
+        self._wait_s = _LOCK_WAIT_S
         self._told: set[str] = set()
         self._looked_at: tuple[int, int] | None = None
         self._to_stop: frozenset[str] = frozenset()
@@ -84,7 +87,9 @@ class History:
 
     def _append(self, line: bytes) -> None:
         try:
-            journal.append(self.path, line, _shortened)
+            is_sure = journal.append(self.path, line, _shortened, self._wait_s)
+            # One who was stopped while it rewrote the journal is waited for once, not with every line.
+            self._wait_s = _LOCK_WAIT_S if is_sure else 0.0
         except OSError as error:
             self._complain(f"jobs are not written down in {self.path}: {error.strerror or error}")
 
@@ -108,7 +113,7 @@ def _folded(lines: Iterable[bytes]) -> dict[str, PastJob]:
     """The last word on each job, in the order they were last heard of."""
     jobs: dict[str, PastJob] = {}
     for line in lines:
-        if not line.startswith(_STOP) and (job := parsed(line)) is not None:
+        if line.startswith(_JOB) and (job := parsed(line)) is not None:
             jobs.pop(job.id, None)
             jobs[job.id] = job
     return jobs

@@ -28,7 +28,7 @@ SomeWork = TypeVar("SomeWork", bound=Work)
 class Jobs:
     """A sequential queue. Busy indexes are tried again after a wait; anything else fails the job, not the queue.
 
-    `history`, if there is one, is told of every job that begins or ends.
+    `history`, if there is one, is told of every job that begins or ends, `on_end` of each that ran.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class Jobs:
     ) -> None:
         self.clock = clock
         self.history = history
+        self.on_end: Callable[[Job], object] = lambda job: None
         self._wall_clock = wall_clock
         self._retry_waits_s = retry_waits_s
         self._jobs: dict[str, Job] = {}
@@ -171,6 +172,7 @@ class Jobs:
             status, result, error = self._attempts(job)
             with self._changed:
                 self._end(job, status, result=result, error=error)
+            self.on_end(job)
 
     def _take(self) -> Job | None:
         with self._changed:

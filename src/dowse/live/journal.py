@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Final
 
 MOST_BYTES: Final = 256_000
-LONGEST_LINE: Final = 16_000
 _READ_BYTES: Final = 4 * MOST_BYTES  # of a file that somebody else let grow, the end is enough
-_LOCK_WAIT_S: Final = 0.2
 _LOCK_POLL_S: Final = 0.01
 # Whatever lies in its place is neither followed nor waited for: a link, a pipe, a device.
 _SAFELY: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -22,10 +20,13 @@ _SAFELY: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 Shorten = Callable[[Sequence[bytes]], Sequence[bytes]]
 
 
-def append(path: Path, line: bytes, shorten: Shorten) -> None:
-    """Add a line in one write; where there are too many, only those that `shorten` leaves stay."""
+def append(path: Path, line: bytes, shorten: Shorten, wait_s: float) -> bool:
+    """Add a line in one write; where there are too many, only those that `shorten` leaves stay.
+
+    False if whoever rewrites the file took longer than `wait_s`: the line may be lost then.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT) as file:
+    with _opened(path, wait_s) as (file, is_ours):
         # It begins on a line of its own, even after one that a full disk or a crash cut short.
         data = b"\n" + line + b"\n"
         if os.write(file, data) < len(data):
@@ -33,10 +34,11 @@ def append(path: Path, line: bytes, shorten: Shorten) -> None:
         size = os.fstat(file).st_size
     if size > MOST_BYTES:
         _rewrite(path, shorten)
+    return is_ours
 
 
 def lines(path: Path) -> list[bytes]:
-    """Those near the end, in order; none where there is no file."""
+    """Those near the end, in order, the first of them perhaps cut; none where there is no file."""
     try:
         file = _open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -55,8 +57,7 @@ def state(path: Path) -> tuple[int, int]:
 
 def _lines(file: int) -> list[bytes]:
     start = max(0, os.fstat(file).st_size - _READ_BYTES)
-    found = os.pread(file, _READ_BYTES, start).split(b"\n")
-    return [it for it in (found[1:] if start else found) if it and len(it) <= LONGEST_LINE]
+    return [it for it in os.pread(file, _READ_BYTES, start).split(b"\n") if it]
 
 
 def _rewrite(path: Path, shorten: Shorten) -> None:
@@ -77,14 +78,15 @@ def _write_whole(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def _opened(path: Path, flags: int) -> Iterator[int]:
-    """The file at the path, which is not replaced while it is held."""
+def _opened(path: Path, wait_s: float) -> Iterator[tuple[int, bool]]:
+    """The file at the path, and whether it surely is not replaced while we have it."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
     file = _open(path, flags)
     try:
-        while _lock(file, fcntl.LOCK_SH, _LOCK_WAIT_S) and not _is_at(file, path):
+        while (is_ours := _lock(file, fcntl.LOCK_SH, wait_s)) and not _is_at(file, path):
             os.close(file)
             file = _open(path, flags)
-        yield file
+        yield file, is_ours
     finally:
         os.close(file)
 

@@ -14,6 +14,23 @@ def leader_file(index: Path) -> Path:
     return index.with_name(f"{index.name}.leader")
 
 
+def leader_of(index: Path) -> int | None:
+    """The process that leads now, asked by one that does not want to."""
+    path = leader_file(index)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        with suppress(OSError, ValueError):
+            return int(os.pread(descriptor, _MAX_PID_CHARS, 0))
+    finally:
+        os.close(descriptor)
+    return None
+
+
 class Leadership:
     """A lock that the system drops when its holder dies, so that another takes over with its next try."""
 
@@ -54,12 +71,6 @@ class Leadership:
             return False
         self._descriptor, self.problem = descriptor, ""
         return True
-
-    def leader(self) -> int | None:
-        """The process that leads, or did last; None if there never was one."""
-        with suppress(OSError, ValueError), open(self._path, "rb") as file:
-            return int(file.read(_MAX_PID_CHARS))
-        return None
 
     def close(self) -> None:
         if self._descriptor is not None:

@@ -12,7 +12,7 @@ ONGOING: Final = ("running", "retry_wait")
 _STATES: Final = (*ONGOING, "completed", "failed", "cancelled")
 _LATEST: Final = 253_402_300_799.0  # the year 9999: what is later is no time
 _LONGEST_TEXT: Final = 400
-_LONGEST_WORD: Final = 40  # so that every line stays far below the longest one a journal reads
+_LONGEST_WORD: Final = 40  # so that no line is much longer than others
 _MOST_RESULTS: Final = 20
 
 Few = Mapping[str, str | float]

@@ -23,6 +23,7 @@ _SQLITE_HEADER = b"SQLite format 3\x00"
 _APPLICATION_ID_AT = 68
 _SIDE_FILES = ("-wal", "-shm")
 _CACHES = ("-vectors", "-lines")
+_LOCKS = (".lock", ".lock.next", ".lock.turn", ".leader", ".encoding")
 QUARANTINE = ".damaged-"
 
 _log = logging.getLogger(__name__)
@@ -130,7 +131,7 @@ def remove(index: Path) -> bool:
     """Delete an index and what lies beside it; whether there was one."""
     existed = index.exists()
     caches = (f"{cache}{part}" for cache in _CACHES for part in ("", ".new", ".lock", ".damaged"))
-    for suffix in ("", *_SIDE_FILES, ".lock", ".lock.next", ".leader", ".encoding", "-jobs", "-jobs.new", *caches):
+    for suffix in ("", *_SIDE_FILES, *_LOCKS, "-jobs", "-jobs.new", *caches):
         _beside(index, suffix).unlink(missing_ok=True)
     return existed
 

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from dowse.errors import BadInput
 from dowse.lookup.fuzzy import fuzzy_score, letters_of, letters_regex
+from dowse.model import NOT_LOOKED, Seen
 from dowse.store.base import Store
 from dowse.text.globs import compile_globs
 from dowse.text.matching import PART, lines_with, nearness
@@ -63,6 +64,7 @@ class NameAnswer:
     entries: tuple[Entry, ...]
     total: int
     scanned: int
+    seen: Seen = NOT_LOOKED
 
 
 def alternatives(text: str, manner: Manner) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dowse.lookup.calls.impact import Impact
 from dowse.lookup.calls.question import CallTree, Edge, Node
 from dowse.lookup.symbols.question import Definition
+from dowse.profiles.pending import if_pending
 
 _INDENT = "  "
 
@@ -28,6 +29,7 @@ def tree_json(tree: CallTree) -> dict[str, object]:
         "total": tree.total,
         "truncated": tree.truncated,
         "cut": tree.cut,
+        **if_pending(tree.seen),
     }
 
 
@@ -43,6 +45,7 @@ def impact_json(impact: Impact) -> dict[str, object]:
         ],
         "beside": list(impact.beside),
         "unknown": list(impact.unknown),
+        **if_pending(impact.seen),
     }
 
 

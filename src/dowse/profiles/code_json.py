@@ -8,6 +8,7 @@ from dowse.lookup.find import Entry, NameAnswer
 from dowse.lookup.find_contents import ContentAnswer
 from dowse.lookup.symbols.question import Audit, Body, Definition, SymbolAnswer
 from dowse.model import TRAIL_SEPARATOR
+from dowse.profiles.pending import if_pending
 
 
 def definition_json(definition: Definition, body: Body | None = None) -> dict[str, object]:
@@ -49,6 +50,7 @@ def symbols_json(answer: SymbolAnswer, bodies: Sequence[Body] = ()) -> dict[str,
         "index_files": answer.index_files,
         "index_definitions": answer.index_definitions,
         "definitions": [definition_json(it, body) for it, body in zip(answer.definitions, shown, strict=True)],
+        **if_pending(answer.seen),
     }
 
 
@@ -71,6 +73,7 @@ def names_json(answer: NameAnswer) -> dict[str, object]:
         "total": answer.total,
         "scanned": answer.scanned,
         "names": [_entry_json(it) for it in answer.entries],
+        **if_pending(answer.seen),
     }
 
 

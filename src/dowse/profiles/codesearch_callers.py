@@ -72,6 +72,7 @@ class CallersTool:
     def _data(self, started: float, tree: CallTree, territory: Territory) -> dict[str, Any]:
         summary = self._desk.summary(
             started,
+            tree.seen,
             nodesVisited=tree.visited,
             totalNodes=tree.total,
             truncated=tree.truncated,

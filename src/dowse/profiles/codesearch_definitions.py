@@ -143,7 +143,7 @@ class DefinitionsTool:
             extra["warnings"] = [
                 f"Only {_MOST_FILES} of {files.total:,} files were looked at: name the file more exactly"
             ]
-        summary = self._desk.summary(started, totalResults=len(rows), returned=len(rows), **extra)
+        summary = self._desk.summary(started, files.seen, totalResults=len(rows), returned=len(rows), **extra)
         return self._desk.reply(
             {"containingDefinitions": rows, "query": {"file": file, "line": line}, "summary": summary}
         )
@@ -174,6 +174,7 @@ class DefinitionsTool:
     def _summary(self, started: float, answer: SymbolAnswer, returned: int, extra: dict[str, Any]) -> dict[str, Any]:
         return self._desk.summary(
             started,
+            answer.seen,
             totalResults=answer.total,
             returned=returned,
             indexFiles=answer.index_files,

@@ -12,11 +12,12 @@ from typing import Any
 from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.live.jobs import Job, Jobs, Task
-from dowse.model import SyncReport
+from dowse.model import NOT_LOOKED, Seen, SyncReport
 from dowse.profiles.codesearch_cap import as_text, capped, size_of
 from dowse.profiles.codesearch_territory import Territory, located, territory_of
 from dowse.profiles.codesearch_words import Keep, has_extension, listed
 from dowse.profiles.core import report_json
+from dowse.profiles.pending import if_pending
 from dowse.profiles.tool import Reply
 
 BUILDING = "Content index is currently being built in the background. Please retry in a few seconds."
@@ -112,9 +113,9 @@ class Desk:
     def ms_since(self, started: float) -> float:
         return round((self.now() - started) * 1000, 2)
 
-    def summary(self, started: float, **values: object) -> dict[str, Any]:
-        """The values with how long it took, and a warning on any branch but the usual ones."""
-        summary: dict[str, Any] = {**values, "searchTimeMs": self.ms_since(started)}
+    def summary(self, started: float, seen: Seen = NOT_LOOKED, **values: object) -> dict[str, Any]:
+        """The values with how long it took, what is pending, and a warning on any branch but the usual ones."""
+        summary: dict[str, Any] = {**values, "searchTimeMs": self.ms_since(started), **if_pending(seen)}
         branch = self.engine().branch(self.directory)
         if branch is not None and branch not in _MAIN_BRANCHES:
             summary["branchWarning"] = f"The work tree is on branch '{branch}', so this is not what main or master has."

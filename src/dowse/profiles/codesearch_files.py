@@ -9,6 +9,7 @@ from dowse.errors import BadInput
 from dowse.ingest.sources.base import Reach
 from dowse.lookup.find import NameQuery, alternatives
 from dowse.lookup.find_contents import ContentAnswer, FileMatches
+from dowse.model import NOT_LOOKED, Seen
 from dowse.profiles.codesearch_desk import BUILDING, Desk
 from dowse.profiles.codesearch_territory import Territory
 from dowse.profiles.codesearch_words import MAX_NUMBER, CountOnly, Dir, Ext, listed
@@ -103,7 +104,7 @@ class FileTools:
             {"path": territory.full(it.collection, it.path), "size": it.size, "isDir": it.is_directory}
             for it in answer.entries
         ]
-        return self._reply(started, rows, names, totalMatches=answer.total, totalIndexed=answer.scanned)
+        return self._reply(started, rows, names, answer.seen, totalMatches=answer.total, totalIndexed=answer.scanned)
 
     def _territory(self, names: Names) -> Territory:
         territory = self._desk.territory(names.directory)
@@ -111,8 +112,8 @@ class FileTools:
             raise BadInput(BUILDING)
         return territory
 
-    def _reply(self, started: float, rows: Rows, names: Names, **figures: object) -> Reply:
-        summary = self._desk.summary(started, **figures)
+    def _reply(self, started: float, rows: Rows, names: Names, seen: Seen = NOT_LOOKED, **figures: object) -> Reply:
+        summary = self._desk.summary(started, seen, **figures)
         return self._desk.reply({"summary": summary} if names.count_only else {"files": rows, "summary": summary})
 
 

@@ -103,6 +103,7 @@ class GrepTool:
         warnings = [it for it in (_SHORT if is_short else "", answer.cut) if it]
         return self._desk.summary(
             started,
+            answer.seen,
             totalFiles=answer.total_files,
             totalOccurrences=answer.total_occurrences,
             termsSearched=list(answer.searched),

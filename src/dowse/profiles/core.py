@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from dowse.engine import Engine, Status
 from dowse.errors import BadInput
-from dowse.live.jobs import Job, Jobs, Task
 from dowse.lookup.read import Passage, within
 from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query, Scope, Stored, SyncReport
+from dowse.profiles.pending import pending_json
 from dowse.profiles.tool import Param, Profile, Reply, Tool
 from dowse.text.times import ago, iso, parse_moment
+
+if TYPE_CHECKING:
+    from dowse.live.jobs import Job, Jobs
+    from dowse.live.upkeep import Keeping, Upkeep
 
 INSTRUCTIONS = """\
 Dowse searches this project's files (documents and code) on this machine; nothing leaves it.
@@ -22,7 +25,8 @@ path, lines, the trail of headings and an id.
 - `fetch` an id or a path to read more: lines around a hit, or a whole file.
 - `grep` finds every line with a pattern, `symbols` what is defined (by name, base, attribute, or at path:line), \
 `calls` who calls a function or what it calls. All three are exact and need no reading of files.
-- A hit marked `changed` or `gone` is older than the file on disk: `index`, then search again.
+- Files saved before a question are in its answer, or the answer says which are not; a hit marked `changed` or `gone` \
+is older than the file on disk: `index`, then search again.
 - No hits? Look at `completeness` in the answer: it says what was searched and what was not. `status` says more.
 - `abstained` says why nothing is shown although something was found: ask in the words the files might use, or give \
 a `hypothesis`, a sentence such as the answer might be.
@@ -33,17 +37,17 @@ _ECHOED_CHARS = 1000
 _SHOWN_SKIPPED = 50  # an answer must not flood its reader; `dowse status --json` has all
 
 RecipeName = Literal["auto", "hybrid", "lexical", "semantic", "late", "rerank", "ragdocs"]
-_DECISIONS = ("plan", "abstain")
+_DECISIONS = ("freshness", "plan", "abstain")
 _WHOLE_FILES = ("auto", "hybrid", "lexical", "semantic", "late", "rerank")
 
 
 class Core:
     """The tools, bound to the engine and the job queue of one server."""
 
-    def __init__(self, engine: Callable[[], Engine], jobs: Jobs, roots: tuple[Path, ...]) -> None:
+    def __init__(self, engine: Callable[[], Engine], jobs: Jobs, upkeep: Upkeep) -> None:
         self._engine = engine
         self._jobs = jobs
-        self._roots = roots
+        self._upkeep = upkeep
 
     def profile(self) -> Profile:
         from dowse.profiles.core_code import CodeTools  # brings the call graph with it; the command line imports us too
@@ -105,26 +109,40 @@ class Core:
         self,
         force: Annotated[bool, Param("Read every file again, even unchanged ones")] = False,
         wait: Annotated[bool, Param("Answer when it is done instead of at once")] = True,
+        cancel: Annotated[str | None, Param("Only stop the job with this id; `status` lists them")] = None,
     ) -> Reply:
         """Bring the index in line with the files on disk: new, changed and deleted ones. Quick when little changed."""
-        job = self.start_indexing(force=force)
+        if cancel is not None:
+            return Reply(self._job_json(self._cancelled(cancel)))
+        job = self._upkeep.index(force=force)
         if wait:
             self._jobs.wait(job)
         if job.error:
             raise BadInput(job.error)
-        return Reply(self._job_json(job))
+        data = self._job_json(job)
+        if wait and isinstance(job.result, Mapping):
+            data["result"] = {**job.result, **self._vectors_made()}
+        return Reply(data)
 
-    def start_indexing(self, *, force: bool = False) -> Job:
-        def work(task: Task) -> Mapping[str, object]:
-            task.on(", ".join(map(str, self._roots)))
-            return report_json(self._engine().index(self._roots, force=force, progress=task))
+    def _vectors_made(self) -> dict[str, object]:
+        """Waits until there are vectors for everything; other work may come between."""
+        made = {"embedded": 0, "reused": 0}
+        while (job := self._jobs.running("encode")) is not None:
+            self._jobs.wait(job)
+            made = {key: count + int(str((job.result or {}).get(key, 0))) for key, count in made.items()}
+        return dict(made)
 
-        return self._jobs.submit("index", work, key=force)
+    def _cancelled(self, id: str) -> Job:
+        job = next((it for it in self._jobs.all() if it.id == id), None)
+        if job is None or not self._jobs.cancel(id):
+            raise BadInput(f"no job {id[:50]!r} is queued or running here; `status` lists those that are")
+        return job
 
     def status(self) -> Reply:
         """What is indexed, how fresh and complete it is, which encoder is used and why, and what was skipped."""
         status = self._engine().status()
         data = status_json(status, self._engine())
+        data["watcher"] = watcher_json(self._upkeep.keeping())
         data["jobs"] = [self._job_json(job) for job in self._jobs.all()[-_SHOWN_JOBS:]]
         data["skipped"] = status_skipped(status)[:_SHOWN_SKIPPED]
         data["quarantined"] = status_quarantined(status)[:_SHOWN_SKIPPED]
@@ -219,7 +237,8 @@ def answer_json(answer: Answer, running: str = "") -> dict[str, object]:
             "skipped": answer.completeness.skipped,
             "chunks": answer.completeness.chunks,
             "vectors": answer.completeness.vectors,
-            "as_of": iso(answer.completeness.synced_at) if answer.completeness.synced_at else None,
+            "as_of": iso(answer.completeness.as_of) if answer.completeness.as_of else None,
+            "pending": pending_json(answer.completeness.seen),
         },
     }
 
@@ -286,6 +305,29 @@ def report_json(report: SyncReport) -> dict[str, object]:
     }
 
 
+def watcher_json(keeping: Keeping) -> dict[str, object]:
+    """Who follows the files; how, if it is this process."""
+    data: dict[str, object] = {
+        "enabled": keeping.enabled,
+        "leading": keeping.leading,
+        "leader": keeping.leader,
+        "problem": keeping.problem,
+    }
+    if keeping.watch is None:
+        return data
+    watch = keeping.watch
+    return data | {
+        "running": watch.running,
+        "method": watch.method,
+        "why": watch.why,
+        "directories": watch.directories,
+        "events": watch.events,
+        "batches": watch.batches,
+        "restarts": watch.restarts,
+        "pending": watch.pending,
+    }
+
+
 def status_skipped(status: Status) -> list[dict[str, str]]:
     return [{"collection": it.collection, "path": it.path, "reason": it.reason} for it in status.skipped]
 
@@ -295,7 +337,7 @@ def status_quarantined(status: Status) -> list[dict[str, str]]:
     return [{"collection": it.collection, "path": it.path, "reason": it.reason} for it in status.quarantined]
 
 
-def status_json(status: Status, engine: Engine) -> dict[str, object]:
+def status_json(status: Status, engine: Engine, leader: int | None = None) -> dict[str, object]:
     completeness = engine.completeness()
     counts = status.counts
     return {
@@ -322,7 +364,7 @@ def status_json(status: Status, engine: Engine) -> dict[str, object]:
         "reranker_why": status.reranker_why,
         "schema": status.schema,
         "jobs": [],
-        "watcher": {"enabled": False},
+        "watcher": {"enabled": False, "leader": leader},
         "skipped": status_skipped(status),
         "skipped_count": len(status.skipped),
         "quarantined": status_quarantined(status),
@@ -388,5 +430,5 @@ def passage_text(passage: Passage) -> str:
 def _completeness_text(answer: Answer, running: str) -> str:
     state = answer.completeness
     sentence = state.sentence(len(answer.hits))
-    as_of = f"as of {ago(state.synced_at, time.time())}" if state.synced_at else "not synced yet"
+    as_of = f"as of {ago(state.as_of, time.time())}" if state.synced_at else "not synced yet"
     return "; ".join(part for part in (sentence, as_of, running) if part)

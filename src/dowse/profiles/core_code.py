@@ -17,6 +17,7 @@ from dowse.model import CHARS_PER_TOKEN, Scope
 from dowse.profiles.call_trees import tree_json, tree_text
 from dowse.profiles.code_json import body_text, definition_text, symbols_json
 from dowse.profiles.core_grep import Around, ShownFile, grep_json, grep_sentence, shown_files, stale_sentence
+from dowse.profiles.pending import pending_text
 from dowse.profiles.tool import Param, Reply, Tool
 
 _PLACE = re.compile(r"(?P<path>.+):(?P<line>\d{1,9})", re.DOTALL)
@@ -72,7 +73,7 @@ class CodeTools:
         shown = list(_fitting(shown_files(engine, answer, Around(context, context)), budget_tokens * CHARS_PER_TOKEN))
         left = len(answer.files) - len(shown)
         answer = replace(answer, cut=answer.cut or (f"{left:,} more files do not fit the budget" if left else ""))
-        completeness = engine.completeness()
+        completeness = engine.completeness(answer.seen)
         lines = [
             grep_sentence(answer, completeness),
             stale_sentence(shown),
@@ -113,7 +114,7 @@ class CodeTools:
         answer = _at(engine, at) if at else engine.symbols(wanted)
         most_lines = max(1, budget_tokens * CHARS_PER_TOKEN // _BODY_LINE_CHARS)
         bodies = engine.bodies(answer.definitions, max_lines=most_lines, total_lines=most_lines) if body else []
-        lines = [f"{answer.total:,} definitions; {engine.completeness().sentence(0).partition('; ')[2]}"]
+        lines = [f"{answer.total:,} definitions; {engine.completeness(answer.seen).sentence(0).partition('; ')[2]}"]
         for place, it in enumerate(answer.definitions):
             lines += [definition_text(it), *(body_text(bodies[place]) if bodies else ())]
         return Reply(symbols_json(answer, bodies), "\n".join(lines) + "\n")
@@ -155,7 +156,7 @@ class CodeTools:
         engine = self._engine()
         tree = engine.calls(query)
         text = tree_text(tree, with_unresolved=unresolved) if tree.roots else _nothing(name, engine)
-        return Reply(tree_json(tree), text + "\n")
+        return Reply(tree_json(tree), "\n".join(filter(None, (text, pending_text(tree.seen)))) + "\n")
 
 
 def _nothing(name: str, engine: Engine) -> str:

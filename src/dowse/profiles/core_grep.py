@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from dowse.engine import Engine
 from dowse.lookup.grep.question import Excerpt, FileLines, GrepAnswer
 from dowse.model import Completeness, Freshness
+from dowse.profiles.pending import pending_json
+from dowse.text.times import iso
 
 _NAMED = 3  # files that have changed
 
@@ -56,6 +58,8 @@ def grep_json(answer: GrepAnswer, shown: Sequence[ShownFile], completeness: Comp
             "indexed": completeness.indexed,
             "listed": completeness.listed,
             "skipped": completeness.skipped,
+            "as_of": iso(completeness.as_of) if completeness.as_of else None,
+            "pending": pending_json(completeness.seen),
         },
     }
 

@@ -88,7 +88,11 @@ def stats_text(answer: Answer, *, always: bool) -> str:
 
 def notes_text(answer: Answer, *states: str) -> str:
     """Whatever makes the answer less than it could be; empty when nothing does."""
-    notes = [it for it in (*states, *answer.completeness.notes, *_shortfalls(answer)) if it]
+    notes = [
+        it
+        for it in (*states, *answer.completeness.notes, *answer.completeness.seen.sentences(), *_shortfalls(answer))
+        if it
+    ]
     return "\n".join(["# Notes", "", *(f"- {note}" for note in notes)]) if notes else ""
 
 

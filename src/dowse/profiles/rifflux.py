@@ -14,8 +14,10 @@ from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.errors import BadInput, IndexUnusable
 from dowse.live.jobs import Job, Jobs, Progress, Task
-from dowse.model import TRAIL_SEPARATOR, Hit, Query, Stored, SyncReport
+from dowse.live.upkeep import Keeping
+from dowse.model import NOT_LOOKED, TRAIL_SEPARATOR, Hit, Query, Stored, SyncReport
 from dowse.places import checked_root
+from dowse.profiles.pending import if_pending
 from dowse.profiles.tool import Param, Profile, Reply, Tool
 from dowse.text.globs import compile_globs
 
@@ -28,6 +30,8 @@ INDEX = Path(".tmp/rifflux/rifflux.db")
 # The contract's globs alone decide what is indexed, so what git ignores or we would leave out is taken too.
 DEFAULTS = Settings(
     index=INDEX,
+    watch=False,
+    repair_ms=0,
     gitignore=False,
     default_excludes=False,
     include=("*.md",),
@@ -45,6 +49,8 @@ ALIASES: Mapping[str, str] = {
     "RIFFLUX_EMBEDDING_BACKEND": "DOWSE_ENCODER",
     "RIFFLUX_INDEX_INCLUDE_GLOBS": "DOWSE_INCLUDE",
     "RIFFLUX_INDEX_EXCLUDE_GLOBS": "DOWSE_EXCLUDE",
+    "RIFFLUX_FILE_WATCHER": "DOWSE_WATCH",
+    "RIFFLUX_FILE_WATCHER_DEBOUNCE_MS": "DOWSE_DEBOUNCE_MS",
 }
 
 Mode = Literal["lexical", "semantic", "hybrid"]
@@ -59,6 +65,7 @@ class Options:
     auto_reindex: bool = False
     auto_reindex_paths: tuple[str, ...] = (".",)
     auto_reindex_min_interval_s: float = 2.0
+    watched: tuple[str, ...] = ()
 
 
 def with_aliases(environment: Mapping[str, str]) -> dict[str, str]:
@@ -80,7 +87,20 @@ def options_from(environment: Mapping[str, str]) -> Options:
         "yes",
         "on",
     )
-    return Options(enabled, tuple(it.strip() for it in paths.split(",") if it.strip()), interval_s)
+    return Options(enabled, _listed(paths), interval_s, _watched(environment))
+
+
+def _watched(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Without paths of its own, the watcher follows what is indexed before a search."""
+    if environment.get("RIFFLUX_FILE_WATCHER", "0").strip().lower() not in ("1", "true", "yes", "on"):
+        return ()
+    return _listed(
+        environment.get("RIFFLUX_FILE_WATCHER_PATHS") or environment.get("RIFFLUX_AUTO_REINDEX_PATHS") or "."
+    )
+
+
+def _listed(paths: str) -> tuple[str, ...]:
+    return tuple(it.strip() for it in paths.split(",") if it.strip())
 
 
 class Rifflux:
@@ -94,7 +114,9 @@ class Rifflux:
         settings: Settings,
         options: Options,
         clock: Callable[[], float] = time.monotonic,
+        keeping: Callable[[], Keeping] | None = None,
     ) -> None:
+        self._keeping = keeping
         self._open = engine
         self._jobs = jobs
         self._cwd = cwd
@@ -127,8 +149,10 @@ class Rifflux:
         engine = self._engine(db_path)
         auto_reindex = self._auto_reindex(db_path)
         hits: Sequence[Hit] = ()
+        seen = NOT_LOOKED
         if query.strip():
-            hits = engine.search(Query(query, limit=top_k, recipe=f"rifflux-{mode}")).hits
+            answer = engine.search(Query(query, limit=top_k, recipe=f"rifflux-{mode}"))
+            hits, seen = answer.hits, answer.completeness.seen
         results = [{**_chunk_json(it.stored), **_scores_json(it, mode)} for it in hits]
         return Reply(
             {
@@ -138,6 +162,7 @@ class Rifflux:
                 "embedding_model": engine.encoder_name,
                 "auto_reindex": auto_reindex,
                 "results": results,
+                **if_pending(seen),
             }
         )
 
@@ -173,7 +198,7 @@ class Rifflux:
                 "index_exclude_globs": list(engine.settings.exclude),
                 "git_fingerprint": engine.fingerprint([Path(it.root) for it in status.collections]),
                 "background_jobs": [self._job_json(job) for job in self._jobs.all()],
-                "file_watcher": {"enabled": False},
+                "file_watcher": self._watcher_json(),
                 **_if_any("skipped", [{"path": it.path, "reason": it.reason} for it in status.skipped]),
             }
         )
@@ -251,6 +276,24 @@ class Rifflux:
             lambda task: self._reindexed(locations, False, False, several=True, progress=_on(locations, task)),
             key=tuple(locations),
         )
+
+    def _watcher_json(self) -> dict[str, object]:
+        keeping = self._keeping() if self._keeping and self._options.watched else None
+        if keeping is None or not keeping.enabled:
+            return {"enabled": False}
+        watch, settings = keeping.watch, self._settings
+        return {
+            "enabled": True,
+            "running": bool(watch and watch.running),
+            "watch_paths": [str((self._cwd / it).resolve()) for it in self._options.watched],
+            "include_globs": list(settings.include),
+            "exclude_globs": list(settings.exclude),
+            "debounce_ms": settings.debounce_ms,
+            "events_received": watch.events if watch else 0,
+            "jobs_submitted": watch.batches if watch else 0,
+            "crash_restarts": watch.restarts if watch else 0,
+            **({"leader": keeping.leader} if not keeping.leading else {}),
+        }
 
     def _job_json(self, job: Job) -> dict[str, object]:
         return {

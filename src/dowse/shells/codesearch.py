@@ -100,9 +100,11 @@ def cleanup(directory: Path) -> None:
 @commands.command()
 @dir_option
 @ext_option
-@click.option("--watch", is_flag=True, help="Taken; the files are compared at the start and by search_reindex.")
-@click.option("--debounce-ms", type=int, default=500, help="Taken; see --watch.")
-@click.option("--bulk-threshold", type=int, default=100, help="Taken; see --watch.")
+@click.option("--watch", is_flag=True, help="Follow the files as they change.")
+@click.option("--debounce-ms", type=int, default=None, help="How long files must be left alone.  [default: 500]")
+@click.option(
+    "--bulk-threshold", type=int, default=None, help="When more files change, all are compared.  [default: 100]"
+)
 @click.option("--definitions", is_flag=True, help="Taken; definitions are always there.")
 @click.option("--memory-log", is_flag=True, help="Taken; search_info tells the memory.")
 @click.option("--metrics", is_flag=True, help="Say in each summary how large the answer is.")
@@ -114,17 +116,23 @@ def serve(
     directory: Path,
     ext: str,
     watch: bool,
+    debounce_ms: int | None,
+    bulk_threshold: int | None,
     metrics: bool,
     max_response_kb: int | None,
     log_level: str,
     **_: Any,  # noqa: ANN401
 ) -> None:
     """Serve the tools over MCP on stdin and stdout; the index is brought up to date behind the answers."""
-    if watch:
-        click.echo("files are compared with the disk now and by search_reindex, not while they change", err=True)
-    workspace = workspace_at(directory, max_response_kb=max_response_kb)
+    workspace = workspace_at(
+        directory,
+        max_response_kb=max_response_kb,
+        watch=watch,
+        debounce_ms=debounce_ms,
+        bulk_threshold=bulk_threshold,
+    )
     serve_made(
-        lambda jobs: codesearch_profile(workspace, jobs, listed(ext), metrics=metrics),
+        lambda backstage: codesearch_profile(workspace, backstage, listed(ext), metrics=metrics),
         {"DOWSE_LOG_LEVEL": log_level, **os.environ},
     )
 

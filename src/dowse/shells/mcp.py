@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import signal
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
 from importlib.metadata import version
 
@@ -19,14 +17,17 @@ from pydantic import ValidationError
 
 from dowse.errors import DowseError
 from dowse.profiles.tool import Profile
+from dowse.shells.leaving import Leaving
 from dowse.shells.tools import BoundTool, bind, reply_text
 
 log = logging.getLogger("dowse.mcp")
 
 _MAX_ERROR_CHARS = 1000
+_MANY_UNANSWERED = 500  # who asks more without reading the answers is heard again when it has
 _CALLS_AT_A_TIME = 8  # of one connection: the others have threads of their own
 # After the client has closed its end; together with ending the jobs it stays well under five seconds.
-_LAST_ANSWERS_S = 2.5
+_LAST_ANSWERS_S = 2.0
+_LAST_WORDS_S = 0.5
 _PARSE_ERROR = SessionMessage(
     types.JSONRPCError(
         jsonrpc="2.0", id=None, error=types.ErrorData(code=types.PARSE_ERROR, message="not a JSON-RPC message")
@@ -104,16 +105,17 @@ def _error(text: str) -> types.CallToolResult:
 
 
 def serve_stdio(profile: Profile, on_exit: Callable[[], None]) -> None:
-    """Serve until the client closes stdin or a signal comes; never waits for a job on the way out."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: _leave(on_exit))
-    anyio.run(_serve, make_server(profile))
-    _leave(on_exit)
+    """Serve until the client closes stdin or is gone, or a signal comes; never waits for a job on the way out."""
+    leaving = Leaving(on_exit)
+    leaving.watch()
+    # A tool that never ends would keep the loop from ending.
+    anyio.run(_serve, make_server(profile), lambda: leaving.within(_LAST_WORDS_S))
+    leaving.now()
 
 
-async def _serve(server: Server[dict[str, object]]) -> None:
+async def _serve(server: Server[dict[str, object]], on_end: Callable[[], None]) -> None:
     async with stdio_server() as (reading, writing), writing:
-        await _serve_streams(server, reading, writing.send)
+        await _serve_streams(server, reading, writing.send, on_end)
 
 
 async def serve_lines(
@@ -141,8 +143,9 @@ async def _serve_streams(
     server: Server[dict[str, object]],
     reading: AsyncIterable[SessionMessage | Exception],
     write: Callable[[SessionMessage], Awaitable[None]],
+    on_end: Callable[[], None] = lambda: None,
 ) -> None:
-    wire = Wire()
+    wire = Wire(on_end)
     async with anyio.create_task_group() as tasks:
         incoming, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
         answers, outgoing = anyio.create_memory_object_stream[SessionMessage]()
@@ -152,10 +155,14 @@ async def _serve_streams(
 
 
 class Wire:
-    """Between the pipes and the server: every request that came in gets its answer out."""
+    """Between the pipes and the server: every request that came in gets its answer out.
 
-    def __init__(self) -> None:
+    `on_end` is called when no more requests come, and what came is answered or was given its time.
+    """
+
+    def __init__(self, on_end: Callable[[], None]) -> None:
         self._unanswered: set[object] = set()
+        self._on_end = on_end
 
     async def receive(
         self,
@@ -171,10 +178,13 @@ class Wire:
                     continue
                 self._note(message.message)
                 await incoming.send(message)
+                while len(self._unanswered) >= _MANY_UNANSWERED:
+                    await anyio.sleep(0.01)
             # Requests piped in at once are followed by the end of the input before they are answered.
             with anyio.move_on_after(_LAST_ANSWERS_S):
                 while self._unanswered:
                     await anyio.sleep(0.01)
+            self._on_end()
 
     def _note(self, message: object) -> None:
         """What is still to be answered; a request its client has cancelled is not."""
@@ -202,12 +212,3 @@ def repaired(error: Exception) -> SessionMessage | None:
         return SessionMessage(types.jsonrpc_message_adapter.validate_json(text, by_name=False))
     except (ValueError, RecursionError):
         return None
-
-
-def _leave(on_exit: Callable[[], None]) -> None:
-    """Every write is a transaction of its own, so leaving at once loses nothing; a blocked reader thread
-    would keep an ordinary exit waiting."""
-    try:
-        on_exit()
-    finally:
-        os._exit(0)

@@ -15,12 +15,13 @@ from dowse.errors import DowseError, IndexBusy
 from dowse.ingest.sources.moved import SAMPLE, Likeness, Traces, has_left, identity_key, likeness
 from dowse.places import INDEX_NAME, Places
 from dowse.store.sqlite.locks import write_lock
-from dowse.store.sqlite.peek import peek
+from dowse.store.sqlite.peek import peek, peek_files
 
 _LOOKED_AT: Final = 50
 _PATIENCE_S: Final = 1.0
+_LEADER: Final = f"{INDEX_NAME}.leader"
 # What a process may leave behind in the place of an index that it never made.
-_LEFTOVERS: Final = (f"{INDEX_NAME}.lock", f"{INDEX_NAME}.leader")
+_LEFTOVERS: Final = (f"{INDEX_NAME}.lock*", _LEADER, f"{INDEX_NAME}-jobs*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,10 @@ def _look_at(places: Places, index: Path) -> Found | None:
 
 
 def _roots(index: Path) -> tuple[Traces, ...]:
-    seen = peek(index, SAMPLE)
-    if seen is None:
-        return ()
+    """What the index knows of its roots; files only of those that may be elsewhere by now."""
+    seen = peek(index)
     return tuple(
-        Traces(Path(it.root), seen.manifest.get(identity_key(it.root), ""), partial(seen.files.__getitem__, it.name))
+        Traces(Path(it.root), seen.manifest.get(identity_key(it.root), ""), partial(peek_files, index, it.name, SAMPLE))
         for it in seen.collections
     )
 
@@ -95,10 +95,10 @@ def _adopt(places: Places, folder: Path, index: Path) -> None:
 
 
 def _rename(before: Path, now: Path) -> None:
-    for name in _LEFTOVERS:
-        (now / name).unlink(missing_ok=True)
+    for leftover in (it for name in _LEFTOVERS for it in now.glob(name)):
+        leftover.unlink(missing_ok=True)
     # Fails where another process was quicker and has put its index there.
     with suppress(OSError):
         before.rename(now)
         # Whoever still leads there follows a path that is gone; the next one must be able to lead.
-        (now / _LEFTOVERS[1]).unlink(missing_ok=True)
+        (now / _LEADER).unlink(missing_ok=True)

@@ -15,7 +15,8 @@ from dowse.errors import DowseError
 from dowse.live.jobs import Jobs
 from dowse.live.rebuilding import Rebuilding, remove
 from dowse.profiles.rifflux import Options, Rifflux, located
-from dowse.shells.serving import Engines, rifflux_workspace, serve
+from dowse.shells.backstage import Engines
+from dowse.shells.serving import rifflux_workspace, serve
 from dowse.shells.workspace import Workspace
 
 _path = click.option("--path", default=".", show_default=True, help="The directory or file to index.")

@@ -77,7 +77,7 @@ class Piece:
 class Catalog(Protocol):
     """The truth. Each writing method is one transaction: after a crash it happened, or it did not."""
 
-    def batch(self) -> AbstractContextManager[object]:
+    def batch(self, text_bytes: int = 0) -> AbstractContextManager[object]:
         """What is written inside is one transaction: quicker than many, but a crash before its end loses all of it.
 
         A call in it that raises leaves nothing behind, and the others can go on.
@@ -184,6 +184,9 @@ class Words(Protocol):
         ...
 
 
+REVISION = "revision"
+"""The manifest's name for a token that no two states of the records share; a store may have none."""
+
 ANSWERING = "encoder"
 NEXT = "next_encoder"
 """Under these keys the manifest has the fingerprints of the encoders that made the two vector indexes."""
@@ -202,8 +205,11 @@ class Vectors(Protocol):
         """
         ...
 
-    def switch_vectors(self) -> bool:
-        """Let the next index answer and drop the other, in one transaction; False unless every chunk is in it."""
+    def switch_vectors(self, made_by: str | None = None) -> bool:
+        """Let the next index answer and drop the other, in one transaction.
+
+        False unless every chunk is in it, and it is of this encoder, if one is named.
+        """
         ...
 
     def pending(self, made_by: str | None = None) -> list[Pending]:
@@ -406,8 +412,16 @@ class CallFacts(Protocol):
 
 
 class Store(Catalog, Words, Vectors, Texts, Definitions, CallFacts, Health, Protocol):
-    def writing(self, timeout_s: float) -> AbstractContextManager[None]:
-        """Hold the one write lock of this store, or raise IndexBusy after the timeout."""
+    def writing(self, timeout_s: float, what: str = "indexing") -> AbstractContextManager[None]:
+        """Hold the one write lock of this store, or raise IndexBusy after the timeout; `what` tells others what for."""
+        ...
+
+    def waited_for(self) -> bool:
+        """Whether anybody waits for the write lock; who holds it for long may want to let go of it."""
+        ...
+
+    def encoding(self, timeout_s: float) -> AbstractContextManager[None]:
+        """Be the one that makes vectors, or raise IndexBusy after the timeout; others may write meanwhile."""
         ...
 
     def settle(self) -> None:

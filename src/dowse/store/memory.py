@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
-from dowse.errors import BadInput, OtherVectors
+from dowse.errors import BadInput, IndexBusy, OtherVectors
 from dowse.model import (
     Call,
     Collection,
@@ -88,6 +89,7 @@ class MemoryStore(AlwaysSound, MemoryDefinitions):
         self._manifest: dict[str, str] = {}
         self._answering = _Vectors()
         self._next = _Vectors()
+        self._encoding = threading.Lock()
         self._next_key = 1
         self._revision = 0
         self._memory = Memory()
@@ -95,7 +97,7 @@ class MemoryStore(AlwaysSound, MemoryDefinitions):
 
     # --- catalog ---
 
-    def batch(self) -> AbstractContextManager[object]:
+    def batch(self, text_bytes: int = 0) -> AbstractContextManager[object]:
         return nullcontext()  # nothing of it outlives a crash anyway
 
     def collections(self) -> list[Collection]:
@@ -327,8 +329,9 @@ class MemoryStore(AlwaysSound, MemoryDefinitions):
         else:
             self._hold(self._answering, fresh)
 
-    def switch_vectors(self) -> bool:
-        if self._next.made_by is None or self.pending(self._next.made_by):
+    def switch_vectors(self, made_by: str | None = None) -> bool:
+        following = self._next.made_by
+        if following is None or made_by not in (None, following) or self.pending(following):
             return False
         self._hold(self._next, _Vectors())
         return True
@@ -394,8 +397,20 @@ class MemoryStore(AlwaysSound, MemoryDefinitions):
         return self._entries.values()
 
     @contextmanager
-    def writing(self, timeout_s: float) -> Iterator[None]:
+    def writing(self, timeout_s: float, what: str = "indexing") -> Iterator[None]:
         yield
+
+    def waited_for(self) -> bool:
+        return False
+
+    @contextmanager
+    def encoding(self, timeout_s: float) -> Iterator[None]:
+        if not self._encoding.acquire(timeout=timeout_s):
+            raise IndexBusy("another job makes the vectors now")
+        try:
+            yield
+        finally:
+            self._encoding.release()
 
     def settle(self) -> None:
         pass

@@ -235,7 +235,8 @@ def test_modules_of_the_directory_it_is_started_in_are_not_run(
 
 
 PARENT = """
-import sys, threading, time
+import signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has processes in the background ignore it
 from dowse.ingest.chunk import Limits
 from dowse.ingest.prepare import Task
 from dowse.ingest.workers.pool import Workers

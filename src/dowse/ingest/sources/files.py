@@ -6,14 +6,18 @@ import os
 import stat
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dowse.errors import BadInput, Unreadable
 from dowse.ingest.sources.base import Listing
 from dowse.ingest.sources.defaults import DEFAULT_EXCLUDE, MAX_FILE_BYTES
 from dowse.ingest.sources.ledger import too_large
-from dowse.ingest.sources.part import part_of
+from dowse.ingest.sources.part import WHOLE, part_of
 from dowse.ingest.sources.regular_file import ChangingError, NotRegularError, opened_below, read_whole
 from dowse.model import Freshness, Item
+
+if TYPE_CHECKING:
+    from dowse.ingest.sources.judge import Judge
 
 READ_ATTEMPTS = 3
 
@@ -45,10 +49,14 @@ class FileSource:
             if not _stays_inside(place.removesuffix("/")):
                 raise BadInput(f"{place!r} is not a path inside {self.root}; give it relative to that, without '..'")
         root = self._resolved_root()
-        exclude = (*DEFAULT_EXCLUDE, *self.exclude) if self.default_excludes else self.exclude
-        selection = select(self.include, exclude, part_of(self.under))
-        barred = frozenset(str(place.resolve()) for place in self.barred)
-        found = survey(root, selection, barred, use_gitignore=self.use_gitignore, max_file_bytes=self.max_file_bytes)
+        selection = select(self.include, self._excluded(), part_of(self.under))
+        found = survey(
+            root,
+            selection,
+            self._barred(),
+            use_gitignore=self.use_gitignore,
+            max_file_bytes=self.max_file_bytes,
+        )
         listing = found.listing()
         listing.vacant = not listing.items and holds_no_file(root)
         return listing
@@ -81,6 +89,23 @@ class FileSource:
         if not stat.S_ISREG(status.st_mode):
             return "gone"
         return "fresh" if (status.st_size, status.st_mtime_ns) == (item.size, item.mtime_ns) else "changed"
+
+    def judge(self) -> Judge:
+        """For single paths, as settings and ignore files are now."""
+        from dowse.ingest.sources.doors import Doors
+        from dowse.ingest.sources.judge import Judge
+        from dowse.ingest.sources.selection import select, select_folders
+
+        root = self._resolved_root()
+        folders = select_folders(self._excluded())
+        doors = Doors(root, self._barred())
+        return Judge(root, folders, lambda: select(self.include, self._excluded(), WHOLE), doors, self.use_gitignore)
+
+    def _excluded(self) -> tuple[str, ...]:
+        return (*DEFAULT_EXCLUDE, *self.exclude) if self.default_excludes else self.exclude
+
+    def _barred(self) -> frozenset[str]:
+        return frozenset(str(place.resolve()) for place in self.barred)
 
     def _resolved_root(self) -> str:
         """The root may be a link, or lie below one; from here on no link is followed."""

@@ -45,7 +45,7 @@ class GitListing:
 def list_work_tree(top: str, directory: str, paths: Sequence[str] | None = None) -> GitListing | None:
     """What git lists below the directory, which is in the work tree that begins at `top`.
 
-    At these paths only, if any are given. None without git, when it fails, and when it ignores the directory as a whole.
+    At these paths only, if any are given. None without git, when it fails, and when it ignores the directory itself.
     """
     git = shutil.which("git")
     if git is None:

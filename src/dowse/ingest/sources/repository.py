@@ -9,7 +9,7 @@ from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules, load_ignore
 
 GIT_IGNORE_FILE = ".gitignore"
 _BRANCH = "ref: refs/heads/"
-_HEAD_CHARS = 4096
+_MAX_CHARS = 4096 + 16  # the longest path and what stands before it
 
 
 def is_work_tree(directory: str) -> bool:
@@ -30,14 +30,7 @@ def branch_at(directory: str) -> str | None:
     """The branch of the work tree that holds this directory; None outside of one and at a commit without a branch."""
     top = work_tree_above(directory)
     git_directory = None if top is None else git_directory_of(top)
-    # A pipe in its place would never be read to its end.
-    if git_directory is None or not (git_directory / "HEAD").is_file():
-        return None
-    try:
-        with open(git_directory / "HEAD", encoding="utf-8", errors="replace") as file:
-            head = file.read(_HEAD_CHARS).strip()
-    except OSError:
-        return None
+    head = "" if git_directory is None else _small_text(git_directory / "HEAD", errors="replace").strip()
     return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else None
 
 
@@ -70,18 +63,26 @@ def git_directory_of(directory: str) -> Path | None:
     try:
         if entry.is_dir():
             return entry
-        text = entry.read_text(errors="surrogateescape") if entry.is_file() else ""
     except OSError:
         return None
-    prefix, _, target = text.partition(": ")
+    prefix, _, target = _small_text(entry).partition(": ")
     return Path(directory, target.rstrip("\r\n")) if prefix == "gitdir" and target else None
 
 
 def common_directory_of(top: str) -> Path:
     """Linked work trees share one directory, named in a file, and with it `info/exclude`."""
     git_directory = git_directory_of(top) or Path(top, ".git")
+    return git_directory / _small_text(git_directory / "commondir").rstrip("\r\n")
+
+
+def _small_text(file: Path, errors: str = "surrogateescape") -> str:
+    """What git writes into a file to name something; empty if that is not what is there."""
     try:
-        target = (git_directory / "commondir").read_text(errors="surrogateescape")
+        # A pipe in its place would never be read to its end.
+        if not file.is_file():
+            return ""
+        with open(file, encoding="utf-8", errors=errors) as opened:
+            text = opened.read(_MAX_CHARS)
     except OSError:
-        return git_directory
-    return git_directory / target.rstrip("\r\n")
+        return ""
+    return "" if "\0" in text else text

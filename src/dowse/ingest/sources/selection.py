@@ -35,3 +35,8 @@ def select(include: tuple[str, ...], exclude: tuple[str, ...], part: Part) -> Se
     from dowse.ingest.extract.table import KNOWN_BINARY_SUFFIXES  # brings the extractors with it
 
     return Selection(compile_globs(include or ("**",)), compile_globs(exclude), KNOWN_BINARY_SUFFIXES, part)
+
+
+def select_folders(exclude: tuple[str, ...]) -> Selection:
+    """For judging directories alone, which needs no table of suffixes."""
+    return Selection(compile_globs(("**",)), compile_globs(exclude), frozenset())

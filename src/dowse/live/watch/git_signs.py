@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Literal
 
-from dowse.ingest.sources.repository import common_directory_of, git_directory_of
+from dowse.ingest.sources.repository import common_directory_of, git_directory_of, is_work_tree
 
 _MAX_REF_DIRECTORIES = 1000  # names of branches with slashes; a repository may hold anything
 
@@ -29,13 +29,13 @@ class Signs:
 def signs_of(top: str) -> list[Signs]:
     """The signs of the repository whose work tree begins at `top`; nothing if there is none."""
     own = git_directory_of(top)
-    if own is None:
+    if own is None or not is_work_tree(top):
         return []
     common = str(common_directory_of(top))
-    heads = frozenset(("HEAD", "index", "packed-refs"))
-    places = {str(own): Signs(str(own), heads), common: Signs(common, heads)}
     info = Signs(f"{common}/info", frozenset(), frozenset(("exclude",)))
-    return [*places.values(), info, *(Signs(it, None) for it in _below(f"{common}/refs/heads"))]
+    shared = Signs(common, frozenset(("packed-refs",)), frozenset(("info",)))  # which need not be there yet
+    heads = [Signs(it, None) for it in _below(f"{common}/refs/heads")]
+    return [Signs(str(own), frozenset(("HEAD", "index"))), shared, info, *heads]
 
 
 def _below(directory: str) -> list[str]:

@@ -78,14 +78,14 @@ class Lookout:
     def look(self) -> bool:
         """Note what the system has told up to now; whether it is known what changed. Needs the lock."""
         if not isinstance(self.eye, Tree):
-            return self.is_missing and not self._is_back()
+            return self.is_missing and not self._is_there()
         self.gather.see(self.eye.look(), self._means.clock())
         return self.eye.is_there()
 
     def look_around(self) -> None:
         """What the system does not tell: polled files, roots that went or came back."""
         if self.is_missing:
-            if self._is_back():
+            if self._is_there():
                 self.open(RETURNED)
         elif isinstance(self.eye, Tree):
             if not self.eye.is_there():
@@ -119,18 +119,20 @@ class Lookout:
         return tree
 
     def _tree(self) -> Tree:
+        if not self._is_there():
+            raise RootGone
         kind = remote_kind(self.place.root)
         if kind is not None:
             raise CanNotWatch(f"{self.place.root} is on a file system ({kind}) where others change files unseen")
         return Tree(self.place, self._means.notifier())
 
     def _poll(self, eye: Polling) -> None:
-        if not self._is_back():
+        if not self._is_there():
             self.open(RETURNED)
             return
         sights = eye.look()
         with self._means.lock:
             self.gather.see(sights, self._means.clock())
 
-    def _is_back(self) -> bool:
+    def _is_there(self) -> bool:
         return self.place.root.is_dir() and os.access(self.place.root, os.R_OK | os.X_OK)

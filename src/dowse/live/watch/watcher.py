@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import select
 import threading
 import time
@@ -19,6 +20,7 @@ _FORGIVEN_AFTER_S = 600.0
 _FIRST_RESTART_S = 0.1
 _PATIENCE_S = 0.1  # how long a question waits while a large new directory is taken in
 _NAP_S = 0.01  # what comes within it is read at once: a storm does not wake the thread for each file
+_LONGEST_SLEEP_S = 60.0
 _CLOSE_S = 0.9
 
 log = logging.getLogger("dowse.watch")
@@ -75,10 +77,10 @@ class Watcher:
         if not self._running or self._bell is None or not self._lock.acquire(timeout=_PATIENCE_S):
             return None
         try:
-            received = self._received()
+            due = self._due_at()
             answer = self._pending()
-            if answer is None or received != self._received():
-                self._bell.ring()  # what was read here is the thread's to hand on
+            if answer is None or self._due_at() < due:
+                self._bell.ring()  # what was read here is the thread's to hand on, sooner than it knows
         except Exception as error:  # noqa: BLE001 - whatever breaks watching must not break the question
             self._break(error)
             self._bell.ring()
@@ -103,8 +105,9 @@ class Watcher:
         sure = {collection: paths for collection, paths in known.items() if paths is not None}
         return sure if all(are_sure) and len(sure) == len(known) else None
 
-    def _received(self) -> int:
-        return sum(it.received for it in self._lookouts)
+    def _due_at(self) -> float:
+        times = (it.gather.due_at() for it in self._lookouts)
+        return min((at for at in times if at is not None), default=math.inf)
 
     def _break(self, error: Exception) -> None:
         self._running = False
@@ -173,8 +176,7 @@ class Watcher:
 
     def _next_at(self) -> float:
         with self._lock:
-            due = [it.gather.due_at() for it in self._lookouts]
-            return min((at for at in (*due, *(it.next_at() for it in self._lookouts)) if at is not None), default=60.0)
+            return min([self._clock() + _LONGEST_SLEEP_S, self._due_at(), *(it.next_at() for it in self._lookouts)])
 
     def _fail(self, began: float) -> None:
         """Wait a little longer each time, so that what breaks at once does not keep the machine busy."""
@@ -187,7 +189,7 @@ class Watcher:
             return
         self._restarts += 1
         log.warning("%s; started again", self._problem)
-        self._closing.wait(_FIRST_RESTART_S * 2**self._failures)
+        self._closing.wait(_FIRST_RESTART_S * 2 ** (self._failures - 1))
 
     def _end(self) -> None:
         self._running = False

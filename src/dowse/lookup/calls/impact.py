@@ -12,6 +12,7 @@ from dowse.lookup.calls.roots import Asked, Roots
 from dowse.lookup.calls.tree import call_tree
 from dowse.lookup.calls.world import World
 from dowse.lookup.symbols.question import Definition
+from dowse.model import NOT_LOOKED, Seen
 from dowse.store.base import Place
 
 Spans = Sequence[tuple[int, int]]
@@ -33,6 +34,7 @@ class Impact:
     touched: tuple[Touched, ...]
     beside: tuple[str, ...]
     unknown: tuple[str, ...]
+    seen: Seen = NOT_LOOKED
 
 
 def impact(world: World, changes: Mapping[str, Spans], query: CallQuery, collection: str | None = None) -> Impact:

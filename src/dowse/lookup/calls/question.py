@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dowse.lookup.symbols.question import Definition
-from dowse.model import EVERYTHING, Call, Record, Scope
+from dowse.model import EVERYTHING, NOT_LOOKED, Call, Record, Scope, Seen
 
 Confidence = Literal["exact", "virtual", "possible"]
 """exact: names and types lead there; virtual: one of several a call through a base or an interface may reach;
@@ -77,3 +77,4 @@ class CallTree:
     total: int
     truncated: bool
     cut: str = ""
+    seen: Seen = NOT_LOOKED

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from dowse.model import EVERYTHING, Scope
+from dowse.model import EVERYTHING, NOT_LOOKED, Scope, Seen
 from dowse.store.base import FileLines
 
 __all__ = ["Excerpt", "FileLines", "GrepAnswer", "Lines", "Manner"]
@@ -45,6 +45,7 @@ class GrepAnswer:
     index_files: int
     index_words: int
     cut: str = ""
+    seen: Seen = NOT_LOOKED
 
 
 @dataclass(frozen=True, slots=True)

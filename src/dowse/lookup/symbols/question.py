@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dowse.model import NOT_LOOKED, Seen
 from dowse.store.definitions import Definition, Wanted
 
 __all__ = ["Audit", "Body", "Definition", "Silent", "SymbolAnswer", "Wanted"]
@@ -18,6 +19,7 @@ class SymbolAnswer:
     before_stats: int
     index_files: int
     index_definitions: int
+    seen: Seen = NOT_LOOKED
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ VERBS = {
     "find": "Files and directories by name, in the index or on disk.",
     "read": "Print lines of an indexed file, or a hit by its id.",
     "status": "What is indexed, how fresh, with which encoder, and what was skipped.",
+    "watch": "Follow the files and keep the index in line with them, until stopped.",
     "jobs": "What is and was done behind the answers, how far it is, and how it ended.",
     "export": "Print every chunk of the index, in a stable order.",
     "doctor": "Check the index and all around it; --fix mends what is damaged.",

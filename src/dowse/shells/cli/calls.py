@@ -82,7 +82,7 @@ def command(
         if as_json:
             click.echo(json.dumps(tree_json(tree), ensure_ascii=False))
         elif tree.roots:
-            click.echo(tree_text(tree, with_unresolved=unresolved))
+            click.echo("\n".join((tree_text(tree, with_unresolved=unresolved), *tree.seen.sentences())))
         else:
-            click.echo(f"nothing that can be called is named {name!r}; {engine.completeness().sentence(0)}")
+            click.echo(f"nothing that can be called is named {name!r}; {engine.completeness(tree.seen).sentence(0)}")
     return 0 if tree.roots else 1

@@ -14,6 +14,7 @@ from dowse.errors import BadInput
 from dowse.shells.cli.options import json_option, roots_option, settings_options
 from dowse.shells.sharing.hello import Verb
 from dowse.shells.sharing.listening import holder, listen
+from dowse.shells.sharing.place import Unshared
 from dowse.shells.sharing.reach import Reply, connect, converse
 from dowse.shells.sharing.start import Start
 from dowse.shells.workspace import PROFILES
@@ -66,6 +67,7 @@ def _run(start: Start, detached: bool) -> int:
 def _start(start: Start) -> None:
     """Be a client for a moment: whoever can be one has a server with these settings."""
     with start.reach().welcomed() as connection:
+        connection.settimeout(_ENDS_WITHIN_S)
         connection.shutdown(socket.SHUT_WR)
         connection.recv(1)
 
@@ -95,7 +97,11 @@ def _stopped(start: Start) -> bool:
 
 
 def _asked(connection: socket.socket, start: Start, verb: Verb, *, keep: bool = False) -> Reply | None:
-    reply = converse(connection, start.hello(verb))
+    try:
+        reply = converse(connection, start.hello(verb))
+    except Unshared:
+        connection.close()
+        raise BadInput(f"the shared server does not answer; end process {holder(start.place)} yourself") from None
     if not keep or reply is None:
         connection.close()
     if reply is not None and not reply.get("ok"):

@@ -117,6 +117,8 @@ def _print_names(answer: NameAnswer, as_json: bool, count_only: bool) -> int:
     elif count_only:
         click.echo(str(answer.total))
     else:
+        for sentence in answer.seen.sentences():
+            click.echo(f"dowse: {sentence}", err=True)
         for it in answer.entries:
             click.echo(f"{it.path}/" if it.is_directory else it.path)
         _say_cut(len(answer.entries), answer.total)

@@ -73,7 +73,7 @@ def command(
     with ready(workspace) as engine:
         answer = engine.grep(asked)
         shown = list(shown_files(engine, answer, around))
-        completeness = engine.completeness()
+        completeness = engine.completeness(answer.seen)
     if as_json:
         click.echo(json.dumps(grep_json(answer, shown, completeness), ensure_ascii=False))
         return 0 if answer.files else 1

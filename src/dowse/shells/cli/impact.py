@@ -59,7 +59,8 @@ def command(
     if as_json:
         click.echo(json.dumps(impact_json(found), ensure_ascii=False))
     else:
-        click.echo(impact_text(found) or "nothing has changed since the last commit")
+        text = impact_text(found) or "nothing has changed since the last commit"
+        click.echo("\n".join((text, *found.seen.sentences())))
     return 0 if found.touched or found.beside or found.unknown else 1
 
 

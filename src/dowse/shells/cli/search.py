@@ -90,7 +90,8 @@ def command(
     )
     with ready(workspace) as engine:
         answer = engine.search(asked)
-    click.echo(json.dumps(answer_json(answer), ensure_ascii=False) if as_json else answer_lines(answer, explain))
+        # Before the engine is closed, which may finish indexing a file that changed.
+        click.echo(json.dumps(answer_json(answer), ensure_ascii=False) if as_json else answer_lines(answer, explain))
     return 0 if answer.hits else 1
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from dowse.live.lead import leader_of
 from dowse.profiles.core import status_json
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 
@@ -23,7 +24,7 @@ def command(root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN
     """What is indexed, how fresh and complete it is, which encoder is used and why, and what was skipped."""
     workspace = workspace_of(root, flags)
     with workspace.open(create=False) as engine:
-        data = status_json(engine.status(), engine)
+        data = status_json(engine.status(), engine, leader_of(workspace.index))
     click.echo(json.dumps(data, ensure_ascii=False) if as_json else "\n".join(_lines(data)))
     return 0
 
@@ -39,6 +40,9 @@ def _lines(data: dict[str, Any]) -> list[str]:
     )
     lines += [f"holds     {counted}", f"encoder   {data['encoder']}: {data['encoder_why']}"]
     lines.append(f"reranker  {data['reranker']}: {data['reranker_why']}")
+    leader = data["watcher"]["leader"]
+    followed = f"process {leader} follows the files" if leader else "nobody follows the files now; `dowse watch` does"
+    lines.append(f"watcher   {followed}")
     lines += [f"note      {note}" for note in data["freshness"]["notes"]]
     return [*lines, *_listed("skipped  ", data["skipped"]), *_listed("unparsed ", data["quarantined"])]
 

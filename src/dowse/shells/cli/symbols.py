@@ -125,7 +125,7 @@ def _lines(answer: SymbolAnswer, bodies: list[Body], with_stats: bool) -> list[s
             lines += body_text(bodies[place])
     cut = f" (the first {len(answer.definitions):,} are shown; -k shows more)"
     counted = f"{answer.total:,} definition{'' if answer.total == 1 else 's'}"
-    return [*lines, f"{counted}{cut if answer.total > len(answer.definitions) else ''}"]
+    return [*lines, f"{counted}{cut if answer.total > len(answer.definitions) else ''}", *answer.seen.sentences()]
 
 
 def _print_audit(audit: Audit, as_json: bool) -> int:

@@ -17,7 +17,7 @@ import anyio
 import anyio.abc
 
 from dowse.errors import DowseError
-from dowse.live.jobs import Jobs
+from dowse.shells.backstage import Backstage
 from dowse.shells.mcp import serve_lines
 from dowse.shells.serving import log_to_stderr
 from dowse.shells.sharing.connection import Connection
@@ -35,7 +35,6 @@ _HELLO_S = 10.0
 _TICK_S = 1.0
 _NO_DESCRIPTORS_S = 0.1
 _LAST_ANSWERS_S = 2.5
-_LAST_JOB_S = 2.0
 Lines = AsyncIterator[bytes | None]
 
 
@@ -45,11 +44,11 @@ def run_daemon(start: Start, listening: Listening, *, detached: bool) -> None:
         log_to_file(listening.place.log, start.environment.get("DOWSE_LOG_LEVEL") or "INFO")
     else:
         log_to_stderr(start.environment)
-    jobs = Jobs()
-    sessions = Sessions(start.workspace.index, this_build(), start.flags, start.environment, jobs)
+    backstage = Backstage()
+    sessions = Sessions(start.workspace.index, this_build(), start.flags, start.environment, backstage)
     log.info("serving %s as process %d", start.workspace.index, os.getpid())
     idle_s = start.workspace.settings.daemon_idle_s
-    anyio.run(lambda: Daemon(listening, sessions, jobs, idle_s=idle_s).run())
+    anyio.run(lambda: Daemon(listening, sessions, backstage, idle_s=idle_s).run())
 
 
 class Daemon:
@@ -59,14 +58,14 @@ class Daemon:
         self,
         listening: Listening,
         sessions: Sessions,
-        jobs: Jobs,
+        backstage: Backstage,
         *,
         idle_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._listening = listening
         self._sessions = sessions
-        self._jobs = jobs
+        self._backstage = backstage
         self._idle_s = idle_s
         self._now = clock
         self._began = self._alone_since = clock()
@@ -104,7 +103,7 @@ class Daemon:
 
     def _is_idle(self) -> bool:
         alone = not self._connected and self._now() - self._alone_since >= self._idle_s
-        return alone and self._jobs.running() is None
+        return alone and self._backstage.jobs.running() is None
 
     async def _leave(self) -> None:
         """No new clients; what was asked is answered if that is quick. A thread in a long call keeps nobody here."""
@@ -114,7 +113,7 @@ class Daemon:
         with anyio.move_on_after(_LAST_ANSWERS_S + 0.1):
             while self._connected:
                 await anyio.sleep(0.01)
-        self._jobs.close(_LAST_JOB_S)
+        self._backstage.close()
         os._exit(0)
 
     # --- its clients ---
@@ -136,9 +135,12 @@ class Daemon:
                 peer.close()
 
     async def _talk(self, connection: Connection) -> None:
+        """Whatever goes wrong in one session ends that session alone."""
         try:
             async with aclosing(connection.lines()) as lines:
                 await self._greet(connection, lines)
+        except Exception:
+            log.exception("a session failed")
         finally:
             connection.close()
 
@@ -169,7 +171,7 @@ class Daemon:
             self._alone_since = self._now()
 
     async def _tell(self, hello: Hello, connection: Connection, lines: Lines) -> None:
-        job = self._jobs.running()
+        job = self._backstage.jobs.running()
         await _reply(
             connection,
             ok=True,

@@ -17,7 +17,6 @@ from dowse.shells.sharing.place import Unshared
 from dowse.shells.workspace import Workspace, find_workspace
 
 PROTOCOL = 1
-MAX_HELLO_BYTES = 1_000_000
 Verb = Literal["serve", "status", "stop"]
 # How long a server stays and whether one is wanted say nothing about its answers; the paths are told as they resolve.
 _NOT_COMPARED = {"share", "daemon_idle_s", "index", "data_dir"}

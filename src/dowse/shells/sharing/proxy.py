@@ -67,6 +67,12 @@ class Proxy:
     def _stop(self, *_: object) -> None:
         self._stopped = True
 
+    def _is_alone(self) -> bool:
+        """Whether nobody is left to find a server for."""
+        poll = select.poll()
+        poll.register(_STDIN, 0)  # that its other end is closed is always told
+        return self._stopped or os.getppid() != self._parent or bool(poll.poll(0))
+
     def _is_over(self) -> bool:
         if self._leave_at is None:
             return False
@@ -87,13 +93,14 @@ class Proxy:
         return dict(poll.poll(_LOOK_UP_S * 1000))
 
     def _move(self, ready: Mapping[int, int]) -> None:
-        if _STDIN in ready:
-            self._read_client()
+        # First the server: if it is gone, what the client says now is for another.
         if self._server is not None and (events := ready.get(self._server.fileno(), 0)):
             if events & select.POLLOUT:
                 self._write_server()
             if events & ~select.POLLOUT:
                 self._read_server()
+        if _STDIN in ready:
+            self._read_client()
         if _STDOUT in ready:
             self._write_client()
 
@@ -223,7 +230,7 @@ class Proxy:
         if self._now() < self._refused_until or self._leave_at is not None:
             return False
         try:
-            self._take(self._connect(lambda: self._stopped))
+            self._take(self._connect(self._is_alone))
         except Unshared as error:
             self._trouble = f"the shared server is gone and there is no other: {error}; restart this server"
             self._refused_until = self._now() + _TRY_AGAIN_S

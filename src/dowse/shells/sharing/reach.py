@@ -8,17 +8,25 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from dowse.config import SETTINGS
 from dowse.shells.sharing.hello import Asked, Hello
 from dowse.shells.sharing.place import MeetingPlace, Unshared, is_ours, make_private, try_lock
 
-STARTING_S = 5.0
-WELCOME_S = 10.0  # a server that was just started listens before it has imported what it serves with
+STARTING_S = 10.0  # on a machine with much to do, one more model would make it worse
+WELCOME_S = 15.0  # a server that was just started listens before it has imported what it serves with
+_CONNECT_S = 2.0
 _LOOK_AGAIN_S = 0.02
+_LOOK_UP_S = 0.1
 _REPLY_BYTES = 65_536
 Reply = Mapping[str, object]
+Stopped = Callable[[], bool]
+
+
+def _never() -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +37,15 @@ class Reach:
     hello: Hello
     command: list[str]
 
-    def welcomed(self, stopped: Callable[[], bool] = lambda: False) -> socket.socket:
-        """A connection to a server that takes us; raises `Unshared` with the reason if there is none to be had."""
+    def welcomed(self, stopped: Stopped = _never) -> socket.socket:
+        """A connection to a server that takes us; raises `Unshared` with the reason if there is none to be had, or
+        as soon as it is not wanted any more (`stopped`)."""
         make_private(self.place.folder)
         deadline = time.monotonic() + STARTING_S
         starting, launched = None, False
         try:
             while time.monotonic() < deadline and not stopped():
-                if (connection := self._welcomed()) is not None:
+                if (connection := self._welcomed(stopped)) is not None:
                     return connection
                 if starting is None:
                     starting = try_lock(self.place.starting)
@@ -51,27 +60,25 @@ class Reach:
                 os.close(starting)
         raise Unshared(f"no shared server could be started within {STARTING_S:g} s; {self.place.log} may say why")
 
-    def _welcomed(self) -> socket.socket | None:
-        connection = connect(self.place)
-        if connection is None:
-            return None
-        try:
-            reply = converse(connection, self.hello)
-        except BaseException:
-            connection.close()
-            raise
-        if reply is None:
-            connection.close()
-        elif not reply.get("ok"):
-            connection.close()
-            raise Unshared(str(reply.get("why", "it gave no reason")))
-        return connection if reply is not None else None
+    def _welcomed(self, stopped: Stopped) -> socket.socket | None:
+        with ExitStack() as unless_welcome:
+            connection = connect(self.place)
+            if connection is None:
+                return None
+            unless_welcome.callback(connection.close)
+            reply = converse(connection, self.hello, stopped)
+            if reply is None:
+                return None
+            if not reply.get("ok"):
+                raise Unshared(str(reply.get("why", "the shared server refuses this client and gives no reason")))
+            unless_welcome.pop_all()
+            return connection
 
 
 def connect(place: MeetingPlace) -> socket.socket | None:
     """A connection to whoever listens there; None if nobody does, whatever a killed server left behind."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(WELCOME_S)
+    connection.settimeout(_CONNECT_S)
     try:
         connection.connect(str(place.socket))
     except (FileNotFoundError, ConnectionRefusedError):
@@ -86,24 +93,31 @@ def connect(place: MeetingPlace) -> socket.socket | None:
     return connection
 
 
-def converse(connection: socket.socket, hello: Hello) -> Reply | None:
+def converse(connection: socket.socket, hello: Hello, stopped: Stopped = _never) -> Reply | None:
     """What the server answers to the hello; None if it went away instead."""
     line = b""
+    deadline = time.monotonic() + WELCOME_S
     try:
         connection.sendall(hello.line())
+        connection.settimeout(_LOOK_UP_S)
         while not line.endswith(b"\n"):
-            data = connection.recv(_REPLY_BYTES)
+            data = _received(connection, deadline, stopped)
             if not data:
                 return None
             line += data
         reply = json.loads(line)
     except (BrokenPipeError, ConnectionResetError):
         return None
-    except TimeoutError:
-        raise Unshared(f"the shared server did not answer within {WELCOME_S:g} s; `dowse daemon restart`") from None
     except ValueError:
         raise Unshared("the shared server answered nonsense; `dowse daemon restart` replaces it") from None
     return reply if isinstance(reply, dict) else {}
+
+
+def _received(connection: socket.socket, deadline: float, stopped: Stopped) -> bytes:
+    while time.monotonic() < deadline and not stopped():
+        with suppress(TimeoutError):
+            return connection.recv(_REPLY_BYTES)
+    raise Unshared("the shared server did not answer in time; `dowse daemon stop` ends it or says which process to end")
 
 
 def daemon_command(asked: Asked, flags: Mapping[str, object]) -> list[str]:

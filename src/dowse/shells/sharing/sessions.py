@@ -2,61 +2,46 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from dowse.config import Settings
-from dowse.errors import DowseError
-from dowse.live.jobs import Jobs
 from dowse.profiles.tool import Profile
-from dowse.shells.serving import Engines, make_profile
+from dowse.shells.backstage import Backstage
+from dowse.shells.serving import make_profile
 from dowse.shells.sharing.hello import PROTOCOL, Hello, differences, told_settings, workspace_for
 from dowse.shells.sharing.place import Unshared
-from dowse.shells.workspace import PROFILES, Workspace
-
-log = logging.getLogger("dowse.daemon")
+from dowse.shells.workspace import PROFILES
 
 
 class Sessions:
     """What the server was started with, held against what each client was started with."""
 
     def __init__(
-        self, index: Path, build: str, flags: Mapping[str, object], environment: Mapping[str, str], jobs: Jobs
+        self, index: Path, build: str, flags: Mapping[str, object], environment: Mapping[str, str], backstage: Backstage
     ) -> None:
         self.index = index
         self._build = build
         self._flags = flags
         self._environment = environment
-        self._jobs = jobs
+        self._backstage = backstage
         self._turn = threading.Lock()
-        self._engines: dict[tuple[Path, Settings], Engines] = {}
         self._taken: dict[str, Mapping[str, str]] = {}
 
     def profile_for(self, hello: Hello) -> Profile:
         """The client's tools, bound to its roots; refuses who would get other answers than from a server of its own."""
         self._check(hello)
         asked = hello.asked
-        profile, start = make_profile(
+        profile = make_profile(
             asked.profile,
             roots=asked.paths,
             flags=self._flags,
             environment=self._environment,
             cwd=Path(asked.cwd),
-            jobs=self._jobs,
-            engines_of=self._engines_of,
+            backstage=self._backstage,
         )
-        try:
-            start()
-        except DowseError as error:
-            # Some contracts refuse a second run while one is going on: the files are being looked at then.
-            log.info("not indexed for another %s client: %s", asked.profile, error)
+        self._backstage.start()
         return profile
-
-    def _engines_of(self, workspace: Workspace) -> Engines:
-        with self._turn:
-            return self._engines.setdefault((workspace.index.resolve(), workspace.settings), Engines(workspace))
 
     def _check(self, hello: Hello) -> None:
         if hello.protocol != PROTOCOL or hello.build != self._build:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from dowse.errors import IndexBusy
@@ -52,14 +52,14 @@ class SqliteStore(SqliteHealth, SqliteDefinitions, SqliteCatalog, SqliteWords, S
 
     @contextmanager
     def encoding(self, timeout_s: float) -> Iterator[None]:
-        try:
-            with explained(self.db.path), locked(Path(f"{self.db.path}.encoding"), timeout_s):
-                yield
-                self._held.prepare()
-        except TooLong:
-            raise IndexBusy(
-                f"another process or job makes the vectors of {self.db.path} (waited {timeout_s:g} s)"
-            ) from None
+        with ExitStack() as turn:
+            try:
+                with explained(self.db.path):
+                    turn.enter_context(locked(Path(f"{self.db.path}.encoding"), timeout_s))
+            except TooLong:
+                raise IndexBusy(f"another process or job makes the vectors of {self.db.path} now") from None
+            yield
+            self._held.prepare()
 
     @property
     def problem(self) -> str:

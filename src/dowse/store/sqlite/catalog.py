@@ -24,7 +24,7 @@ from dowse.model import (
     Symbol,
     Version,
 )
-from dowse.store.base import Piece
+from dowse.store.base import REVISION, Piece
 from dowse.store.remember import Memory
 from dowse.store.sqlite.chunks import delete_chunks, put_chunks
 from dowse.store.sqlite.database import Database, Row, fetch
@@ -60,7 +60,6 @@ _AT_OR_BELOW = tuple(
         "records.path > place.value || '/' AND records.path < place.value || '0'",  # what follows a slash
     )
 )
-_REVISION = "revision"  # the manifest's name for a token that no two states of the records share
 
 
 class SqliteCatalog:
@@ -162,9 +161,9 @@ class SqliteCatalog:
         _renew_revision(connection)
 
     @contextmanager
-    def batch(self) -> Iterator[apsw.Connection]:
+    def batch(self, text_bytes: int = 0) -> Iterator[apsw.Connection]:
         """Inside another one, a part of it that can fail alone."""
-        with self.db.transaction() as connection, self._late_words.until_the_end(connection):
+        with self.db.transaction(text_bytes) as connection, self._late_words.until_the_end(connection):
             yield connection
 
     # --- what is left out ---
@@ -300,8 +299,11 @@ class SqliteCatalog:
         )
 
     def export(self) -> Iterator[Stored]:
-        order = "collections.name, records.path, chunks.ordinal"
-        return self._damage.sound(self.db.stream(f"SELECT {STORED_COLUMNS} FROM {STORED} ORDER BY {order}"), stored_of)
+        """File by file as they are when it is their turn: one long look at everything would hold up the log."""
+        rows = self.db.rows(f"SELECT records.id FROM {RECORDS} ORDER BY collections.name, records.path")
+        statement = f"SELECT {STORED_COLUMNS} FROM {STORED} WHERE chunks.record = ? ORDER BY chunks.ordinal"
+        for key in rows:
+            yield from self._damage.sound(self.db.rows(statement, key), stored_of)
 
     def counts(self) -> Counts:
         return self.db.remembered("counts", self._count)
@@ -327,7 +329,7 @@ class SqliteCatalog:
         return self.db.remembered(statement, lambda: self.db.rows(statement))
 
     def remembered(self, name: str, make: Callable[[], Value]) -> Value:
-        return self._memory.get(name, lambda: self.manifest().get(_REVISION, ""), make)
+        return self._memory.get(name, lambda: self.manifest().get(REVISION, ""), make)
 
     def note(self, key: str, value: str) -> None:
         with self.db.transaction() as connection:
@@ -363,7 +365,7 @@ def _collection_id(connection: apsw.Connection, name: str) -> int:
 
 def _renew_revision(connection: apsw.Connection) -> None:
     """From this transaction on, nothing that is remembered of the records holds any more."""
-    connection.execute("INSERT OR REPLACE INTO manifest (key, value) VALUES (?, hex(randomblob(16)))", (_REVISION,))
+    connection.execute("INSERT OR REPLACE INTO manifest (key, value) VALUES (?, hex(randomblob(16)))", (REVISION,))
 
 
 def _put_record(connection: apsw.Connection, collection: int, record: Record) -> tuple[int, bool]:

@@ -121,12 +121,12 @@ class Database:
 
     # --- writing ---
 
-    def transaction(self) -> AbstractContextManager[apsw.Connection]:
-        """One write, whole or not at all; waits for other writers up to the busy timeout.
+    def transaction(self, text_bytes: int = 0) -> AbstractContextManager[apsw.Connection]:
+        """One write, whole or not at all, of about so much text; waits for other writers up to the busy timeout.
 
         Inside another one it is a part of that, which can fail alone.
         """
-        return self._writer.transaction()
+        return self._writer.transaction(text_bytes)
 
     def exclusive(self, timeout_s: float, what: str = "dowse") -> AbstractContextManager[None]:
         """The lock that lets one process at a time index; the system drops it when its holder dies."""

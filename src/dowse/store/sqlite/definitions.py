@@ -99,10 +99,12 @@ class SqliteDefinitions(SqliteCatalog):
         return {(name, path) for name, path in rows}
 
     def lossy(self) -> set[tuple[str, str]]:
-        texts = self.db.stream(
-            f"SELECT collections.name, records.path, body FROM {RECORDS} JOIN texts ON texts.record = records.id"
-        )
-        return {(name, path) for name, path, body in texts if packed_has(body, "\ufffd")}
+        rows = self.db.rows(f"SELECT records.id, collections.name, records.path FROM {RECORDS}")
+        return {(name, path) for key, name, path in rows if self._is_lossy(key)}
+
+    def _is_lossy(self, record: int) -> bool:
+        rows = self.db.rows("SELECT body FROM texts WHERE record = ?", (record,))
+        return any(packed_has(body, "\ufffd") for (body,) in rows)
 
     def _name_lines(self) -> bytes:
         return self.remembered("symbol names", lambda: as_lines(self.db))

@@ -12,8 +12,10 @@ from dowse.errors import IndexBusy
 
 LONG = 16_000_000
 """Bytes: from here on the log is emptied after each transaction, if no reader needs it."""
-FULL = 28_000_000
-"""Bytes: beyond, no transaction begins; one of the largest file adds as much again and stays under 64 MB."""
+MOST = 60_000_000
+"""Bytes: no transaction begins that may make the log longer, until readers let go of it."""
+_GROWTH = 7  # bytes of log for each byte of text; ordinary text takes four, random letters six
+_UNTOLD = 3_000_000  # bytes of text, where nobody said how many
 _SHORT_WAIT_MS = 20
 
 
@@ -29,12 +31,13 @@ class Log:
         except FileNotFoundError:
             return 0
 
-    def make_room(self, connection: apsw.Connection) -> None:
-        """Before a transaction. Raises IndexBusy when a reader keeps the log from being emptied."""
-        if self.size() <= FULL:
+    def make_room(self, connection: apsw.Connection, text_bytes: int = 0) -> None:
+        """Before a transaction about so much text. Raises IndexBusy when a reader keeps the log from being emptied."""
+        limit = max(0, MOST - _GROWTH * (text_bytes or _UNTOLD))
+        if self.size() <= limit:
             return
         self._empty(connection, self._busy_ms)
-        if (size := self.size()) > FULL:
+        if (size := self.size()) > limit:
             raise IndexBusy(
                 f"a process, perhaps a stopped one, has been reading {self._index} for more than "
                 f"{self._busy_ms / 1000:g} s and keeps {size // 1_000_000} MB in its log: writing waits until it ends, "

@@ -31,14 +31,14 @@ class Writer:
         self.problem = ""
 
     @contextmanager
-    def transaction(self) -> Iterator[apsw.Connection]:
+    def transaction(self, text_bytes: int) -> Iterator[apsw.Connection]:
         with self._turn, explained(self._path):
             connection = self._opened()
             if connection.in_transaction:
                 with _part_of(connection):
                     yield connection
                 return
-            self._begin(connection)
+            self._begin(connection, text_bytes)
             try:
                 yield connection
                 connection.execute("COMMIT")
@@ -49,10 +49,10 @@ class Writer:
                 raise
             self._log.shorten(connection)
 
-    def _begin(self, connection: apsw.Connection) -> None:
+    def _begin(self, connection: apsw.Connection, text_bytes: int) -> None:
         """In the order of waiting: SQLite alone lets whoever writes one transaction after another go first."""
         self.check_place()
-        self._log.make_room(connection)
+        self._log.make_room(connection, text_bytes)
         try:
             with locked(Path(f"{self._path}.lock.turn"), self._busy_s) as lock:
                 self._warn(lock)

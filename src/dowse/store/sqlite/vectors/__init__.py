@@ -30,9 +30,9 @@ class SqliteVectors:
         with self.db.transaction() as connection:
             begin(connection, fingerprint)
 
-    def switch_vectors(self) -> bool:
+    def switch_vectors(self, made_by: str | None = None) -> bool:
         with self.db.transaction() as connection:
-            switched = switch(connection)
+            switched = switch(connection, made_by)
         if switched:
             self._held.forget()
         return switched

@@ -49,9 +49,9 @@ def begin(connection: apsw.Connection, fingerprint: str) -> None:
         _note(connection, NEXT, fingerprint)
 
 
-def switch(connection: apsw.Connection) -> bool:
+def switch(connection: apsw.Connection, made_by: str | None) -> bool:
     following = made(connection).following
-    if following is None or fetch(connection, _INCOMPLETE):
+    if following is None or made_by not in (None, following) or fetch(connection, _INCOMPLETE):
         return False
     _take_over(connection, following)
     connection.execute("DELETE FROM manifest WHERE key = ?", (NEXT,))

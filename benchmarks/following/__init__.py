@@ -1,0 +1,1 @@
+"""An index that follows the disk: how quickly, and with how many clients at once."""

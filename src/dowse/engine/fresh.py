@@ -1,0 +1,68 @@
+"""What every question goes through first: the look at the disk, and the repair of what is quickly repaired."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dowse.config import Settings
+from dowse.engine.clock import SYSTEM_CLOCK, Clock
+from dowse.engine.following import Following, Outlook
+from dowse.engine.indexing import Indexing
+from dowse.engine.look import Look, Pending
+from dowse.engine.repairs import Repairs
+from dowse.ingest.disk.disk import Disk
+from dowse.ingest.sources.files import FileSource
+from dowse.model import Collection, Freshness, Item, Record, Seen
+from dowse.store.base import Store
+
+if TYPE_CHECKING:
+    from dowse.ingest.workers.pool import Workers
+
+
+class Fresh(Indexing):
+    def __init__(
+        self,
+        settings: Settings,
+        index: Path,
+        *,
+        create: bool,
+        store: Store | None = None,
+        workers: Workers | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        super().__init__(settings, index, create=create, store=store, workers=workers)
+        repair_s = settings.repair_ms / 1000
+        self._look = Look(self._store, self._disk, clock, repair_s)
+        # Half of the time is for the lock, so that the other half can be used.
+        repairs = Repairs(lambda name, paths: self._bring_in_line(name, paths, repair_s / 2), clock.elapsed)
+        self._following = Following(self._look, repairs, clock, repair_s)
+        self._clock = clock
+
+    def close(self) -> None:
+        self._following.close()
+        super().close()
+
+    def watched_by(self, pending: Pending) -> None:
+        """From now on, ask this for what changed and is not indexed yet instead of looking at every file.
+
+        It gives paths by collection, or None as long as it can not know.
+        """
+        self._look.watched_by(pending)
+
+    def freshness(self, record: Record) -> Freshness:
+        """How its file compares with the disk now."""
+        return self._source(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
+
+    def _looked(self) -> Outlook:
+        return self._following.look()
+
+    def _seen(self) -> Seen:
+        return self._looked().seen
+
+    def _disk(self, collection: Collection) -> Disk | None:
+        """None for what is no directory, such as a corpus that was indexed under a name."""
+        source = self._source(collection.name)
+        if not isinstance(source, FileSource) or not source.root.is_absolute():
+            return None
+        return Disk(source, now_ns=lambda: int(self._clock.now() * 1e9))

@@ -1,0 +1,72 @@
+"""Whether a single path would be listed, judged without listing anything and without asking git."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dowse.ingest.sources.doors import Doors, ancestors_and_self
+from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules
+from dowse.ingest.sources.repository import GIT_IGNORE_FILE, is_work_tree, rules_above
+from dowse.ingest.sources.selection import Selection
+
+
+class Judge:
+    """By settings and ignore files, each read once. What git tracks although it is ignored is not known here.
+
+    `folders` judges directories; `files` makes the selection that judges files, which takes longer to load.
+    """
+
+    def __init__(
+        self, root: str, folders: Selection, files: Callable[[], Selection], doors: Doors, use_gitignore: bool
+    ) -> None:
+        self._root = root
+        self._folders = folders
+        self._make_files = files
+        self._files: Selection | None = None
+        self._doors = doors
+        self._use_gitignore = use_gitignore
+        self._rules: dict[str, IgnoreRules | None] = {"": self._entered("", self._above(root))}
+
+    def has_directory(self, path: str) -> bool:
+        """Whether files in it may be wanted; the root is the empty path."""
+        return self._inside(path) is not None
+
+    def has_file(self, path: str) -> bool:
+        directory, _, name = path.rpartition("/")
+        rules, own = self._inside(directory), self._doors.rules(directory)
+        if rules is None or own is None or not self._selection().has_file(path):
+            return False
+        base = self._base(directory)
+        return not rules.ignores(base, name) and not own.ignores(base, name)
+
+    def _selection(self) -> Selection:
+        if self._files is None:
+            self._files = self._make_files()
+        return self._files
+
+    def _inside(self, directory: str) -> IgnoreRules | None:
+        """The rules of git for the directory's entries, or None if it is not entered."""
+        if directory not in self._rules:
+            for place in ancestors_and_self(directory):
+                if place not in self._rules:
+                    self._rules[place] = self._look_at(place)
+        return self._rules[directory]
+
+    def _look_at(self, directory: str) -> IgnoreRules | None:
+        parent, _, name = directory.rpartition("/")
+        rules = self._rules[parent]
+        if rules is None or name == ".git" or not self._folders.has_directory(directory):
+            return None
+        if self._doors.rules(directory) is None or rules.ignores(self._base(parent), name + "/"):
+            return None
+        is_nested = self._use_gitignore and is_work_tree(f"{self._root}/{directory}")
+        return self._entered(directory, self._above(f"{self._root}/{directory}") if is_nested else rules)
+
+    def _entered(self, directory: str, rules: IgnoreRules) -> IgnoreRules:
+        return rules.entering(self._base(directory), GIT_IGNORE_FILE) if self._use_gitignore else NO_RULES
+
+    def _above(self, place: str) -> IgnoreRules:
+        return rules_above(place) if self._use_gitignore else NO_RULES
+
+    def _base(self, directory: str) -> str:
+        return f"{self._root}/{directory}/" if directory else f"{self._root}/"

@@ -1,0 +1,252 @@
+"""Keeping an index in line with the disk for as long as a server runs: one of those that share it leads, the others
+stand by to take over."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dowse.config import Settings
+from dowse.engine import Engine
+from dowse.errors import Cancelled, DowseError, IndexDamaged
+from dowse.live.jobs import Job, Jobs
+from dowse.live.lead import Leadership, leader_of
+from dowse.live.watch import Batch, Timing, Watcher, WatchStatus, place_of
+from dowse.live.work import Encode, Follow, Heal, Index
+
+log = logging.getLogger("dowse.upkeep")
+
+TICK_S = 1.0
+_OTHERS_MAY_INDEX_S = 3.0  # before a server that does not lead indexes a root of its own
+_OTHERS_MAY_ENCODE_S = 30.0  # before it makes vectors that nobody makes
+_AGAIN_AFTER_S = 30.0  # when a job has failed
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """Who keeps the index in line with the disk, and how; `leader` is a process, `problem` a sentence."""
+
+    enabled: bool
+    leading: bool
+    leader: int | None
+    watch: WatchStatus | None
+    problem: str
+
+
+class Upkeep:
+    """The jobs of one server over one index. With `settings.watch`, it leads or stands by; without, it indexes once."""
+
+    def __init__(
+        self,
+        engine: Callable[[], Engine],
+        jobs: Jobs,
+        settings: Settings,
+        index: Path,
+        *,
+        vectors: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+        tick_s: float = TICK_S,
+    ) -> None:
+        self._engine = engine
+        self._jobs = jobs
+        self._settings = settings
+        self._roots: tuple[Path, ...] = ()
+        self._vectors = vectors
+        self._clock = clock
+        self._tick_s = tick_s
+        self._index = index
+        self._leadership = Leadership(index)
+        self._watcher: Watcher | None = None
+        self._watched: tuple[str, ...] = ()
+        self._attended: Engine | None = None
+        self._compare_at: float | None = None  # the next comparison of everything
+        self._encoded = ""  # the state of the records when vectors were last asked for
+        self._waiting_since: dict[str, float] = {}
+        self._problem = ""
+        self._started = False
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="dowse-upkeep", daemon=True)
+
+    # --- what a server does with it ---
+
+    def take(self, roots: Iterable[Path]) -> None:
+        """Serve these too."""
+        self._roots = tuple(dict.fromkeys((*self._roots, *roots)))
+
+    def start(self) -> None:
+        """Once; and nothing is done for a server without a root of its own."""
+        if self._roots and not self._started:
+            self._started = True
+            self._thread.start()
+
+    def close(self) -> None:
+        """No more jobs from here on; the lock goes to the next one."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(1.0)
+        self._stand_down()
+
+    def index(self, roots: Sequence[Path] = (), *, force: bool = False) -> Job:
+        """Compare these roots, else the server's own, with the disk; vectors follow behind."""
+        work = Index(self._engine, tuple(roots) or self._roots, force, self.encode)
+        return self._jobs.submit("index", work, key=work.roots, join=Index.joined)
+
+    def encode(self) -> Job | None:
+        """Make the vectors that are missing, behind all other work."""
+        if not self._vectors:
+            return None
+        return self._jobs.submit("encode", Encode(self._engine, self.encode), background=True)
+
+    def keeping(self) -> Keeping:
+        watcher = self._watcher
+        return Keeping(
+            self._settings.watch,
+            self._leadership.leading,
+            leader_of(self._index) if self._settings.watch else None,
+            watcher.status() if watcher else None,
+            self._problem or self._leadership.problem,
+        )
+
+    # --- second by second ---
+
+    def _run(self) -> None:
+        while True:
+            try:
+                self._tick()
+                self._problem = ""
+            except Cancelled:
+                return
+            except IndexDamaged as error:
+                self._note(error)
+                self._heal()
+            except Exception as error:  # noqa: BLE001 - whatever it was, the next second may be better
+                self._note(error)
+            if self._stopping.wait(self._tick_s) or (not self._settings.watch and not self._problem):
+                return
+
+    def _note(self, error: Exception) -> None:
+        text = str(error) if isinstance(error, DowseError | OSError) else f"{type(error).__name__}: {error}"
+        if text != self._problem:
+            log.warning("%s", text, exc_info=not isinstance(error, DowseError | OSError))
+        self._problem = text
+
+    def _tick(self) -> None:
+        if not self._settings.watch:
+            self.index()
+        elif self._leadership.attempt():
+            self._lead()
+        else:
+            self._stand_down()
+            self._stand_by()
+
+    def _stand_down(self) -> None:
+        watcher, self._watcher, self._watched = self._watcher, None, ()
+        if watcher:
+            watcher.close()
+        if self._stopping.is_set():
+            self._leadership.close()
+
+    # --- leading ---
+
+    def _lead(self) -> None:
+        engine = self._engine()
+        if engine is not self._attended:
+            engine.watched_by(self._pending)
+            self._attended = engine
+        if self._uncovered(engine):
+            self._once("index", self.index)
+        self._watch(engine)
+        now = self._clock()
+        if self._compare_at is not None and now >= self._compare_at:
+            self._compare(now)
+        if engine.damaged():
+            self._heal()
+        self._see_to_vectors(engine, 0.0)
+
+    def _watch(self, engine: Engine) -> None:
+        """Follow every collection. Whenever that begins, all of it is compared, for what was missed before."""
+        roots = tuple(it.root for it in engine.collections())
+        if self._watcher and roots == self._watched:
+            return
+        if self._watcher:
+            self._watcher.close()
+        places = [place_of(it.name, engine.files(it.name)) for it in engine.collections()]
+        self._watcher, self._watched = Watcher(places, self._follow, Timing.of(self._settings)), roots
+        self._watcher.start()
+        self._put_off(self._clock())
+
+    def _pending(self) -> Mapping[str, frozenset[str]] | None:
+        watcher = self._watcher
+        return watcher.pending() if watcher else None
+
+    def _compare(self, now: float) -> None:
+        work = Index(self._engine, (), False, self.encode)
+        self._jobs.submit("reconcile", work, join=Index.joined)
+        self._put_off(now)
+
+    def _put_off(self, now: float) -> None:
+        self._compare_at = now + self._settings.reconcile_s if self._settings.reconcile_s else None
+
+    def _follow(self, batch: Batch) -> None:
+        watcher = self._watcher
+        if watcher is None:
+            return
+
+        def then(batches: Sequence[Batch]) -> None:
+            for it in batches:
+                watcher.done(it)
+
+        def missed(batches: Sequence[Batch]) -> None:
+            then(batches)
+            self._compare_at = min(self._compare_at or float("inf"), self._clock() + _AGAIN_AFTER_S)
+
+        work = Follow(self._engine, batch.collection, self._settings.bulk_threshold, (batch,), then, missed)
+        self._jobs.submit("follow", work, key=batch.collection, join=Follow.joined)
+
+    def _heal(self) -> None:
+        if self._leadership.leading or not self._settings.watch:
+            work = Heal(self._settings, self._index, self._roots[0], self.encode)
+            self._once("heal", lambda: self._jobs.submit("heal", work))
+
+    # --- standing by ---
+
+    def _stand_by(self) -> None:
+        engine = self._engine()
+        if self._long(self._uncovered(engine), "index", _OTHERS_MAY_INDEX_S):
+            self._once("index", self.index)
+        self._see_to_vectors(engine, _OTHERS_MAY_ENCODE_S)
+
+    def _uncovered(self, engine: Engine) -> bool:
+        """Whether a root of this server is in no collection yet."""
+        known = {Path(it.root) for it in engine.collections()}
+        return any(not known & {root, *root.parents} for root in self._roots)
+
+    def _see_to_vectors(self, engine: Engine, after_s: float) -> None:
+        """Ask for the vectors of what has changed, by whomever; one that does not lead leaves time to the others."""
+        if not self._vectors:
+            return
+        state = engine.revision()
+        if state == self._encoded or not self._long(engine.lacks_vectors(), "encode", after_s):
+            return
+        self._encoded = state
+        self.encode()
+
+    # --- patience ---
+
+    def _long(self, holds: bool, name: str, for_s: float) -> bool:
+        """Whether this has held for so long without a break."""
+        if not holds:
+            self._waiting_since.pop(name, None)
+            return False
+        return self._clock() - self._waiting_since.setdefault(name, self._clock()) >= for_s
+
+    def _once(self, kind: str, submit: Callable[[], object]) -> None:
+        """Unless it is under way already, or has just failed."""
+        last = self._jobs.last(kind)
+        ended = None if last is None else last.finished
+        if last is None or (ended is not None and self._jobs.clock() - ended > _AGAIN_AFTER_S):
+            submit()

@@ -1,0 +1,111 @@
+"""What works behind the profiles of one process: engines, the queue of jobs, and the upkeep of each index."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dowse.config import Settings
+from dowse.engine import Engine
+from dowse.errors import BadInput
+from dowse.live.history import History
+from dowse.live.jobs import Jobs
+from dowse.live.upkeep import Upkeep
+from dowse.shells.workspace import Workspace
+
+# Every write is a transaction of its own, so a job that takes longer is cut off without harm.
+_LAST_JOB_S = 2.0
+
+
+class Engines:
+    """The server's own engine and, by path, any other a client names; each opened once."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._turn = threading.Lock()
+        self._open: dict[Path, tuple[Engine, object]] = {}
+
+    def own(self) -> Engine:
+        return self._get(self._workspace.index, create=True)
+
+    def at(self, path: str | None) -> Engine:
+        """The index at this path, which must exist; None is the server's own."""
+        return self.own() if path is None else self._get(_checked(path), create=False)
+
+    def _get(self, index: Path, *, create: bool) -> Engine:
+        with self._turn:
+            engine, file = self._open.get(index, (None, None))
+            if engine is None or _file_at(index) != file:
+                # Not there yet, or another process has put a rebuilt index in its place.
+                engine = Engine(self._workspace.settings, index, create=create)
+                self._open[index] = engine, _file_at(index)
+            return engine
+
+
+def _checked(path: str) -> Path:
+    try:
+        index = Path(path).absolute()
+        _file_at(index)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"db_path {path[:100]!r} can not be used: {error.args[-1]}"[:300]) from None
+    return index
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_dev, status.st_ino
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """What is behind one profile; profiles that mean the same index share it."""
+
+    engines: Engines
+    upkeep: Upkeep
+    jobs: Jobs
+
+    @property
+    def engine(self) -> Callable[[], Engine]:
+        return self.engines.own
+
+
+class Backstage:
+    """One queue of jobs for the process, one upkeep for each index and its settings."""
+
+    def __init__(self) -> None:
+        self.jobs = Jobs()
+        self._turn = threading.Lock()
+        self._behind: dict[tuple[Path, Settings], Behind] = {}
+
+    def behind(self, workspace: Workspace, *roots: Path, vectors: bool = True) -> Behind:
+        """What is behind a profile that serves these roots; it begins with `start`."""
+        with self._turn:
+            key = workspace.index.resolve(), workspace.settings
+            if key not in self._behind:
+                self._behind[key] = self._made(workspace, vectors)
+            behind = self._behind[key]
+        behind.upkeep.take(roots)
+        return behind
+
+    def start(self) -> None:
+        """Begin with whatever was not begun yet, and has something to work on."""
+        for behind in list(self._behind.values()):
+            behind.upkeep.start()
+
+    def _made(self, workspace: Workspace, vectors: bool) -> Behind:
+        if self.jobs.history is None:
+            self.jobs.history = History(workspace.index)
+        engines = Engines(workspace)
+        upkeep = Upkeep(engines.own, self.jobs, workspace.settings, workspace.index, vectors=vectors)
+        return Behind(engines, upkeep, self.jobs)
+
+    def close(self) -> None:
+        """No new work, then an end to the work in hand."""
+        for behind in list(self._behind.values()):
+            behind.upkeep.close()
+        self.jobs.close(_LAST_JOB_S)

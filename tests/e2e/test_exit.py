@@ -1,0 +1,155 @@
+"""A server ends within five seconds, however it is told to and whatever it is doing, and takes its children along."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from served import HELLO, Served, children_of, is_running, wait_until
+
+from dowse.store.sqlite.locks import write_lock
+from support import write
+
+LIMIT_S = 5.0
+MANY = 1_500
+
+Start = Callable[..., Served]
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = random.Random(3)
+    words = [f"word{number}" for number in range(500)]
+    root = tmp_path_factory.mktemp("large")
+
+    def code(number: int) -> str:
+        return "\n".join(f"def f{number}_{i}(a):\n    return '{' '.join(rng.choices(words, k=40))}'" for i in range(8))
+
+    write(root, {f"d{number % 9}/f{number}.py": code(number) for number in range(MANY)})
+    return root
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    started: list[Served] = []
+
+    def start_one(root: Path, **variables: str) -> Served:
+        started.append(Served(root, tmp_path / "data", **variables))
+        return started[-1]
+
+    yield start_one
+    for served in started:
+        served.close()
+
+
+def idle(start: Start, root: Path, large: Path, stack: ExitStack) -> Served:
+    served = start(root)
+    served.greet()
+    served.ask("tools/call", {"name": "index", "arguments": {}})
+    return served
+
+
+def indexing(start: Start, root: Path, large: Path, stack: ExitStack) -> Served:
+    served = start(large)
+    served.greet()
+    wait_until(lambda: served.count("records") > 0)
+    assert children_of(served.process.pid)
+    return served
+
+
+def encoding(start: Start, root: Path, large: Path, stack: ExitStack) -> Served:
+    """With a transformer, which is busy with so many chunks for minutes; quick vectors come first."""
+    served = start(large, DOWSE_ENCODER="granite", DOWSE_INCLUDE="d0/**")
+    served.greet()
+    wait_until(lambda: served.count("vectors") > 100 or served.count("next_vectors") > 0, "no vectors")
+    return served
+
+
+def blocked(start: Start, root: Path, large: Path, stack: ExitStack) -> Served:
+    """A tool that waits for a lock somebody else holds."""
+    served = idle(start, root, large, stack)
+    stack.enter_context(write_lock(served.index, 10.0))
+    served.begin("tools/call", {"name": "index", "arguments": {"force": True}})
+    time.sleep(0.3)  # it is on its way
+    return served
+
+
+def close_input(served: Served) -> None:
+    assert served.process.stdin is not None
+    served.process.stdin.close()
+
+
+STATES = (idle, indexing, encoding, blocked)
+ENDS: dict[str, Callable[[Served], None]] = {
+    "EOF": close_input,
+    "SIGTERM": lambda served: served.process.send_signal(signal.SIGTERM),
+    "SIGINT": lambda served: served.process.send_signal(signal.SIGINT),
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+@pytest.mark.parametrize("state", STATES, ids=lambda it: it.__name__)
+def test_it_ends_in_time_and_so_do_its_children(start: Start, root: Path, large: Path, state, how: str) -> None:
+    write(root, {"a.md": "# A\n\nalpha\n", "b.py": "def b():\n    pass\n"})
+    with ExitStack() as stack:
+        served = state(start, root, large, stack)
+        children = children_of(served.process.pid)
+        ENDS[how](served)
+        assert served.process.wait(LIMIT_S) == 0
+        wait_until(lambda: not any(map(is_running, children)), f"{children} outlive it")
+
+
+def test_no_child_outlives_a_server_that_is_killed(start: Start, root: Path, large: Path) -> None:
+    with ExitStack() as stack:
+        served = indexing(start, root, large, stack)
+        children = children_of(served.process.pid)
+        served.process.kill()
+        served.process.wait()
+        wait_until(lambda: not any(map(is_running, children)), f"{children} outlive it")
+
+
+CLIENT = """
+import subprocess, sys, time
+subprocess.Popen([sys.executable, "-m", "dowse", "mcp"], stdin=int(sys.argv[1]))
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_it_ends_with_its_client_although_its_input_stays_open(
+    root: Path, large: Path, tmp_path: Path, busy: bool
+) -> None:
+    write(root, {"a.md": "# A\n\nalpha\n"})
+    reading, writing = os.pipe()
+    environment = os.environ | {"DOWSE_DATA_DIR": str(tmp_path / "data"), "DOWSE_ENCODER": "hashing"}
+    client = subprocess.Popen(
+        [sys.executable, "-c", CLIENT, str(reading)],
+        cwd=large if busy else root,
+        env=environment,
+        stdout=subprocess.PIPE,
+        pass_fds=[reading],
+    )
+    try:
+        assert client.stdout is not None
+        os.write(writing, json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}).encode())
+        os.write(writing, b"\n")
+        assert client.stdout.readline()  # it serves
+        (server, *children) = children_of(client.pid)
+        client.kill()
+        client.wait()
+        wait_until(lambda: not is_running(server), "the server outlives its client", LIMIT_S)
+        wait_until(lambda: not any(map(is_running, children)), f"{children} outlive it")
+    finally:
+        client.kill()
+        client.communicate()
+        os.close(reading)
+        os.close(writing)

@@ -1,0 +1,446 @@
+"""Read your writes: what was saved before a question is in its answer, or the answer says that it is not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dowse.config import Settings
+from dowse.engine import Engine
+from dowse.engine.clock import Clock
+from dowse.errors import IndexBusy
+from dowse.lookup.calls.question import CallQuery
+from dowse.lookup.find import NameQuery
+from dowse.lookup.grep.question import Lines
+from dowse.lookup.symbols.question import Wanted
+from dowse.model import Answer, Query
+from dowse.profiles.core import answer_json
+from dowse.store.sqlite.database import write_lock
+from support import OpenEngine, write
+
+PATIENT = 30_000  # ms: for what must not depend on how busy the machine is
+
+
+@pytest.fixture
+def engine(root: Path, open_engine: OpenEngine) -> Engine:
+    write(root, {"a.md": "# A\n\nalpha", "docs/b.md": "# B\n\nbeta", "docs/deep/c.md": "# C\n\ngamma"})
+    engine = open_engine(encoder="none", repair_ms=PATIENT)
+    engine.index([root])
+    return engine
+
+
+def ask(engine: Engine, words: str) -> Answer:
+    return engine.search(Query(words, recipe="lexical"))
+
+
+def found(answer: Answer) -> list[tuple[str, str]]:
+    return [(hit.stored.record.path, hit.freshness) for hit in answer.hits]
+
+
+# --- what is seen ---
+
+
+def test_an_edited_file_is_found_by_its_new_words(root: Path, engine: Engine) -> None:
+    assert found(ask(engine, "alpha")) == [("a.md", "fresh")]
+    write(root, {"a.md": "# A\n\nomega"})
+    answer = ask(engine, "omega")
+    assert found(answer) == [("a.md", "fresh")]
+    assert answer.completeness.seen.pending == 0
+    assert found(ask(engine, "alpha")) == []
+
+
+@pytest.mark.parametrize("path", ["new.md", "docs/new.md", "docs/deep/new.md", "other/very/deep/new.md"])
+def test_a_new_file_is_found(root: Path, engine: Engine, path: str) -> None:
+    ask(engine, "alpha")
+    write(root, {path: "omega"})
+    assert found(ask(engine, "omega")) == [(path, "fresh")]
+
+
+def test_a_process_that_comes_later_sees_what_happened_before(
+    root: Path, engine: Engine, open_engine: OpenEngine
+) -> None:
+    write(root, {"docs/new.md": "omega", "a.md": "psi"})
+    (root / "docs/b.md").unlink()
+    later = open_engine(encoder="none", repair_ms=PATIENT)
+    assert found(ask(later, "omega")) == [("docs/new.md", "fresh")]
+    assert found(ask(later, "psi")) == [("a.md", "fresh")]
+    assert found(ask(later, "beta")) == []
+
+
+def test_a_file_in_a_directory_that_held_nothing_when_it_was_indexed(root: Path, open_engine: OpenEngine) -> None:
+    (root / "empty" / "inner").mkdir(parents=True)
+    write(root, {"a.md": "alpha"})
+    open_engine(encoder="none").index([root])
+    write(root, {"empty/inner/x.md": "omega"})
+    assert found(ask(open_engine(encoder="none", repair_ms=PATIENT), "omega")) == [("empty/inner/x.md", "fresh")]
+
+
+def test_deleted_and_renamed_files(root: Path, engine: Engine) -> None:
+    (root / "a.md").unlink()
+    (root / "docs").rename(root / "papers")
+    assert found(ask(engine, "alpha")) == []
+    assert found(ask(engine, "gamma")) == [("papers/deep/c.md", "fresh")]
+    assert engine.completeness().indexed == 2
+
+
+def test_an_old_directory_that_is_moved_in_is_read_whole(root: Path, tmp_path: Path, engine: Engine) -> None:
+    write(tmp_path / "elsewhere", {"x.md": "omega", "in/y.md": "psi"})
+    for place in (tmp_path / "elsewhere/in", tmp_path / "elsewhere"):
+        os.utime(place, (1, 1))
+    ask(engine, "alpha")
+    (tmp_path / "elsewhere").rename(root / "moved")
+    assert found(ask(engine, "omega")) == [("moved/x.md", "fresh")]
+    assert found(ask(engine, "psi")) == [("moved/in/y.md", "fresh")]
+
+
+def test_an_edit_of_the_same_size_under_the_same_timestamp_is_seen(root: Path, engine: Engine) -> None:
+    """A timestamp that is younger than the reading proves nothing, so the content is compared."""
+    young = time.time_ns() + 3600 * 10**9
+    for word in ("sigma", "omega", "kappa"):
+        write(root, {"a.md": word})
+        os.utime(root / "a.md", ns=(young, young))
+        assert found(ask(engine, word)) == [("a.md", "fresh")]
+
+
+def test_every_exact_verb_sees_it_too(root: Path, engine: Engine) -> None:
+    engine.symbols(Wanted(names=("warm",)))
+    write(root, {"app.py": "def omega():\n    return psi()\n\n\ndef psi():\n    return 1\n"})
+    assert [it.path for it in engine.grep(Lines(("omega",))).files] == ["app.py"]
+    write(root, {"app.py": "def chi():\n    return psi()\n\n\ndef psi():\n    return 1\n"})
+    assert [it.symbol.name for it in engine.symbols(Wanted(names=("chi",))).definitions] == ["chi"]
+    write(root, {"app.py": "\n\ndef rho():\n    return psi()\n\n\ndef psi():\n    return 1\n"})
+    assert [it.symbol.name for it in engine.containing("app.py", 4)] == ["rho"]
+    write(root, {"app.py": "def tau():\n    return psi()\n\n\ndef psi():\n    return 1\n"})
+    tree = engine.calls(CallQuery("psi"))
+    assert [it.edge.caller.symbol.name for it in tree.nodes if it.edge.caller] == ["tau"]
+    write(root, {"app.py": "def psi():\n    return 2\n"})
+    touched = engine.impact({"app.py": [(1, 2)]}, CallQuery("any"))
+    assert [(it.definition.symbol.name, it.callers.nodes) for it in touched.touched] == [("psi", ())]
+    (root / "app.py").rename(root / "main.py")
+    assert [it.path for it in engine.find(NameQuery(("main", "app"))).entries] == ["main.py"]
+
+
+# --- what is left alone ---
+
+
+def test_what_is_ignored_or_no_text_is_looked_at_once(root: Path, engine: Engine) -> None:
+    write(root, {".gitignore": "*.log.md\n", "x.log.md": "omega", "docs/y.log.md": "omega"})
+    (root / "data.md").write_bytes(b"\0\1\2\3" * 500)
+    (root / "picture.png").write_bytes(b"\x89PNG")
+    first = ask(engine, "omega")
+    assert found(first) == [] and first.completeness.seen.sentences() == ()
+    again = ask(engine, "omega")
+    assert (again.steps[0].name, again.steps[0].after) == ("freshness", 0)
+    revision = engine._store.manifest()["revision"]
+    ask(engine, "omega")
+    assert engine._store.manifest()["revision"] == revision
+
+
+def test_what_was_no_text_is_indexed_once_it_is(root: Path, engine: Engine) -> None:
+    (root / "data.md").write_bytes(b"\0\1\2\3" * 500)
+    ask(engine, "omega")
+    write(root, {"data.md": "omega"})
+    assert found(ask(engine, "omega")) == [("data.md", "fresh")]
+
+
+def test_links_are_not_followed(root: Path, tmp_path: Path, engine: Engine) -> None:
+    write(tmp_path, {"secret/s.md": "omega"})
+    (root / "link").symlink_to(tmp_path / "secret")
+    (root / "s.md").symlink_to(tmp_path / "secret/s.md")
+    answer = ask(engine, "omega")
+    assert found(answer) == [] and answer.completeness.seen.pending == 0
+
+
+def test_a_changed_ignore_file_decides_over_all_below_it(root: Path, engine: Engine) -> None:
+    write(root, {"docs/.gitignore": "deep/\n"})
+    assert found(ask(engine, "gamma")) == []
+    (root / "docs/.gitignore").unlink()
+    assert found(ask(engine, "gamma")) == [("docs/deep/c.md", "fresh")]
+    write(root, {"docs/deep/later.md": "omega"})
+    assert found(ask(engine, "omega")) == [("docs/deep/later.md", "fresh")]
+    write(root, {".gitignore": "a.md\n"})
+    assert found(ask(engine, "alpha")) == []
+    write(root, {".gitignore": "\n"})
+    assert found(ask(engine, "alpha")) == [("a.md", "fresh")]
+
+
+def test_a_corpus_that_is_no_directory_is_left_alone(engine: Engine) -> None:
+    class Nothing:
+        def listing(self):
+            from dowse.ingest.sources.base import Listing
+
+            return Listing()
+
+    engine.index_source("corpus", Nothing())  # type: ignore[arg-type]
+    assert ask(engine, "alpha").completeness.seen.sentences() == ()
+
+
+# --- what is told ---
+
+
+def test_with_repair_ms_0_changes_are_only_told(root: Path, engine: Engine, open_engine: OpenEngine) -> None:
+    write(root, {"a.md": "omega", "z.md": "psi"})
+    (root / "docs/b.md").unlink()
+    reader = open_engine(encoder="none", repair_ms=0)
+    answer = ask(reader, "alpha beta")
+    assert set(found(answer)) == {("a.md", "changed"), ("docs/b.md", "gone")}
+    assert answer.completeness.seen.pending == 3 and not answer.completeness.complete
+    assert "3 changed files are not in this answer yet: a.md, docs/b.md, z.md" in answer.completeness.sentence(2)
+    data = answer_json(answer)["completeness"]
+    assert isinstance(data, dict) and data["pending"]["count"] == 3
+    assert data["pending"]["paths"] == ["a.md", "docs/b.md", "z.md"]
+    for verb in (
+        reader.grep(Lines(("alpha",))),
+        reader.symbols(Wanted(names=("x",))),
+        reader.calls(CallQuery("x")),
+        reader.impact({}, CallQuery("any")),
+        reader.find(NameQuery(("x",))),
+    ):
+        assert verb.seen.pending == 3
+
+
+def test_many_changed_files_are_told_and_left(root: Path, engine: Engine) -> None:
+    write(root, {f"many/{number}.md": "omega" for number in range(21)})
+    answer = ask(engine, "omega")
+    assert found(answer) == []
+    assert (
+        "21 changed files are not in this answer yet: many/0.md, many/1.md, many/10.md, …"
+        in answer.completeness.sentence(0)
+    )
+    (root / "many/20.md").unlink()
+    assert len(ask(engine, "omega").hits) == 10
+
+
+def test_a_large_file_is_told_and_left_and_the_others_are_not(root: Path, engine: Engine) -> None:
+    write(root, {"large.md": "omega " * 200_000, "small.md": "omega"})
+    answer = ask(engine, "omega")
+    assert found(answer) == [("small.md", "fresh")]
+    assert answer.completeness.seen.examples == ("large.md",)
+
+
+def test_while_another_process_writes(root: Path, engine: Engine, open_engine: OpenEngine) -> None:
+    write(root, {"a.md": "omega"})
+    hasty = open_engine(encoder="none", repair_ms=1000)
+    with write_lock(engine.index_path, 1):
+        answer = ask(hasty, "omega")
+    assert found(answer) == []
+    assert answer.completeness.seen.examples == ("a.md",)
+    assert "being written to" in answer.completeness.sentence(0)
+    assert found(ask(engine, "omega")) == [("a.md", "fresh")]
+
+
+def test_an_index_that_can_not_be_written(
+    root: Path, engine: Engine, open_engine: OpenEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: object, timeout_s: float) -> object:
+        raise IndexBusy("read-only") if timeout_s < 0 else OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("dowse.store.sqlite.database.Database.exclusive", refuse)
+    write(root, {"a.md": "omega"})
+    answer = ask(engine, "alpha")
+    assert found(answer) == [("a.md", "changed")]
+    assert "Read-only file system" in answer.completeness.sentence(1)
+
+
+def test_a_root_that_is_gone_or_empty(root: Path, engine: Engine) -> None:
+    shutil.rmtree(root)
+    answer = ask(engine, "alpha")
+    assert found(answer) == [("a.md", "gone")]
+    assert f"{root} is not there now" in answer.completeness.sentence(1)
+    assert answer.completeness.seen.pending == 0
+    root.mkdir()
+    for _ in range(2):
+        empty = ask(engine, "alpha")
+        assert found(empty) == [("a.md", "gone")]
+        assert empty.completeness.seen.pending == 3
+    write(root, {"a.md": "alpha"})
+    assert found(ask(engine, "alpha")) == [("a.md", "fresh")]
+    assert engine.completeness().indexed == 1
+
+
+@pytest.mark.parametrize("name", [os.fsdecode(b"\xff.md"), "new\nline.md", "-o.md", "*.md", "sp ace.md"])
+def test_names_that_are_hard_to_write(root: Path, engine: Engine, name: str) -> None:
+    (root / name).write_text("omega")
+    answer = ask(engine, "omega")
+    assert found(answer) == ([] if "\udcff" in name else [(name, "fresh")])
+    assert answer.completeness.seen.pending == 0
+    answer.completeness.sentence(0).encode()
+
+
+# --- with a watcher ---
+
+
+def test_a_watcher_is_believed(root: Path, engine: Engine) -> None:
+    pending: dict[str, frozenset[str]] = {}
+    engine.watched_by(lambda: pending)
+    write(root, {"a.md": "omega", "docs/b.md": "psi", "docs/new.md": "chi", "more/x.md": "rho", "more/in/y.md": "rho"})
+    unseen = ask(engine, "omega")
+    assert (unseen.steps[0].before, found(unseen)) == (0, [])
+    pending["root"] = frozenset({"a.md", "docs/new.md", "nothing.md", "more", "docs/deep"})
+    assert found(ask(engine, "omega")) == [("a.md", "fresh")]
+    assert found(ask(engine, "chi")) == [("docs/new.md", "fresh")]
+    assert set(found(ask(engine, "rho"))) == {("more/x.md", "fresh"), ("more/in/y.md", "fresh")}
+    pending["root"] = frozenset({"docs/deep"})
+    shutil.rmtree(root / "docs/deep")
+    assert found(ask(engine, "gamma")) == []
+    pending["unheard of"] = frozenset({"../../etc/passwd"})
+    assert ask(engine, "gamma").completeness.seen.pending == 0
+
+
+def test_a_watcher_that_can_not_know_is_replaced_by_looking(root: Path, engine: Engine) -> None:
+    engine.watched_by(lambda: None)
+    write(root, {"a.md": "omega"})
+    assert found(ask(engine, "omega")) == [("a.md", "fresh")]
+
+
+def test_thousands_of_changes_are_told_without_looking_at_each(root: Path, engine: Engine) -> None:
+    engine.watched_by(lambda: {"root": frozenset(f"{number}.md" for number in range(10_000))})
+    assert ask(engine, "alpha").completeness.seen.pending == 10_000
+
+
+# --- as of when, and how often ---
+
+
+class Watch:
+    """A clock that goes on by a fixed time whenever it is looked at."""
+
+    def __init__(self, tick_s: float = 0.0) -> None:
+        self.time = 1_000_000_000.0
+        self.tick_s = tick_s
+
+    def now(self) -> float:
+        return time.time()
+
+    def elapsed(self) -> float:
+        self.time += self.tick_s
+        return self.time
+
+
+FILES = 300
+
+
+@pytest.fixture
+def large(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Engine]]:
+    """More files than are looked at for every question."""
+    monkeypatch.setattr("dowse.engine.look.SMALL", 100)
+    write(root, {f"d{number % 20}/{number}.md": f"word{number}" for number in range(FILES)})
+    for place in root.rglob("*"):
+        os.utime(place, (1e9, 1e9))
+    opened: list[Engine] = []
+
+    def open_one(watch: Watch, repair_ms: int = PATIENT) -> Engine:
+        settings = Settings(encoder="none", data_dir=tmp_path / "data", repair_ms=repair_ms)
+        clock = Clock(watch.now, watch.elapsed)
+        opened.append(Engine(settings, tmp_path / "index.db", create=True, clock=clock))
+        return opened[-1]
+
+    open_one(Watch()).index([root])
+    yield open_one
+    for engine in opened:
+        engine.close()
+
+
+def test_looks_at_many_files_are_rationed_and_say_as_of_when(root: Path, large: Callable[..., Engine]) -> None:
+    watch = Watch()
+    engine = large(watch)
+    before = time.time()
+    first = ask(engine, "word7")
+    assert first.completeness.as_of >= before
+    watch.tick_s = 0.001
+    slow = ask(engine, "word7")
+    watch.tick_s = 0.0
+    write(root, {"d9/9.md": "omega", "d7/7.md": "psi"})
+    rationed = ask(engine, "omega")
+    assert found(rationed) == [] and rationed.steps[0].before < FILES / 2
+    assert rationed.completeness.as_of == slow.completeness.as_of
+    write(root, {"d1/new.md": "omega"})
+    assert found(ask(engine, "omega")) == [("d1/new.md", "fresh")], "names are looked at in any case"
+    again = ask(engine, "word7")
+    assert (again.hits[0].stored.chunk.text, again.hits[0].freshness) == ("psi", "fresh"), "its path matches, too"
+    assert found(ask(engine, "psi")) == [("d7/7.md", "fresh")]
+    watch.time += 60
+    assert set(found(ask(engine, "omega"))) == {("d1/new.md", "fresh"), ("d9/9.md", "fresh")}
+
+
+def test_a_long_look_goes_on_with_the_next_question(root: Path, large: Callable[..., Engine]) -> None:
+    watch = Watch(tick_s=0.02)
+    engine = large(watch, repair_ms=0)
+    synced = engine.collections()[0].synced_at
+    write(root, {"d1/new.md": "omega"})
+    counts, moments = [], []
+    for _ in range(80):
+        watch.time += 60
+        answer = ask(engine, "word7")
+        counts.append(answer.steps[0].before)
+        moments.append(answer.completeness.as_of)
+    assert moments[0] == synced and 0 < counts[0] < FILES
+    assert moments[-1] > synced
+    assert answer.completeness.seen.examples == ("d1/new.md",)
+
+
+# --- many at a time ---
+
+
+def test_threads_share_looks_and_repairs(root: Path, engine: Engine) -> None:
+    problems: list[object] = []
+
+    def work(number: int) -> None:
+        for turn in range(8):
+            word = "abcd"[number] * 5 + "efghijkl"[turn] * 5
+            write(root, {f"t{number}.md": word})
+            answer = ask(engine, word)
+            if found(answer) != [(f"t{number}.md", "fresh")]:
+                problems.append((word, found(answer), answer.completeness.seen))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+
+
+def test_nobody_waits_for_a_repair_longer_than_told(root: Path, engine: Engine, open_engine: OpenEngine) -> None:
+    hasty = open_engine(encoder="none", repair_ms=200)
+    let_go = threading.Event()
+    real = hasty._bring_in_line
+
+    def slow(*arguments: object, **named: object) -> object:
+        let_go.wait(60)
+        return real(*arguments, **named)  # type: ignore[arg-type]
+
+    hasty._bring_in_line = slow  # type: ignore[method-assign, assignment]
+    write(root, {"a.md": "omega"})
+    for _ in range(2):
+        answer = ask(hasty, "omega")
+        assert found(answer) == [] and "behind this answer" in answer.completeness.sentence(0)
+    let_go.set()
+    deadline = time.monotonic() + 60
+    while found(ask(hasty, "omega")) != [("a.md", "fresh")]:
+        assert time.monotonic() < deadline
+
+
+def test_the_command_line_sees_what_was_saved(root: Path, tmp_path: Path) -> None:
+    variables = os.environ | {
+        "DOWSE_DATA_DIR": str(tmp_path / "data"),
+        "DOWSE_ENCODER": "none",
+        "DOWSE_REPAIR_MS": str(PATIENT),
+    }
+    write(root, {"a.md": "alpha"})
+
+    def dowse(*words: str) -> str:
+        command = [sys.executable, "-m", "dowse", *words]
+        return subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, check=True).stdout
+
+    dowse("index")
+    write(root, {"b.md": "omega", "c.py": "def psi(): pass\n"})
+    assert "b.md:1" in dowse("search", "omega")
+    assert "c.py" in dowse("symbols", "psi")

@@ -1,0 +1,215 @@
+"""What a look at the disk finds, with a clock and times that are set."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from dowse.ingest.disk.disk import Disk
+from dowse.ingest.disk.folders import Folders
+from dowse.ingest.disk.known import Known, known_of
+from dowse.ingest.disk.stamps import NOTHING, UNKNOWN, Stamp, stamp_of
+from dowse.ingest.sources.files import FileSource
+from dowse.model import Skipped, Version
+from support import write
+
+MS = 1_000_000
+MTIME = 1_700_000_000_000_000_000
+NEVER = 2**63
+
+
+class Clock:
+    def __init__(self, now_ns: int) -> None:
+        self.now_ns = now_ns
+
+    def __call__(self) -> int:
+        return self.now_ns
+
+
+def put(root: Path, path: str, text: str, mtime_ns: int = MTIME) -> None:
+    write(root, {path: text})
+    os.utime(root / path, ns=(mtime_ns, mtime_ns))
+
+
+def version(text: str, *, settled: bool = True, mtime_ns: int = MTIME) -> Version:
+    return Version(len(text), mtime_ns, hashlib.sha256(text.encode()).hexdigest(), "", settled)
+
+
+def known(**versions: Version) -> Known:
+    return Known(versions, {"": set(versions)})
+
+
+def given(paths: Iterable[str | None]) -> list[str]:
+    return [path for path in paths if path is not None]
+
+
+# --- files ---
+
+
+def test_files_are_told_by_size_and_time(root: Path) -> None:
+    for name in ("same", "grown", "older", "gone"):
+        put(root, name, "text")
+    disk = Disk(FileSource(root), now_ns=Clock(MTIME))
+    versions = {name: version("text") for name in ("same", "grown", "older", "gone", "never")}
+    put(root, "grown", "longer")
+    put(root, "older", "text", MTIME - 1)
+    (root / "gone").unlink()
+    assert given(disk.changed(Known(versions, {}), [])) == ["grown", "older", "gone", "never"]
+
+
+@pytest.mark.parametrize("what", ["directory", "link", "pipe"])
+def test_what_is_no_file_any_more_differs(root: Path, what: str) -> None:
+    if what == "directory":
+        (root / "a").mkdir()
+    elif what == "link":
+        (root / "a").symlink_to("elsewhere")
+    else:
+        os.mkfifo(root / "a")
+    assert given(Disk(FileSource(root)).changed(known(a=version("text")), [])) == ["a"]
+
+
+def test_a_timestamp_that_proves_nothing_is_not_believed(root: Path) -> None:
+    put(root, "a", "other")
+    unproven = known(a=version("texts", settled=False))
+    assert given(Disk(FileSource(root)).changed(unproven, [])) == ["a"]
+    assert given(Disk(FileSource(root)).changed(known(a=version("texts")), [])) == []
+
+
+def test_content_is_compared_until_the_timestamp_proves_it(root: Path) -> None:
+    put(root, "a", "texts")
+    clock = Clock(MTIME + 5 * MS)
+    disk, unproven = Disk(FileSource(root), now_ns=clock), known(a=version("texts", settled=False))
+    assert given(disk.changed(unproven, [])) == []
+    put(root, "a", "other")
+    assert given(disk.changed(unproven, [])) == ["a"]
+    put(root, "a", "texts")
+    clock.now_ns += 20 * MS
+    assert given(disk.changed(unproven, [])) == []
+    put(root, "a", "other")
+    assert given(disk.changed(unproven, [])) == [], "an edit at this time would have moved the timestamp"
+
+
+def test_skipped_files_are_told_when_they_change(root: Path) -> None:
+    put(root, "same", "text")
+    put(root, "mended", "longer")
+    put(root, "any", "text")
+    skipped = [
+        Skipped("c", "same", "why", 4, MTIME),
+        Skipped("c", "mended", "why", 4, MTIME),
+        Skipped("c", "any", "why", 0, -1),
+    ]
+    assert given(Disk(FileSource(root)).changed(known(), skipped)) == ["mended"]
+
+
+def test_a_place_that_can_not_be_looked_at_is_not_taken_for_changed(root: Path) -> None:
+    assert stamp_of(f"{root}/{'x' * 300}") == UNKNOWN
+    assert stamp_of(f"{root}/a\0b") == UNKNOWN
+    assert stamp_of(f"{root}/nothing/there") == NOTHING
+    assert given(Disk(FileSource(root)).changed(Known({"x" * 300: version("text")}, {}), [])) == []
+
+
+# --- names ---
+
+
+def folders(root: Path, clock: Clock) -> Folders:
+    return Folders(str(root), FileSource(root).judge(), clock)
+
+
+def changed_at(place: Path) -> int:
+    return place.lstat().st_ctime_ns
+
+
+def test_a_directory_is_read_again_only_when_its_time_moved(root: Path) -> None:
+    write(root, {"a.md": "text", "d/b.md": "text"})
+    looked = folders(root, Clock(changed_at(root) + 20 * MS))
+    assert sorted(given(looked.moved_names({}, 0))) == ["a.md", "d/b.md"]
+    assert given(looked.moved_names({}, 0)) == []
+    (root / "d/c.md").touch()
+    while changed_at(root / "d") == changed_at(root):  # within one tick of the file system's clock
+        (root / "d/e.md").touch()
+        (root / "d/e.md").unlink()
+    assert given(looked.moved_names({"d": {"b.md"}}, 0)) == ["d/b.md", "d/c.md"]
+
+
+def test_a_directory_that_was_just_changed_is_read_once_more(root: Path) -> None:
+    write(root, {"a.md": "text"})
+    clock = Clock(changed_at(root) + 19 * MS)
+    looked = folders(root, clock)
+    assert given(looked.moved_names({}, 0)) == ["a.md"]
+    assert given(looked.moved_names({}, 0)) == ["a.md"]
+    clock.now_ns += 1 * MS
+    assert given(looked.moved_names({}, 0)) == ["a.md"]
+    assert given(looked.moved_names({}, 0)) == []
+
+
+def test_what_was_there_before_is_not_new(root: Path) -> None:
+    write(root, {"a.md": "text", "d/b.md": "text"})
+    moment = min(changed_at(root), changed_at(root / "d"))
+    assert given(folders(root, Clock(NEVER)).moved_names({}, NEVER)) == []
+    assert len(given(folders(root, Clock(NEVER)).moved_names({}, moment))) == 2
+
+
+def test_all_below_a_directory_that_comes_later_is_new(root: Path, tmp_path: Path) -> None:
+    write(root, {"a.md": "text", "old/x.md": "text"})
+    write(tmp_path, {"elsewhere/b.md": "text", "elsewhere/in/c.md": "text"})
+    looked = folders(root, Clock(NEVER))
+    assert given(looked.moved_names({}, NEVER)) == []
+    (tmp_path / "elsewhere").rename(root / "d")
+    assert sorted(given(looked.moved_names({}, NEVER))) == ["a.md", "d/b.md", "d/in/c.md"]
+
+
+def test_what_is_not_wanted_is_not_entered(root: Path) -> None:
+    write(root, {"node_modules/a.md": "x", ".git/b.md": "x", "out/c.md": "x", "out/in/d.md": "x", ".gitignore": "out/"})
+    assert given(folders(root, Clock(NEVER)).moved_names({}, 0)) == [".gitignore"]
+    (root / "link").symlink_to("out")
+    tracked = {"": set[str](), "out": set[str](), "out/in": {"d.md"}}
+    assert sorted(given(folders(root, Clock(NEVER)).moved_names(tracked, 0))) == [".gitignore", "out/in/d.md"]
+
+
+def test_directories_that_vanish_or_are_closed(root: Path) -> None:
+    write(root, {"d/a.md": "text"})
+    looked = folders(root, Clock(NEVER))
+    assert given(looked.moved_names({}, 0)) == ["d/a.md"]
+    (root / "d/a.md").unlink()
+    (root / "d").rmdir()
+    assert given(looked.moved_names({"d": {"a.md"}}, 0)) == []
+    root.rmdir()
+    assert given(looked.moved_names({}, 0)) == []
+
+
+# --- judging ---
+
+
+def test_outstanding_are_files_and_what_is_in_directories(root: Path) -> None:
+    write(root, {"new.md": "x", "d/new.md": "x", "d/node_modules/n.md": "x", "d/in/deep.md": "x", "picture.png": "x"})
+    put(root, "same.md", "text")
+    put(root, "d/refused.md", "text")
+    disk = Disk(FileSource(root))
+    versions = {"same.md": version("text"), "d/gone.md": version("text")}
+    skipped = {"d/refused.md": Skipped("c", "d/refused.md", "why", 4, MTIME)}
+    found = disk.outstanding(["new.md", "same.md", "d", "nothing.md"], versions, skipped)
+    assert {path: stamp.kind for path, stamp in found.items()} == {
+        "new.md": "file",
+        "d/new.md": "file",
+        "d/in/deep.md": "file",
+        "d/gone.md": "nothing",
+    }
+
+
+def test_a_directory_with_very_many_files_stands_for_them(root: Path) -> None:
+    write(root, {f"d/{number}.md": "x" for number in range(250)})
+    ((path, stamp),) = Disk(FileSource(root)).outstanding(["d"], {}, {}).items()
+    assert (path, stamp.kind) == ("d", "directory") and isinstance(stamp, Stamp)
+
+
+def test_known_names_are_laid_out_once_for_each_state(root: Path) -> None:
+    from dowse.store.memory import MemoryStore
+
+    store = MemoryStore()
+    store.add_collection(str(root))
+    assert known_of(store, "root") is known_of(store, "root")
+    assert known_of(store, "root") == Known({}, {})

@@ -1,0 +1,176 @@
+"""An index that follows its files: by one of those that serve it, and by another when that one dies."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dowse.config import Settings
+from dowse.engine import Engine
+from dowse.live.jobs import Jobs
+from dowse.live.upkeep import Upkeep
+from dowse.model import Query
+from support import write
+
+QUICK = Settings(encoder="hashing", debounce_ms=30, git_debounce_s=0.05, reconcile_s=0, repair_ms=0, workers=1)
+Make = Callable[..., "Server"]
+
+
+class Server:
+    """What works behind a server, without its tools."""
+
+    def __init__(self, root: Path, data: Path, settings: Settings, vectors: bool) -> None:
+        self.settings = replace(settings, data_dir=data)
+        self.index = data / "index.db"
+        self.jobs = Jobs(retry_waits_s=(0.05, 0.1, 0.2))
+        self._engine: Engine | None = None
+        self._turn = threading.Lock()
+        self.upkeep = Upkeep(self.engine, self.jobs, self.settings, self.index, vectors=vectors, tick_s=0.02)
+        self.upkeep.take([root])
+        self.upkeep.start()
+
+    def engine(self) -> Engine:
+        with self._turn:
+            if self._engine is None:
+                self._engine = Engine(self.settings, self.index, create=True)
+            return self._engine
+
+    def finds(self, word: str) -> list[str]:
+        answer = self.engine().search(Query(word, recipe="lexical"))
+        return [hit.stored.record.path for hit in answer.hits]
+
+    def close(self) -> None:
+        self.upkeep.close()
+        self.jobs.close(5)
+        if self._engine:
+            self._engine.close()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    write(tmp_path / "root", {"a.md": "# Alpha\n\nanchor\n", "b.md": "# Beta\n\nbeacon\n"})
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def serve(root: Path, tmp_path: Path) -> Iterator[Make]:
+    servers: list[Server] = []
+
+    def make(settings: Settings = QUICK, *, vectors: bool = True) -> Server:
+        servers.append(Server(root, tmp_path / "data", settings, vectors))
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.close()
+
+
+def eventually(holds: Callable[[], object], what: str = "") -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline, what or "never"
+        time.sleep(0.01)
+
+
+def test_a_new_root_is_indexed_and_gets_vectors(serve: Make) -> None:
+    server = serve()
+    eventually(lambda: server.finds("anchor") == ["a.md"])
+    eventually(lambda: server.engine().status().counts.vectors == 2)
+
+
+def test_what_changes_is_followed(serve: Make, root: Path) -> None:
+    server = serve()
+    eventually(lambda: server.upkeep.keeping().watch and server.finds("anchor"))
+    (root / "a.md").write_text("# Alpha\n\nharbour\n")
+    eventually(lambda: server.finds("harbour") == ["a.md"] and server.finds("anchor") == [])
+    (root / "b.md").rename(root / "c.md")
+    eventually(lambda: server.finds("beacon") == ["c.md"])
+    (root / "c.md").unlink()
+    eventually(lambda: server.finds("beacon") == [])
+    write(root, {"deep/er/d.md": "# Delta\n\ndune\n"})
+    eventually(lambda: server.finds("dune") == ["deep/er/d.md"])
+    eventually(lambda: server.engine().status().counts.vectors == 2)
+
+
+def test_one_leads_and_the_next_takes_over(serve: Make, root: Path) -> None:
+    first = serve()
+    eventually(lambda: first.upkeep.keeping().leading)
+    second = serve()
+    eventually(lambda: second.finds("anchor"))
+    assert not second.upkeep.keeping().leading
+    assert second.upkeep.keeping().watch is None
+    first.upkeep.close()
+    eventually(lambda: second.upkeep.keeping().leading)
+    (root / "a.md").write_text("# Alpha\n\nharbour\n")
+    eventually(lambda: second.finds("harbour") == ["a.md"])
+
+
+def test_what_changed_while_nobody_led_is_found_at_the_start(serve: Make, root: Path) -> None:
+    first = serve()
+    eventually(lambda: first.finds("anchor"))
+    first.upkeep.close()
+    (root / "a.md").write_text("# Alpha\n\nharbour\n")
+    (root / "b.md").unlink()
+    second = serve()
+    eventually(lambda: second.finds("harbour") == ["a.md"] and second.finds("beacon") == [])
+
+
+def test_every_collection_of_the_index_is_followed(serve: Make, root: Path, tmp_path: Path) -> None:
+    server = serve()
+    eventually(lambda: server.finds("anchor"))
+    other = tmp_path / "other"
+    write(other, {"o.md": "# Omega\n\norchard\n"})
+    with Engine(server.settings, server.index, create=False) as engine:
+        engine.index([other])
+    eventually(lambda: (watch := server.upkeep.keeping().watch) and len(watch.places) == 2)
+    write(other, {"p.md": "# Pi\n\npebble\n"})
+    eventually(lambda: server.finds("pebble") == ["p.md"])
+
+
+def test_without_watching_it_indexes_once(serve: Make, root: Path) -> None:
+    server = serve(replace(QUICK, watch=False))
+    eventually(lambda: server.finds("anchor"))
+    keeping = server.upkeep.keeping()
+    assert not keeping.enabled and not keeping.leading and keeping.watch is None
+
+
+def test_everything_is_compared_now_and_then(serve: Make, root: Path) -> None:
+    server = serve(replace(QUICK, reconcile_s=0.1))
+    eventually(lambda: server.finds("anchor"))
+    eventually(lambda: any(it.kind == "reconcile" and it.status == "completed" for it in server.jobs.all()))
+
+
+def test_vectors_of_what_another_process_indexed_are_made(serve: Make, root: Path) -> None:
+    server = serve()
+    eventually(lambda: server.engine().status().counts.vectors == 2)
+    with Engine(replace(server.settings, watch=False), server.index, create=False) as engine:
+        write(root, {"n.md": "# Nu\n\nnarwhal\n"})
+        engine.index([root], vectors=False)
+    eventually(lambda: server.engine().status().counts.vectors == 3)
+
+
+def test_a_root_that_goes_keeps_what_was_indexed_and_is_followed_when_it_is_back(serve: Make, root: Path) -> None:
+    server = serve()
+    eventually(lambda: server.upkeep.keeping().watch and server.finds("anchor"))
+    away = root.with_name("away")
+    root.rename(away)
+    time.sleep(0.3)
+    assert server.finds("anchor") == ["a.md"]
+    away.rename(root)
+    (root / "a.md").write_text("# Alpha\n\nharbour\n")
+    eventually(lambda: server.finds("harbour") == ["a.md"])
+
+
+def test_an_index_that_can_not_be_opened_is_told_and_tried_again(serve: Make, root: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "index.db").mkdir()
+    server = serve()
+    eventually(lambda: server.upkeep.keeping().problem)
+    (tmp_path / "data" / "index.db").rmdir()
+    eventually(lambda: server.finds("anchor") == ["a.md"])
+    eventually(lambda: not server.upkeep.keeping().problem)

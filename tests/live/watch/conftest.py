@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dowse.live.watch import Batch, Place, Timing, Watcher
+from watching import QUICK, Follow, Following, Git, eventually
+
+
+@pytest.fixture
+def follow() -> Iterator[Follow]:
+    watchers: list[Watcher] = []
+
+    def one(*places: Place, timing: Timing = QUICK, settled: bool = True, **options: object) -> Following:
+        batches: list[Batch] = []
+        watcher = Watcher(places, batches.append, timing, **options)  # type: ignore[arg-type]
+        watchers.append(watcher)
+        watcher.start()
+        following = Following(watcher, batches)
+        if settled:
+            eventually(lambda: len(batches) == len(places), "the first comparison")
+            following.settle()
+        return following
+
+    yield one
+    for watcher in watchers:
+        watcher.close()
+
+
+@pytest.fixture
+def git(monkeypatch: pytest.MonkeyPatch) -> Git:
+    """Runs git in a directory, with no settings but its own."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+
+    def run(directory: Path, *command: str) -> str:
+        words = ["git", "-C", str(directory), *identity, *command]
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+    return run

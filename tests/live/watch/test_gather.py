@@ -1,0 +1,207 @@
+"""Debounce and batches, by numbers alone: the quiet time is 10, so the longest wait is 100."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dowse.live.watch.base import BULK, GIT, LOST, RULES, START, Batch, Sight, Timing
+from dowse.live.watch.gather import Gather
+from watching import covers
+
+TIMING = Timing(debounce_s=10, git_debounce_s=50, poll_s=1, bulk_threshold=6)
+CAP = 100
+
+paths = st.sampled_from(["a", "b", "c", "d/e", "d/f", "d/g/h", "d", "i/j", "k", "l", "m"])
+sights = st.one_of(
+    st.builds(Sight, st.just("file"), paths),
+    st.builds(Sight, st.just("tree"), st.sampled_from(["d", "d/g", "i"])),
+    st.sampled_from([Sight("git"), Sight("rules"), Sight("lost")]),
+)
+files = st.builds(Sight, st.just("file"), st.sampled_from("abcdef"))
+
+
+def gather() -> Gather:
+    return Gather("c", TIMING)
+
+
+@dataclass
+class Run:
+    """Plays sights at times and takes what is due exactly when it is due."""
+
+    gather: Gather = field(default_factory=gather)
+    sent: list[tuple[float, Batch]] = field(default_factory=list)
+
+    def until(self, now: float) -> None:
+        while (due := self.gather.due_at()) is not None and due <= now:
+            assert self.gather.take(due - 0.01) is None, "handed on too early"
+            taken = self.gather.take(due)
+            assert taken is not None, "not handed on when due"
+            self.sent.append((due, taken.batch))
+
+    def play(self, steps: Sequence[tuple[int, Sight]]) -> float:
+        now = 1000.0
+        for wait, sight in steps:
+            self.until(now := now + wait)
+            self.gather.see([sight], now)
+        return now
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), sights), max_size=60))
+def test_what_was_seen_is_pending_until_it_is_done(steps):
+    run, now = Run(), 1000.0
+    seen: set[str] = set()
+    for wait, sight in steps:
+        run.until(now := now + wait)
+        run.gather.see([sight], now)
+        seen |= {sight.path} - {""}
+        known = run.gather.pending()
+        assert known is None or all(covers(known, path) for path in seen)
+    run.until(now + 10_000)
+    assert run.gather.due_at() is None
+    whole = [batch for _, batch in run.sent if batch.whole and batch.why != "git"]
+    handed_on = frozenset().union(*(batch.paths for _, batch in run.sent))
+    assert whole or all(covers(handed_on, path) for path in seen)
+    for _, batch in run.sent:
+        run.gather.done(batch)
+    assert run.gather.pending() == frozenset()
+    assert run.gather.count() == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), files), max_size=60))
+def test_a_file_rests_before_it_is_handed_on_or_has_waited_long(steps):
+    run, now = Run(), 1000.0
+    first: dict[str, float] = {}
+    last: dict[str, float] = {}
+    for wait, sight in [*steps, (10_000, Sight("file", "a"))]:
+        now += wait
+        before = len(run.sent)
+        run.until(now)
+        for at, batch in run.sent[before:]:
+            for path in batch.paths:
+                assert at - last[path] >= TIMING.debounce_s or at - first[path] >= CAP
+                assert at - first.pop(path) <= CAP
+        run.gather.see([sight], now)
+        first.setdefault(sight.path, now)
+        last[sight.path] = now
+    assert set(first) == {"a"}
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), files), min_size=1, max_size=6, unique_by=lambda step: step[1]))
+def test_a_burst_is_one_batch(steps):
+    run = Run()
+    run.until(run.play(steps) + CAP)
+    assert [batch.paths for _, batch in run.sent] == [frozenset(sight.path for _, sight in steps)]
+
+
+def test_a_file_rewritten_all_the_time_holds_up_no_other_and_makes_few_batches():
+    run = Run()
+    steps = [(1, Sight("file", "hot")) for _ in range(1000)]
+    steps.insert(500, (0, Sight("file", "cold")))
+    run.play(steps)
+    hot = [batch for _, batch in run.sent if "hot" in batch.paths]
+    assert 8 <= len(hot) <= 11
+    cold = [at for at, batch in run.sent if "cold" in batch.paths]
+    assert len(cold) == 1
+    assert cold[0] <= 1500 + 2 * TIMING.debounce_s
+
+
+def test_a_directory_takes_in_what_was_seen_below_it():
+    it = gather()
+    it.see([Sight("file", "d/a"), Sight("file", "dd"), Sight("tree", "d"), Sight("file", "d/b")], 5)
+    assert it.pending() == {"d", "dd"}
+    due = it.take(15)
+    assert due is not None
+    assert due.batch.paths == {"d", "dd"}
+
+
+def test_a_directory_waits_for_what_is_written_below_it():
+    it = gather()
+    it.see([Sight("tree", "d")], 0)
+    it.see([Sight("file", "d/b")], 8)
+    assert it.due_at() == 18
+
+
+def test_beyond_the_threshold_everything_is_compared():
+    it = gather()
+    it.see([Sight("file", f"{n}") for n in range(6)], 0)
+    assert it.pending() is not None
+    it.see([Sight("file", "6")], 3)
+    it.see([Sight("file", "7")], 6)
+    assert it.pending() is None
+    assert it.due_at() == 16
+    due = it.take(16)
+    assert due is not None
+    assert due.batch == Batch("c", frozenset(), True, BULK.text)
+    assert it.pending() is None
+    it.see([Sight("file", "8")], 17)
+    it.done(due.batch)
+    assert it.pending() == {"8"}
+
+
+def test_a_storm_without_end_is_compared_after_the_longest_wait():
+    it = gather()
+    for n in range(100):
+        it.see([Sight("file", f"{n}")], n)
+    assert it.due_at() == CAP
+
+
+def test_git_waits_longer_and_hides_nothing():
+    it = gather()
+    it.see([Sight("git"), Sight("file", "a")], 0)
+    assert it.pending() == {"a"}
+    files = it.take(10)
+    assert files is not None
+    assert files.batch == Batch("c", frozenset("a"), False, "files changed")
+    assert it.due_at() == 50
+    due = it.take(50)
+    assert due is not None
+    assert due.reasons == (GIT,)
+    assert due.batch == Batch("c", frozenset(), True, "git")
+    assert it.pending() == {"a"}
+    it.done(files.batch)
+    assert it.pending() == frozenset()
+
+
+def test_reasons_that_are_due_together_are_one_comparison():
+    it = gather()
+    it.see([Sight("rules"), Sight("lost")], 0)
+    due = it.take(10)
+    assert due is not None
+    assert due.reasons == (RULES, LOST)
+    assert due.batch.why == "ignore rules, overflow"
+    assert it.take(10_000) is None
+
+
+def test_the_first_comparison_does_not_wait():
+    it = gather()
+    it.compare(START, 7)
+    assert it.due_at() == 7
+
+
+def test_of_two_equal_batches_one_may_still_be_on_its_way():
+    it = gather()
+    batches = []
+    for now in (0, 20):
+        it.see([Sight("file", "a")], now)
+        due = it.take(now + 10)
+        assert due is not None
+        batches.append(due.batch)
+    assert batches[0] == batches[1]
+    it.done(batches[0])
+    assert it.pending() == {"a"}
+    it.done(batches[1])
+    assert it.pending() == frozenset()
+    it.done(batches[1])  # once too often
+
+
+def test_what_is_forgotten_does_not_come_back():
+    it = gather()
+    it.see([Sight("file", "a"), Sight("git"), Sight("tree", "d")], 0)
+    it.forget()
+    assert it.due_at() is None
+    it.see([Sight("file", "d/e")], 1)
+    assert it.pending() == {"d/e"}

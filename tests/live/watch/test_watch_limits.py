@@ -1,0 +1,108 @@
+"""What the system allows, and where it can not tell."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from dowse.live.watch import limits
+from dowse.live.watch.inotify import CREATE, IS_DIRECTORY, CanNotWatch, Event, Inotify, _why_no_queue, decoded
+from dowse.live.watch.limits import Limits
+from dowse.live.watch.remote import remote_kind
+
+
+def test_limits_are_those_of_the_system():
+    assert all(isinstance(it, int) and it > 0 for it in (limits().max_user_watches, limits().max_queued_events))
+
+
+def test_limits_that_are_not_told(tmp_path):
+    (tmp_path / "max_user_watches").write_text("8192\n")
+    (tmp_path / "max_queued_events").write_text("many\n")
+    assert limits(tmp_path) == Limits(8192, None, None)
+
+
+def test_events_as_the_system_writes_them():
+    data = bytes.fromhex("01000000000100400000000010000000") + "ü.md".encode().ljust(16, b"\0")
+    data += bytes.fromhex("ffffffff004000000000000000000000")
+    assert list(decoded(data)) == [Event(1, CREATE | IS_DIRECTORY, "ü.md"), Event(-1, 0x4000, "")]
+
+
+def test_reading_ends_with_what_is_there(root):
+    notifier = Inotify()
+    notifier.add(str(root))
+    (root / "a").write_text("x")
+    names = []
+    for event in notifier.read():
+        names.append(event.name)
+        (root / "b").write_text("x")  # as if someone wrote without end
+        assert len(names) < 100
+    assert names == ["a", "a", "a"]
+    assert next(iter(notifier.read())).name == "b"
+    notifier.close()
+    notifier.close()
+
+
+def test_what_can_not_be_watched(root):
+    notifier = Inotify()
+    (root / "file").write_text("")
+    (root / "link").symlink_to(".")
+    for name, code in (("missing", errno.ENOENT), ("file", errno.ENOTDIR), ("link", errno.ENOTDIR)):
+        with pytest.raises(OSError, match=name) as caught:
+            notifier.add(f"{root}/{name}")
+        assert caught.value.errno == code
+    notifier.close()
+
+
+def test_a_child_does_not_inherit_the_queue():
+    notifier = Inotify()
+    assert not os.get_inheritable(notifier.fileno())
+    notifier.close()
+
+
+def test_no_inotify_on_this_system(monkeypatch):
+    monkeypatch.setattr("ctypes.CDLL", lambda *_, **__: object())
+    with pytest.raises(CanNotWatch, match="has no inotify"):
+        Inotify()
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [(errno.EMFILE, "max_user_instances"), (errno.ENFILE, "file-max"), (errno.EPERM, "not permitted")],
+)
+def test_each_reason_says_what_to_do(code, advice):
+    assert advice in _why_no_queue(code)
+
+
+MOUNTS = r"""
+22 1 8:1 / / rw,relatime - ext4 /dev/vda rw
+30 22 0:40 / /home/with\040space rw - nfs4 server:/x rw
+31 22 0:41 / /mnt rw,relatime shared:1 - tmpfs tmpfs rw
+32 31 0:42 / /mnt/c rw - 9p drvfs rw
+33 32 0:43 / /mnt/c/over rw - 9p drvfs rw
+34 33 0:44 / /mnt/c/over rw - ext4 /dev/vdb rw
+nonsense
+"""
+
+
+@pytest.mark.parametrize(
+    ("root", "kind"),
+    [
+        ("/home/with space/project", "nfs4"),
+        ("/home/with space", "nfs4"),
+        ("/home/with", None),
+        ("/mnt/c/project", "9p"),
+        ("/mnt/cc", None),
+        ("/mnt/c/over/project", None),
+        ("/", None),
+    ],
+)
+def test_file_systems_on_which_others_change_files(tmp_path, root, kind):
+    (tmp_path / "mountinfo").write_text(MOUNTS)
+    assert remote_kind(Path(root), tmp_path / "mountinfo") == kind
+
+
+def test_where_mounts_are_not_told(tmp_path):
+    assert remote_kind(Path("/home"), tmp_path / "missing") is None

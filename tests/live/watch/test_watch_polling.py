@@ -1,0 +1,96 @@
+"""What is noticed by looking again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dowse.live.watch.base import Sight
+from dowse.live.watch.polling import Polling
+from watching import Git, place
+
+
+def polling(root: Path, clock: Callable[[], float] = lambda: 0.0) -> Polling:
+    return Polling(place(root), 2.0, clock)
+
+
+def file(path: str) -> Sight:
+    return Sight("file", path)
+
+
+def test_creates_edits_and_deletes(root):
+    for name in ("same.md", "edited.md", "deleted.md", "touched.md"):
+        (root / name).write_text("x")
+    eye = polling(root)
+    (root / "sub").mkdir()
+    (root / "sub/new.md").write_text("x")
+    (root / "edited.md").write_text("longer")
+    (root / "deleted.md").unlink()
+    os.utime(root / "touched.md", (1, 1))
+    assert eye.look() == [file(it) for it in ("deleted.md", "edited.md", "sub/new.md", "touched.md")]
+    assert eye.look() == []
+    assert eye.received == 4
+    assert eye.directories == 2
+
+
+def test_an_atomic_save_of_the_same_size_and_time(root):
+    (root / "a.md").write_text("x")
+    os.utime(root / "a.md", (1, 1))
+    eye = polling(root)
+    (root / "b").write_text("y")
+    os.utime(root / "b", (1, 1))
+    (root / "b").replace(root / "a.md")
+    assert eye.look() == [file("a.md")]
+
+
+def test_rights_and_renames(root):
+    (root / "a.md").write_text("x")
+    (root / "b.md").write_text("x")
+    eye = polling(root)
+    (root / "a.md").chmod(0o600)
+    (root / "b.md").rename(root / "c.md")
+    assert eye.look() == [file("a.md"), file("b.md"), file("c.md")]
+
+
+def test_what_is_not_wanted_is_not_looked_at(root, tmp_path):
+    (tmp_path / "outside").mkdir()
+    eye = polling(root)
+    (root / "ignored").mkdir()
+    (root / "ignored/a.md").write_text("x")
+    (root / "link").symlink_to(tmp_path / "outside")
+    (root / os.fsdecode(b"\xff.md")).write_text("x")
+    (tmp_path / "outside/x.md").write_text("x")
+    assert eye.look() == [file("link")]
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".dowseignore", "dowse.toml"])
+def test_rules(root, name):
+    eye = polling(root)
+    (root / name).write_text("x")
+    assert eye.look() == [Sight("rules")]
+
+
+def test_git(root, git: Git):
+    git(root, "init", "-q")
+    eye = polling(root)
+    git(root, "hash-object", "-w", "--stdin-paths")
+    assert eye.look() == []
+    git(root, "commit", "-q", "--allow-empty", "-m", "one")
+    assert eye.look() == [Sight("git")]
+    git(root, "branch", "other")
+    assert eye.look() == [Sight("git")]
+    git(root, "checkout", "-q", "other")
+    assert eye.look() == [Sight("git")]
+    (root / ".git/info/exclude").write_text("*.log")
+    assert eye.look() == [Sight("rules")]
+
+
+def test_a_tree_that_takes_long_is_looked_at_less_often(root):
+    times = iter([0.0, 1.0, 1.0, 100.0, 101.0, 101.0])
+    eye = polling(root, lambda: next(times))
+    assert eye.next_at == 1 + 10
+    quick = polling(root, lambda: 5.0)
+    assert quick.next_at == 5 + 2

@@ -1,0 +1,58 @@
+"""Helpers for tests of watching: places, waiting, and a watcher with what it handed on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from dowse.live.watch import Batch, Place, Timing, Watcher
+
+Git = Callable[..., str]
+Follow = Callable[..., "Following"]
+DEADLINE_S = 30.0
+QUICK = Timing(debounce_s=0.05, git_debounce_s=0.2, poll_s=0.1, bulk_threshold=100)
+
+
+def all_but(*excluded: str) -> Callable[[str], bool]:
+    return lambda path: not any(part in excluded for part in path.split("/"))
+
+
+def place(root: Path, collection: str = "c", *, excluded: tuple[str, ...] = ("ignored", ".git")) -> Place:
+    return Place(collection, root, all_but(*excluded), all_but(*excluded))
+
+
+def covers(known: Collection[str], path: str) -> bool:
+    """Whether the path, or a directory above it, is known."""
+    parts = path.split("/")
+    return any("/".join(parts[:end]) in known for end in range(1, len(parts) + 1))
+
+
+def eventually(condition: Callable[[], object], what: str = "it") -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not happen"
+        time.sleep(0.005)
+
+
+class Following:
+    """A watcher with the batches it handed on; the first comparison of everything is done."""
+
+    def __init__(self, watcher: Watcher, batches: list[Batch]) -> None:
+        self.watcher = watcher
+        self.batches = batches
+
+    def settle(self) -> None:
+        """Take everything handed on so far for indexed."""
+        while self.batches:
+            self.watcher.done(self.batches.pop(0))
+
+    def paths(self) -> set[str]:
+        return {path for batch in self.batches for path in batch.paths}
+
+    def wholes(self) -> list[str]:
+        return [batch.why for batch in self.batches if batch.whole]
+
+    def pending(self, collection: str = "c") -> frozenset[str] | None:
+        known = self.watcher.pending()
+        return None if known is None else known[collection]
