@@ -212,6 +212,10 @@ class Database:
             connection.set_busy_timeout(self._busy_ms)
             connection.execute(pragmas)
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        except apsw.SQLError as error:
+            connection.close()
+            # The statements are sound, so what they are about is not.
+            raise IndexDamaged(f"{self.path} is damaged ({error}); `dowse rebuild` makes it anew") from error
         except apsw.Error:
             connection.close()
             raise
