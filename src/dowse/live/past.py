@@ -87,7 +87,7 @@ def as_json(line: bytes) -> Any:  # noqa: ANN401 - that is the question
 def _printable(value: Any, longest: int) -> Any:  # noqa: ANN401 - texts become printable ones, all else stays
     if isinstance(value, dict):
         return {_printable(key, _LONGEST_WORD): _printable(it, _LONGEST_WORD) for key, it in value.items()}
-    if isinstance(value, str):
+    if isinstance(value, str) and not (len(value) <= longest and value.isprintable()):
         return "".join(it if it.isprintable() else "\N{REPLACEMENT CHARACTER}" for it in value[:longest])
     return value
 
