@@ -24,6 +24,10 @@ TICK_S = 1.0
 _OTHERS_MAY_INDEX_S = 3.0  # before a server that does not lead indexes a root of its own
 _OTHERS_MAY_ENCODE_S = 30.0  # before it makes vectors that nobody makes
 _AGAIN_AFTER_S = 30.0  # when a job has failed
+_FIRST_CHECK_S = 60.0  # of leading, before the whole index is looked at
+_LOOK_AGAIN_S = 3_600.0  # whether that is due
+_CHECK_EVERY_S = 86_400.0
+_REMEMBERED = 200  # jobs of the history
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ class Upkeep:
         *,
         vectors: bool = True,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
         tick_s: float = TICK_S,
     ) -> None:
         self._engine = engine
@@ -57,6 +62,7 @@ class Upkeep:
         self._roots: tuple[Path, ...] = ()
         self._vectors = vectors
         self._clock = clock
+        self._now = now
         self._tick_s = tick_s
         self._index = index
         self._leadership = Leadership(index)
@@ -165,6 +171,8 @@ class Upkeep:
             self._compare(now)
         if engine.damaged():
             self._heal()
+        elif self._long(True, "check", _FIRST_CHECK_S) and self._is_unchecked():
+            self._jobs.submit("check", self._healing(), background=True)
         self._see_to_vectors(engine, 0.0)
 
     def _watch(self, engine: Engine) -> None:
@@ -209,8 +217,17 @@ class Upkeep:
 
     def _heal(self) -> None:
         if self._leadership.leading or not self._settings.watch:
-            work = Heal(self._settings, self._index, self._roots[0], self.encode)
-            self._once("heal", lambda: self._jobs.submit("heal", work))
+            self._once("heal", lambda: self._jobs.submit("heal", self._healing()))
+
+    def _healing(self) -> Heal:
+        return Heal(self._settings, self._index, self._roots[0], self.encode)
+
+    def _is_unchecked(self) -> bool:
+        """Whether it is a day since everything was read and compared with its checksums, by whomever."""
+        self._waiting_since["check"] = self._clock() + _LOOK_AGAIN_S
+        past = self._jobs.history.recent(_REMEMBERED) if self._jobs.history else []
+        checks = [it.at for it in past if it.kind in ("check", "heal") and it.state == "completed"]
+        return self._now() - max(checks, default=0.0) > _CHECK_EVERY_S
 
     # --- standing by ---
 

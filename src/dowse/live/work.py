@@ -106,7 +106,7 @@ class Heal:
     then: Callable[[], object]
 
     def __call__(self, task: Task) -> Told:
-        healed = heal(self.settings, self.index, self.root, task)
+        healed = heal(self.settings, self.index, self.root, task.on(str(self.index)))
         for sentence in healed.done:
             log.warning("%s: %s", self.index, sentence)
         self.then()

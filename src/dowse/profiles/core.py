@@ -169,9 +169,15 @@ class Core:
         }
 
 
+_MAKE_INCOMPLETE = {"index": "indexing is running", "heal": "damage is being mended"}
+
+
 def running_text(jobs: Jobs) -> str:
-    job = jobs.running()
-    return "" if job is None else f"indexing is running ({job.stage or job.status} {job.done:,} of {job.total:,})"
+    """What answers have to do without until it is done; of vectors that are being made they tell by themselves."""
+    found = next((job for kind in _MAKE_INCOMPLETE if (job := jobs.running(kind)) is not None), None)
+    if found is None:
+        return ""
+    return f"{_MAKE_INCOMPLETE[found.kind]} ({found.stage or found.status} {found.done:,} of {found.total:,})"
 
 
 def make_scope(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import click
 
+from dowse.live.history import History
 from dowse.live.lead import leader_of
 from dowse.profiles.core import status_json
+from dowse.shells.cli.jobs import past_json
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 
 _SHOWN = 10
@@ -25,6 +28,8 @@ def command(root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN
     workspace = workspace_of(root, flags)
     with workspace.open(create=False) as engine:
         data = status_json(engine.status(), engine, leader_of(workspace.index))
+    now = time.time()
+    data["jobs"] = [past_json(it, now) for it in History(workspace.index).recent(_SHOWN)]
     click.echo(json.dumps(data, ensure_ascii=False) if as_json else "\n".join(_lines(data)))
     return 0
 
