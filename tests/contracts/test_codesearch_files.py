@@ -115,7 +115,6 @@ def test_find_sees_what_is_not_indexed(code: Served) -> None:
     try:
         assert found(code, "search_find", "Unseen") == {"Unseen.cs"}
         assert found(code, "search_find", "class Unseen", contents=True) == {"Unseen.cs"}
-        assert found(code, "search_fast", "Unseen") == set()
     finally:
         (code.folder / "new/Unseen.cs").unlink()
         (code.folder / "new").rmdir()

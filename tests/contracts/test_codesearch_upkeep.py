@@ -42,7 +42,7 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     lay_out(folder)
     subprocess.run(["git", "init", "-b", "feature/long-way"], cwd=folder, check=True, capture_output=True)
     options = ("--dir", str(folder), "--ext", "cs", "--definitions", "--metrics", "--max-response-kb", "2")
-    with serving(folder.parent, "search-index", "serve", *options) as served:
+    with serving(folder.parent, "search-index", "serve", *options, DOWSE_REPAIR_MS="0") as served:
         wait_until_built(served)
         yield Served(folder, served.errors, served.portal, served.client)
 

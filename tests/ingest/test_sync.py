@@ -97,7 +97,9 @@ def test_deleted_files_are_pruned_unless_asked_not_to(root: Path, open_engine: O
     (root / "b.md").unlink()
     assert engine.index([root], prune=False).deleted == 0
     assert engine.status().counts.records == 2
-    assert engine.search(Query("beta", recipe="lexical")).hits[0].freshness == "gone"
+    answer = engine.search(Query("beta", recipe="lexical"))
+    assert (answer.hits[0].freshness, answer.completeness.seen.pending) == ("gone", 0)
+    assert engine.refresh("root", ["b.md"]).deleted == 0
     assert engine.index([root]).deleted == 1
     assert engine.status().counts.records == 1
 

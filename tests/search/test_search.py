@@ -75,10 +75,11 @@ def test_a_budget_packs_and_says_what_it_left_out(engine: Engine) -> None:
     assert len(tiny.hits) == 1 and len(tiny.hits[0].stored.chunk.text) <= 8
 
 
-def test_freshness_is_checked_at_answer_time(engine: Engine, root: Path) -> None:
+def test_freshness_is_checked_at_answer_time(engine: Engine, root: Path, open_engine: OpenEngine) -> None:
     write(root, {"docs/retry.md": "# Retries\n\nSomething else entirely."})
     (root / "docs/cache.md").unlink()
-    seen = {it.stored.record.path: it.freshness for it in engine.search(Query("retry backoff entries")).hits}
+    unrepaired = open_engine(repair_ms=0).search(Query("retry backoff entries"))
+    seen = {it.stored.record.path: it.freshness for it in unrepaired.hits}
     assert seen == {"docs/retry.md": "changed", "docs/cache.md": "gone", "src/retry.py": "fresh"}
 
 
@@ -100,7 +101,7 @@ def test_an_unknown_recipe_and_an_empty_query_are_refused(engine: Engine) -> Non
 def test_a_query_without_words_says_so(engine: Engine) -> None:
     answer = engine.search(Query("!?", recipe="hybrid"))
     assert answer.hits == ()
-    assert [it.note for it in answer.steps[:2]] == [
+    assert [it.note for it in answer.steps[1:3]] == [
         "the query has no words to match", "skipped: the query has nothing to encode",
     ]  # fmt: skip
 
@@ -130,7 +131,7 @@ def test_an_unknown_encoder_is_named(open_engine: OpenEngine, root: Path) -> Non
 
 def test_stages_of_one_retriever_show_in_steps_and_evidence(engine: Engine) -> None:
     answer = engine.search(Query("retry request", recipe="lexical"))
-    assert [it.name for it in answer.steps[:2]] == ["lexical", "lexical.code_priors"]
+    assert [it.name for it in answer.steps[:3]] == ["freshness", "lexical", "lexical.code_priors"]
     documents = engine.search(Query("retry request", Scope(kinds=("doc",)), recipe="lexical"))
     assert "lexical.code_priors" not in [it.name for it in documents.steps]
     code = next(it for it in answer.hits if it.stored.record.kind == "code")

@@ -15,11 +15,17 @@ from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import holds_no_file
 from dowse.model import Collection, Skipped, SyncReport
 from dowse.places import Places, checked_root
+from dowse.store.base import KEPT, Catalog
 
 if TYPE_CHECKING:
     from dowse.ingest.workers.pool import Workers
 
 _MANY_FILES = 2_000
+
+
+def is_kept(store: Catalog, collection: str) -> bool:
+    """Whether what is gone from the disk stays in the index on purpose."""
+    return bool(store.manifest().get(KEPT + collection))
 
 
 def quiet(stage: str, done: int, total: int) -> None:
@@ -58,6 +64,7 @@ class Indexing(Moving):
                 for root, under in self._collection_roots(place, total):
                     collection = self._store.add_collection(str(root))
                     self._note_identity(root)
+                    self._keep(collection.name, not prune)
                     drops = prune and not self._is_emptied(root, under, total)
                     total.add(self._sync(self._files(root, under), collection, under, force, drops, progress))
             if self._store.damaged():
@@ -90,7 +97,13 @@ class Indexing(Moving):
     ) -> SyncReport:
         with self._store.writing(wait_s):
             known = self._collection(collection)
-            return self._sync(self._files(Path(known.root), under), known, under, False, True, progress)
+            drops = not is_kept(self._store, collection)
+            return self._sync(self._files(Path(known.root), under), known, under, False, drops, progress)
+
+    def _keep(self, collection: str, kept: bool) -> None:
+        """What this run was told to keep, no answer drops either, until a run drops it."""
+        if kept != is_kept(self._store, collection):
+            self._store.note(KEPT + collection, "yes" if kept else "")
 
     def index_source(self, name: str, source: Source, *, progress: Progress = quiet) -> SyncReport:
         """Bring any source into the index under a name, e.g. a labelled corpus for evaluation."""

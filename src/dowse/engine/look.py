@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from dowse.engine.clock import Clock
+from dowse.engine.indexing import is_kept
 from dowse.engine.rounds import Place, Round
 from dowse.errors import DowseError
 from dowse.ingest.disk.disk import Disk
 from dowse.ingest.disk.known import Known, known_of
-from dowse.ingest.disk.stamps import Stamp
+from dowse.ingest.disk.stamps import NOTHING, Stamp
 from dowse.model import Collection, Skipped
 from dowse.store.base import Store
 
@@ -39,15 +40,17 @@ class Sighting:
 
 
 class Look:
-    """Shared by all threads, which look one after another; `first_s` is how long the first look may take."""
+    """Shared by all threads, which look one after another; `patience_s` is how long the first look may take, and
+    every look at few files."""
 
     def __init__(
-        self, store: Store, disk_of: Callable[[Collection], Disk | None], clock: Clock, first_s: float
+        self, store: Store, disk_of: Callable[[Collection], Disk | None], clock: Clock, patience_s: float
     ) -> None:
         self._store = store
         self._disk_of = disk_of
         self._clock = clock
-        self._slice_s = max(first_s, _SLICE_S)
+        self._patience_s = max(patience_s, _SLICE_S)
+        self._is_first = True
         self._turn = threading.Lock()
         self._pending: Pending | None = None
         self._disks: dict[str, Disk | None] = {}
@@ -99,10 +102,11 @@ class Look:
     def _sweep(self, begun: float) -> int:
         """Names first, which is quick; then every file, if it is time to."""
         always = self.is_small()
-        looked, moved = self._moved.go_on(begun, self._slice_s, always=always)
-        more, changed = self._changed.go_on(begun, self._slice_s, always=always)
+        slice_s = self._patience_s if always or self._is_first else _SLICE_S
+        looked, moved = self._moved.go_on(begun, slice_s, always=always)
+        more, changed = self._changed.go_on(begun, slice_s, always=always)
         self._suspects |= moved | changed
-        self._slice_s = _SLICE_S
+        self._is_first = False
         return looked + more
 
     def _moved_steps(self) -> Iterator[Place | None]:
@@ -130,7 +134,10 @@ class Look:
             if paths:
                 versions = self._store.versions(collection.name, paths)
                 outstanding = disk.outstanding(paths, versions, self._skipped(collection.name))
-                found |= {(collection.name, path): stamp for path, stamp in outstanding.items()}
+                dropped = not is_kept(self._store, collection.name)
+                found |= {
+                    (collection.name, it): stamp for it, stamp in outstanding.items() if dropped or stamp != NOTHING
+                }
         return found
 
     def _skipped(self, collection: str) -> dict[str, Skipped]:

@@ -8,7 +8,7 @@ from typing import Final
 Place = tuple[str, str]  # collection and path
 
 # A round that takes no longer than this is made for every question; others take at most this part of all time.
-_CHEAP_S: Final = 0.01
+_CHEAP_S: Final = 0.02
 _SHARE: Final = 10
 
 

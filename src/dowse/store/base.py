@@ -192,6 +192,10 @@ NEXT = "next_encoder"
 """Under these keys the manifest has the fingerprints of the encoders that made the two vector indexes."""
 
 
+KEPT = "kept "
+"""With the name of a collection behind it, the manifest's key for whether what is gone of it is kept on purpose."""
+
+
 class Vectors(Protocol):
     """At most two vector indexes: the one that answers, and the next one, filled to take its place.
 
