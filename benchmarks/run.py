@@ -9,6 +9,7 @@
     python benchmarks/run.py vectors --sizes 10000 100000
     python benchmarks/run.py throughput
     python benchmarks/run.py code --corpora python                searching one code base; prints its tables
+    python benchmarks/run.py crashes --kills 1000                 kills at random moments, and what they leave
 
 Scores, indexes, vectors and fetched corpora are kept in --work: a run that was cut goes on where it was, and a second
 one takes seconds. Scores are measured again when the code or the labels they depend on have changed. A part writes
@@ -107,6 +108,12 @@ def _code(options: argparse.Namespace) -> Done:
     return measured, set(options.corpora) == set(PLANS), good
 
 
+def _crashes(options: argparse.Namespace) -> Done:
+    from crashes import section
+
+    return section.measure(options.kills, options.seed), True, True
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "quality": _quality,
     "ablation": _ablation,
@@ -114,8 +121,9 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "vectors": _vectors,
     "throughput": _throughput,
     "code": _code,
+    "crashes": _crashes,
 }
-UNLABELLED = {"code"}
+UNLABELLED = {"code", "crashes"}
 """What needs neither labelled sets nor encoders."""
 
 
@@ -155,6 +163,9 @@ def _parser() -> argparse.ArgumentParser:
     code.add_argument(
         "--corpora", nargs="+", choices=PLANS, default=list(PLANS), metavar="NAME", help=f"of {', '.join(PLANS)}"
     )
+    crashes = parser.add_argument_group("crashes")
+    crashes.add_argument("--kills", type=int, default=1000, metavar="N", help="how many, of all kinds together")
+    crashes.add_argument("--seed", type=int, default=1, metavar="N", help="of the corpora and the moments")
     return parser
 
 
