@@ -11,6 +11,7 @@
     python benchmarks/run.py code --corpora python                searching one code base; prints its tables
     python benchmarks/run.py freshness --saves 20                 from a save to the answer that has it
     python benchmarks/run.py clients --soak-s 15                  many servers and commands on one index at once
+    python benchmarks/run.py crashes --kills 1000                 kills at random moments, and what they leave
 
 Scores, indexes, vectors and fetched corpora are kept in --work: a run that was cut goes on where it was, and a second
 one takes seconds. Scores are measured again when the code or the labels they depend on have changed. A part writes
@@ -123,6 +124,12 @@ def _clients(options: argparse.Namespace) -> Done:
     return measured, options.soak_s >= 60, good
 
 
+def _crashes(options: argparse.Namespace) -> Done:
+    from crashes import section
+
+    return section.measure(options.kills, options.seed), True, True
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "quality": _quality,
     "ablation": _ablation,
@@ -132,8 +139,9 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "code": _code,
     "freshness": _freshness,
     "clients": _clients,
+    "crashes": _crashes,
 }
-UNLABELLED = {"code", "freshness", "clients"}
+UNLABELLED = {"code", "freshness", "clients", "crashes"}
 """What needs neither labelled sets nor encoders."""
 
 
@@ -177,6 +185,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--saves", type=int, default=100, metavar="N", help="how many saves are followed (default: 100)")
     add("--checkout", type=int, default=10_000, metavar="N", help="how many files a checkout changes (default: 10000)")
     add("--soak-s", type=float, default=60.0, metavar="N", help="how long many clients ask at once (default: 60)")
+    crashes = parser.add_argument_group("crashes")
+    crashes.add_argument("--kills", type=int, default=1000, metavar="N", help="how many, of all kinds together")
+    crashes.add_argument("--seed", type=int, default=1, metavar="N", help="of the corpora and the moments")
     return parser
 
 
