@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dowse.engine.moving import Moving
-from dowse.errors import IndexBusy
+from dowse.errors import DowseError, IndexBusy
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import holds_no_file
@@ -104,6 +104,12 @@ class Indexing(Moving):
         """What this run was told to keep, no answer drops either, until a run drops it."""
         if kept != is_kept(self._store, collection):
             self._store.note(KEPT + collection, "yes" if kept else "")
+
+    def warm(self) -> None:
+        """Have a parser ready where there is code, so that an answer need not wait for one to start."""
+        if "code" in self._store.kinds():
+            with suppress(DowseError):  # whoever needs one will be told
+                self._parsers().warm()
 
     def index_source(self, name: str, source: Source, *, progress: Progress = quiet) -> SyncReport:
         """Bring any source into the index under a name, e.g. a labelled corpus for evaluation."""

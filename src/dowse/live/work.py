@@ -39,6 +39,7 @@ class Index:
         task.on(", ".join(map(str, there)))
         report = engine.index(there, force=self.force, vectors=False, progress=task)
         report.notes += [f"{it} is not there now; what was indexed of it was kept" for it in roots if it not in there]
+        engine.warm()
         self.then()
         return asdict(report)
 
@@ -78,7 +79,9 @@ class Follow:
         paths = frozenset().union(*(it.paths for it in self.batches))
         task.on(root)
         if any(it.whole for it in self.batches) or len(paths) > self.bulk_threshold:
-            return engine.index([Path(root)], vectors=False, progress=task)
+            report = engine.index([Path(root)], vectors=False, progress=task)
+            engine.warm()
+            return report
         return engine.refresh(self.collection, sorted(paths), progress=task)
 
 

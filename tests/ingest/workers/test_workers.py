@@ -189,6 +189,15 @@ def test_warm_workers_are_used_again(open_workers: OpenWorkers) -> None:
     assert workers.pids() == before
 
 
+def test_one_can_be_had_ready(open_workers: OpenWorkers) -> None:
+    workers = open_workers()
+    workers.warm()
+    workers.warm()
+    (ready,) = workers.pids()
+    workers.prepare(task("x = 1"))
+    assert workers.pids() == [ready]
+
+
 def test_closing_ends_all_of_them_and_whoever_waits(open_workers: OpenWorkers) -> None:
     workers = open_workers()
     workers.prepare(task(CODE))

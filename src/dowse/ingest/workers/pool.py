@@ -48,6 +48,15 @@ class Workers:
         except WorkerDied as death:
             raise self._failure(death) from None
 
+    def warm(self) -> None:
+        """Have one ready for the next file."""
+        with self._turn:
+            if self._all:
+                return
+        worker = self._new()
+        with self._turn:
+            self._idle.append(worker)
+
     def pids(self) -> list[int]:
         with self._turn:
             return [worker.pid for worker in self._all]
