@@ -361,6 +361,7 @@ def test_looks_at_many_files_are_rationed_and_say_as_of_when(root: Path, large: 
     rationed = ask(engine, "omega")
     assert found(rationed) == [] and rationed.steps[0].before < FILES / 2
     assert rationed.completeness.as_of == slow.completeness.as_of
+    assert first.completeness.seen.complete and not rationed.completeness.seen.complete
     write(root, {"d1/new.md": "omega"})
     assert found(ask(engine, "omega")) == [("d1/new.md", "fresh")], "names are looked at in any case"
     again = ask(engine, "word7")
