@@ -268,12 +268,14 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class Seen:
     """How an answer stands to the files on disk: it is true for the moment `as_of` (0: nobody knows), except for the
-    `pending` files that are known to have changed since they were indexed; `examples` are the first of them."""
+    `pending` files that are known to have changed since they were indexed; `examples` are the first of them.
+    `complete`: every file was looked at for this answer, or somebody watches them all."""
 
     as_of: float = 0.0
     pending: int = 0
     examples: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    complete: bool = False
 
     def sentences(self) -> tuple[str, ...]:
         """What a reader must know: nothing, if the answer is true for the files as they are."""

@@ -361,6 +361,7 @@ def test_looks_at_many_files_are_rationed_and_say_as_of_when(root: Path, large: 
     rationed = ask(engine, "omega")
     assert found(rationed) == [] and rationed.steps[0].before < FILES / 2
     assert rationed.completeness.as_of == slow.completeness.as_of
+    assert first.completeness.seen.complete and not rationed.completeness.seen.complete
     write(root, {"d1/new.md": "omega"})
     assert found(ask(engine, "omega")) == [("d1/new.md", "fresh")], "names are looked at in any case"
     again = ask(engine, "word7")
@@ -384,6 +385,20 @@ def test_a_long_look_goes_on_with_the_next_question(root: Path, large: Callable[
     assert moments[0] == synced and 0 < counts[0] < FILES
     assert moments[-1] > synced
     assert answer.completeness.seen.examples == ("d1/new.md",)
+
+
+def test_a_clock_that_goes_back_hides_nothing(root: Path, tmp_path: Path) -> None:
+    write(root, {"a.md": "alpha"})
+    moments = [time.time() + 7200]
+    clock = Clock(now=lambda: moments[-1])
+    settings = Settings(encoder="none", data_dir=tmp_path / "data", repair_ms=PATIENT)
+    with Engine(settings, tmp_path / "index.db", create=True, clock=clock) as engine:
+        engine.index([root])
+        assert ask(engine, "alpha").hits
+        for number, word in enumerate(("omega", "kappa", "sigma")):
+            moments.append(moments[-1] - 3600)
+            write(root, {f"{number}.md": word})
+            assert found(ask(engine, word)) == [(f"{number}.md", "fresh")]
 
 
 # --- many at a time ---

@@ -22,7 +22,7 @@ class Asking(Fresh):
         outlook = self._looked()
         found = answer(query, self._ranked)
         hits = tuple(self._checked(found.hits))
-        again = None if outlook.complete else self._following.look_at(_stale(hits), outlook.seen.as_of)
+        again = None if outlook.seen.complete else self._following.look_at(_stale(hits), outlook.seen.as_of)
         if again is not None:
             outlook, found = again, answer(query, self._ranked)
             hits = tuple(self._checked(found.hits))

@@ -5,6 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Moment(NamedTuple):
+    """Ordered by what never goes back; `now` is what people are told."""
+
+    elapsed: float = float("-inf")
+    now: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +21,9 @@ class Clock:
 
     now: Callable[[], float] = time.time
     elapsed: Callable[[], float] = time.monotonic
+
+    def moment(self) -> Moment:
+        return Moment(self.elapsed(), self.now())
 
 
 SYSTEM_CLOCK = Clock()

@@ -25,11 +25,10 @@ _LAST_WORD_S: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What an answer may say of the disk; `complete` if everything was looked at for it."""
+    """What an answer may say of the disk, and what it took to know."""
 
     seen: Seen
     step: Step
-    complete: bool
 
 
 class Following:
@@ -63,11 +62,11 @@ class Following:
         left = self._left(sighting.outstanding, quick, why) if quick else self._told(sighting.outstanding)
         paths = sorted(path for _, path in left)
         notes = tuple(filter(None, (why if left else "", *sighting.notes)))
-        seen = Seen(sighting.as_of, len(paths), tuple(paths[:_EXAMPLES]), notes)
+        seen = Seen(sighting.as_of, len(paths), tuple(paths[:_EXAMPLES]), notes, sighting.complete)
         took_ms = (self._clock.elapsed() - began) * 1000
         found = len(sighting.outstanding)
         note = f"{found:,} changed, {max(0, found - len(left)):,} of them indexed first" if found else ""
-        return Outlook(seen, Step("freshness", sighting.looked, found, round(took_ms, 3), note), sighting.complete)
+        return Outlook(seen, Step("freshness", sighting.looked, found, round(took_ms, 3), note))
 
     def _quick(self, outstanding: Mapping[Place, Stamp]) -> list[Place]:
         """What is indexed before the answer: not many, not much, and not again in vain."""

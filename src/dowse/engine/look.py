@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from dowse.engine.clock import Clock
+from dowse.engine.clock import Clock, Moment
 from dowse.engine.indexing import is_kept
 from dowse.engine.rounds import Place, Round
 from dowse.errors import DowseError
@@ -65,7 +65,7 @@ class Look:
         self._pending = pending
 
     def take(self) -> Sighting:
-        begun = self._clock.now()
+        begun = self._clock.moment()
         with self._turn:
             looked = self._look(begun) if self._seen_at() < begun else 0  # another thread has, while this one waited
             is_complete = self._seen_at() >= begun
@@ -87,7 +87,7 @@ class Look:
 
     # --- finding what may differ ---
 
-    def _look(self, begun: float) -> int:
+    def _look(self, begun: Moment) -> int:
         """How many files were looked at: those a watcher says have changed, or all if there is none that can know."""
         pending = self._pending() if self._pending else None
         self._is_told = pending is not None
@@ -99,7 +99,7 @@ class Look:
         self._changed.end(begun)
         return len(self._suspects)
 
-    def _sweep(self, begun: float) -> int:
+    def _sweep(self, begun: Moment) -> int:
         """Names first, which is quick; then every file, if it is time to."""
         always = self.is_small()
         slice_s = self._patience_s if always or self._is_first else _SLICE_S
@@ -158,13 +158,13 @@ class Look:
             self._disks[collection.name] = self._disk_of(collection)
         return self._disks[collection.name]
 
-    def _seen_at(self) -> float:
+    def _seen_at(self) -> Moment:
         return min(self._moved.seen_at, self._changed.seen_at)
 
     def _as_of(self) -> float:
         """A sync sees everything, too."""
         synced = min((it.synced_at for it in self._store.collections()), default=0.0)
-        return max(self._seen_at(), synced)
+        return max(self._seen_at().now, synced)
 
 
 def _placed(collection: str, paths: Iterator[str | None]) -> Iterator[Place | None]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from dowse.engine.clock import Moment
+
 Place = tuple[str, str]  # collection and path
 
 # A round that takes no longer than this is made for every question; others take at most this part of all time.
@@ -19,12 +21,12 @@ class Round:
         self._make_steps = steps
         self._elapsed = elapsed
         self._steps: Iterator[Place | None] | None = None
-        self._begun = 0.0
+        self._begun = Moment()
         self._due = 0.0
         # When the last round that came to its end began.
-        self.seen_at = 0.0
+        self.seen_at = Moment()
 
-    def go_on(self, begun: float, slice_s: float, *, always: bool) -> tuple[int, set[Place]]:
+    def go_on(self, begun: Moment, slice_s: float, *, always: bool) -> tuple[int, set[Place]]:
         """How many steps were made now, and what they gave."""
         started = self._elapsed()
         if started < self._due:
@@ -44,6 +46,6 @@ class Round:
         self._due = 0.0 if always or took_s <= _CHEAP_S else started + _SHARE * took_s
         return count, found
 
-    def end(self, seen_at: float) -> None:
+    def end(self, seen_at: Moment) -> None:
         """Somebody else knows that nothing was left to be seen at this moment."""
         self._steps, self.seen_at = None, seen_at

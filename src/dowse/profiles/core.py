@@ -436,5 +436,6 @@ def passage_text(passage: Passage) -> str:
 def _completeness_text(answer: Answer, running: str) -> str:
     state = answer.completeness
     sentence = state.sentence(len(answer.hits))
-    as_of = f"as of {ago(state.as_of, time.time())}" if state.synced_at else "not synced yet"
+    moment = "now" if state.seen.complete else ago(state.as_of, time.time())
+    as_of = f"as of {moment}" if state.synced_at else "not synced yet"
     return "; ".join(part for part in (sentence, as_of, running) if part)

@@ -6,7 +6,9 @@ from dowse.model import Seen
 
 
 def pending_json(seen: Seen) -> dict[str, object]:
-    return {"count": seen.pending, "paths": list(seen.examples), "notes": list(seen.notes)}
+    """`looked`: whether every file was looked at; if only some, more may have changed since `as_of`."""
+    looked = "all" if seen.complete else "some"
+    return {"count": seen.pending, "paths": list(seen.examples), "notes": list(seen.notes), "looked": looked}
 
 
 def if_pending(seen: Seen) -> dict[str, object]:
