@@ -353,7 +353,7 @@ class Stuck:
 
 def switch_and_hang(index: Path, data: Path) -> None:
     engine = Engine(Settings(encoder="none", data_dir=data), index, create=False)
-    with engine._store.writing(10):
+    with engine._store.encoding(10):
         bring(engine, Stuck())
 
 
@@ -374,7 +374,7 @@ def test_killed_while_switching_the_next_run_goes_on(tmp_path: Path, root: Path)
     process.join()
     answering, following, vectors, made = state(engine)
     assert (answering, following, vectors) == (OLD.fingerprint, NEW.fingerprint, CHUNKS)
-    with engine._store.writing(10):
+    with engine._store.encoding(10):
         report = bring(engine, NEW)
     assert 0 < made < CHUNKS and report.encoded == CHUNKS - made
     assert_all_of(engine, NEW)

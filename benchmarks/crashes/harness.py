@@ -12,7 +12,7 @@ from pathlib import Path
 
 from crashes.checks import Broken, check_files, check_tables, contents
 from crashes.corpus import Content, Corpus
-from crashes.victims import Command, Place, Scenario, Victim
+from crashes.victims import Place, Scenario, Victim
 
 _LONGEST_RUN_S = 300.0
 _TABLES_EVERY = 5
@@ -57,7 +57,7 @@ class _Harness:
     def run(self, kills: int) -> Outcome:
         if not self._scenario.fresh:
             self._index()
-        longest_s = self._unhurt_s()
+        longest_s = self._scenario.lasting_s or self._unhurt_s()
         before = contents(self._place.index, self._place.data)
         for number in range(kills):
             before = self._kill(before, longest_s)
@@ -92,7 +92,7 @@ class _Harness:
         return self._scenario.start(self._place, self._turn)
 
     def _index(self) -> None:
-        Command(self._place, ["index"], "hashing").wait(_LONGEST_RUN_S)
+        Victim(self._place, ["index"]).wait(_LONGEST_RUN_S)
 
     def _end(self) -> None:
         """Without any repair: an ordinary run, and the index is what a fresh one would be."""

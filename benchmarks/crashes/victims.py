@@ -1,6 +1,6 @@
-"""Processes that are to be killed: the command itself, forked where everything it needs is loaded, or a server.
+"""Processes that are to be killed: the command itself, forked where everything it needs is loaded.
 
-What is added here is killed by the tests and by the benchmark.
+What is added to the scenarios is killed by the tests and by the benchmark.
 """
 
 from __future__ import annotations
@@ -9,26 +9,19 @@ import json
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
-from typing import Protocol
 
-_LOADED = ["dowse.shells.cli.index", "dowse.engine", "dowse.ingest.sync", "dowse.encoders.hashing", "numpy"]
+_LOADED = ["dowse.shells.cli.index", "dowse.shells.mcp", "dowse.ingest.sync", "dowse.encoders.hashing", "numpy"]
 _HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "crashes", "version": "1"}}
-
-
-class Victim(Protocol):
-    def kill(self) -> bool:
-        """Whether it had not ended by itself."""
-        ...
-
-    def wait(self, timeout_s: float) -> None:
-        """Until it is gone."""
-        ...
+_REQUESTS = (
+    {"id": 1, "method": "initialize", "params": _HELLO},
+    {"method": "notifications/initialized"},
+    {"id": 2, "method": "tools/call", "params": {"name": "index", "arguments": {"force": True}}},
+    {"id": 3, "method": "tools/call", "params": {"name": "search", "arguments": {"query": "alpha"}}},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +36,15 @@ class Place:
         return {"DOWSE_DATA_DIR": str(self.data), "DOWSE_INDEX": str(self.index), "DOWSE_ENCODER": encoder}
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """`start` is told how often it was called; `fresh` begins with no index each time; `changes` edits files before."""
+class Victim:
+    """One run of the command line, in a process of its own; its input is a file, or nothing."""
 
-    name: str
-    start: Callable[[Place, int], Victim]
-    fresh: bool = False
-    changes: bool = True
-
-
-class Command:
-    """One run of the command line, in a process of its own that is forked from one with everything loaded."""
-
-    def __init__(self, place: Place, words: list[str], encoder: str) -> None:
-        self._process = _loaded().Process(target=_run, args=(place, words, encoder))
+    def __init__(self, place: Place, words: list[str], encoder: str = "hashing", stdin: Path | None = None) -> None:
+        self._process = _loaded().Process(target=_run, args=(place, words, encoder, stdin or Path(os.devnull)))
         self._process.start()
 
     def kill(self) -> bool:
+        """Whether it had not ended by itself."""
         self._process.kill()
         self._process.join()
         return self._process.exitcode == -signal.SIGKILL
@@ -77,57 +61,45 @@ def _loaded() -> ForkServerContext:
     return context
 
 
-def _run(place: Place, words: list[str], encoder: str) -> None:
+def _run(place: Place, words: list[str], encoder: str, stdin: Path) -> None:
     from dowse.shells.cli import main
 
     os.chdir(place.root)
     os.environ.update(place.variables(encoder))
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in range(3):
-        os.dup2(nothing, descriptor)
+    for descriptor, file in enumerate((stdin, Path(os.devnull), Path(os.devnull))):
+        os.dup2(os.open(file, os.O_RDWR), descriptor)
     main(words)
 
 
-class Server:
-    """`dowse mcp`, told to index everything again."""
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """`start` is told how often it was called. `fresh` begins with no index each time, `changes` edits files before.
 
-    def __init__(self, place: Place, *flags: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "dowse", "mcp", *flags],
-            cwd=place.root,
-            env=os.environ | place.variables("hashing"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        self._send({"id": 1, "method": "initialize", "params": _HELLO})
-        self._send({"method": "notifications/initialized"})
-        self._send({"id": 2, "method": "tools/call", "params": {"name": "index", "arguments": {"force": True}}})
+    `lasting_s` is for what does not end by itself: over how long the kills are spread.
+    """
 
-    def kill(self) -> bool:
-        self._process.kill()
-        self._process.communicate()
-        return self._process.returncode == -signal.SIGKILL
-
-    def wait(self, timeout_s: float) -> None:
-        """At the end of its input it answers and leaves."""
-        self._process.communicate(timeout=timeout_s)
-
-    def _send(self, message: Mapping[str, object]) -> None:
-        if self._process.stdin is not None:
-            self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-            self._process.stdin.flush()
+    name: str
+    start: Callable[[Place, int], Victim]
+    fresh: bool = False
+    changes: bool = True
+    lasting_s: float = 0.0
 
 
 def _switching(place: Place, turn: int) -> Victim:
-    return Command(place, ["index"], "hashing" if turn % 2 else "static")
+    return Victim(place, ["index"], "hashing" if turn % 2 else "static")
+
+
+def _serving(place: Place, turn: int) -> Victim:
+    """A server that is asked to index everything again, and then to search."""
+    requests = place.data.with_name("requests")
+    requests.write_text("".join(json.dumps({"jsonrpc": "2.0", **it}) + "\n" for it in _REQUESTS))
+    return Victim(place, ["mcp"], stdin=requests)
 
 
 SCENARIOS = (
-    Scenario("first indexing", lambda place, turn: Command(place, ["index"], "hashing"), fresh=True, changes=False),
-    Scenario("indexing changes", lambda place, turn: Command(place, ["index"], "hashing")),
-    Scenario("indexing all again", lambda place, turn: Command(place, ["index", "--force"], "hashing"), changes=False),
+    Scenario("first indexing", lambda place, turn: Victim(place, ["index"]), fresh=True, changes=False),
+    Scenario("indexing changes", lambda place, turn: Victim(place, ["index"])),
+    Scenario("indexing all again", lambda place, turn: Victim(place, ["index", "--force"]), changes=False),
     Scenario("switching encoders", _switching),
-    Scenario("serving", lambda place, turn: Server(place)),
+    Scenario("serving", _serving),
 )
-"""What is watching and mending files belongs here too, as soon as there are commands for it."""

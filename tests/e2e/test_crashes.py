@@ -10,7 +10,7 @@ import pytest
 from crashes.checks import Broken, check_files, check_tables, contents
 from crashes.corpus import FILES, Content, Corpus
 from crashes.harness import run_all
-from crashes.victims import SCENARIOS, Command, Place
+from crashes.victims import SCENARIOS, Place, Victim
 from dowse.store.sqlite import SqliteStore
 
 KILLS_EACH = 21
@@ -32,7 +32,7 @@ def test_killed_at_random_moments_an_index_is_never_harmed(tmp_path: Path) -> No
 def whole(tmp_path: Path) -> tuple[Place, Corpus]:
     corpus = Corpus(tmp_path / "root", SEED)
     place = Place(tmp_path / "root", tmp_path / "index.db", tmp_path / "data")
-    Command(place, ["index"], "hashing").wait(120)
+    Victim(place, ["index"]).wait(120)
     return place, corpus
 
 
