@@ -11,6 +11,7 @@ from dowse.config import Settings
 from dowse.errors import BadInput
 
 INDEX_NAME = "index.db"
+_KEPT = ("indexes", "vectors", "models", "run")  # what the data directory has of ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +65,17 @@ def checked_root(root: Path, *, any_root: bool, data_dir: Path | None = None) ->
         raise BadInput(f"{root} does not exist; name an existing directory")
     if not any_root and resolved in (Path("/"), Path.home().resolve()):
         raise BadInput(f"{resolved} is too broad to index; name a directory below it, or pass --any-root")
-    if any(resolved.is_relative_to(it) for it in _NO_FILES) and not resolved.is_relative_to(_BUT_FILES):
+    made_up = any(resolved.is_relative_to(it) for it in _NO_FILES) and not resolved.is_relative_to(_BUT_FILES)
+    if made_up and resolved.is_dir():
         raise BadInput(f"{resolved} holds no files but what the system makes up; name a directory with files")
-    if data_dir is not None and resolved.is_relative_to(data_dir.resolve()):
+    if data_dir is not None and _is_ours(resolved, data_dir.resolve()):
         raise BadInput(f"{resolved} is where indexes are kept, and can not be indexed; name another directory")
     return resolved
+
+
+def _is_ours(place: Path, data_dir: Path) -> bool:
+    """A project may lie in a data directory that somebody chose; what we keep there is none."""
+    return place == data_dir or any(place.is_relative_to(data_dir / it) for it in _KEPT)
 
 
 def replace_file(path: Path, data: bytes, mode: int = 0o600) -> None:

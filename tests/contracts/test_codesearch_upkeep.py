@@ -256,11 +256,11 @@ def test_a_build_that_fails_is_told(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     lay_out(folder)
     index = Places(tmp_path / "work-data").index_of(folder)
-    index.parent.mkdir(parents=True)
-    index.write_bytes(b"this is no index at all, and never was one" * 100)
+    SqliteStore(index).close()
+    apsw.Connection(str(index)).execute("PRAGMA user_version = 999").close()
     with serving(folder, "dowse", "mcp", "--profile", "codesearch") as served:
         deadline = time.monotonic() + JOB_DEADLINE_S
-        while "rebuild" not in (said := text_of(served.call("search_grep", terms="submit"))):
+        while "newer Dowse" not in (said := text_of(served.call("search_grep", terms="submit"))):
             assert time.monotonic() < deadline, said
             time.sleep(0.05)
         assert str(index) in said

@@ -23,7 +23,7 @@ from dowse.lookup.grep.question import Lines
 from dowse.lookup.symbols.question import Wanted
 from dowse.model import Answer, Query
 from dowse.profiles.core import answer_json
-from dowse.store.sqlite.database import write_lock
+from dowse.store.sqlite.locks import write_lock
 from support import OpenEngine, write
 
 PATIENT = 30_000  # ms: for what must not depend on how busy the machine is

@@ -15,7 +15,7 @@ from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.errors import BadInput, IndexBusy
 from dowse.model import SyncReport
-from dowse.store.sqlite.database import write_lock
+from dowse.store.sqlite.locks import write_lock
 from support import OpenEngine, write
 
 

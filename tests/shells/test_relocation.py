@@ -40,10 +40,10 @@ class Machine:
         return find_workspace(cwd=root, environment=self.environment, flags=flags, root=root)
 
     def index(self, root: Path, **flags: object) -> tuple[int, int]:
-        """How many files had to be read, and how many were known."""
+        """How many files had to be indexed, and how many were known (by content, if they were written just before)."""
         with self.workspace(root, **flags).open(create=True) as engine:
             report = engine.index([root])
-            return report.indexed, report.unchanged
+            return report.indexed, report.unchanged + report.touched
 
     def roots(self, workspace: Workspace) -> list[str]:
         with workspace.open(create=False) as engine:

@@ -14,7 +14,7 @@ import apsw
 import numpy as np
 import pytest
 
-from dowse.errors import BadInput, IndexBusy, IndexUnusable, NotIndexed
+from dowse.errors import BadInput, IndexBusy, IndexDamaged, IndexUnusable, NotIndexed
 from dowse.model import Chunk, Record, Scope, Scored
 from dowse.store.base import Piece, Weights
 from dowse.store.sqlite import SqliteStore
@@ -85,7 +85,7 @@ def test_an_older_index_is_migrated_in_one_transaction(tmp_path: Path) -> None:
     assert migrated.rows("PRAGMA user_version") == [(len(newer),)]
     assert migrated.rows("SELECT extra FROM records") == []
     migrated.close()
-    with pytest.raises(apsw.SQLError):
+    with pytest.raises(IndexDamaged, match="is not of version"):
         Database(path, create=True, scripts=(*newer, third))
     again = Database(path, create=False, scripts=newer)
     assert "more" not in [row[1] for row in again.rows("PRAGMA table_info(records)")]

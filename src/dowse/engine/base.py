@@ -16,6 +16,7 @@ from dowse.search.refine.subjects import Preferences
 from dowse.semantics import Semantics
 from dowse.store.base import Store
 from dowse.store.sqlite import SqliteStore
+from dowse.store.sqlite.beside import QUARANTINE, SUFFIXES
 from dowse.text.globs import literal
 
 if TYPE_CHECKING:
@@ -100,5 +101,7 @@ class Base:
         """Globs for the index and what lies beside it, where that is inside the root."""
         if root not in self.index_path.parents:
             return ()
-        # Whatever begins like it is its own: logs, locks, caches, what was put aside.
-        return (literal("/" + self.index_path.relative_to(root).as_posix()) + "*",)
+        name = literal("/" + self.index_path.relative_to(root).as_posix())
+        return tuple(
+            [f"{name}{QUARANTINE}*", *(f"{name}{new}{suffix}" for new in ("", ".new") for suffix in ("", *SUFFIXES))]
+        )

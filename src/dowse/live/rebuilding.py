@@ -21,10 +21,6 @@ from dowse.store.sqlite.locks import write_lock
 
 _SQLITE_HEADER = b"SQLite format 3\x00"
 _APPLICATION_ID_AT = 68
-_SIDE_FILES = ("-wal", "-shm")
-_CACHES = ("-vectors", "-lines")
-_LOCKS = (".lock", ".lock.next", ".lock.turn", ".leader", ".encoding")
-QUARANTINE = ".damaged-"
 
 _log = logging.getLogger(__name__)
 
@@ -79,10 +75,10 @@ class Rebuilding:
             # If it is damaged there is nothing of it to keep.
             with suppress(DowseError), Engine(self.settings, self.index, create=False) as old:
                 old.settle()
-        for suffix in (*_SIDE_FILES, *_CACHES):
+        for suffix in (*LOGS, *CACHES):
             _beside(self.index, suffix).unlink(missing_ok=True)
         fresh.replace(self.index)
-        for suffix in _CACHES:
+        for suffix in CACHES:
             # Each says which index it is of: one that is left behind is made anew, whenever this stops.
             with suppress(FileNotFoundError):
                 _beside(fresh, suffix).replace(_beside(self.index, suffix))
@@ -95,7 +91,7 @@ class Rebuilding:
             older.unlink(missing_ok=True)
         aside = _beside(self.index, f"{QUARANTINE}{self.now():%Y%m%dT%H%M%S}")
         os.link(self.index, aside)
-        for suffix in _SIDE_FILES:
+        for suffix in LOGS:
             with suppress(FileNotFoundError):
                 _beside(self.index, suffix).replace(_beside(aside, suffix))
         _log.warning("%s was damaged: it is %s now, and a new one has taken its place", self.index, aside)
@@ -130,8 +126,7 @@ def _known_roots(index: Path) -> list[Path]:
 def remove(index: Path) -> bool:
     """Delete an index and what lies beside it; whether there was one."""
     existed = index.exists()
-    caches = (f"{cache}{part}" for cache in _CACHES for part in ("", ".new", ".lock", ".damaged"))
-    for suffix in ("", *_SIDE_FILES, *_LOCKS, "-jobs", "-jobs.new", *caches):
+    for suffix in ("", *SUFFIXES):
         _beside(index, suffix).unlink(missing_ok=True)
     return existed
 

@@ -28,6 +28,7 @@ _FIRST_CHECK_S = 60.0  # of leading, before the whole index is looked at
 _LOOK_AGAIN_S = 3_600.0  # whether that is due
 _CHECK_EVERY_S = 86_400.0
 _REMEMBERED = 200  # jobs of the history
+_LAST_TICK_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +88,15 @@ class Upkeep:
         """Once; and nothing is done for a server without a root of its own."""
         if self._roots and not self._started:
             self._started = True
+            if not self._index.exists() and self._settings.watch and self._leadership.attempt():
+                self.index()
             self._thread.start()
 
     def close(self) -> None:
         """No more jobs from here on; the lock goes to the next one."""
         self._stopping.set()
         if self._thread.is_alive():
-            self._thread.join(1.0)
+            self._thread.join(_LAST_TICK_S)
         self._stand_down()
 
     def index(self, roots: Sequence[Path] = (), *, force: bool = False) -> Job:
@@ -213,7 +216,8 @@ class Upkeep:
             self._compare_at = min(self._compare_at or float("inf"), self._clock() + _AGAIN_AFTER_S)
 
         work = Follow(self._engine, batch.collection, self._settings.bulk_threshold, (batch,), then, missed)
-        self._jobs.submit("follow", work, key=batch.collection, join=Follow.joined)
+        kind = "reconcile" if batch.whole else "follow"
+        self._jobs.submit(kind, work, key=batch.collection, join=Follow.joined)
 
     def _heal(self) -> None:
         if self._leadership.leading or not self._settings.watch:

@@ -79,7 +79,7 @@ class Desk:
     def start_indexing(self, place: Path | None = None) -> Job:
         """Bring what lies there in line with the disk, behind the answers; one run at a time."""
         with self._turn:
-            if self._jobs.running(_INDEX) is not None:
+            if any(self._jobs.running(kind) for kind in (_INDEX, "reconcile")):
                 raise BadInput(ALREADY_BUILDING)
             return self._jobs.submit(_INDEX, lambda task: report_json(self._indexed(place or self.directory, task)))
 

@@ -169,7 +169,11 @@ class Core:
         }
 
 
-_MAKE_INCOMPLETE = {"index": "indexing is running", "heal": "damage is being mended"}
+_MAKE_INCOMPLETE = {
+    "index": "indexing is running",
+    "reconcile": "indexing is running",
+    "heal": "damage is being mended",
+}
 
 
 def running_text(jobs: Jobs) -> str:

@@ -16,7 +16,7 @@ from dowse.live.upkeep import Upkeep
 from dowse.shells.workspace import Workspace
 
 # Every write is a transaction of its own, so a job that takes longer is cut off without harm.
-_LAST_JOB_S = 2.0
+_LAST_JOB_S = 1.2
 
 
 class Engines:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.live.jobs import Jobs
+from dowse.shells.backstage import Backstage
 from dowse.shells.sharing.hello import PROTOCOL, Asked, Hello, read_hello, this_build
 from dowse.shells.sharing.place import Unshared
 from dowse.shells.sharing.reach import daemon_command
@@ -26,14 +26,14 @@ class Site:
     def __init__(self, root: Path, data: Path) -> None:
         self.root = root
         self.environment = {"DOWSE_DATA_DIR": str(data), "DOWSE_ENCODER": "hashing"}
-        self.jobs = Jobs()
+        self.backstage = Backstage()
 
     def start(self, profile: str = "core", *roots: Path, flags: dict[str, Any] | None = None, **more: str) -> Start:
         environment = self.environment | more
         return Start.of(profile, roots=roots, flags=flags or {}, environment=environment, cwd=self.root)
 
     def sessions(self, **more: str) -> Sessions:
-        return Sessions(self.start().workspace.index, this_build(), {}, self.environment | more, self.jobs)
+        return Sessions(self.start().workspace.index, this_build(), {}, self.environment | more, self.backstage)
 
     def hello(self, *arguments: Any, **more: Any) -> Hello:
         return self.start(*arguments, **more).hello("serve")
@@ -44,7 +44,7 @@ def site(root: Path, tmp_path: Path) -> Iterator[Site]:
     write(root, {"a.md": "# A\n\nalpha\n"})
     made = Site(root, tmp_path / "data")
     yield made
-    made.jobs.close()
+    made.backstage.close()
 
 
 def test_a_hello_is_read_as_it_was_said(site: Site) -> None:
