@@ -17,11 +17,11 @@ def measure(kills: int, seed: int) -> Section:
     each = -(-kills // len(SCENARIOS))
     with tempfile.TemporaryDirectory(prefix="dowse-crashes-") as folder:
         outcomes = run_all(SCENARIOS, each, Path(folder), seed, _AT_ONCE)
-    rows = [[it.scenario, f"{it.kills}", f"{it.in_the_middle}", f"{it.whole_run_s:.1f} s"] for it in outcomes]
+    rows = [[it.scenario, f"{it.kills}", f"{it.runs}", f"{it.whole_run_s:.1f} s"] for it in outcomes]
     said = [
         "After each kill the index opened and answered, and each file was as it had been indexed or as it was on disk;",
         "at the end an ordinary run made each index what a fresh one is. Nothing was repaired by hand.",
         "",
     ]
-    header = ["what was killed (-9) at random moments", "kills", "before its end", "a whole run"]
+    header = ["what was killed (-9) at random moments", "kills", "runs", "a whole run"]
     return Section("crashes", "Crashes", [*said, *table(header, rows)])

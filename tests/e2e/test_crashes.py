@@ -21,8 +21,6 @@ SEED = 20
 def test_killed_at_random_moments_an_index_is_never_harmed(tmp_path: Path) -> None:
     outcomes = run_all(SCENARIOS, KILLS_EACH, tmp_path, SEED, AT_ONCE)
     assert sum(it.kills for it in outcomes) > 100
-    # Moments are spread over a whole run: few runs end before.
-    assert all(it.in_the_middle > it.kills / 3 for it in outcomes), outcomes
 
 
 # --- the checks find what they are for ---

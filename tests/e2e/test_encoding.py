@@ -149,12 +149,17 @@ def test_another_choice_of_encoder_meanwhile_ends_it_with_a_note(open_engine: Op
 
     semantics = Semantics("hashing", Places.of(engine.settings), store)
     work = Upgrade(store, semantics._cache, choose, lambda: False)
-    (note,) = work.run(Encoders(wanted, None, lambda fingerprint: None)).notes
+    filling = work.run(Encoders(wanted, None, lambda fingerprint: None))
+    (note,) = filling.notes
+    assert filling.encoded < FILES / 2  # it does not go on for nothing
     assert note.startswith("making vectors was stopped: another process has begun the vectors of hash-96:1")
     made = store.manifest()
     assert (made[ANSWERING], made[NEXT]) == (HashingEncoder().fingerprint, chosen.fingerprint)
+    keys = [it.key for it in store.pending(chosen.fingerprint)]
+    store.put_vectors(keys, np.ones((len(keys), 96), dtype=np.float32), chosen.fingerprint)
     assert not store.switch_vectors(wanted.fingerprint)
     assert store.manifest()[NEXT] == chosen.fingerprint
+    assert store.switch_vectors(chosen.fingerprint)
 
 
 @pytest.mark.usefixtures("small_batches")

@@ -153,3 +153,10 @@ def test_it_ends_with_its_client_although_its_input_stays_open(
         client.communicate()
         os.close(reading)
         os.close(writing)
+
+
+def test_work_that_never_ends_keeps_nobody() -> None:
+    script = (
+        "from dowse.shells.leaving import Leaving; from threading import Event; Leaving(lambda: Event().wait()).now()"
+    )
+    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -174,7 +174,7 @@ def waiting(path: Path) -> Iterator[None]:
 
 def test_a_transaction_gets_its_turn_between_those_of_a_long_run(path: Path) -> None:
     """Vectors are stored while another process writes one transaction after another."""
-    long_run, other = SqliteStore(path), SqliteStore(path, busy_timeout_s=30.0)
+    long_run, other = SqliteStore(path), SqliteStore(path, busy_timeout_s=3.0)
     done = threading.Event()
 
     def write() -> None:
@@ -182,18 +182,18 @@ def test_a_transaction_gets_its_turn_between_those_of_a_long_run(path: Path) -> 
             while not done.is_set():
                 with long_run.batch():
                     long_run.note("busy", str(time.monotonic()))
-                    time.sleep(0.02)
+                    time.sleep(0.15)
 
     thread = threading.Thread(target=write)
     thread.start()
     try:
         wait_until(lambda: "busy" in other.manifest())
-        for number in range(20):
+        for number in range(8):
             other.note("other", str(number))
     finally:
         done.set()
         thread.join()
-    assert other.manifest()["other"] == "19"
+    assert other.manifest()["other"] == "7"
     long_run.close()
     other.close()
 
@@ -205,6 +205,27 @@ def test_a_lock_file_that_was_removed_locks_nobody_in(path: Path, tmp_path: Path
         # Another file: whoever removes one lets the next come, and no more.
         with locked(file, 1.0), pytest.raises(TooLong), locked(file, 0.05):
             pass
+
+
+def test_who_waits_for_a_lock_file_that_was_removed_waits_for_the_next_one(tmp_path: Path) -> None:
+    file = tmp_path / "a.lock"
+    got = threading.Event()
+
+    def wait() -> None:
+        with locked(file, 60.0):
+            got.set()
+
+    with ExitStack() as first:
+        first.enter_context(locked(file, 1.0))
+        thread = threading.Thread(target=wait)
+        thread.start()
+        time.sleep(0.2)  # it has opened the file by now, and if not, nothing is tested but nothing fails
+        file.unlink()
+        with locked(file, 1.0):
+            first.close()
+            assert not got.wait(0.5)
+    thread.join()
+    assert got.is_set()
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOTSUP, errno.EINVAL])

@@ -152,6 +152,12 @@ def test_readers_that_come_and_go_all_the_time_hold_up_nobody(store: SqliteStore
     assert sampled.longest < LIMIT
 
 
+def test_a_long_log_is_emptied_at_once_when_nobody_reads(store: SqliteStore, tmp_path: Path) -> None:
+    with store.batch(20_000_000):
+        store.note("large", random.Random(1).randbytes(10_000_000).hex())
+    assert (tmp_path / "i.db-wal").stat().st_size == 0
+
+
 def test_a_large_file_waits_for_an_empty_log(
     store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
