@@ -73,6 +73,14 @@ def checked_root(root: Path, *, any_root: bool, data_dir: Path | None = None) ->
     return resolved
 
 
+def is_directory(place: Path) -> bool:
+    """Also of a place that may not be looked at: then it is none."""
+    try:
+        return place.is_dir()
+    except OSError:
+        return False
+
+
 def _is_ours(place: Path, data_dir: Path) -> bool:
     """A project may lie in a data directory that somebody chose; what we keep there is none."""
     return place == data_dir or any(place.is_relative_to(data_dir / it) for it in _KEPT)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import apsw
 import pytest
 from codesearch_server import (
     BUILDING,
@@ -257,7 +258,9 @@ def test_a_build_that_fails_is_told(tmp_path: Path) -> None:
     lay_out(folder)
     index = Places(tmp_path / "work-data").index_of(folder)
     SqliteStore(index).close()
-    apsw.Connection(str(index)).execute("PRAGMA user_version = 999").close()
+    connection = apsw.Connection(str(index))
+    connection.execute("PRAGMA user_version = 999")
+    connection.close()
     with serving(folder, "dowse", "mcp", "--profile", "codesearch") as served:
         deadline = time.monotonic() + JOB_DEADLINE_S
         while "newer Dowse" not in (said := text_of(served.call("search_grep", terms="submit"))):

@@ -101,13 +101,19 @@ def test_a_full_disk_is_told_and_works_again_when_there_is_room(small_disk: Path
 # --- what may not be written ---
 
 AS_NOBODY = """
-import os, sys
+import os, sys, tempfile
 from pathlib import Path
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.errors import DowseError
 from dowse.model import Query
-import dowse.ingest.sync, dowse.encoders.hashing, dowse.ingest.extract.table, dowse.shells.mcp, numpy
+with tempfile.TemporaryDirectory() as folder:  # everything is imported by whoever may read it
+    place = Path(folder, "files")
+    place.mkdir()
+    with Engine(Settings(encoder="none", data_dir=Path(folder, "data")), Path(folder, "x.db"), create=True) as engine:
+        engine.index([place])
+        (place / "a.md").write_text("alpha")
+        engine.search(Query("alpha", recipe="lexical"))
 os.setuid(65534)
 engine = Engine(Settings(encoder="none", data_dir=Path(sys.argv[2])), Path(sys.argv[1]), create=False)
 print(len(engine.search(Query("alpha", recipe="lexical")).hits))
@@ -136,6 +142,7 @@ def test_what_may_not_be_written_is_read_and_writing_says_why_not(
         folder.chmod(0o777 if what == "file" else 0o555)
         command = [sys.executable, "-c", AS_NOBODY, str(folder / "index.db"), str(folder / "data"), str(folder)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
         hits, error = done.stdout.splitlines()
         assert hits == "1", done.stderr
         assert error.startswith("BadInput: can not ") and "--index" in error

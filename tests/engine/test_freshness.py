@@ -240,7 +240,7 @@ def test_while_another_process_writes(root: Path, engine: Engine, open_engine: O
 def test_an_index_that_can_not_be_written(
     root: Path, engine: Engine, open_engine: OpenEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(self: object, timeout_s: float) -> object:
+    def refuse(self: object, timeout_s: float, what: str) -> object:
         raise IndexBusy("read-only") if timeout_s < 0 else OSError(30, "Read-only file system")
 
     monkeypatch.setattr("dowse.store.sqlite.database.Database.exclusive", refuse)

@@ -102,6 +102,5 @@ class Base:
         if root not in self.index_path.parents:
             return ()
         name = literal("/" + self.index_path.relative_to(root).as_posix())
-        return tuple(
-            [f"{name}{QUARANTINE}*", *(f"{name}{new}{suffix}" for new in ("", ".new") for suffix in ("", *SUFFIXES))]
-        )
+        own = (f"{name}{new}{suffix}" for new in ("", ".new") for suffix in ("", *SUFFIXES))
+        return (f"{name}{QUARANTINE}*", *own)

@@ -10,6 +10,7 @@ from dowse.engine.indexing import Indexing, quiet
 from dowse.errors import IndexDamaged
 from dowse.ingest.embed import Progress
 from dowse.model import SyncReport
+from dowse.places import is_directory
 from dowse.store.health import Finding, Lost
 
 
@@ -56,12 +57,12 @@ class Healing(Indexing):
         return Mended(tuple(done), left)
 
     def _available(self) -> list[str]:
-        return [it.name for it in self._store.collections() if Path(it.root).is_dir()]
+        return [it.name for it in self._store.collections() if is_directory(Path(it.root))]
 
     def _read_again(self, lost: list[Lost], progress: Progress) -> None:
         """As a whole, because of a damaged record not even the path is certain; only what is missing is read."""
         names = {it.collection for it in lost}
         for collection in self._store.collections():
             root = Path(collection.root)
-            if root.is_dir() and names & {collection.name, ""}:
+            if is_directory(root) and names & {collection.name, ""}:
                 self._sync(self._files(root), collection, (), False, True, progress)

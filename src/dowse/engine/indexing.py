@@ -14,7 +14,7 @@ from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import holds_no_file
 from dowse.model import Collection, Skipped, SyncReport
-from dowse.places import Places, checked_root
+from dowse.places import Places, checked_root, is_directory
 from dowse.store.base import KEPT, Catalog
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Indexing(Moving):
         root = max(around, key=lambda it: len(it.parts)) if around else place if place.is_dir() else place.parent
         under = place.relative_to(root).as_posix()
         inside = [it for it in known if place in it.parents]
-        gone = [it for it in inside if not it.is_dir()]
+        gone = [it for it in inside if not is_directory(it)]
         report.notes += [f"{it} is not there any more; what was indexed of it was kept" for it in gone]
         return [(root, () if under == "." else (under,)), *((it, ()) for it in inside if it not in gone)]
 

@@ -15,7 +15,8 @@ from dowse.engine import Engine
 from dowse.errors import BadInput, DowseError
 from dowse.ingest.embed import Progress
 from dowse.model import SyncReport
-from dowse.places import Places
+from dowse.places import Places, is_directory
+from dowse.store.sqlite.beside import CACHES, LOGS, QUARANTINE, SUFFIXES
 from dowse.store.sqlite.database import APPLICATION_ID, Database
 from dowse.store.sqlite.locks import write_lock
 
@@ -99,12 +100,12 @@ class Rebuilding:
     def _roots(self, drop_missing: bool) -> list[Path]:
         """The roots an old index knew, if it can still be read; else the one that was given."""
         known = _known_roots(self.index)
-        missing = [str(it) for it in known if not it.is_dir()]
+        missing = [str(it) for it in known if not is_directory(it)]
         if missing and not drop_missing:
             raise BadInput(
                 f"{', '.join(missing)} is not there now; make it available, or pass --drop-missing to leave it out"
             )
-        return [it for it in known if it.is_dir()] or [self.root]
+        return [it for it in known if is_directory(it)] or [self.root]
 
 
 def _known_roots(index: Path) -> list[Path]:
@@ -120,7 +121,7 @@ def _known_roots(index: Path) -> list[Path]:
         return []
     finally:
         db.close()
-    return [Path(twin) if twin and Path(twin).is_dir() else Path(root) for root, twin in rows]
+    return [Path(twin) if twin and is_directory(Path(twin)) else Path(root) for root, twin in rows]
 
 
 def remove(index: Path) -> bool:

@@ -92,9 +92,13 @@ class Backstage:
         behind.upkeep.take(roots)
         return behind
 
+    def opened(self) -> list[Behind]:
+        """One for each index and its settings."""
+        return list(self._behind.values())
+
     def start(self) -> None:
         """Begin with whatever was not begun yet, and has something to work on."""
-        for behind in list(self._behind.values()):
+        for behind in self.opened():
             behind.upkeep.start()
 
     def _made(self, workspace: Workspace, vectors: bool) -> Behind:
@@ -106,6 +110,6 @@ class Backstage:
 
     def close(self) -> None:
         """No new work, then an end to the work in hand."""
-        for behind in list(self._behind.values()):
+        for behind in self.opened():
             behind.upkeep.close()
         self.jobs.close(_LAST_JOB_S)

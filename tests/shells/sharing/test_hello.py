@@ -77,12 +77,13 @@ def test_the_same_settings_are_taken_and_share_an_engine(site: Site) -> None:
     sessions = site.sessions()
     for profile in ("core", "ragdocs", "codesearch"):
         assert sessions.profile_for(site.hello(profile)).name == profile
-    assert len(sessions._engines) == 1
+    assert len(site.backstage.opened()) == 1
     site.environment.pop("DOWSE_ENCODER")
+    site.backstage = Backstage()
     sessions = site.sessions()
     for profile in ("ragdocs", "codesearch"):  # which has no encoder unless one is named
         sessions.profile_for(site.hello(profile))
-    assert len(sessions._engines) == 2
+    assert len(site.backstage.opened()) == 2
 
 
 DIFFERENT = [
@@ -115,7 +116,7 @@ def test_a_changed_settings_file_needs_another_server(site: Site) -> None:
 
 def test_the_options_of_rifflux_are_compared_too(site: Site) -> None:
     start = site.start("rifflux")
-    sessions = Sessions(start.workspace.index, this_build(), {}, site.environment, site.jobs)
+    sessions = Sessions(start.workspace.index, this_build(), {}, site.environment, site.backstage)
     sessions.profile_for(start.hello("serve"))
     with pytest.raises(Unshared, match="another RIFFLUX_AUTO_REINDEX_ON_SEARCH"):
         sessions.profile_for(site.hello("rifflux", RIFFLUX_AUTO_REINDEX_ON_SEARCH="1"))

@@ -18,6 +18,7 @@ from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.judge import Judge
 from dowse.ingest.sources.repository import GIT_IGNORE_FILE
 from dowse.model import Item, Skipped, Version
+from dowse.places import is_directory
 
 IGNORE_FILES: Final = (GIT_IGNORE_FILE, IGNORE_FILE)
 # File systems that count in seconds, or whose clock is not ours, may be off by so much.
@@ -38,7 +39,7 @@ class Disk:
         self._proven: dict[str, Version] = {}
 
     def is_there(self) -> bool:
-        return self._source.root.is_dir()
+        return is_directory(self._source.root)
 
     def moved(self, known: Known, synced_at: float) -> Iterator[str | None]:
         """What may differ in directories in which names came or went, and None in between, as often as one may want

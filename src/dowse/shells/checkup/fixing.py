@@ -9,7 +9,7 @@ from pathlib import Path
 from dowse.errors import DowseError, IndexUnusable
 from dowse.ingest.embed import Progress
 from dowse.live.healing import heal
-from dowse.places import Places
+from dowse.places import Places, is_directory
 from dowse.shells.checkup.models import cache_files, is_damaged
 from dowse.shells.checkup.surroundings import exposed, left_by_kills
 from dowse.shells.cli.index import report_text
@@ -59,7 +59,7 @@ def _in_line(workspace: Workspace, progress: Progress) -> Iterator[str]:
     """What was lost with a log, or has changed since, is read; an index of a newer Dowse stays as it is."""
     with suppress(IndexUnusable), workspace.open(create=True) as engine:
         known = [Path(it.root) for it in engine.collections()]
-        report = engine.index([it for it in known if it.is_dir()] or [workspace.root], progress=progress)
+        report = engine.index([it for it in known if is_directory(it)] or [workspace.root], progress=progress)
         if report.indexed or report.deleted or report.embedded or report.reused:
             yield f"the index was brought in line with the files: {report_text(report).splitlines()[0]}"
 
