@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
-_LOADED = ["dowse.shells.cli.index", "dowse.shells.mcp", "dowse.ingest.sync", "dowse.encoders.hashing", "numpy"]
+_LOADED = [
+    "dowse.shells.cli.index",
+    "dowse.shells.cli.watch",
+    "dowse.shells.cli.doctor",
+    "dowse.shells.mcp",
+    "dowse.ingest.sync",
+    "dowse.encoders.hashing",
+    "numpy",
+]
 _HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "crashes", "version": "1"}}
 _REQUESTS = (
     {"id": 1, "method": "initialize", "params": _HELLO},
@@ -102,4 +110,6 @@ SCENARIOS = (
     Scenario("indexing all again", lambda place, turn: Victim(place, ["index", "--force"]), changes=False),
     Scenario("switching encoders", _switching),
     Scenario("serving", _serving),
+    Scenario("watching", lambda place, turn: Victim(place, ["watch", "--debounce-ms", "50"]), lasting_s=1.5),
+    Scenario("mending", lambda place, turn: Victim(place, ["doctor", "--fix"])),
 )

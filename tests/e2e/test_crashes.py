@@ -13,7 +13,7 @@ from crashes.harness import run_all
 from crashes.victims import SCENARIOS, Place, Victim
 from dowse.store.sqlite import SqliteStore
 
-KILLS_EACH = 21
+KILLS_EACH = 16
 AT_ONCE = 3
 SEED = 20
 
