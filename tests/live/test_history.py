@@ -24,7 +24,7 @@ from dowse.live.history import KEPT_JOBS, History
 from dowse.live.job import Job
 from dowse.live.jobs import Jobs, Task
 from dowse.live.past import PastJob, in_short, line_of, parsed
-from dowse.live.processes import this_process
+from dowse.processes import this_process
 
 DEADLINE_S = 30
 SLEEPER = """

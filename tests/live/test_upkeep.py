@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +17,7 @@ import pytest
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.live.jobs import Jobs
+from dowse.live.lead import leader_of
 from dowse.live.upkeep import Upkeep
 from dowse.model import Query
 from support import write
@@ -174,3 +179,21 @@ def test_an_index_that_can_not_be_opened_is_told_and_tried_again(serve: Make, ro
     (tmp_path / "data" / "index.db").rmdir()
     eventually(lambda: server.finds("anchor") == ["a.md"])
     eventually(lambda: not server.upkeep.keeping().problem)
+
+
+def test_a_leader_that_is_stopped_is_told(serve: Make, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "dowse", "watch", "--index", str(tmp_path / "data" / "index.db")]
+    environment = os.environ | {"DOWSE_DATA_DIR": str(tmp_path / "data"), "DOWSE_ENCODER": "hashing"}
+    leader = subprocess.Popen(command, cwd=tmp_path / "root", env=environment, stderr=subprocess.PIPE)
+    try:
+        eventually(lambda: leader_of(tmp_path / "data" / "index.db") == leader.pid)
+        server = serve()
+        eventually(lambda: server.upkeep.keeping().leader == leader.pid)
+        assert not server.upkeep.keeping().problem
+        leader.send_signal(signal.SIGSTOP)
+        eventually(lambda: f"kill -CONT {leader.pid}" in server.upkeep.keeping().problem)
+        leader.send_signal(signal.SIGCONT)
+        eventually(lambda: not server.upkeep.keeping().problem)
+    finally:
+        leader.kill()
+        leader.communicate()

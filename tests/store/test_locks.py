@@ -108,8 +108,8 @@ def test_a_killed_holder_holds_nothing(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"pid": "x"}', b'{"pid": -1, "started": 0, "what": "", "since": 0}',
-     b'{"pid": 1, "started": "x", "what": 3, "since": null}', b"9" * 5_000],
+    [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"pid": "x"}', b'{"pid": -1, "started": "0", "what": "", "since": 0}',
+     b'{"pid": 1, "started": 0, "what": 3, "since": null}', b"9" * 5_000],
 )  # fmt: skip
 def test_whatever_a_lock_file_holds_it_names_nobody(path: Path, content: bytes) -> None:
     lock_file(path).write_bytes(content)
@@ -119,7 +119,7 @@ def test_whatever_a_lock_file_holds_it_names_nobody(path: Path, content: bytes) 
 
 
 def test_another_process_of_the_same_number_is_not_named(path: Path) -> None:
-    note = {"pid": os.getpid(), "started": 1, "what": "long ago", "since": 0.0, "stopped": False}
+    note = {"pid": os.getpid(), "started": "1", "what": "long ago", "since": 0.0, "stopped": False}
     lock_file(path).write_text(json.dumps(note))
     assert holder_of(path) is None
 

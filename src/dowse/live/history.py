@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from dowse.live import journal
 from dowse.live.past import PastJob, as_json, in_short, line_of, parsed
-from dowse.live.processes import Process, this_process
+from dowse.processes import Process, this_process
 
 if TYPE_CHECKING:
     from dowse.live.job import Job

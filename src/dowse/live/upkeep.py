@@ -17,6 +17,7 @@ from dowse.live.jobs import Job, Jobs
 from dowse.live.lead import Leadership, leader_of
 from dowse.live.watch import Batch, Timing, Watcher, WatchStatus, place_of
 from dowse.live.work import Encode, Follow, Heal, Index
+from dowse.processes import process_now
 
 log = logging.getLogger("dowse.upkeep")
 
@@ -111,13 +112,13 @@ class Upkeep:
         return self._jobs.submit("encode", Encode(self._engine, self.encode), background=True)
 
     def keeping(self) -> Keeping:
-        watcher = self._watcher
+        watcher, leader = self._watcher, leader_of(self._index) if self._settings.watch else None
         return Keeping(
             self._settings.watch,
             self._leadership.leading,
-            leader_of(self._index) if self._settings.watch else None,
+            leader,
             watcher.status() if watcher else None,
-            self._problem or self._leadership.problem,
+            self._problem or self._leadership.problem or _stopped(leader),
         )
 
     # --- second by second ---
@@ -271,3 +272,10 @@ class Upkeep:
         ended = None if last is None else last.finished
         if last is None or (ended is not None and self._jobs.clock() - ended > _AGAIN_AFTER_S):
             submit()
+
+
+def _stopped(leader: int | None) -> str:
+    """A process that does nothing keeps its lock all the same."""
+    if leader is None or not process_now(leader).is_stopped():
+        return ""
+    return f"process {leader} leads, but is stopped: nobody follows the files until it goes on (`kill -CONT {leader}`)"

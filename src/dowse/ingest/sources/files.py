@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from dowse.ingest.sources.regular_file import ChangingError, NotRegularError, op
 from dowse.model import Freshness, Item
 
 if TYPE_CHECKING:
-    from dowse.ingest.sources.judge import Judge
+    from dowse.ingest.sources.judge import Judge, Kept
 
 READ_ATTEMPTS = 3
 
@@ -90,16 +91,17 @@ class FileSource:
             return "gone"
         return "fresh" if (status.st_size, status.st_mtime_ns) == (item.size, item.mtime_ns) else "changed"
 
-    def judge(self) -> Judge:
-        """For single paths, as settings and ignore files are now."""
+    def judge(self, kept: Kept | None = None) -> Judge:
+        """For single paths, as settings and ignore files are now; with `kept`, as git tracks them, too."""
         from dowse.ingest.sources.doors import Doors
         from dowse.ingest.sources.judge import Judge
         from dowse.ingest.sources.selection import select, select_folders
 
-        root = self._resolved_root()
+        root = str(self.root.resolve())
         folders = select_folders(self._excluded())
         doors = Doors(root, self._barred())
-        return Judge(root, folders, lambda: select(self.include, self._excluded(), WHOLE), doors, self.use_gitignore)
+        files = partial(select, self.include, self._excluded(), WHOLE)
+        return Judge(root, folders, files, doors, self.use_gitignore, kept)
 
     def _excluded(self) -> tuple[str, ...]:
         return (*DEFAULT_EXCLUDE, *self.exclude) if self.default_excludes else self.exclude

@@ -8,6 +8,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from dowse.processes import Process, this_process
+
 _LONGEST_NOTE = 1_000  # bytes
 
 
@@ -16,7 +18,7 @@ class Holder:
     """`started` tells the process from a later one of the same number; `since` is when it got the lock, in seconds."""
 
     pid: int
-    started: int
+    started: str
     what: str
     since: float
     stopped: bool = False
@@ -43,16 +45,16 @@ def holder_of(index: Path) -> Holder | None:
             note = _parsed(file.read(_LONGEST_NOTE))
     except OSError:
         return None
-    process = note and _process(note.pid)
-    if note is None or not process or process.started != note.started:
+    process = note and Process(note.pid, note.started)
+    if note is None or not process or not process.is_alive():
         return None  # it is gone; the system has dropped its lock
-    return Holder(note.pid, note.started, note.what, note.since, process.stopped)
+    return Holder(note.pid, note.started, note.what, note.since, process.is_stopped())
 
 
 def sign(descriptor: int, what: str) -> None:
     """Write into a lock file that this process holds it."""
-    process = _process(os.getpid())
-    note = Holder(os.getpid(), process.started if process else 0, what, time.time())
+    process = this_process()
+    note = Holder(process.pid, process.start, what, time.time())
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, json.dumps(asdict(note)).encode(), 0)
 
@@ -63,33 +65,6 @@ def _parsed(content: bytes) -> Holder | None:
         note = Holder(**json.loads(content))
     except (ValueError, TypeError):
         return None
-    numbers = all(isinstance(it, int | float) for it in (note.pid, note.started, note.since))
-    return note if numbers and isinstance(note.pid, int) and note.pid > 0 and isinstance(note.what, str) else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Process:
-    started: int
-    stopped: bool = False
-
-
-def _process(pid: int) -> _Process | None:
-    try:
-        # The name, in brackets, may hold anything.
-        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return _without_proc(pid)
-    return None if fields[0] in "ZX" else _Process(int(fields[19]), fields[0] in "Tt")
-
-
-def _without_proc(pid: int) -> _Process | None:
-    """Where the system tells nothing else: whether there is such a process."""
-    if Path("/proc/self/stat").exists():
-        return None
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return _Process(0)
-    except OSError:
-        return None
-    return _Process(0)
+    texts = isinstance(note.started, str) and isinstance(note.what, str)
+    numbers = isinstance(note.since, int | float) and isinstance(note.pid, int) and note.pid > 0
+    return note if texts and numbers else None

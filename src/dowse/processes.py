@@ -9,6 +9,7 @@ from typing import Final
 
 _PROC: Final = Path("/proc")
 _DEAD: Final = ("Z", "X")  # killed, and not waited for by its parent yet
+_STOPPED: Final = (["T"], ["t"])
 _STATE_AT, _START_AT = 0, 19  # behind the name, which may hold anything, brackets too
 
 
@@ -25,10 +26,19 @@ class Process:
         status = _status(self.pid)
         return bool(status) and status[_STATE_AT] not in _DEAD and status[_START_AT] == self.start
 
+    def is_stopped(self) -> bool:
+        """There, but told to do nothing (SIGSTOP, Ctrl-Z, a debugger)."""
+        return self.is_alive() and _status(self.pid)[_STATE_AT : _STATE_AT + 1] in _STOPPED
+
 
 def this_process() -> Process:
-    status = _status(os.getpid())
-    return Process(os.getpid(), status[_START_AT] if status else "")
+    return process_now(os.getpid())
+
+
+def process_now(pid: int) -> Process:
+    """Whichever has this number now."""
+    status = _status(pid)
+    return Process(pid, status[_START_AT] if status else "")
 
 
 def _status(pid: int) -> list[str]:
