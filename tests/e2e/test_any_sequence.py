@@ -23,7 +23,7 @@ from dowse.ingest.workers.pool import Workers
 from dowse.lookup.grep.question import Lines
 from dowse.lookup.symbols.question import Wanted
 from dowse.model import Query, Record
-from dowse.profiles.core import export_json
+from dowse.profiles.core_json import export_json
 
 DIRECTORIES = ("", "a", "a/b", "a/b/c", "ä ö", "a.py")
 NAMES = ("one.md", "two.md", "Read Me.md", "mod.py", "other.py", "main.go", "data.txt", "image.png", "[x]*.md")

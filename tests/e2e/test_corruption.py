@@ -23,7 +23,7 @@ from dowse.lookup.grep.question import Lines
 from dowse.lookup.symbols.question import Wanted
 from dowse.model import Query
 from dowse.places import Places
-from dowse.profiles.core import export_json
+from dowse.profiles.core_json import export_json
 from dowse.store.sqlite import SqliteStore
 from support import write
 

@@ -36,7 +36,8 @@ from dowse.encoders.http_transport import Transport
 from dowse.engine import Engine
 from dowse.model import Query
 from dowse.places import Places
-from dowse.profiles.core import answer_text, status_json
+from dowse.profiles.core_json import status_json
+from dowse.profiles.core_text import answer_text
 from support import OpenEngine, write
 
 Behave = Callable[[Request, list[str]], None]

@@ -22,7 +22,7 @@ from dowse.lookup.find import NameQuery
 from dowse.lookup.grep.question import Lines
 from dowse.lookup.symbols.question import Wanted
 from dowse.model import Answer, Query
-from dowse.profiles.core import answer_json
+from dowse.profiles.core_json import answer_json
 from dowse.store.sqlite.locks import write_lock
 from support import OpenEngine, write
 

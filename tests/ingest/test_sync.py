@@ -19,7 +19,7 @@ from dowse.ingest.chunk import Limits
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sync import Sync
 from dowse.model import Item, Query
-from dowse.profiles.core import export_json
+from dowse.profiles.core_json import export_json
 from dowse.store.memory import MemoryStore
 from support import OpenEngine, write
 

@@ -16,7 +16,7 @@ from dowse.model import NOT_LOOKED, Seen, SyncReport
 from dowse.profiles.codesearch_cap import as_text, capped, size_of
 from dowse.profiles.codesearch_territory import Territory, located, territory_of
 from dowse.profiles.codesearch_words import Keep, has_extension, listed
-from dowse.profiles.core import report_json
+from dowse.profiles.core_json import report_json
 from dowse.profiles.pending import if_pending
 from dowse.profiles.tool import Reply
 

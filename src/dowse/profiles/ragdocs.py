@@ -10,7 +10,7 @@ from typing import Annotated
 from dowse.engine import Engine
 from dowse.live.jobs import Jobs
 from dowse.model import Answer, Hit, Query, Record, Scope
-from dowse.profiles.core import running_text
+from dowse.profiles.core_text import running_text
 from dowse.profiles.ragdocs_exclusion import excluded_globs
 from dowse.profiles.ragdocs_text import (
     beginning,

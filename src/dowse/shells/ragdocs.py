@@ -13,7 +13,7 @@ import click
 from dowse.errors import DowseError
 from dowse.live.jobs import Jobs
 from dowse.live.rebuilding import Rebuilding
-from dowse.profiles.core import report_json
+from dowse.profiles.core_json import report_json
 from dowse.profiles.ragdocs import Ragdocs
 from dowse.shells.cli.search import ready
 from dowse.shells.serving import serve

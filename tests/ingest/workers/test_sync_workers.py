@@ -21,7 +21,7 @@ from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sync import Sync
 from dowse.ingest.workers.pool import Workers
 from dowse.model import Item, Query
-from dowse.profiles.core import status_json
+from dowse.profiles.core_json import status_json
 from dowse.store.memory import MemoryStore
 from dowse.store.sqlite import SqliteStore
 from support import write

@@ -11,7 +11,7 @@ import click
 
 from dowse.lookup.calls.question import CallQuery, Confidence
 from dowse.profiles.call_trees import tree_json, tree_text
-from dowse.profiles.core import make_scope
+from dowse.profiles.core_asking import make_scope
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.search import ready
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dowse.profiles.core import export_json
+from dowse.profiles.core_json import export_json
 from dowse.shells.cli.options import root_option, settings_options, workspace_of
 
 

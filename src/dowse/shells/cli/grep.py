@@ -11,7 +11,7 @@ import click
 
 from dowse.errors import BadInput
 from dowse.lookup.grep.question import Excerpt, Lines, Manner
-from dowse.profiles.core import make_scope
+from dowse.profiles.core_asking import make_scope
 from dowse.profiles.core_grep import Around, ShownFile, grep_json, grep_sentence, shown_files, stale_sentence
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.search import ready

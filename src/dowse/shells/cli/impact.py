@@ -13,7 +13,7 @@ from dowse.errors import BadInput
 from dowse.lookup.calls.impact import Impact
 from dowse.lookup.calls.question import CallQuery, Confidence
 from dowse.profiles.call_trees import impact_json, impact_text
-from dowse.profiles.core import make_scope
+from dowse.profiles.core_asking import make_scope
 from dowse.shells.cli.calls import confidence_option, nodes_option, not_paths_option, paths_option, width_option
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.search import ready

@@ -11,7 +11,7 @@ import click
 
 from dowse.model import SyncReport
 from dowse.places import Places
-from dowse.profiles.core import report_json
+from dowse.profiles.core_json import report_json
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.progress import progress_bar
 from dowse.shells.workspace import Workspace

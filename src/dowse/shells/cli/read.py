@@ -11,7 +11,8 @@ import click
 
 from dowse.engine import Engine
 from dowse.lookup.read import Passage
-from dowse.profiles.core import passage_json, read
+from dowse.profiles.core_asking import read
+from dowse.profiles.core_json import passage_json
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.search import ready
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dowse.live.rebuilding import Rebuilding
-from dowse.profiles.core import report_json
+from dowse.profiles.core_json import report_json
 from dowse.shells.cli.index import report_text
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.progress import progress_bar

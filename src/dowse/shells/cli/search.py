@@ -13,7 +13,9 @@ import click
 from dowse.engine import Engine
 from dowse.errors import BadInput, IndexBusy, NotIndexed
 from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query
-from dowse.profiles.core import answer_json, evidence_text, make_scope, of_files, place_text, shown_notes
+from dowse.profiles.core_asking import make_scope, of_files
+from dowse.profiles.core_json import answer_json
+from dowse.profiles.core_text import evidence_text, place_text, shown_notes
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.workspace import Workspace
 

@@ -12,7 +12,7 @@ import click
 
 from dowse.live.history import History
 from dowse.live.lead import leader_of
-from dowse.profiles.core import status_json
+from dowse.profiles.core_json import status_json
 from dowse.shells.cli.jobs import past_json
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 

@@ -14,7 +14,7 @@ from dowse.errors import BadInput
 from dowse.lookup.symbols.find import MEASURES
 from dowse.lookup.symbols.question import Audit, Body, SymbolAnswer, Wanted
 from dowse.profiles.code_json import audit_json, body_text, definition_text, symbols_json
-from dowse.profiles.core import make_scope
+from dowse.profiles.core_asking import make_scope
 from dowse.shells.cli.options import exact_limit, json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.search import ready
 

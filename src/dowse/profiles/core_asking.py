@@ -1,0 +1,55 @@
+"""What the tools and the command line make of a caller's words: a scope, a recipe, the lines to read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from dowse.engine import Engine
+from dowse.errors import BadInput
+from dowse.lookup.read import Passage
+from dowse.model import Scope
+from dowse.text.times import parse_moment
+
+_WHOLE_FILES = ("auto", "hybrid", "lexical", "semantic", "late", "rerank")
+
+
+def make_scope(
+    kinds: Sequence[str] = (),
+    paths: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    since: str | None = None,
+    until: str | None = None,
+    excluded: Sequence[str] = (),
+) -> Scope:
+    now = time.time()
+    return Scope(
+        kinds=tuple(kinds),
+        paths=tuple(paths),
+        excluded=tuple(excluded),
+        tags=tuple(tags),
+        since=None if since is None else parse_moment(since, now),
+        until=None if until is None else parse_moment(until, now),
+    )
+
+
+def of_files(recipe: str) -> str:
+    """The recipe that gives each file once."""
+    if recipe not in _WHOLE_FILES:
+        raise BadInput(f"whole files are ranked by the recipes {', '.join(_WHOLE_FILES)}, not by {recipe!r}")
+    return f"{recipe}-files"
+
+
+def read(engine: Engine, target: str, start_line: int | None, end_line: int | None, collection: str | None) -> Passage:
+    """A chunk by its id or a record by its path: the lines asked for, else the passage, else the whole."""
+    chunks = engine.chunk(target, collection)
+    records = [it.record for it in chunks] or engine.record(target, collection)
+    if not records:
+        raise BadInput(f"nothing indexed has the id or path {target[:200]!r}; a search gives both")
+    if len(records) > 1:
+        names = ", ".join(it.collection for it in records)
+        raise BadInput(f"{target!r} is in several collections ({names}); say which one with `collection`")
+    if chunks and start_line is None and end_line is None:
+        return engine.passage(chunks[0])
+    first = start_line or (chunks[0].chunk.start_line if chunks else 1)
+    return engine.lines(records[0], first, end_line)

@@ -1,0 +1,175 @@
+"""The JSON that tools and `--json` share: keys are added, never renamed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dowse.engine import Engine, Status
+from dowse.lookup.read import Passage
+from dowse.model import Answer, Hit, Stored, SyncReport
+from dowse.profiles.core_text import completeness_text
+from dowse.profiles.pending import pending_json
+from dowse.text.times import iso
+
+if TYPE_CHECKING:
+    from dowse.live.upkeep import Keeping
+
+_ECHOED_CHARS = 1000
+
+
+def answer_json(answer: Answer, running: str = "") -> dict[str, object]:
+    return {
+        "query": answer.query.text[:_ECHOED_CHARS],
+        "recipe": answer.query.recipe,
+        "count": len(answer.hits),
+        "hits": [hit_json(rank, hit) for rank, hit in enumerate(answer.hits, 1)],
+        "steps": [
+            {"name": it.name, "before": it.before, "after": it.after, "ms": it.ms, "note": it.note}
+            for it in answer.steps
+        ],
+        "abstained": answer.abstained,
+        "completeness": {
+            "text": completeness_text(answer, running),
+            "complete": answer.completeness.complete and not running,
+            "indexed": answer.completeness.indexed,
+            "listed": answer.completeness.listed,
+            "skipped": answer.completeness.skipped,
+            "chunks": answer.completeness.chunks,
+            "vectors": answer.completeness.vectors,
+            "as_of": iso(answer.completeness.as_of) if answer.completeness.as_of else None,
+            "pending": pending_json(answer.completeness.seen),
+        },
+    }
+
+
+def hit_json(rank: int, hit: Hit) -> dict[str, object]:
+    chunk, record = hit.stored.chunk, hit.stored.record
+    return {
+        "rank": rank,
+        "chunk_id": hit.stored.chunk_id,
+        "collection": record.collection,
+        "kind": record.kind,
+        "path": record.path,
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "trail": list(chunk.trail),
+        "title": record.title,
+        "score": hit.score,
+        "text": chunk.text,
+        "evidence": dict(hit.evidence),
+        "freshness": hit.freshness,
+    }
+
+
+def passage_json(passage: Passage) -> dict[str, object]:
+    return {
+        "collection": passage.record.collection,
+        "path": passage.record.path,
+        "kind": passage.record.kind,
+        "title": passage.record.title,
+        "start_line": passage.start_line,
+        "end_line": passage.end_line,
+        "total_lines": passage.total_lines,
+        "next_line": passage.next_line,
+        "cut": passage.cut,
+        "freshness": passage.freshness,
+        "text": passage.text,
+    }
+
+
+def export_json(stored: Stored) -> dict[str, object]:
+    return {
+        "path": stored.record.path,
+        "chunk_index": stored.chunk.ordinal,
+        "trail": list(stored.chunk.trail),
+        "start_line": stored.chunk.start_line,
+        "end_line": stored.chunk.end_line,
+        "text": stored.chunk.text,
+        "collection": stored.record.collection,
+        "chunk_id": stored.chunk_id,
+    }
+
+
+def report_json(report: SyncReport) -> dict[str, object]:
+    return {
+        "listed": report.listed,
+        "indexed": report.indexed,
+        "unchanged": report.unchanged,
+        "touched": report.touched,
+        "deleted": report.deleted,
+        "skipped": report.skipped,
+        "embedded": report.embedded,
+        "reused": report.reused,
+        "notes": list(report.notes),
+    }
+
+
+def watcher_json(keeping: Keeping) -> dict[str, object]:
+    """Who follows the files; how, if it is this process."""
+    data: dict[str, object] = {
+        "enabled": keeping.enabled,
+        "leading": keeping.leading,
+        "leader": keeping.leader,
+        "problem": keeping.problem,
+    }
+    if keeping.watch is None:
+        return data
+    watch = keeping.watch
+    return data | {
+        "running": watch.running,
+        "method": watch.method,
+        "why": watch.why,
+        "directories": watch.directories,
+        "events": watch.events,
+        "batches": watch.batches,
+        "restarts": watch.restarts,
+        "pending": watch.pending,
+    }
+
+
+def status_skipped(status: Status) -> list[dict[str, str]]:
+    return [{"collection": it.collection, "path": it.path, "reason": it.reason} for it in status.skipped]
+
+
+def status_quarantined(status: Status) -> list[dict[str, str]]:
+    """Files that are indexed as plain text, because their parser failed."""
+    return [{"collection": it.collection, "path": it.path, "reason": it.reason} for it in status.quarantined]
+
+
+def status_json(status: Status, engine: Engine, leader: int | None = None) -> dict[str, object]:
+    completeness = engine.completeness()
+    counts = status.counts
+    return {
+        "root": status.collections[0].root if status.collections else None,
+        "index": str(status.index),
+        "collections": [
+            {
+                "name": it.name,
+                "root": it.root,
+                "listed": it.listed,
+                "synced_at": iso(it.synced_at) if it.synced_at else None,
+            }
+            for it in status.collections
+        ],
+        "records": counts.records,
+        "chunks": counts.chunks,
+        "symbols": counts.symbols,
+        "links": counts.links,
+        "calls": counts.calls,
+        "vectors": counts.vectors,
+        "encoder": status.encoder,
+        "encoder_why": status.encoder_why,
+        "reranker": status.reranker,
+        "reranker_why": status.reranker_why,
+        "schema": status.schema,
+        "jobs": [],
+        "watcher": {"enabled": False, "leader": leader},
+        "skipped": status_skipped(status),
+        "skipped_count": len(status.skipped),
+        "quarantined": status_quarantined(status),
+        "freshness": {
+            "as_of": iso(completeness.synced_at) if completeness.synced_at else None,
+            "complete": completeness.complete,
+            "notes": list(completeness.notes),
+        },
+    }

@@ -1,0 +1,85 @@
+"""Answers as text, for a model or a person to read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from dowse.lookup.read import Passage
+from dowse.model import TRAIL_SEPARATOR, Answer, Hit
+from dowse.text.times import ago
+
+if TYPE_CHECKING:
+    from dowse.live.jobs import Jobs
+
+_DECISIONS = ("freshness", "plan", "abstain")
+_MAKE_INCOMPLETE = {
+    "index": "indexing is running",
+    "reconcile": "indexing is running",
+    "heal": "damage is being mended",
+}
+
+
+def running_text(jobs: Jobs) -> str:
+    """What answers have to do without until it is done; of vectors that are being made they tell by themselves."""
+    found = next((job for kind in _MAKE_INCOMPLETE if (job := jobs.running(kind)) is not None), None)
+    if found is None:
+        return ""
+    return f"{_MAKE_INCOMPLETE[found.kind]} ({found.stage or found.status} {found.done:,} of {found.total:,})"
+
+
+def answer_text(answer: Answer, explain: bool = False, running: str = "") -> str:
+    lines = [completeness_text(answer, running), "", *([answer.abstained, ""] if answer.abstained else [])]
+    for rank, hit in enumerate(answer.hits, 1):
+        chunk = hit.stored.chunk
+        trail = TRAIL_SEPARATOR.join(chunk.trail)
+        stale = "" if hit.freshness == "fresh" else f" [{hit.freshness}]"
+        lines += [
+            f"{rank}. {place_text(hit, answer)}{f'  {trail}' if trail else ''}{stale}",
+            f"   id {hit.stored.chunk_id}; {evidence_text(hit.evidence)}",
+            chunk.text,
+            "",
+        ]
+    notes = shown_notes(answer)
+    if explain:
+        notes = [
+            f"{it.name}: {it.before} → {it.after} in {it.ms:.1f} ms{f' ({it.note})' if it.note else ''}"
+            for it in answer.steps
+        ]
+    return "\n".join(lines + notes).rstrip() + "\n"
+
+
+def shown_notes(answer: Answer) -> list[str]:
+    """What the reader should know of the steps: why one did less than usual, not what was decided as always."""
+    return [f"{step.name}: {step.note}" for step in answer.steps if step.note and step.name not in _DECISIONS]
+
+
+def place_text(hit: Hit, answer: Answer) -> str:
+    """Path and lines; with the collection where hits come from several."""
+    chunk, record = hit.stored.chunk, hit.stored.record
+    several = len({it.stored.record.collection for it in answer.hits}) > 1
+    return f"{f'[{record.collection}] ' if several else ''}{record.path}:{chunk.start_line}-{chunk.end_line}"
+
+
+def evidence_text(evidence: Mapping[str, float]) -> str:
+    return ", ".join(
+        f"{name.replace('_', ' ')} {value:.4g}" if name != "rrf" else f"rrf {value:.4f}"
+        for name, value in evidence.items()
+    )
+
+
+def passage_text(passage: Passage) -> str:
+    stale = "" if passage.freshness == "fresh" else f" [{passage.freshness}]"
+    lines = f"lines {passage.start_line}-{passage.end_line} of {passage.total_lines}"
+    cut = " … this line is longer and was cut" if passage.cut else ""
+    more = f"… go on with start_line={passage.next_line}\n" if passage.next_line else ""
+    return f"{passage.record.path} ({lines}){stale}\n{passage.text}{cut}\n{more}"
+
+
+def completeness_text(answer: Answer, running: str) -> str:
+    state = answer.completeness
+    sentence = state.sentence(len(answer.hits))
+    moment = "now" if state.seen.complete else ago(state.as_of, time.time())
+    as_of = f"as of {moment}" if state.synced_at else "not synced yet"
+    return "; ".join(part for part in (sentence, as_of, running) if part)
