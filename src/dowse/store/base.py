@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from dowse.model import (
-    EVERYTHING,
     Call,
     Chunk,
     Collection,
@@ -25,10 +24,10 @@ from dowse.model import (
     Symbol,
     Version,
 )
+from dowse.store.call_facts import CallFacts
 from dowse.store.definitions import Definitions
 from dowse.store.health import Health
-from dowse.text.folding import WordTest
-from dowse.text.regexes import Clause
+from dowse.store.texts import Texts
 from dowse.text.terms import Terms
 
 if TYPE_CHECKING:
@@ -233,185 +232,6 @@ class Vectors(Protocol):
 
         Raises OtherVectors when the index that answers is of another encoder than the vector.
         """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class InWords:
-    """Lines with a word that passes the test. Each such word counts by itself: its lines / words of the file × ln(files
-    / files with it)."""
-
-    test: WordTest
-
-
-@dataclass(frozen=True, slots=True)
-class InLine:
-    """Lines that a regex matches. Whoever keeps the words of lines need not read those that fail one of `clauses`."""
-
-    pattern: str
-    case_sensitive: bool = False
-    clauses: tuple[Clause, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class InARow:
-    """These words with nothing but blanks and line ends between them; found in the line of the first one. They are
-    folded, unless case counts."""
-
-    words: tuple[str, ...]
-    case_sensitive: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LineQuery:
-    """`every`: only files in which each of the terms is found. `counted`: files score by their lines instead of by how
-    rare the terms are. `wanted` decides by path; a `limit` of 0 is none. After `deadline_s` what was found is given."""
-
-    terms: tuple[InWords | InLine | InARow, ...]
-    every: bool = False
-    counted: bool = False
-    scope: Scope = EVERYTHING
-    wanted: Callable[[str], bool] | None = None
-    limit: int = 50
-    deadline_s: float = 5.0
-
-
-class FileLines(NamedTuple):
-    """A file with lines that match, from 1. `score` is TF-IDF: the sum over what matched of occurrences / words of the
-    file × ln(files / files with it), a line counting once a word; for phrases and regexes the number of lines."""
-
-    collection: str
-    path: str
-    score: float
-    lines: tuple[int, ...]
-    occurrences: int
-    terms_matched: int
-
-
-@dataclass(frozen=True, slots=True)
-class FoundLines:
-    """The best files, by score and path; totals count all of them. `words` are those that passed a test other than
-    `is`, the first thousand of them. `cut` says why not everything was looked at, if so."""
-
-    files: tuple[FileLines, ...] = ()
-    total_files: int = 0
-    total_occurrences: int = 0
-    words: tuple[str, ...] = ()
-    index_files: int = 0
-    index_words: int = 0
-    cut: str = ""
-
-
-WORDS_NAMED = 1_000
-SCORE_DIGITS = 9  # beyond them scores differ by the order of their sums, and files would not tie
-
-
-class Texts(Protocol):
-    def find_lines(self, query: LineQuery) -> FoundLines:
-        """Raises BadInput for a pattern that can not be matched in bounded time."""
-        ...
-
-    def lines_between(self, collection: str, path: str, spans: Sequence[tuple[int, int]]) -> list[tuple[str, ...]]:
-        """The lines of each span, first and last from 1, as far as the file has them."""
-        ...
-
-
-# --- what the call graph is worked out from ---
-
-
-class Place(NamedTuple):
-    """A symbol: the key of its record, and its ordinal among the record's symbols."""
-
-    record: int
-    ordinal: int
-
-
-class Named(NamedTuple):
-    """A definition found by its name: where it is, and the names around it, the outermost first."""
-
-    place: Place
-    name: str
-    kind: str
-    trail: tuple[str, ...]
-    collection: str
-    path: str
-
-
-class Site(NamedTuple):
-    """A call as it lies in a store: `record` is a key, the rest is as in `Call`."""
-
-    record: int
-    ordinal: int
-    name: str
-    callee: str
-    line: int
-    symbol: int | None
-    arguments: int
-    kind: str
-
-
-class Facts(NamedTuple):
-    """What is known of one file of code."""
-
-    key: int
-    record: Record
-    symbols: tuple[Symbol, ...]
-    imports: tuple[Link, ...]
-
-
-class FileName(NamedTuple):
-    key: int
-    collection: str
-    root: str  # of the collection
-    path: str
-
-
-class CallFacts(Protocol):
-    """Definitions, imports and calls by name. Keys of records hold within one `moment`."""
-
-    def moment(self) -> AbstractContextManager[None]:
-        """Whatever this thread reads inside is of one moment."""
-        ...
-
-    def stamps(self, keys: Sequence[int]) -> dict[int, str]:
-        """Of each of these records that exists, a text that differs whenever its facts may."""
-        ...
-
-    def facts(self, keys: Sequence[int]) -> list[Facts]: ...
-
-    def files_named(self, name: str) -> list[FileName]:
-        """The records whose path ends with this name, ordered by collection and path."""
-        ...
-
-    def named(
-        self,
-        names: Sequence[str],
-        *,
-        kinds: Sequence[str] = (),
-        within: Sequence[int] | None = None,
-        modifier: str = "",
-        limit: int = 0,
-    ) -> list[Named]:
-        """The definitions with these names, whatever their case, ordered by collection, path and ordinal.
-
-        Of these kinds, in these records, with this modifier, as far as given; 0 is no limit.
-        """
-        ...
-
-    def extending(self, names: Sequence[str]) -> list[Named]:
-        """The definitions with a base of one of these last names, whatever their case, ordered likewise."""
-        ...
-
-    def imported_as(self, targets: Sequence[str], member: str) -> list[str]:
-        """Every name under which an import with one of these targets brings this member of it, in order."""
-        ...
-
-    def sites(self, names: Sequence[str], limit: int) -> list[Site]:
-        """The first calls of these names, ordered by collection, path, line and ordinal."""
-        ...
-
-    def sites_in(self, key: int) -> list[Site]:
-        """The calls of one record, ordered by line and ordinal."""
         ...
 
 

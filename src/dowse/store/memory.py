@@ -26,24 +26,13 @@ from dowse.model import (
     Symbol,
     Version,
 )
-from dowse.store.base import (
-    ANSWERING,
-    NEXT,
-    Facts,
-    FileName,
-    FoundLines,
-    LineQuery,
-    Named,
-    Pending,
-    Piece,
-    Place,
-    Site,
-    Weights,
-)
+from dowse.store.base import ANSWERING, NEXT, Pending, Piece, Weights
+from dowse.store.call_facts import Facts, FileName, Named, Place, Site
 from dowse.store.health import AlwaysSound
 from dowse.store.memory_definitions import MemoryDefinitions
 from dowse.store.plain_lines import found_lines, lines_of
 from dowse.store.remember import Memory
+from dowse.store.texts import FoundLines, LineQuery
 from dowse.text.names import last_name, names
 from dowse.text.scopes import inside
 from dowse.text.terms import Term, Terms

@@ -7,16 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from dowse.store.base import (
-    SCORE_DIGITS,
-    WORDS_NAMED,
-    FileLines,
-    FoundLines,
-    InARow,
-    InLine,
-    InWords,
-    LineQuery,
-)
+from dowse.store.texts import SCORE_DIGITS, WORDS_NAMED, FileLines, FoundLines, InARow, InLine, InWords, LineQuery
 from dowse.text.folding import WordTest, folded, in_a_row, words
 from dowse.text.regexes import line_regex
 

@@ -9,7 +9,7 @@ from dowse.lookup.calls.impact import touched_by
 from dowse.lookup.calls.outline import Outline
 from dowse.lookup.calls.question import CallQuery
 from dowse.model import Record, Symbol
-from dowse.store.base import Facts
+from dowse.store.call_facts import Facts
 from dowse.store.memory import MemoryStore
 
 ANY = CallQuery("any", depth=2)

@@ -10,7 +10,7 @@ from dowse.lookup.calls.generics import type_parameters
 from dowse.lookup.calls.outline import Outline
 from dowse.lookup.calls.type_text import TypeText, parse_type, type_arguments
 from dowse.model import Record, Symbol
-from dowse.store.base import Facts
+from dowse.store.call_facts import Facts
 
 FOO, BAR = TypeText("Foo"), TypeText("Bar")
 TYPES = {

@@ -10,7 +10,7 @@ from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS, VALUES
 from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.outline import Outline
 from dowse.lookup.calls.values import Type
-from dowse.store.base import Place, Site
+from dowse.store.call_facts import Place, Site
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World

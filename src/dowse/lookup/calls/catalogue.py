@@ -10,7 +10,7 @@ from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.outline import Outline
 from dowse.lookup.calls.outlines import Outlines
 from dowse.model import Symbol
-from dowse.store.base import CallFacts, FileName, Named, Place, Site
+from dowse.store.call_facts import CallFacts, FileName, Named, Place, Site
 
 MOST_OF_A_NAME = 500
 """So many definitions of one name are looked at where only the name is known."""

@@ -9,7 +9,7 @@ from dowse.lookup.calls.kinds import TYPES
 from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.values import Bound, Here, Thing, Trip, Type, Values
 from dowse.model import Symbol
-from dowse.store.base import Place
+from dowse.store.call_facts import Place
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World

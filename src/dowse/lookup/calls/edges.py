@@ -13,7 +13,7 @@ from dowse.lookup.calls.reach import ORDER, Reach, Resolution
 from dowse.lookup.calls.sieve import Sieve
 from dowse.lookup.calls.world import World
 from dowse.model import Call, Record
-from dowse.store.base import Place, Site
+from dowse.store.call_facts import Place, Site
 
 MOST_SITES = 20_000
 """So many calls of one name are looked at in one question."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.type_text import ARRAY, TypeText, parse_type
 from dowse.lookup.calls.values import Bound, Thing, Trip, Type, Values
-from dowse.store.base import Place
+from dowse.store.call_facts import Place
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World

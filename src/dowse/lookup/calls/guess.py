@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.reach import Reach
 from dowse.lookup.calls.values import Here, Object, Parent, Thing, Type, Values
-from dowse.store.base import Named, Site
+from dowse.store.call_facts import Named, Site
 from dowse.text.expressions import Way
 
 if TYPE_CHECKING:

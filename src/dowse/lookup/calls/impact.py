@@ -13,7 +13,7 @@ from dowse.lookup.calls.tree import call_tree
 from dowse.lookup.calls.world import World
 from dowse.lookup.symbols.question import Definition
 from dowse.model import NOT_LOOKED, Seen
-from dowse.store.base import Place
+from dowse.store.call_facts import Place
 
 Spans = Sequence[tuple[int, int]]
 """First and last lines, from 1."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.outline import Import, Outline
 from dowse.lookup.calls.values import Module, Outside, Thing, Trip, Values
-from dowse.store.base import FileName, Place
+from dowse.store.call_facts import FileName, Place
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World

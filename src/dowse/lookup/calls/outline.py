@@ -10,7 +10,7 @@ from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS, VALUES
 from dowse.lookup.calls.languages import Habits, habits_of
 from dowse.lookup.symbols.question import Definition
 from dowse.model import Record, Symbol
-from dowse.store.base import Facts
+from dowse.store.call_facts import Facts
 
 
 @dataclass(frozen=True, slots=True)

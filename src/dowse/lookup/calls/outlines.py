@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 from dowse.lookup.calls.outline import Outline
-from dowse.store.base import CallFacts
+from dowse.store.call_facts import CallFacts
 
 KEPT = 2_000  # about 100 kB each for a large file of code, 20 kB for a usual one
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.reach import Reach
 from dowse.lookup.calls.values import Thing, Type
-from dowse.store.base import Named, Place
+from dowse.store.call_facts import Named, Place
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World

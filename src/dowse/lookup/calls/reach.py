@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dowse.lookup.calls.question import Confidence
 from dowse.lookup.calls.values import Type
-from dowse.store.base import Place
+from dowse.store.call_facts import Place
 
 ORDER: dict[str, int] = {"exact": 0, "virtual": 1, "possible": 2}
 

@@ -11,7 +11,7 @@ from dowse.lookup.calls.overloads import fitting
 from dowse.lookup.calls.reach import OUTSIDE, Reach, Resolution
 from dowse.lookup.calls.scopes import outside_name
 from dowse.lookup.calls.values import Here, Object, Parent, Result, Thing, Trip, Type, Value, Values
-from dowse.store.base import Place, Site
+from dowse.store.call_facts import Place, Site
 from dowse.text.expressions import UNKNOWN, Way, ways
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dowse.errors import BadInput
 from dowse.lookup.calls.kinds import CLASSES
 from dowse.lookup.calls.question import CallQuery
 from dowse.lookup.calls.world import World
-from dowse.store.base import Named, Place
+from dowse.store.call_facts import Named, Place
 
 
 class Asked(NamedTuple):

@@ -8,7 +8,7 @@ from dowse.lookup.calls.kinds import CLASSES, TYPES
 from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.outline import Outline
 from dowse.lookup.calls.values import Here, Module, Outside, Space, Thing, Trip, Values
-from dowse.store.base import Place
+from dowse.store.call_facts import Place
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World

@@ -8,7 +8,7 @@ from typing import Literal
 from dowse.lookup.calls.kinds import CLASSES
 from dowse.lookup.calls.type_text import parse_type
 from dowse.lookup.calls.world import World
-from dowse.store.base import Place, Site
+from dowse.store.call_facts import Place, Site
 from dowse.text.expressions import UNKNOWN, Way, ways
 
 Verdict = Literal["never", "unknown", "perhaps"]

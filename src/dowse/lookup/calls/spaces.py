@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.outline import Import, Outline
 from dowse.lookup.calls.values import Space, Thing, Trip, Values
-from dowse.store.base import Named
+from dowse.store.call_facts import Named
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World

@@ -13,7 +13,7 @@ from dowse.lookup.calls.question import MAX_DEPTH, CallQuery, CallTree, Edge, No
 from dowse.lookup.calls.roots import Asked, Roots
 from dowse.lookup.calls.world import World
 from dowse.model import Record
-from dowse.store.base import Place
+from dowse.store.call_facts import Place
 from dowse.text.scopes import inside
 
 _ROOM = 10**9  # what no limit means

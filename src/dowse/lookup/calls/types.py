@@ -9,7 +9,7 @@ from dowse.lookup.calls.kinds import NAMES, TYPES
 from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.type_text import TypeText, parse_type
 from dowse.lookup.calls.values import Here, Object, Thing, Trip, Type, Value, Values
-from dowse.store.base import Place
+from dowse.store.call_facts import Place
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dowse.store.base import Place
+from dowse.store.call_facts import Place
 
 
 class Type(NamedTuple):

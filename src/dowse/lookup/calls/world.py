@@ -14,7 +14,7 @@ from dowse.lookup.calls.resolve import Resolver
 from dowse.lookup.calls.scopes import Scopes
 from dowse.lookup.calls.spaces import Spaces
 from dowse.lookup.calls.types import Types
-from dowse.store.base import CallFacts
+from dowse.store.call_facts import CallFacts
 
 
 class World:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dowse.lookup.grep.question import Excerpt
-from dowse.store.base import Texts
+from dowse.store.texts import Texts
 
 
 def excerpts(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dowse.errors import BadInput
 from dowse.lookup.grep.question import GrepAnswer, Lines, Manner
-from dowse.store.base import InARow, InLine, InWords, LineQuery, Texts
+from dowse.store.texts import InARow, InLine, InWords, LineQuery, Texts
 from dowse.text.folding import WORD, WordTest, folded, pieces
 from dowse.text.regexes import Clause, escaped, line_regex, required
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dowse.model import EVERYTHING, NOT_LOOKED, Scope, Seen
-from dowse.store.base import FileLines
+from dowse.store.texts import FileLines
 
 __all__ = ["Excerpt", "FileLines", "GrepAnswer", "Lines", "Manner"]
 

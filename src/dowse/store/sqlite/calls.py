@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from dowse.model import Link
-from dowse.store.base import Facts, FileName, Named, Place, Site
+from dowse.store.call_facts import Facts, FileName, Named, Place, Site
 from dowse.store.sqlite.database import Database, Row
 from dowse.store.sqlite.health.damage import Damage
 from dowse.store.sqlite.rows import RECORD_COLUMNS, RECORDS, SYMBOL_COLUMNS, record_of, symbol_of

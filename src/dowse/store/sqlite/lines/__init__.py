@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dowse.store.base import FoundLines, LineQuery
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.lines.held import WITHOUT_FILE_UP_TO, HeldLines, lines_of
 from dowse.store.sqlite.rows import RECORDS, scope_condition
+from dowse.store.texts import FoundLines, LineQuery
 
 __all__ = ["WITHOUT_FILE_UP_TO", "HeldLines", "SqliteLines", "lines_of"]
 

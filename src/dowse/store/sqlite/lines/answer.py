@@ -10,13 +10,13 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.store.base import SCORE_DIGITS, WORDS_NAMED, FileLines, FoundLines, LineQuery
 from dowse.store.sqlite.lines.arrays import Array, distinct, runs
 from dowse.store.sqlite.lines.gate import Gate
 from dowse.store.sqlite.lines.marks import Marks, Place, marks_of
 from dowse.store.sqlite.lines.scan import Clock
 from dowse.store.sqlite.lines.segment import Places, Segment
 from dowse.store.sqlite.lines.state import State
+from dowse.store.texts import SCORE_DIGITS, WORDS_NAMED, FileLines, FoundLines, LineQuery
 
 
 def found_lines(state: State, query: LineQuery, inside: NDArray[np.int64] | None) -> FoundLines:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.store.base import WORDS_NAMED, InARow, InLine, InWords
 from dowse.store.sqlite.lines.arrays import Array, begins, distinct, lengths
 from dowse.store.sqlite.lines.gate import Gate
 from dowse.store.sqlite.lines.lookup import batches, lines_with, postings, words_passing
@@ -17,6 +16,7 @@ from dowse.store.sqlite.lines.phrase import rows_of
 from dowse.store.sqlite.lines.scan import Clock, matching_lines
 from dowse.store.sqlite.lines.segment import Places, Segment
 from dowse.store.sqlite.lines.state import Live
+from dowse.store.texts import WORDS_NAMED, InARow, InLine, InWords
 
 Weights = NDArray[np.float64]
 

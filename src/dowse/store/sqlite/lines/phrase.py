@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dowse.store.base import InARow
 from dowse.store.sqlite.lines.arrays import Array, any_between, distinct
 from dowse.store.sqlite.lines.gate import Gate
 from dowse.store.sqlite.lines.lookup import lines_with
 from dowse.store.sqlite.lines.scan import Clock
 from dowse.store.sqlite.lines.segment import Places, Segment
+from dowse.store.texts import InARow
 from dowse.text.folding import folded, in_a_row
 
 _NONE = np.zeros(0, dtype=np.int64)

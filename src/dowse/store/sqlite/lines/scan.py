@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.store.base import InLine
 from dowse.store.sqlite.lines.arrays import Array, among, distinct, runs
 from dowse.store.sqlite.lines.gate import Gate
 from dowse.store.sqlite.lines.lookup import fewest_first, lines_with, weight
 from dowse.store.sqlite.lines.segment import Places, Segment
+from dowse.store.texts import InLine
 from dowse.text.regexes import LineRegex, line_regex
 
 _WORK_AT_ONCE = 1 << 26  # bytes × size of the regex: a fraction of a second at the slowest
