@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 from dowse.model import Record, Symbol
 from dowse.store.definitions import HEADING, TYPES, Definition, FileFacts, Found, Wanted
+from dowse.store.memory.state import State
 from dowse.text.matching import EXACT, nearness, regex_search
 from dowse.text.names import last_name
 from dowse.text.scopes import inside
 
 
-class Entry(Protocol):
-    @property
-    def record(self) -> Record: ...
-
-    @property
-    def symbols(self) -> Sequence[Symbol]: ...
-
-    @property
-    def text(self) -> str: ...
-
-
-class MemoryDefinitions:
+class MemoryDefinitions(State):
     """Over the entries of a store of dicts."""
-
-    def entries(self) -> Iterable[Entry]:
-        raise NotImplementedError
 
     def definitions(self, wanted: Wanted) -> Found:
         near, fits = _near(wanted), _fits(wanted)
