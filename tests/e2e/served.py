@@ -90,6 +90,13 @@ class Served:
         except apsw.Error:
             return 0
 
+    def leave(self) -> None:
+        """As a client does: it closes its end and waits."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(timeout=30)
+        self.close()
+
     def close(self) -> None:
         """Whatever is left of it."""
         if self.process.poll() is None:

@@ -98,7 +98,7 @@ def test_nothing_found_says_what_was_searched(grep: Run) -> None:
 def test_files_that_changed_are_named(grep: Run, root: Path) -> None:
     (root / "src/app.py").write_text("something else entirely")
     (root / "src/other.py").unlink()
-    _, out, err = grep("wait", "--path", "src/")
+    _, out, err = grep("wait", "--path", "src/", "--repair-ms", "0")
     assert "src/other.py:1:def wait(i):" in out
     assert "src/app.py is changed" in err
     assert "src/other.py is gone" in err
