@@ -61,9 +61,13 @@ def exact_limit(settings: Settings, flags: dict[str, Any]) -> int:
     return _EXACT_LIMIT if flags.get("limit") is None else settings.limit
 
 
+# Who types a question waits for a parser to start rather than ask again.
+_PATIENT = Settings(repair_ms=2_000)
+
+
 def workspace_of(root: Path | None, flags: dict[str, Any]) -> Workspace:
     settings = {name: flags.get(name) for name in SETTINGS}
-    workspace = find_workspace(cwd=Path.cwd(), environment=os.environ, flags=settings, root=root)
+    workspace = find_workspace(cwd=Path.cwd(), environment=os.environ, flags=settings, root=root, defaults=_PATIENT)
     if workspace.notice:
         click.echo(workspace.notice, err=True)
     return workspace
