@@ -20,6 +20,7 @@ from dowse.live.jobs import Jobs
 from dowse.live.lead import leader_of
 from dowse.live.upkeep import Upkeep
 from dowse.model import Query
+from dowse.store.sqlite.locks import write_lock
 from support import write
 
 QUICK = Settings(encoder="hashing", debounce_ms=30, git_debounce_s=0.05, reconcile_s=0, repair_ms=0, workers=1)
@@ -197,3 +198,35 @@ def test_a_leader_that_is_stopped_is_told(serve: Make, tmp_path: Path) -> None:
     finally:
         leader.kill()
         leader.communicate()
+
+
+def test_what_can_not_be_followed_is_said_to_be_missing_from_answers(serve: Make, root: Path) -> None:
+    server = serve(replace(QUICK, lock_timeout_s=0.05))
+    eventually(lambda: server.upkeep.keeping().watch and server.finds("anchor"))
+    eventually(lambda: server.upkeep._pending() == {"root": frozenset()})
+    with write_lock(server.index, 5):
+        (root / "a.md").write_text("# Alpha\n\nharbour\n")
+        eventually(lambda: (job := server.jobs.last("follow")) and job.status == "failed")
+        seen = server.engine().search(Query("harbour", recipe="lexical")).completeness.seen
+        assert (seen.pending, seen.examples) == (1, ("a.md",))
+
+
+def test_a_job_that_was_cancelled_leaves_its_files_pending(serve: Make, root: Path) -> None:
+    server = serve()
+    eventually(lambda: server.upkeep._pending() == {"root": frozenset()})
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hold(task: object) -> dict[str, object]:
+        begun.set()
+        go_on.wait(20)
+        return {}
+
+    server.jobs.submit("hold", hold)
+    assert begun.wait(20)
+    (root / "a.md").write_text("# Alpha\n\nharbour\n")
+    eventually(lambda: server.jobs.running("follow"))
+    job = server.jobs.running("follow")
+    assert job and server.jobs.cancel(job.id)
+    go_on.set()
+    assert server.upkeep._pending() == {"root": frozenset({"a.md"})}
+    assert server.engine().search(Query("harbour", recipe="lexical")).completeness.seen.pending == 1

@@ -212,13 +212,13 @@ class Upkeep:
             for it in batches:
                 watcher.done(it)
 
-        def missed(batches: Sequence[Batch]) -> None:
-            then(batches)
-            self._compare_at = min(self._compare_at or float("inf"), self._clock() + _AGAIN_AFTER_S)
+        def missed(work: Follow) -> None:
+            for it in work.batches:
+                watcher.missed(it)
 
-        work = Follow(self._engine, batch.collection, self._settings.bulk_threshold, (batch,), then, missed)
+        work = Follow(self._engine, batch.collection, self._settings.bulk_threshold, (batch,), then)
         kind = "reconcile" if batch.whole else "follow"
-        self._jobs.submit(kind, work, key=batch.collection, join=Follow.joined)
+        self._jobs.submit(kind, work, key=batch.collection, join=Follow.joined, unless_done=missed)
 
     def _heal(self) -> None:
         if self._leadership.leading or not self._settings.watch:
