@@ -56,6 +56,11 @@ class Healing(Indexing):
         left = {it.part: it.text for it in self.check(deep=True, progress=progress) if it.state == "problem"}
         return Mended(tuple(done), left)
 
+    def reassure(self, *, progress: Progress = quiet) -> None:
+        """Nothing is damaged any more: whatever processes remember to have met is out of date."""
+        with self._store.writing(self.settings.lock_timeout_s):
+            self._store.finish_mending(progress)
+
     def _available(self) -> list[str]:
         return [it.name for it in self._store.collections() if is_directory(Path(it.root))]
 
