@@ -9,9 +9,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import apsw
 import pytest
 
 from dowse.config import Settings
@@ -230,3 +232,19 @@ def test_a_job_that_was_cancelled_leaves_its_files_pending(serve: Make, root: Pa
     go_on.set()
     assert server.upkeep._pending() == {"root": frozenset({"a.md"})}
     assert server.engine().search(Query("harbour", recipe="lexical")).completeness.seen.pending == 1
+
+
+def test_damage_that_only_the_answers_of_another_server_meet_is_mended(
+    serve: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dowse.live.upkeep._OTHERS_MAY_HEAL_S", 0.1)
+    leader = serve()
+    eventually(lambda: leader.upkeep.keeping().leading and leader.engine().status().counts.vectors == 2)
+    other = serve()
+    with closing(apsw.Connection(str(other.index))) as connection:
+        connection.execute("UPDATE chunks SET seal = seal + 1 WHERE path = 'a.md'")
+    assert other.finds("anchor") == []
+    eventually(lambda: other.finds("anchor") == ["a.md"] and not other.engine().damaged())
+    for server in (leader, other):
+        eventually(lambda server=server: (job := server.jobs.last("heal")) is None or job.finished is not None)
+    assert list(other.index.parent.glob("*.damaged-*")) == [], "two who mend at once take nothing for damage"

@@ -24,6 +24,7 @@ log = logging.getLogger("dowse.upkeep")
 TICK_S = 1.0
 _OTHERS_MAY_INDEX_S = 3.0  # before a server that does not lead indexes a root of its own
 _OTHERS_MAY_ENCODE_S = 30.0  # before it makes vectors that nobody makes
+_OTHERS_MAY_HEAL_S = 5.0  # before it mends what its own answers have met, and nobody else's may have
 _AGAIN_AFTER_S = 30.0  # when a job has failed
 _FIRST_CHECK_S = 60.0  # of leading, before the whole index is looked at
 _LOOK_AGAIN_S = 3_600.0  # whether that is due
@@ -132,7 +133,8 @@ class Upkeep:
                 return
             except IndexDamaged as error:
                 self._note(error)
-                self._heal()
+                if self._leadership.leading or not self._settings.watch:
+                    self._heal()
             except Exception as error:  # noqa: BLE001 - whatever it was, the next second may be better
                 self._note(error)
             if self._stopping.wait(self._tick_s) or (not self._settings.watch and not self._problem):
@@ -221,8 +223,7 @@ class Upkeep:
         self._jobs.submit(kind, work, key=batch.collection, join=Follow.joined, unless_done=missed)
 
     def _heal(self) -> None:
-        if self._leadership.leading or not self._settings.watch:
-            self._once("heal", lambda: self._jobs.submit("heal", self._healing()))
+        self._once("heal", lambda: self._jobs.submit("heal", self._healing()))
 
     def _healing(self) -> Heal:
         return Heal(self._settings, self._index, self._roots[0], self.encode)
@@ -240,6 +241,8 @@ class Upkeep:
         engine = self._engine()
         if self._long(self._uncovered(engine), "index", _OTHERS_MAY_INDEX_S):
             self._once("index", self.index)
+        if self._long(bool(engine.damaged()), "heal", _OTHERS_MAY_HEAL_S):
+            self._heal()
         self._see_to_vectors(engine, _OTHERS_MAY_ENCODE_S)
 
     def _uncovered(self, engine: Engine) -> bool:
