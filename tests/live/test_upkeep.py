@@ -22,6 +22,7 @@ from dowse.live.jobs import Jobs
 from dowse.live.lead import leader_of
 from dowse.live.upkeep import Upkeep
 from dowse.model import Query
+from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.locks import write_lock
 from support import write
 
@@ -248,3 +249,18 @@ def test_damage_that_only_the_answers_of_another_server_meet_is_mended(
     for server in (leader, other):
         eventually(lambda server=server: (job := server.jobs.last("heal")) is None or job.finished is not None)
     assert list(other.index.parent.glob("*.damaged-*")) == [], "two who mend at once take nothing for damage"
+
+
+def test_vectors_that_another_process_began_and_left_are_made(
+    serve: Make, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dowse.live.upkeep._ENCODE_AGAIN_S", 0.1)
+    data = tmp_path / "data"
+    with Engine(replace(QUICK, encoder="none", data_dir=data), data / "index.db", create=True) as engine:
+        engine.index([root])
+    with closing(SqliteStore(data / "index.db", create=False)) as store, store.encoding(5):
+        server = serve()
+        eventually(lambda: server.upkeep._pending() == {"root": frozenset()})
+        eventually(lambda: (job := server.jobs.last("encode")) and job.status == "completed")
+        assert server.engine().status().counts.vectors == 0
+    eventually(lambda: server.engine().status().counts.vectors == 2)

@@ -26,6 +26,7 @@ _OTHERS_MAY_INDEX_S = 3.0  # before a server that does not lead indexes a root o
 _OTHERS_MAY_ENCODE_S = 30.0  # before it makes vectors that nobody makes
 _OTHERS_MAY_HEAL_S = 5.0  # before it mends what its own answers have met, and nobody else's may have
 _AGAIN_AFTER_S = 30.0  # when a job has failed
+_ENCODE_AGAIN_S = 600.0  # where vectors are missing still: who made them may be gone, or the encoder be back
 _FIRST_CHECK_S = 60.0  # of leading, before the whole index is looked at
 _LOOK_AGAIN_S = 3_600.0  # whether that is due
 _CHECK_EVERY_S = 86_400.0
@@ -255,10 +256,13 @@ class Upkeep:
         if not self._vectors:
             return
         state = engine.revision()
-        if state == self._encoded or not self._long(engine.lacks_vectors(), "encode", after_s):
+        if not self._long(engine.lacks_vectors(), "encode", after_s):
             return
-        self._encoded = state
-        self.encode()
+        if state == self._encoded:
+            self._once("encode", self.encode, _ENCODE_AGAIN_S)
+        else:
+            self._encoded = state
+            self.encode()
 
     # --- patience ---
 
@@ -269,11 +273,11 @@ class Upkeep:
             return False
         return self._clock() - self._waiting_since.setdefault(name, self._clock()) >= for_s
 
-    def _once(self, kind: str, submit: Callable[[], object]) -> None:
+    def _once(self, kind: str, submit: Callable[[], object], again_s: float = _AGAIN_AFTER_S) -> None:
         """Unless it is under way already, or has just failed."""
         last = self._jobs.last(kind)
         ended = None if last is None else last.finished
-        if last is None or (ended is not None and self._jobs.clock() - ended > _AGAIN_AFTER_S):
+        if last is None or (ended is not None and self._jobs.clock() - ended > again_s):
             submit()
 
 
