@@ -15,6 +15,7 @@ from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.ingest.sources.files import FileSource
 from dowse.lookup.grep.question import Lines
+from dowse.model import Query
 
 PATHS = ("a.md", "b.md", "d/a.md", "d/e/b.md", "f/c.md", "d/.gitignore", "skip/x.md")
 WORDS = ("alphax", "betaxx", "gammax", "deltax")  # of one length, so that edits may keep the size
@@ -120,3 +121,19 @@ def test_a_file_that_is_rewritten_all_the_time_never_lies(root: Path, rounds: in
             word = WORDS[number % len(WORDS)]
             write(root, "a.md", word)
             check(engine, root, word)
+
+
+def test_a_root_that_another_process_found_elsewhere_is_looked_at_there(tmp_path: Path) -> None:
+    root, index = tmp_path / "root", tmp_path / "index.db"
+    wanted = Settings(encoder="none", data_dir=tmp_path / "data", workers=1)
+    write(root, "a.md", "anchor")
+    write(root, "b.md", "beacon")
+    with Engine(wanted, index, create=True) as engine, Engine(wanted, index, create=True) as other:
+        engine.index([root])
+        assert engine.search(Query("anchor")).hits[0].freshness == "fresh"
+        moved = root.rename(tmp_path / "moved")
+        assert other.relocate(moved)
+        write(moved, "a.md", "harbour")
+        answer = engine.search(Query("harbour"))
+        assert [(it.stored.record.path, it.freshness) for it in answer.hits] == [("a.md", "fresh")]
+        assert answer.completeness.seen.complete and not answer.completeness.seen.notes

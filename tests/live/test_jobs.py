@@ -354,3 +354,26 @@ def test_a_clock_that_goes_backwards_breaks_nothing() -> None:
     job = ended(queue, queue.submit("index", work))
     assert job.status == "completed" and queue.elapsed_s(job) == 0.0
     queue.close()
+
+
+@pytest.mark.parametrize(("failures", "told"), [(0, 0), (3, 0), (4, 1)])
+def test_what_was_not_done_in_the_end_is_told_once(jobs: Jobs, failures: int, told: int) -> None:
+    left, missed = [failures], list[object]()
+
+    def work(task: Task) -> Mapping[str, object]:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise IndexBusy("busy")
+        return {}
+
+    jobs.submit("follow", work, unless_done=missed.append)
+    ended(jobs, jobs.submit("another", nothing))
+    assert missed == [work] * told
+
+
+def test_what_was_cancelled_is_told_with_all_that_was_joined(jobs: Jobs, held: Gate) -> None:
+    missed = list[object]()
+    for paths in ({"a"}, {"b"}):
+        job = jobs.submit("follow", Follow(frozenset(paths)), join=Follow.joined, unless_done=missed.append)
+    assert jobs.cancel(job.id)
+    assert missed == [Follow(frozenset({"a", "b"}))]

@@ -9,9 +9,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import apsw
 import pytest
 
 from dowse.config import Settings
@@ -20,6 +22,8 @@ from dowse.live.jobs import Jobs
 from dowse.live.lead import leader_of
 from dowse.live.upkeep import Upkeep
 from dowse.model import Query
+from dowse.store.sqlite import SqliteStore
+from dowse.store.sqlite.locks import write_lock
 from support import write
 
 QUICK = Settings(encoder="hashing", debounce_ms=30, git_debounce_s=0.05, reconcile_s=0, repair_ms=0, workers=1)
@@ -197,3 +201,66 @@ def test_a_leader_that_is_stopped_is_told(serve: Make, tmp_path: Path) -> None:
     finally:
         leader.kill()
         leader.communicate()
+
+
+def test_what_can_not_be_followed_is_said_to_be_missing_from_answers(serve: Make, root: Path) -> None:
+    server = serve(replace(QUICK, lock_timeout_s=0.05))
+    eventually(lambda: server.upkeep.keeping().watch and server.finds("anchor"))
+    eventually(lambda: server.upkeep._pending() == {"root": frozenset()})
+    with write_lock(server.index, 5):
+        (root / "a.md").write_text("# Alpha\n\nharbour\n")
+        eventually(lambda: (job := server.jobs.last("follow")) and job.status == "failed")
+        seen = server.engine().search(Query("harbour", recipe="lexical")).completeness.seen
+        assert (seen.pending, seen.examples) == (1, ("a.md",))
+
+
+def test_a_job_that_was_cancelled_leaves_its_files_pending(serve: Make, root: Path) -> None:
+    server = serve()
+    eventually(lambda: server.upkeep._pending() == {"root": frozenset()})
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hold(task: object) -> dict[str, object]:
+        begun.set()
+        go_on.wait(20)
+        return {}
+
+    server.jobs.submit("hold", hold)
+    assert begun.wait(20)
+    (root / "a.md").write_text("# Alpha\n\nharbour\n")
+    eventually(lambda: server.jobs.running("follow"))
+    job = server.jobs.running("follow")
+    assert job and server.jobs.cancel(job.id)
+    go_on.set()
+    assert server.upkeep._pending() == {"root": frozenset({"a.md"})}
+    assert server.engine().search(Query("harbour", recipe="lexical")).completeness.seen.pending == 1
+
+
+def test_damage_that_only_the_answers_of_another_server_meet_is_mended(
+    serve: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dowse.live.upkeep._OTHERS_MAY_HEAL_S", 0.1)
+    leader = serve()
+    eventually(lambda: leader.upkeep.keeping().leading and leader.engine().status().counts.vectors == 2)
+    other = serve()
+    with closing(apsw.Connection(str(other.index))) as connection:
+        connection.execute("UPDATE chunks SET seal = seal + 1 WHERE path = 'a.md'")
+    assert other.finds("anchor") == []
+    eventually(lambda: other.finds("anchor") == ["a.md"] and not other.engine().damaged())
+    for server in (leader, other):
+        eventually(lambda server=server: (job := server.jobs.last("heal")) is None or job.finished is not None)
+    assert list(other.index.parent.glob("*.damaged-*")) == [], "two who mend at once take nothing for damage"
+
+
+def test_vectors_that_another_process_began_and_left_are_made(
+    serve: Make, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dowse.live.upkeep._ENCODE_AGAIN_S", 0.1)
+    data = tmp_path / "data"
+    with Engine(replace(QUICK, encoder="none", data_dir=data), data / "index.db", create=True) as engine:
+        engine.index([root])
+    with closing(SqliteStore(data / "index.db", create=False)) as store, store.encoding(5):
+        server = serve()
+        eventually(lambda: server.upkeep._pending() == {"root": frozenset()})
+        eventually(lambda: (job := server.jobs.last("encode")) and job.status == "completed")
+        assert server.engine().status().counts.vectors == 0
+    eventually(lambda: server.engine().status().counts.vectors == 2)

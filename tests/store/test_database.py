@@ -18,7 +18,7 @@ from dowse.errors import BadInput, IndexBusy, IndexDamaged, IndexUnusable, NotIn
 from dowse.model import Chunk, Record, Scope, Scored
 from dowse.store.base import Piece, Weights
 from dowse.store.sqlite import SqliteStore
-from dowse.store.sqlite.database import MIGRATIONS, Database
+from dowse.store.sqlite.database import MIGRATIONS, Database, fetch
 from dowse.store.sqlite.words import MAX_MATCHED_TERMS
 from dowse.text.terms import parse
 
@@ -322,3 +322,14 @@ def test_a_long_text_as_a_query_is_its_rarest_words(tmp_path: Path) -> None:
     query = parse(f"shared {' '.join(rare)}")
     assert len(store.match(query, Scope(), Weights(), 500)) == MAX_MATCHED_TERMS
     store.close()
+
+
+def test_every_connection_is_as_it_is_meant_to_be(tmp_path: Path) -> None:
+    """Also what comes behind a setting that answers."""
+    db = Database(tmp_path / "index.db", create=True)
+    with db.transaction() as connection:
+        meant = {"journal_mode": "wal", "synchronous": 1, "journal_size_limit": 16_777_216, "temp_store": 2}
+        assert {name: fetch(connection, f"PRAGMA {name}")[0][0] for name in meant} == meant
+    assert db.rows("PRAGMA query_only") == [(1,)]
+    assert db.rows("PRAGMA cache_size") == [(-16_000,)]
+    db.close()

@@ -69,9 +69,12 @@ class Base:
         return records[0]
 
     def _source(self, collection: str) -> Source:
-        if collection not in self._sources:
-            self._sources[collection] = self._files(Path(self._collection(collection).root))
-        return self._sources[collection]
+        source = self._sources.get(collection)
+        if source is None or isinstance(source, FileSource):
+            root = Path(self._collection(collection).root)
+            if source is None or source.root != root:  # another process may have found it elsewhere
+                source = self._sources[collection] = self._files(root)
+        return source
 
     def _collection(self, name: str) -> Collection:
         found = next((it for it in self._store.collections() if it.name == name), None)

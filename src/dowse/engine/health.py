@@ -48,13 +48,19 @@ class Healing(Indexing):
                 lost = self._store.begin_mending(wanted, self._available(), progress)
                 self._read_again(lost, progress)
                 self._store.finish_mending(progress)
+                # While nobody else can be in the middle of mending, which would look like something left.
+                found = self.check(deep=True, progress=progress)
             self._embed(SyncReport(), progress, self.settings.lock_timeout_s)
         except IndexDamaged as error:
             return Mended((), {"catalog": str(error)})
         done = [_DONE[it] for it in wanted if it in _DONE]
         done += [f"{it.path} was damaged and is read again" for it in lost]
-        left = {it.part: it.text for it in self.check(deep=True, progress=progress) if it.state == "problem"}
-        return Mended(tuple(done), left)
+        return Mended(tuple(done), {it.part: it.text for it in found if it.state == "problem"})
+
+    def reassure(self, *, progress: Progress = quiet) -> None:
+        """Nothing is damaged any more: whatever processes remember to have met is out of date."""
+        with self._store.writing(self.settings.lock_timeout_s):
+            self._store.finish_mending(progress)
 
     def _available(self) -> list[str]:
         return [it.name for it in self._store.collections() if is_directory(Path(it.root))]

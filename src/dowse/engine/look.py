@@ -53,7 +53,7 @@ class Look:
         self._is_first = True
         self._turn = threading.Lock()
         self._pending: Pending | None = None
-        self._disks: dict[str, Disk | None] = {}
+        self._disks: dict[str, tuple[str, Disk | None]] = {}  # each with the root it is of, which may move
         self._suspects: set[Place] = set()
         self._outstanding: Mapping[Place, Stamp] = {}
         self._is_told = False
@@ -154,9 +154,11 @@ class Look:
         return tuple(f"{root} is not there now" for root, disk in disks if disk and not disk.is_there())
 
     def _disk(self, collection: Collection) -> Disk | None:
-        if collection.name not in self._disks:
-            self._disks[collection.name] = self._disk_of(collection)
-        return self._disks[collection.name]
+        root, disk = self._disks.get(collection.name, ("", None))
+        if root != collection.root:
+            disk = self._disk_of(collection)
+            self._disks[collection.name] = collection.root, disk
+        return disk
 
     def _seen_at(self) -> Moment:
         return min(self._moved.seen_at, self._changed.seen_at)

@@ -34,6 +34,8 @@ def heal(settings: Settings, index: Path, root: Path, progress: Progress, *, dee
             found = {it.part: it.text for it in engine.check(deep=deep, progress=progress) if it.state == "problem"}
             found |= engine.damaged()
             if not found:
+                # What was met may have been written anew since, with its file; else it would be looked for for ever.
+                engine.reassure(progress=progress)
                 return Healed()
             mended = engine.mend(found, progress=progress)
             if not mended.left:

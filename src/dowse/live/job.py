@@ -40,6 +40,10 @@ class Task:
 Work = Callable[[Task], Mapping[str, object]]
 
 
+def _nothing(work: Work) -> None:
+    pass
+
+
 @dataclass(slots=True)
 class Pace:
     """How quickly the current stage goes, smoothed; a clock that jumps costs a sample and nothing else."""
@@ -83,6 +87,7 @@ class Job:
     work: Work
     key: Hashable = None
     background: bool = False
+    unless_done: Callable[[Work], object] = _nothing  # told what was not done, once that is certain
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     status: Status = "queued"
     requests: int = 1

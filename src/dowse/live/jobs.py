@@ -58,18 +58,21 @@ class Jobs:
         key: Hashable = None,
         background: bool = False,
         join: Callable[[SomeWork, SomeWork], SomeWork] | None = None,
+        unless_done: Callable[[SomeWork], object] = lambda work: None,
     ) -> Job:
         """A new job, or the queued one of this kind and key, whose work `join` makes of both.
 
         Never a running one: it may have passed what this request is about. All work of one kind and key must be of
-        one type. Background jobs run when no other is queued.
+        one type. Background jobs run when no other is queued. `unless_done` is called with the work of a job that has
+        failed or was cancelled, however often it was tried before.
         """
         with self._changed:
             if self._closing:
                 raise Cancelled(f"{SHUTTING_DOWN} and takes no more work; ask again when it is back")
             job = self._queued(kind, key)
             if job is None:
-                job = Job(kind, work, key, background, submitted=self.clock())
+                told = cast("Callable[[Work], object]", unless_done)
+                job = Job(kind, work, key, background, told, submitted=self.clock())
                 self._add(job)
             else:
                 job.work = join(cast("SomeWork", job.work), work) if join else job.work
@@ -85,7 +88,10 @@ class Jobs:
             if job is None or job.finished is not None:
                 return False
             self._stop(job, _ASKED_TO_STOP)
-            return True
+            is_over = job.finished is not None
+        if is_over:
+            job.unless_done(job.work)
+        return True
 
     def close(self, timeout_s: float = 3.0, patience_s: float = 0.5) -> None:
         """Queued jobs are cancelled. The running one may end by itself for as long as `patience_s`, then it is
@@ -172,6 +178,8 @@ class Jobs:
             status, result, error = self._attempts(job)
             with self._changed:
                 self._end(job, status, result=result, error=error)
+            if status != "completed":
+                job.unless_done(job.work)
             self.on_end(job)
 
     def _take(self) -> Job | None:

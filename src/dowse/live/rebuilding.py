@@ -18,6 +18,7 @@ from dowse.model import SyncReport
 from dowse.places import Places, is_directory
 from dowse.store.sqlite.beside import CACHES, LOGS, QUARANTINE, SUFFIXES
 from dowse.store.sqlite.database import APPLICATION_ID, Database
+from dowse.store.sqlite.first_bytes import first_bytes
 from dowse.store.sqlite.locks import write_lock
 
 _SQLITE_HEADER = b"SQLite format 3\x00"
@@ -60,8 +61,7 @@ class Rebuilding:
         if not index.exists() or index == Places.of(self.settings).index_of(self.root):
             return
         try:
-            with open(index, "rb") as file:
-                header = file.read(100)
+            header = first_bytes(index, 100)
         except OSError as error:
             raise BadInput(f"can not use {index} as an index: {error.strerror}; name another") from error
         ours = header[_APPLICATION_ID_AT : _APPLICATION_ID_AT + 4] == APPLICATION_ID.to_bytes(4)

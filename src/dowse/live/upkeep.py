@@ -24,7 +24,9 @@ log = logging.getLogger("dowse.upkeep")
 TICK_S = 1.0
 _OTHERS_MAY_INDEX_S = 3.0  # before a server that does not lead indexes a root of its own
 _OTHERS_MAY_ENCODE_S = 30.0  # before it makes vectors that nobody makes
+_OTHERS_MAY_HEAL_S = 5.0  # before it mends what its own answers have met, and nobody else's may have
 _AGAIN_AFTER_S = 30.0  # when a job has failed
+_ENCODE_AGAIN_S = 600.0  # where vectors are missing still: who made them may be gone, or the encoder be back
 _FIRST_CHECK_S = 60.0  # of leading, before the whole index is looked at
 _LOOK_AGAIN_S = 3_600.0  # whether that is due
 _CHECK_EVERY_S = 86_400.0
@@ -132,7 +134,8 @@ class Upkeep:
                 return
             except IndexDamaged as error:
                 self._note(error)
-                self._heal()
+                if self._leadership.leading or not self._settings.watch:
+                    self._heal()
             except Exception as error:  # noqa: BLE001 - whatever it was, the next second may be better
                 self._note(error)
             if self._stopping.wait(self._tick_s) or (not self._settings.watch and not self._problem):
@@ -212,17 +215,16 @@ class Upkeep:
             for it in batches:
                 watcher.done(it)
 
-        def missed(batches: Sequence[Batch]) -> None:
-            then(batches)
-            self._compare_at = min(self._compare_at or float("inf"), self._clock() + _AGAIN_AFTER_S)
+        def missed(work: Follow) -> None:
+            for it in work.batches:
+                watcher.missed(it)
 
-        work = Follow(self._engine, batch.collection, self._settings.bulk_threshold, (batch,), then, missed)
+        work = Follow(self._engine, batch.collection, self._settings.bulk_threshold, (batch,), then)
         kind = "reconcile" if batch.whole else "follow"
-        self._jobs.submit(kind, work, key=batch.collection, join=Follow.joined)
+        self._jobs.submit(kind, work, key=batch.collection, join=Follow.joined, unless_done=missed)
 
     def _heal(self) -> None:
-        if self._leadership.leading or not self._settings.watch:
-            self._once("heal", lambda: self._jobs.submit("heal", self._healing()))
+        self._once("heal", lambda: self._jobs.submit("heal", self._healing()))
 
     def _healing(self) -> Heal:
         return Heal(self._settings, self._index, self._roots[0], self.encode)
@@ -240,6 +242,8 @@ class Upkeep:
         engine = self._engine()
         if self._long(self._uncovered(engine), "index", _OTHERS_MAY_INDEX_S):
             self._once("index", self.index)
+        if self._long(bool(engine.damaged()), "heal", _OTHERS_MAY_HEAL_S):
+            self._heal()
         self._see_to_vectors(engine, _OTHERS_MAY_ENCODE_S)
 
     def _uncovered(self, engine: Engine) -> bool:
@@ -252,10 +256,13 @@ class Upkeep:
         if not self._vectors:
             return
         state = engine.revision()
-        if state == self._encoded or not self._long(engine.lacks_vectors(), "encode", after_s):
+        if not self._long(engine.lacks_vectors(), "encode", after_s):
             return
-        self._encoded = state
-        self.encode()
+        if state == self._encoded:
+            self._once("encode", self.encode, _ENCODE_AGAIN_S)
+        else:
+            self._encoded = state
+            self.encode()
 
     # --- patience ---
 
@@ -266,11 +273,11 @@ class Upkeep:
             return False
         return self._clock() - self._waiting_since.setdefault(name, self._clock()) >= for_s
 
-    def _once(self, kind: str, submit: Callable[[], object]) -> None:
+    def _once(self, kind: str, submit: Callable[[], object], again_s: float = _AGAIN_AFTER_S) -> None:
         """Unless it is under way already, or has just failed."""
         last = self._jobs.last(kind)
         ended = None if last is None else last.finished
-        if last is None or (ended is not None and self._jobs.clock() - ended > _AGAIN_AFTER_S):
+        if last is None or (ended is not None and self._jobs.clock() - ended > again_s):
             submit()
 
 

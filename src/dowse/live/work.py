@@ -9,7 +9,6 @@ from pathlib import Path
 
 from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.errors import Cancelled
 from dowse.live.healing import heal
 from dowse.live.jobs import Task
 from dowse.live.watch import Batch
@@ -54,21 +53,13 @@ class Follow:
     bulk_threshold: int
     batches: tuple[Batch, ...]
     then: Callable[[Sequence[Batch]], object]
-    missed: Callable[[Sequence[Batch]], object]
 
     def joined(self, other: Follow) -> Follow:
         return replace(other, batches=(*self.batches, *other.batches))
 
     def __call__(self, task: Task) -> Told:
         whys = sorted({it.why for it in self.batches if it.why})
-        try:
-            report = self._followed(task)
-        except Cancelled:
-            raise
-        except BaseException:
-            # Whatever it was, what has changed must not be forgotten.
-            self.missed(self.batches)
-            raise
+        report = self._followed(task)
         self.then(self.batches)
         return {**asdict(report), "why": ", ".join(whys)}
 

@@ -216,3 +216,58 @@ def test_what_is_forgotten_does_not_come_back():
     assert it.due_at() is None
     it.see([Sight("file", "d/e")], 1)
     assert it.pending() == {"d/e"}
+
+
+def test_what_was_given_up_stays_pending_until_all_was_compared():
+    run = Run()
+    run.gather.see([Sight("file", "a")], 1000)
+    run.until(1010)
+    run.gather.missed(run.sent[-1][1], 1010)
+    assert run.gather.pending() == {"a"}
+    run.gather.see([Sight("file", "b")], 1011)
+    run.until(1021)
+    assert run.sent[-1][1].paths == {"b"}, "others do not wait for it"
+    run.until(1040)
+    again = run.sent[-1]
+    assert (again[0], again[1].whole, run.gather.pending()) == (1040, True, {"a", "b"})
+    run.gather.missed(again[1], 1041)
+    assert run.gather.pending() == {"a", "b"}
+    run.until(1071)
+    run.gather.done(run.sent[-1][1])
+    assert run.gather.pending() == {"b"}
+    assert run.gather.due_at() is None
+
+
+def test_a_comparison_that_was_given_up_leaves_nobody_knowing():
+    run = Run()
+    run.gather.compare(START, 1000)
+    run.until(1000)
+    run.gather.missed(run.sent[-1][1], 1001)
+    assert run.gather.pending() is None
+    run.until(1031)
+    assert run.gather.pending() is None
+    run.gather.done(run.sent[-1][1])
+    assert run.gather.pending() == set()
+
+
+def test_what_was_done_or_is_gone_is_not_missed():
+    run = Run()
+    run.gather.see([Sight("file", "a")], 1000)
+    run.until(1010)
+    run.gather.done(run.sent[-1][1])
+    run.gather.missed(run.sent[-1][1], 1011)
+    assert (run.gather.pending(), run.gather.due_at()) == (set(), None)
+    run.gather.compare(START, 1020)
+    run.until(1020)
+    run.gather.missed(run.sent[-1][1], 1021)
+    run.gather.forget()
+    assert (run.gather.pending(), run.gather.due_at()) == (set(), None)
+
+
+def test_too_much_that_was_given_up_is_not_remembered_one_by_one():
+    run = Run()
+    for at, name in enumerate("abcdefg"):
+        run.gather.see([Sight("file", name)], 1000 + 10 * at)
+        run.until(1010 + 10 * at)
+        run.gather.missed(run.sent[-1][1], 1010 + 10 * at)
+    assert run.gather.pending() is None

@@ -9,12 +9,15 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dowse.live.watch import Batch, Place, Timing, Watcher
+from dowse.live.watch.base import GIT
 from dowse.live.watch.inotify import CanNotWatch, Event, Inotify
+from dowse.live.watch.lookout import Lookout, Means
 from watching import QUICK, Follow, Git, covers, eventually, place
 
 SLOW = Timing(debounce_s=60, git_debounce_s=60, poll_s=0.1, bulk_threshold=100)
@@ -538,3 +541,18 @@ def test_without_open_files_left_files_are_polled(root):
     first, second = done.stdout.splitlines()
     assert first.startswith("polling no more inotify instances or open files are allowed; raise fs.inotify.max_user_in")
     assert second == "frozenset({'a.md'})"
+
+
+def test_where_other_directories_are_watched_because_of_git_nobody_knows_until_all_was_compared(tmp_path: Path) -> None:
+    """What changes between two ways of watching is seen by neither of them."""
+    means = Means(QUICK, Inotify, lambda: 1000.0, threading.Lock())
+    for renews in (True, False):
+        lookout = Lookout(replace(place(tmp_path), renew=lambda renews=renews: renews), means)
+        assert lookout.open(None)
+        lookout.gather.compare(GIT, 0.0)
+        due = lookout.gather.take(1000.0)
+        assert due is not None and lookout.prepared(due)
+        assert lookout.gather.pending() == (None if renews else frozenset())
+        lookout.gather.done(due.batch)
+        assert lookout.gather.pending() == frozenset()
+        lookout.close()

@@ -33,7 +33,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Files and directories of one collection to bring in line with the disk; `whole`: all there are."""
+    """Files and directories of one collection to bring in line with the disk; `whole`: all there are, and these are
+    known to differ."""
 
     collection: str
     paths: frozenset[str]
@@ -47,6 +48,8 @@ class Timing:
     git_debounce_s: float = 5.0
     poll_s: float = 2.0
     bulk_threshold: int = 100
+    again_s: float = 30.0
+    """What could not be indexed is tried again after this time."""
 
     @classmethod
     def of(cls, settings: Settings) -> Timing:
@@ -67,7 +70,7 @@ class Reason:
     are worked out again before."""
 
     text: str
-    wait: Literal["none", "files", "git"] = "files"
+    wait: Literal["none", "files", "git", "again"] = "files"
     blind: bool = True
     anew: bool = False
 
@@ -80,3 +83,5 @@ RULES = Reason("ignore rules", anew=True)
 LOST = Reason("overflow", anew=True)
 GIT = Reason("git", wait="git", blind=False)
 """Not blind: every file that git writes is seen by itself."""
+AGAIN = Reason("could not be indexed before", wait="again", blind=False)
+"""Not blind either: what was missed is remembered."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dowse.ingest.sources.doors import ancestors_and_self
-from dowse.live.watch.base import BULK, GIT, LONGEST_WAIT, LOST, RULES, Batch, Reason, Sight, Timing
+from dowse.live.watch.base import AGAIN, BULK, GIT, LONGEST_WAIT, LOST, RULES, Batch, Reason, Sight, Timing
 
 
 @dataclass(slots=True)
@@ -43,6 +43,8 @@ class Gather:
         self._wholes: dict[Reason, _Span] = {}
         self._out: list[Batch] = []
         self._blinding: list[Batch] = []
+        self._missed: set[str] = set()
+        self._is_blind = False  # for what was missed
         self.sent = 0
 
     def see(self, sights: Iterable[Sight], now: float) -> None:
@@ -67,6 +69,7 @@ class Gather:
         self._seen.clear()
         self._trees.clear()
         self._wholes.clear()
+        self._see_again()
 
     def due_at(self) -> float | None:
         """When there will be something to hand on, if nothing more is seen."""
@@ -76,16 +79,15 @@ class Gather:
     def take(self, now: float) -> Due | None:
         """A batch that is due; to be asked again until there is none."""
         reasons = tuple(it for it in self._wholes if self._whole_at(it) <= now)
-        paths = frozenset() if reasons else frozenset(it for it in self._seen if self._path_at(it) <= now)
-        if not reasons and not paths:
+        if reasons:
+            return self._take_all(reasons)
+        paths = frozenset(it for it in self._seen if self._path_at(it) <= now)
+        if not paths:
             return None
-        for reason in reasons:
-            del self._wholes[reason]
         for path in paths:
             del self._seen[path]
         self._trees -= paths
-        why = ", ".join(it.text for it in reasons) or "files changed"
-        return Due(self._hand_on(Batch(self._collection, paths, bool(reasons), why), reasons), reasons)
+        return Due(self._hand_on(Batch(self._collection, paths, False, "files changed"), blinds=False), ())
 
     def done(self, batch: Batch) -> None:
         """The batch is indexed. Another that says the same may still be on its way."""
@@ -93,20 +95,46 @@ class Gather:
             if batch in batches:
                 batches.remove(batch)
 
+    def blinds(self, batch: Batch) -> None:
+        """Something may have slipped by: until this batch is indexed, nobody knows what changed."""
+        if batch in self._out and batch not in self._blinding:
+            self._blinding.append(batch)
+
+    def missed(self, batch: Batch, now: float) -> None:
+        """The batch was given up. What it was about goes with the next comparison of everything."""
+        if batch in self._out:
+            self._missed |= batch.paths
+            self._is_blind |= batch in self._blinding or len(self._missed) > self._timing.bulk_threshold
+            self.done(batch)
+            self.compare(AGAIN, now)
+
     def pending(self) -> frozenset[str] | None:
         """What was seen and is not indexed yet; None while nobody knows."""
-        if self._blinding or any(it.blind for it in self._wholes):
+        if self._is_blind or self._blinding or any(it.blind for it in self._wholes):
             return None
-        return frozenset(self._seen).union(*(it.paths for it in self._out))
+        return frozenset(self._seen).union(self._missed, *(it.paths for it in self._out))
 
     def count(self) -> int:
         """Of what was seen and is not indexed yet; a root to compare counts as one."""
         waiting = len(self._seen) + len(self._wholes)
         return waiting + sum(1 if it.whole else len(it.paths) for it in self._out)
 
-    def _hand_on(self, batch: Batch, reasons: Iterable[Reason]) -> Batch:
+    def _take_all(self, reasons: tuple[Reason, ...]) -> Due:
+        for reason in reasons:
+            del self._wholes[reason]
+        why = ", ".join(it.text for it in reasons)
+        batch = Batch(self._collection, frozenset(self._missed), True, why)
+        blinds = self._is_blind or any(it.blind for it in reasons)
+        self._see_again()
+        return Due(self._hand_on(batch, blinds=blinds), reasons)
+
+    def _see_again(self) -> None:
+        self._missed.clear()
+        self._is_blind = False
+
+    def _hand_on(self, batch: Batch, *, blinds: bool) -> Batch:
         self._out.append(batch)
-        if any(it.blind for it in reasons):
+        if blinds:
             self._blinding.append(batch)
         self.sent += 1
         return batch
@@ -146,5 +174,6 @@ class Gather:
         return self._seen[path].ready_at(self._timing.debounce_s, self._latest_arrival)
 
     def _whole_at(self, reason: Reason) -> float:
-        quiet_s = {"none": 0.0, "files": self._timing.debounce_s, "git": self._timing.git_debounce_s}[reason.wait]
-        return self._wholes[reason].ready_at(quiet_s)
+        timing = self._timing
+        waits = {"none": 0.0, "files": timing.debounce_s, "git": timing.git_debounce_s, "again": timing.again_s}
+        return self._wholes[reason].ready_at(waits[reason.wait])

@@ -103,6 +103,8 @@ class Lookout:
         """Watch other directories where the rules have changed; false if there is nothing to compare any more."""
         must_open = any(it.anew for it in due.reasons)
         if must_open or (GIT in due.reasons and self.place.renew()):
+            with self._means.lock:
+                self.gather.blinds(due.batch)  # what changes between the old eye and the new one is seen by neither
             return self.open(None)
         return True
 

@@ -27,7 +27,8 @@ log = logging.getLogger("dowse.watch")
 
 
 class Watcher:
-    """Hands batches of changes to `submit`, which returns at once; `done` says that one is indexed."""
+    """Hands batches of changes to `submit`, which returns at once; `done` says that one is indexed,
+    `missed` that it will not be."""
 
     def __init__(
         self,
@@ -71,6 +72,15 @@ class Watcher:
             for it in self._lookouts:
                 if it.place.collection == batch.collection:
                     it.gather.done(batch)
+
+    def missed(self, batch: Batch) -> None:
+        """It could not be indexed: it stays pending, and all is compared in a while."""
+        with self._lock:
+            for it in self._lookouts:
+                if it.place.collection == batch.collection:
+                    it.gather.missed(batch, self._clock())
+        if self._bell is not None:
+            self._bell.ring()
 
     def pending(self) -> Mapping[str, frozenset[str]] | None:
         """By collection, what changed before this call and is not indexed yet; None when that can not be known."""

@@ -33,11 +33,19 @@ def command(root: Path | None, as_json: bool, **flags: Any) -> None:  # noqa: AN
     log_to_stderr(os.environ)
     workspace = workspace_of(root, flags)
     workspace = replace(workspace, settings=replace(workspace.settings, watch=True))
-    stopping = threading.Event()
+    stopping, unread = threading.Event(), threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     backstage = Backstage()
-    backstage.jobs.on_end = lambda job: _tell(job, as_json)
+
+    def tell(job: Job) -> None:
+        try:
+            _tell(job, as_json)
+        except BrokenPipeError:
+            unread.set()
+            stopping.set()  # else nobody would do the jobs of an index that this process leads
+
+    backstage.jobs.on_end = tell
     behind = backstage.behind(workspace, workspace.root)
     backstage.start()
     leads = None
@@ -50,6 +58,8 @@ def command(root: Path | None, as_json: bool, **flags: Any) -> None:  # noqa: AN
                 click.echo(f"{who} follows {workspace.root}", err=True)
     finally:
         backstage.close()
+    if unread.is_set():
+        raise BrokenPipeError
 
 
 def _tell(job: Job, as_json: bool) -> None:

@@ -210,7 +210,7 @@ class Database:
         connection = apsw.Connection(name, flags=flags | apsw.SQLITE_OPEN_URI)
         try:
             connection.set_busy_timeout(self._busy_ms)
-            connection.execute(pragmas)
+            connection.execute(pragmas).fetchall()  # one that answers keeps those behind it waiting until it is read
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         except apsw.SQLError as error:
             connection.close()

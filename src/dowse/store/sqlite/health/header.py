@@ -7,11 +7,15 @@ from pathlib import Path
 import apsw
 
 from dowse.store.sqlite.database import APPLICATION_ID, MIGRATIONS, fetch
+from dowse.store.sqlite.first_bytes import first_bytes
 
 _MAGIC = b"SQLite format 3\x00"
 _BYTES = 100
 # Where SQLite writes always the same: the end of the page size, reserved bytes, fractions, schema format, encoding.
 _CONSTANT = {20: b"\x00", 21: b"\x40\x20\x20", 44: b"\x00\x00\x00\x04", 56: b"\x00\x00\x00\x01", 72: bytes(20)}
+# What it writes only with the first table, which may still be in the log alone: then the file is one empty page.
+_WITH_TABLES = (44, 56)
+_PAGES_AT, _ONE_PAGE = 28, b"\x00\x00\x00\x01"
 _VERSIONS_AT = 18  # of what may write and what may read: a rollback journal or a write-ahead log
 
 
@@ -21,18 +25,22 @@ def header_problem(index: Path) -> str:
     A file of a newer Dowse, or of somebody else, has a header that fits what it holds.
     """
     try:
-        with open(index, "rb") as file:
-            header = file.read(_BYTES)
+        header = first_bytes(index, _BYTES)
     except OSError:
         return ""  # whoever opens it is told why it can not be read
     if not header:
         return ""
     if not header.startswith(_MAGIC):
         return "does not begin like an index"
-    sound = all(header[at : at + len(value)] == value for at, value in _CONSTANT.items())
-    if not sound or not set(header[_VERSIONS_AT : _VERSIONS_AT + 2]) <= {1, 2}:
+    if not _is_constant(header) or not set(header[_VERSIONS_AT : _VERSIONS_AT + 2]) <= {1, 2}:
         return "has a damaged header"
     return _disguised(index)
+
+
+def _is_constant(header: bytes) -> bool:
+    is_new = header[_PAGES_AT : _PAGES_AT + 4] == _ONE_PAGE
+    expected = {at: bytes(4) if is_new and at in _WITH_TABLES else value for at, value in _CONSTANT.items()}
+    return all(header[at : at + len(value)] == value for at, value in expected.items())
 
 
 def _disguised(index: Path) -> str:
