@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.errors import BadInput, IndexBusy
+from dowse.errors import BadInput, Cancelled, IndexBusy
 from dowse.model import SyncReport
 from dowse.store.sqlite.locks import write_lock
 from support import OpenEngine, write
@@ -115,6 +115,24 @@ def test_it_waits_for_the_lock_no_longer_than_told(root: Path, engine: Engine) -
     with write_lock(engine.index_path, 1), pytest.raises(IndexBusy):
         engine.refresh("root", ["a.md"], timeout_s=0.0)
     assert engine.refresh("root", ["a.md"], timeout_s=1.0).indexed == 1
+
+
+def test_what_a_run_that_was_cut_short_has_counted_is_not_counted_twice(root: Path, engine: Engine) -> None:
+    write(root, {"new/x.md": "chi", "new/y.md": "psi"})
+
+    def stop(stage: str, done: int, total: int) -> None:
+        raise Cancelled("enough")
+
+    with pytest.raises(Cancelled):
+        engine.index([root], progress=stop)
+    assert engine.completeness().listed == 7
+    engine.refresh("root", ["new/x.md"])
+    assert engine.completeness().listed == 7
+    engine.refresh("root", ["new/y.md"])
+    assert (engine.completeness().indexed, engine.completeness().listed) == (7, 7)
+    write(root, {"new/z.md": "omega"})
+    engine.refresh("root", ["new/z.md", "new/x.md"])
+    assert (engine.completeness().indexed, engine.completeness().listed) == (8, 8)
 
 
 def test_counts_of_the_whole_follow(root: Path, engine: Engine) -> None:

@@ -74,8 +74,11 @@ class Sync:
         """What came or went in a part counts for the whole."""
         more = len({*self._known(), *self._skipped()}) - before if self.under else 0
         if more:
-            listed = next(it.listed for it in self.store.collections() if it.name == self.collection)
-            self.store.mark(self.collection, listed=max(0, listed + more), at=None)
+            listed = {it.name: it.listed for it in self.store.collections()}
+            # A run over the whole that was cut short has counted already what this one brings in.
+            uncounted = self.store.counts().records + len(self.store.skipped()) - sum(listed.values())
+            more = min(more, max(0, uncounted))
+            self.store.mark(self.collection, listed=max(0, listed[self.collection] + more), at=None)
 
     def _stale(
         self,
