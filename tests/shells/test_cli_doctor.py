@@ -128,6 +128,25 @@ def test_what_others_may_read_is_closed(root: Path, index: Path, tmp_path: Path)
     assert index.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_file_that_is_no_index_and_what_has_a_similar_name_are_left_alone(root: Path, tmp_path: Path) -> None:
+    write(tmp_path, {"notes": "mine", "notes.txt": "mine, too", "notes-wall.md": "and this"})
+    names = ("notes", "notes.txt", "notes-wall.md")
+    before = [((tmp_path / it).read_bytes(), (tmp_path / it).stat().st_mode) for it in names]
+    result = run("doctor", "--fix", "--index", str(tmp_path / "notes"))
+    assert "is no index of Dowse" in str(result.exception)
+    assert [((tmp_path / it).read_bytes(), (tmp_path / it).stat().st_mode) for it in names] == before
+
+
+def test_only_what_belongs_to_the_index_is_closed(root: Path, tmp_path: Path) -> None:
+    index, other = tmp_path / "own", tmp_path / "own.txt"
+    assert run("index", "--index", str(index)).exit_code == 0
+    other.write_text("not of the index")
+    for it in (index, other):
+        it.chmod(0o644)
+    assert run("doctor", "--fix", "--index", str(index)).return_value == 0
+    assert (index.stat().st_mode & 0o777, other.stat().st_mode & 0o777) == (0o600, 0o644)
+
+
 def test_what_a_kill_left_is_deleted_and_what_was_set_aside_is_named(root: Path, index: Path) -> None:
     unfinished, aside = index.with_name("index.db.new"), index.with_name("index.db-lines.damaged")
     unfinished.write_bytes(b"half")

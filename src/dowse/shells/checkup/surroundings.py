@@ -14,6 +14,7 @@ import apsw
 from dowse.errors import IndexBusy
 from dowse.live.watch.limits import limits
 from dowse.store.health import Finding
+from dowse.store.sqlite.beside import belongings
 from dowse.store.sqlite.holder import holder_of
 from dowse.store.sqlite.locks import write_lock
 
@@ -43,7 +44,7 @@ def surroundings(index: Path, data_dir: Path) -> Iterator[Finding]:
 def exposed(index: Path, data_dir: Path) -> list[tuple[Path, int]]:
     """What others than its owner may read or write, each with the mode it should have."""
     wanted = [(data_dir, 0o700), (index.parent, 0o700)] if data_dir in index.parents else []
-    wanted += [(it, 0o600) for it in sorted(index.parent.glob(f"{index.name}*"))]
+    wanted += [(it, 0o600) for it in belongings(index)]
     return [(path, mode) for path, mode in wanted if _mode(path) & 0o077 and not path.is_symlink()]
 
 
@@ -71,7 +72,7 @@ def _room(index: Path) -> Iterator[Finding]:
         free = shutil.disk_usage(index.parent).free
     except OSError:
         return
-    size = sum(it.stat().st_size for it in index.parent.glob(f"{index.name}*") if it.is_file())
+    size = sum(it.stat().st_size for it in belongings(index) if it.is_file())
     # A new index is made beside the old one.
     needed = max(size, _LEAST_ROOM_BYTES)
     text = f"{free // _MB:,} MB free where the index takes {size // _MB:,} MB"

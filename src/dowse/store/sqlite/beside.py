@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from glob import escape
+from pathlib import Path
 from typing import Final
 
 LOGS: Final = ("-wal", "-shm")
@@ -20,3 +22,10 @@ SUFFIXES: Final = (
 """Of its own; a damaged index that was set aside has a name that begins with QUARANTINE after the index's."""
 
 QUARANTINE: Final = ".damaged-"
+
+
+def belongings(index: Path) -> list[Path]:
+    """The index and what lies beside it, unfinished or set aside, too, as far as it is there."""
+    own = (index.with_name(f"{index.name}{new}{suffix}") for new in ("", ".new") for suffix in ("", *SUFFIXES))
+    aside = index.parent.glob(f"{escape(index.name + QUARANTINE)}*")
+    return sorted(it for it in (*own, *aside) if it.exists())
