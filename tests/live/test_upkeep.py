@@ -18,9 +18,11 @@ import pytest
 
 from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.live.jobs import Jobs
+from dowse.errors import Cancelled
+from dowse.live.jobs import Jobs, Task
 from dowse.live.lead import leader_of
 from dowse.live.upkeep import Upkeep
+from dowse.live.work import Check, Heal
 from dowse.model import Query
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.locks import write_lock
@@ -264,3 +266,19 @@ def test_vectors_that_another_process_began_and_left_are_made(
         eventually(lambda: (job := server.jobs.last("encode")) and job.status == "completed")
         assert server.engine().status().counts.vectors == 0
     eventually(lambda: server.engine().status().counts.vectors == 2)
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_a_check_gives_way_to_other_work(serve: Make, root: Path, wanted: bool) -> None:
+    server = serve()
+    eventually(lambda: server.engine().status().counts.vectors == 2)
+    steps: list[str] = []
+    task = Task(lambda stage, done, total: steps.append(stage), lambda what: None, lambda: wanted)
+    check = Check(Heal(server.settings, server.index, root, lambda: None))
+    if wanted:
+        with pytest.raises(Cancelled, match="other work waits"):
+            check(task)
+        assert not steps
+    else:
+        assert check(task) == {"mended": []}
+        assert steps

@@ -16,7 +16,7 @@ from dowse.errors import Cancelled, DowseError, IndexDamaged
 from dowse.live.jobs import Job, Jobs
 from dowse.live.lead import Leadership, leader_of
 from dowse.live.watch import Batch, Timing, Watcher, WatchStatus, place_of
-from dowse.live.work import Encode, Follow, Heal, Index
+from dowse.live.work import Check, Encode, Follow, Heal, Index
 from dowse.processes import process_now
 
 log = logging.getLogger("dowse.upkeep")
@@ -179,7 +179,7 @@ class Upkeep:
         if engine.damaged():
             self._heal()
         elif self._long(True, "check", _FIRST_CHECK_S) and self._is_unchecked():
-            self._jobs.submit("check", self._healing(), background=True)
+            self._jobs.submit("check", Check(self._healing()), background=True)
         self._see_to_vectors(engine, 0.0)
 
     def _watch(self, engine: Engine) -> None:
@@ -200,8 +200,11 @@ class Upkeep:
 
     def _compare(self, now: float) -> None:
         work = Index(self._engine, (), False, self.encode)
-        self._jobs.submit("reconcile", work, join=Index.joined)
+        self._jobs.submit("reconcile", work, join=Index.joined, unless_done=lambda _: self._compare_soon())
         self._put_off(now)
+
+    def _compare_soon(self) -> None:
+        self._compare_at = self._clock() + _AGAIN_AFTER_S
 
     def _put_off(self, now: float) -> None:
         self._compare_at = now + self._settings.reconcile_s if self._settings.reconcile_s else None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dowse.config import Settings
 from dowse.engine import Engine
+from dowse.errors import Cancelled
 from dowse.live.healing import heal
 from dowse.live.jobs import Task
 from dowse.live.watch import Batch
@@ -106,3 +107,18 @@ class Heal:
             log.warning("%s: %s", self.index, sentence)
         self.then()
         return {"mended": list(healed.done)}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The same when nothing is known to be damaged: it reads everything to find out, unless other work waits."""
+
+    heal: Heal
+
+    def __call__(self, task: Task) -> Told:
+        def step(stage: str, done: int, total: int) -> None:
+            if task.wanted():
+                raise Cancelled("other work waits; it will be looked at later")
+            task(stage, done, total)
+
+        return self.heal(replace(task, step=step))
