@@ -71,13 +71,16 @@ def test_a_job_runs_and_keeps_its_result(jobs: Jobs) -> None:
 
 
 @pytest.mark.parametrize("failure", [ValueError("no such luck"), SystemExit(3), KeyboardInterrupt()])
-def test_a_failure_is_told_and_the_queue_goes_on(jobs: Jobs, failure: BaseException) -> None:
+def test_a_failure_is_told_and_the_queue_goes_on(
+    jobs: Jobs, failure: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
     def fail(task: Task) -> Mapping[str, object]:
         raise failure
 
     job = ended(jobs, jobs.submit("bad", fail))
     assert (job.status, job.error) == ("failed", f"{type(failure).__name__}: {failure}")
     assert ended(jobs, jobs.submit("good", nothing)).status == "completed"
+    assert f"bad  failed: {type(failure).__name__}" in caplog.text
 
 
 @pytest.mark.parametrize(

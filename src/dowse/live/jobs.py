@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from dowse.live.history import History
 
 __all__ = ["KEPT_JOBS", "RETRY_WAITS_S", "Job", "Jobs", "Progress", "Task", "Work"]
+
+log = logging.getLogger("dowse.jobs")
 
 RETRY_WAITS_S: Final = (1.0, 2.0, 4.0)
 KEPT_JOBS: Final = 100  # finished ones that can still be asked about
@@ -178,6 +181,8 @@ class Jobs:
             status, result, error = self._attempts(job)
             with self._changed:
                 self._end(job, status, result=result, error=error)
+            if status == "failed":
+                log.warning("%s %s failed: %s", job.kind, job.current, error)
             if status != "completed":
                 job.unless_done(job.work)
             self.on_end(job)
