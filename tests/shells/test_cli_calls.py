@@ -125,6 +125,7 @@ def test_impact_of_uncommitted_changes(run: Run, root: Path) -> None:
         "app/new.py: no definition is touched",
     ]
     write(root, {"app/later.py": "y = 1\n"})
-    found = json.loads(run("impact", "--json")[1])
+    found = json.loads(run("impact", "--json", "--repair-ms", "0")[1])
     assert found["touched"][0]["definition"]["name"] == "save"
     assert found["unknown"] == ["app/later.py"]
+    assert json.loads(run("impact", "--json")[1])["unknown"] == []
