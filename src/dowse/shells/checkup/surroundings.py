@@ -134,7 +134,9 @@ def _sqlite() -> Finding:
         text = f"SQLite {version} may damage a file that several connections write to"
         return Finding("SQLite", "problem", text, "upgrade apsw")
     if "ENABLE_FTS5" not in apsw.compile_options:
-        return Finding("SQLite", "problem", f"SQLite {version} has no full-text search", "install the apsw package anew: its own SQLite has it")
+        return Finding(
+            "SQLite", "problem", f"SQLite {version} has no full-text search", "install the apsw package anew"
+        )
     return Finding("SQLite", "ok", f"SQLite {version} with FTS5")
 
 
