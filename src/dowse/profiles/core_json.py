@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from dowse.engine import Engine, Status
@@ -91,17 +92,7 @@ def export_json(stored: Stored) -> dict[str, object]:
 
 
 def report_json(report: SyncReport) -> dict[str, object]:
-    return {
-        "listed": report.listed,
-        "indexed": report.indexed,
-        "unchanged": report.unchanged,
-        "touched": report.touched,
-        "deleted": report.deleted,
-        "skipped": report.skipped,
-        "embedded": report.embedded,
-        "reused": report.reused,
-        "notes": list(report.notes),
-    }
+    return asdict(report)
 
 
 def watcher_json(keeping: Keeping) -> dict[str, object]:

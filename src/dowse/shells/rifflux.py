@@ -46,11 +46,12 @@ def _print(data: Any) -> None:  # noqa: ANN401 - JSON
 
 @click.command()
 @_db
-@click.option("--watch-path", "watch_paths", multiple=True, help="A directory to index at the start; may be repeated.")
+@click.option("--watch-path", "watch_paths", multiple=True, help="A directory to index and follow; may be repeated.")
 def mcp(db: str | None, watch_paths: tuple[str, ...]) -> None:
     """Serve the Rifflux tools over MCP on stdin and stdout."""
     roots = tuple(Path(it) for it in watch_paths)
-    _run(lambda: serve("rifflux", roots=roots, flags={"index": db}, environment=os.environ, cwd=Path.cwd()))
+    flags = {"index": db, "watch": True if roots else None}
+    _run(lambda: serve("rifflux", roots=roots, flags=flags, environment=os.environ, cwd=Path.cwd()))
 
 
 @click.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from dowse.config import load_settings
@@ -78,12 +79,14 @@ def _rifflux(
     """The contract works in the current directory and indexes what it is told to, when it is told to."""
     workspace = rifflux_workspace(flags=flags, environment=environment, cwd=cwd, root=roots[0] if roots else None)
     options = rifflux.options_from(environment)
+    if workspace.settings.watch:
+        options = replace(options, watched=(*map(str, roots), *options.watched))
     watched = [rifflux.located(it, cwd, workspace.settings) for it in options.watched]
     behind = backstage.behind(workspace, *watched)
     tools = rifflux.Rifflux(
         behind.engines.at, behind.jobs, cwd, workspace.settings, options, keeping=behind.upkeep.keeping
     )
-    if roots:
+    if roots and not watched:
         tools.reindex(paths=[str(it) for it in roots], background=True)
     return tools.profile()
 

@@ -22,7 +22,7 @@ def command(profile: str, roots: tuple[Path, ...], **flags: Any) -> int:  # noqa
     """Serve an AI agent over MCP on stdin and stdout; the index is brought up to date behind the answers.
 
     \b
-    core        search, fetch, index, status
+    core        search, fetch, grep, symbols, calls, index, status
     rifflux     the five tools of Rifflux, for clients made for it; RIFFLUX_… variables count too
     ragdocs     the query tools of mcp-markdown-ragdocs: documents only, answered in Markdown
     codesearch  the tools of search-index: lines, definitions and callers in the code of one directory
