@@ -275,3 +275,18 @@ def test_a_file_as_directory_and_two_directories_are_refused(tmp_path: Path) -> 
     assert (done.returncode, "is not a directory" in done.stderr) == (2, True)
     done = run_script("dowse", "mcp", "--profile", "codesearch", "--root", ".", "--root", ".", folder=tmp_path)
     assert (done.returncode, "one directory" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("watch", [True, False])
+def test_files_are_followed_if_that_is_asked_for(tmp_path: Path, watch: bool) -> None:
+    """Without the look at the disk before an answer, which would bring a changed file in."""
+    folder = tmp_path / "work"
+    lay_out(folder)
+    arguments = ("serve", "--dir", ".", *(("--watch", "--debounce-ms", "50") if watch else ()))
+    with serving(folder, "search-index", *arguments, DOWSE_REPAIR_MS="0") as served:
+        wait_until_built(served)
+        deadline = time.monotonic() + (JOB_DEADLINE_S if watch else 1.5)
+        (folder / "Followed.cs").write_text("class Followed { void Harbour() { } }\n")
+        while not (found := grep(served, "Harbour")["files"]) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert bool(found) == watch
