@@ -9,7 +9,6 @@ from pathlib import Path
 from dowse.errors import DowseError, IndexUnusable
 from dowse.ingest.embed import Progress
 from dowse.live.healing import heal
-from dowse.live.rebuilding import Rebuilding
 from dowse.places import Places, is_directory
 from dowse.shells.checkup.models import cache_files, is_damaged
 from dowse.shells.checkup.surroundings import exposed, left_by_kills
@@ -19,9 +18,7 @@ from dowse.store.health import PARTS, Finding
 
 
 def fix(workspace: Workspace, found: Sequence[Finding], progress: Progress) -> Iterator[str]:
-    """Raises what keeps the index from being mended: a full disk, another writer, a root that is gone; or that the
-    file is no index, before anything is touched."""
-    Rebuilding(workspace.settings, workspace.index, workspace.root).check_replaceable(any_sqlite=True)
+    """Raises what keeps the index from being mended: a full disk, another writer, a root that is gone."""
     places = Places.of(workspace.settings)
     yield from _permissions(workspace.index, places.data_dir)
     yield from _leftovers(workspace.index)

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from dowse.ingest.embed import Progress
+from dowse.live.rebuilding import Rebuilding
 from dowse.places import Places
 from dowse.shells.checkup.fixing import fix
 from dowse.shells.checkup.index import index_findings
@@ -43,6 +44,8 @@ def command(root: Path | None, fixes: bool, deep: bool, as_json: bool, **flags: 
     damaged index is set aside, not deleted. Exit 0 if all is well, 1 if there are problems, 2 on an error.
     """
     workspace = workspace_of(root, flags)
+    # What is no index is none of its business, not even to look at.
+    Rebuilding(workspace.settings, workspace.index, workspace.root).check_replaceable(any_sqlite=True)
     with progress_bar() as progress:
         found = _everything(workspace, progress, deep=deep)
         done = list(fix(workspace, found, progress)) if fixes else []
