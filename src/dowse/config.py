@@ -54,6 +54,12 @@ class Settings:
     )
     workers: int = _setting(0, "how many processes parse code at a time; 0: one per core, at most 8")
     parse_timeout_s: float = _setting(10.0, "how long parsing one file may take before it is indexed as plain text")
+    git: bool = _setting(True, "index the history of the repositories below a root: what each commit said and changed")
+    max_commits: int = _setting(100_000, "how many commits of a repository are indexed, the newest first")
+    delta_lines: int = _setting(200, "how many lines of what a commit changed are indexed")
+    memories: str = _setting(
+        "project", "where memories are kept: project (.memories in the root) or user (the data directory)"
+    )
     max_chunk_chars: int = _setting(2000, "the longest piece of text that is ranked as one")
     min_chunk_chars: int = _setting(120, "shorter pieces are joined with their neighbours")
     rrf_k: int = _setting(60, "the constant of reciprocal rank fusion")
@@ -84,6 +90,10 @@ class Settings:
         _check("memory_mb", self.memory_mb or _LEAST_MEMORY_MB, _LEAST_MEMORY_MB, 2**30)
         _check("workers", self.workers, 0, 64)
         _check("parse_timeout_s", self.parse_timeout_s, 0.01, 86_400)
+        _check("max_commits", self.max_commits, 1, 2**40)
+        _check("delta_lines", self.delta_lines, 0, 1_000_000)
+        if self.memories not in ("project", "user"):
+            raise BadInput(f"memories must be project or user, not {self.memories[:50]!r}")
         _check("max_chunk_chars", self.max_chunk_chars, 50, 100_000)
         _check("min_chunk_chars", self.min_chunk_chars, 1, self.max_chunk_chars)
         _check("rrf_k", self.rrf_k, 1, 1_000_000)

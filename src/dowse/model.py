@@ -17,6 +17,10 @@ CHARS_PER_TOKEN = 4  # a rule of thumb, for budgets
 
 Freshness = Literal["fresh", "changed", "gone", "unknown"]
 NO_FACETS: Mapping[str, str] = MappingProxyType({})
+FILES, COMMITS, MEMORIES = "files", "commits", "memories"
+"""What a collection is read from: the files below a directory, the history of a repository, a folder of memories."""
+IN_FILES = ("doc", "code")
+"""The kinds that files of a project have; commits and memories are kinds of their own."""
 UNPARSED = "unparsed"
 """The facet of a record that was indexed as plain text because its parser failed: why it did."""
 
@@ -26,24 +30,30 @@ UNPARSED = "unparsed"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something a source can read: its identity in the collection and the version seen when listed."""
+    """Something a source can read: its identity in the collection and the version seen when listed.
+
+    `form` names the extractor that reads it; the path tells which one, where it is empty.
+    """
 
     path: str
     size: int
     mtime_ns: int
+    form: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """A span of characters that belongs together, below one trail of headings or definitions.
 
-    `whole` blocks (fenced code, tables) are only split when they alone exceed the chunk maximum.
+    `whole` blocks (fenced code, tables) are only split when they alone exceed the chunk maximum. `role` is that of its
+    chunks.
     """
 
     start: int
     end: int
     trail: tuple[str, ...] = ()
     whole: bool = False
+    role: str = "text"
 
 
 class Stats(NamedTuple):
@@ -110,7 +120,11 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """What an extractor reads out of one item. Blocks are ordered, do not overlap and cover the body of `text`."""
+    """What an extractor reads out of one item. Blocks are ordered, do not overlap and cover the body of `text`.
+
+    `at_ns` is the moment it is about, where that is another than the one it was written at. `lined`: whether its lines
+    are worth an index of their own; else the text is not kept, and its source gives it when asked.
+    """
 
     kind: str
     title: str
@@ -122,6 +136,8 @@ class Extract:
     tags: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     facets: Mapping[str, str] = field(default_factory=lambda: NO_FACETS)
+    at_ns: int | None = None
+    lined: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +168,12 @@ class Record:
     tags: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     facets: Mapping[str, str] = field(default_factory=lambda: NO_FACETS)
+    at_ns: int | None = None
+
+    @property
+    def moment_ns(self) -> int:
+        """When it was written, or what it tells of happened: what filters by time and recency go by."""
+        return self.mtime_ns if self.at_ns is None else self.at_ns
 
 
 class Version(NamedTuple):
@@ -180,22 +202,42 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A root that is indexed: `listed` and `synced_at` are of its last completed sync (0 before it)."""
+    """A root that is indexed: `listed` and `synced_at` are of its last completed sync (0 before it).
+
+    The root of a history is the directory git keeps it in.
+    """
 
     name: str
     root: str
     listed: int = 0
     synced_at: float = 0.0
+    source: str = FILES
 
 
 # --- what is asked --------------------------------------------------------------------------
+
+
+class Facet(NamedTuple):
+    """A condition: the record's facet of this name is the value or, unless `whole`, holds it; in whatever case."""
+
+    name: str
+    value: str
+    whole: bool = True
+
+
+class Linked(NamedTuple):
+    """A condition: the record has a link of this kind (any, if empty) whose target matches the glob."""
+
+    kind: str
+    glob: str
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The one filter type. Empty fields do not filter; it is applied before ranking, never after.
 
-    `paths` and `excluded` are globs; what the second match is left out, whatever else would let it in.
+    `paths` and `excluded` are globs; what the second match is left out, whatever else would let it in. Every facet
+    must hold; of tags, paths and links, one.
     """
 
     collections: tuple[str, ...] = ()
@@ -205,6 +247,8 @@ class Scope:
     tags: tuple[str, ...] = ()
     since: float | None = None
     until: float | None = None
+    facets: tuple[Facet, ...] = ()
+    links: tuple[Linked, ...] = ()
 
 
 EVERYTHING = Scope()

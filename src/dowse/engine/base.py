@@ -9,7 +9,8 @@ from dowse.config import Settings
 from dowse.errors import BadInput
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import FileSource
-from dowse.model import Collection, Record, normal_path
+from dowse.ingest.sources.memories import memory_files
+from dowse.model import COMMITS, MEMORIES, Collection, Record, normal_path
 from dowse.places import Places
 from dowse.reranking import Reranking
 from dowse.search.refine.subjects import Preferences
@@ -55,7 +56,12 @@ class Base:
         self._store.close()
 
     def collections(self) -> list[Collection]:
-        return self._store.collections()
+        """What is read from files: the roots, and the folders of memories."""
+        return [it for it in self._store.collections() if it.source != COMMITS]
+
+    def histories(self) -> list[Collection]:
+        """What is read from repositories."""
+        return [it for it in self._store.collections() if it.source == COMMITS]
 
     def record(self, path: str, collection: str | None = None) -> list[Record]:
         """Every record with this path: where several roots are indexed, more than one may have it."""
@@ -87,7 +93,10 @@ class Base:
         return self._files(Path(self._collection(collection).root))
 
     def _files(self, root: Path, under: tuple[str, ...] = ()) -> FileSource:
-        inner = {it for it in map(Path, (it.root for it in self._store.collections())) if root in it.parents}
+        known = {Path(it.root): it for it in self._store.collections()}
+        if root in known and known[root].source == MEMORIES:
+            return memory_files(root, under)
+        inner = {it for it in known if root in it.parents}
         settings = self.settings
         return FileSource(
             root,

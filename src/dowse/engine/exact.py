@@ -80,7 +80,7 @@ class Exact(Fresh):
     def _on_disk(self, reach: Reach) -> Iterator[Entry]:
         from dowse.ingest.sources.names import names_below  # brings all that listing needs
 
-        for collection in self._store.collections():
+        for collection in self.collections():
             root, settings = Path(collection.root), self.settings
             for item in names_below(
                 str(root.resolve()), reach, exclude=settings.exclude, use_gitignore=settings.gitignore

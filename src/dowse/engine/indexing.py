@@ -183,7 +183,7 @@ class Indexing(Moving):
     def _collection_roots(self, place: Path, report: SyncReport) -> list[tuple[Path, tuple[str, ...]]]:
         """The roots to sync, each with the part of it. A place inside a root that is indexed already belongs to
         it, a lone file to its directory; roots that lie inside the place keep their own files."""
-        known = [Path(it.root) for it in self._store.collections()]
+        known = [Path(it.root) for it in self.collections()]
         around = [root for root in known if root == place or root in place.parents]
         root = max(around, key=lambda it: len(it.parts)) if around else place if place.is_dir() else place.parent
         under = place.relative_to(root).as_posix()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dowse.engine.base import Base
 from dowse.ingest.sources.moved import Traces, has_left, identity_key, identity_of, likeness, sample
-from dowse.model import Collection, Version
+from dowse.model import FILES, Collection, Version
 
 
 class Moving(Base):
@@ -22,14 +22,16 @@ class Moving(Base):
         collection = self._moved_to(place)
         if collection is None:
             return ""
-        self._store.move_collection(collection.name, str(place))
-        self._sources.pop(collection.name, None)
+        for it in self._store.collections():
+            if Path(it.root).is_relative_to(collection.root):  # the history of its repository moves along
+                self._store.move_collection(it.name, str(place / Path(it.root).relative_to(collection.root)))
+                self._sources.pop(it.name, None)
         self._note_identity(place)
         return f"took over the index of {collection.root}, which is gone"
 
     def _moved_to(self, place: Path) -> Collection | None:
         """The collection that surely was of this directory, if the place has none and is part of none."""
-        known = [(it, self._traces(it)) for it in self._store.collections()]
+        known = [(it, self._traces(it)) for it in self._store.collections() if it.source == FILES]
         if any(place.is_relative_to(traces.root) and not has_left(traces, place) for _, traces in known):
             return None
         fitting = [(found, it) for it, traces in known if (found := likeness(traces, place))]

@@ -52,6 +52,7 @@ class _Piece(NamedTuple):
     trail: tuple[str, ...]
     level: int
     mixed: bool = False
+    role: str = "text"
 
 
 def chunk(extract: Extract, limits: Limits) -> tuple[Chunk, ...]:
@@ -63,7 +64,7 @@ def chunk(extract: Extract, limits: Limits) -> tuple[Chunk, ...]:
         line += text.count("\n", counted, piece.start)
         first, counted = line, piece.end
         line += text.count("\n", piece.start, piece.end)
-        chunks.append(Chunk(ordinal, text[piece.start : piece.end], first, line, piece.trail))
+        chunks.append(Chunk(ordinal, text[piece.start : piece.end], first, line, piece.trail, piece.role))
     return tuple(chunks)
 
 
@@ -73,7 +74,7 @@ def chunk(extract: Extract, limits: Limits) -> tuple[Chunk, ...]:
 def _pieces(extract: Extract, limits: Limits) -> Iterator[_Piece]:
     for block in extract.blocks:
         for start, end in _parts(extract.text, block, limits.max_chars):
-            yield _Piece(start, end, block.trail, len(block.trail))
+            yield _Piece(start, end, block.trail, len(block.trail), role=block.role)
 
 
 def _parts(text: str, block: Block, max_chars: int) -> Iterator[tuple[int, int]]:
@@ -168,7 +169,7 @@ def _joined(piece: _Piece, following: _Piece) -> _Piece:
         # What stands directly above a section, a bare title say, only introduces it.
         trail = following.trail
     mixed = piece.mixed or trail != following.trail
-    return _Piece(piece.start, following.end, trail, following.level, mixed)
+    return _Piece(piece.start, following.end, trail, following.level, mixed, piece.role)
 
 
 def _settle(merged: list[_Piece], limits: Limits) -> None:
@@ -178,11 +179,11 @@ def _settle(merged: list[_Piece], limits: Limits) -> None:
     before, last = merged[-2:]
     if before.trail in (last.trail, last.trail[:-1]) and _fits(before, last, limits):
         mixed = before.mixed or last.mixed or before.trail != last.trail
-        merged[-2:] = [_Piece(before.start, last.end, before.trail, last.level, mixed)]
+        merged[-2:] = [_Piece(before.start, last.end, before.trail, last.level, mixed, before.role)]
 
 
 def _fits(piece: _Piece, following: _Piece, limits: Limits) -> bool:
-    return following.end - piece.start <= limits.max_chars
+    return piece.role == following.role and following.end - piece.start <= limits.max_chars
 
 
 def _is_short(piece: _Piece, limits: Limits) -> bool:

@@ -73,7 +73,7 @@ class Reader:
         return Reading(item, digest, begun_ns - item.mtime_ns >= _RACY_NS, content)
 
     def _prepared(self, task: Task, many: bool) -> Prepared:
-        parsed = is_parsed(task.item.path)
+        parsed = is_parsed(task.item)
         if parsed and len(task.data) > MAX_PARSED_BYTES:
             return _as_text(task, f"too large to parse ({len(task.data):,} bytes, at most {MAX_PARSED_BYTES:,})")
         elsewhere = self.workers if many or parsed else None

@@ -147,8 +147,10 @@ class Sync:
             tags=extract.tags,
             aliases=extract.aliases,
             facets=extract.facets,
+            at_ns=extract.at_ns,
         )
-        self.store.put(record, content.pieces, extract.symbols, extract.links, extract.calls, extract.text)
+        text = extract.text if extract.lined else ""
+        self.store.put(record, content.pieces, extract.symbols, extract.links, extract.calls, text)
 
     def _skip(self, item: Item, reason: str, lasting: bool, report: SyncReport) -> None:
         """What may pass with the next try costs nothing that is indexed; what lasts until the file changes does."""

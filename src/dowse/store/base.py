@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from dowse.model import (
+    FILES,
     Call,
     Chunk,
     Collection,
@@ -85,7 +86,9 @@ class Catalog(Protocol):
 
     def collections(self) -> list[Collection]: ...
 
-    def add_collection(self, root: str) -> Collection: ...
+    def add_collection(self, root: str, *, source: str = FILES, name: str = "") -> Collection:
+        """The collection of this root, made if there is none: called `name`, or like its last part, or nearly so."""
+        ...
 
     def move_collection(self, name: str, root: str) -> None:
         """The same files lie at another root now; the collection keeps its name, which everything knows it by."""
@@ -142,6 +145,19 @@ class Catalog(Protocol):
     def by_chunk_id(self, chunk_id: str, collection: str | None = None) -> list[Stored]: ...
 
     def records(self, path: str, collection: str | None = None) -> list[Record]: ...
+
+    def select(self, scope: Scope, limit: int | None = None) -> list[Record]:
+        """The records within the scope, newest first; as many as are wanted."""
+        ...
+
+    def count(self, scope: Scope) -> int:
+        """How many records are within the scope."""
+        ...
+
+    def linking(self, targets: Sequence[str], kinds: Sequence[str] = ()) -> list[tuple[Record, Link]]:
+        """The links to exactly these targets, as they are written, of these kinds (any, if none is named), each with
+        the record it is in; newest records first."""
+        ...
 
     def chunks(self, record: Record) -> list[Stored]: ...
 

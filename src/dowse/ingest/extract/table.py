@@ -69,6 +69,10 @@ _BY_SUFFIX: Final[dict[str, Extractor]] = {
 }
 
 
+# What is told by where an item comes from, not by its path.
+_BY_FORM: Final[dict[str, Extractor]] = {}
+
+
 def extractor_for(path: str) -> Extractor:
     """How the file at `path` is read; what is neither Markdown nor plain text is code."""
     name = PurePosixPath(path)
@@ -78,19 +82,21 @@ def extractor_for(path: str) -> Extractor:
 
 
 def extract(item: Item, data: bytes) -> Extract:
-    return extractor_for(item.path)(item, data)
+    return (_BY_FORM.get(item.form) or extractor_for(item.path))(item, data)
 
 
-def is_parsed(path: str) -> bool:
+def is_parsed(item: Item) -> bool:
     """Whether a parser reads it: those in C can crash and hang, and all take their time, so they run in processes of
     their own."""
-    extractor = extractor_for(path)
-    return extractor is extract_sql or (extractor is extract_code and language_of(path) is not None)
+    if item.form:
+        return False
+    extractor = extractor_for(item.path)
+    return extractor is extract_sql or (extractor is extract_code and language_of(item.path) is not None)
 
 
 def extract_unparsed(item: Item, data: bytes) -> Extract:
     """The file as text, for when its extractor failed."""
-    if extractor_for(item.path) not in (extract_code, extract_sql):
+    if item.form or extractor_for(item.path) not in (extract_code, extract_sql):
         return extract_plain(item, data)
     text, language = decode(data), language_of(item.path)
     facets = {"language": language.name} if language else NO_FACETS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +28,8 @@ class FileSource:
     """Lists what git would not ignore, reads nothing outside the root, and follows no links.
 
     `exclude` comes on top of the default excludes; `under` narrows the listing to these directories
-    and files; `barred` are absolute directories that are not entered, such as other collections' roots.
+    and files; `barred` are absolute directories that are not entered, such as other collections' roots; `form` is that
+    of its items.
     """
 
     root: Path
@@ -40,6 +41,7 @@ class FileSource:
     use_gitignore: bool = True
     under: tuple[str, ...] = ()
     barred: frozenset[Path] = frozenset()
+    form: str = ""
 
     def listing(self) -> Listing:
         # Only listing needs what these import; reading and checking freshness start quicker without.
@@ -59,6 +61,8 @@ class FileSource:
             max_file_bytes=self.max_file_bytes,
         )
         listing = found.listing()
+        if self.form:
+            listing.items = [replace(item, form=self.form) for item in listing.items]
         listing.vacant = not listing.items and holds_no_file(root)
         return listing
 
@@ -77,7 +81,7 @@ class FileSource:
                 raise Unreadable(f"cannot be read: {error.strerror}", lasting=False) from error
             if status.st_size > self.max_file_bytes:
                 raise Unreadable(too_large(status.st_size, self.max_file_bytes))
-            return Item(item.path, status.st_size, status.st_mtime_ns), content
+            return Item(item.path, status.st_size, status.st_mtime_ns, self.form), content
         raise Unreadable("changing while it is read", lasting=False)
 
     def freshness(self, item: Item) -> Freshness:

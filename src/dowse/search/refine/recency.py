@@ -49,5 +49,5 @@ class HalfLifeDecay:
 
 def _age_days(hit: Hit, now: float) -> float:
     """Clocks differ: what was written in the future is new."""
-    written = hit.stored.record.mtime_ns / _NS_PER_SECOND
+    written = hit.stored.record.moment_ns / _NS_PER_SECOND
     return max(0.0, now - written) / _SECONDS_PER_DAY

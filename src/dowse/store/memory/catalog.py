@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dowse.errors import BadInput
 from dowse.model import (
+    FILES,
     Call,
     Collection,
     Counts,
     Link,
     Record,
+    Scope,
     Skipped,
     Stored,
     Symbol,
@@ -24,6 +26,7 @@ from dowse.store.base import Piece
 from dowse.store.memory.state import Entry, Row
 from dowse.store.memory.vectors import MemoryVectors
 from dowse.store.memory.words import MemoryWords
+from dowse.text.scopes import inside
 
 if TYPE_CHECKING:
     pass
@@ -40,15 +43,15 @@ class MemoryCatalog(MemoryWords, MemoryVectors):
     def collections(self) -> list[Collection]:
         return list(self._collections.values())
 
-    def add_collection(self, root: str) -> Collection:
+    def add_collection(self, root: str, *, source: str = FILES, name: str = "") -> Collection:
         for known in self._collections.values():
             if known.root == root:
                 return known
-        base = PurePath(root).name or "root"
+        base = name or PurePath(root).name or "root"
         candidates = (base if number == 1 else f"{base}-{number}" for number in range(1, len(self._collections) + 2))
-        name = next(candidate for candidate in candidates if candidate not in self._collections)
-        self._collections[name] = Collection(name, root)
-        return self._collections[name]
+        free = next(candidate for candidate in candidates if candidate not in self._collections)
+        self._collections[free] = Collection(free, root, source=source)
+        return self._collections[free]
 
     def move_collection(self, name: str, root: str) -> None:
         if any(it.root == root for it in self._collections.values()):
@@ -147,6 +150,26 @@ class MemoryCatalog(MemoryWords, MemoryVectors):
         order = list(self._collections)
         found = [it.record for it in self._entries.values() if it.record.path == path and _in(it.record, collection)]
         return sorted(found, key=lambda it: order.index(it.collection))
+
+    def select(self, scope: Scope, limit: int | None = None) -> list[Record]:
+        within = inside(scope)
+        entries = self._newest_first()
+        return [it.record for it in entries if within(it.record, it.links)][:limit]
+
+    def count(self, scope: Scope) -> int:
+        return len(self.select(scope))
+
+    def linking(self, targets: Sequence[str], kinds: Sequence[str] = ()) -> list[tuple[Record, Link]]:
+        return [
+            (entry.record, link)
+            for entry in self._newest_first()
+            for link in entry.links
+            if link.target in targets and (not kinds or link.kind in kinds)
+        ]
+
+    def _newest_first(self) -> list[Entry]:
+        by_place = sorted(self._entries.values(), key=lambda it: (it.record.collection, it.record.path))
+        return sorted(by_place, key=lambda it: -it.record.moment_ns)
 
     def chunks(self, record: Record) -> list[Stored]:
         mine = [row.stored for row in self._rows_of(record.collection, record.path)]

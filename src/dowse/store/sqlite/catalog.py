@@ -14,11 +14,13 @@ import apsw
 
 from dowse.errors import BadInput, IndexDamaged, Unreadable
 from dowse.model import (
+    FILES,
     Call,
     Collection,
     Counts,
     Link,
     Record,
+    Scope,
     Skipped,
     Stored,
     Symbol,
@@ -39,6 +41,7 @@ from dowse.store.sqlite.rows import (
     as_json,
     packed,
     record_of,
+    scope_condition,
     stored_of,
     symbol_of,
     unpacked,
@@ -50,6 +53,7 @@ Value = TypeVar("Value")
 
 LINKS = "ordinal, kind, target, line, context"
 CALLS = "ordinal, name, callee, line, symbol, arguments, kind"
+_NEWEST_FIRST = "ORDER BY coalesce(records.at_ns, records.mtime_ns) DESC, collections.name, records.path"
 _VERSIONS = "SELECT records.path, size, mtime_ns, digest, chunking, settled"
 # One by one, because each of the two finds its rows by the index of paths.
 _AT_OR_BELOW = tuple(
@@ -71,16 +75,16 @@ class SqliteCatalog:
     # --- collections ---
 
     def collections(self) -> list[Collection]:
-        rows = self._remembered("SELECT name, root, listed, synced_at FROM collections ORDER BY id")
+        rows = self._remembered("SELECT name, root, listed, synced_at, source FROM collections ORDER BY id")
         return [Collection(*row) for row in rows]
 
-    def add_collection(self, root: str) -> Collection:
+    def add_collection(self, root: str, *, source: str = FILES, name: str = "") -> Collection:
         with self.db.transaction() as connection:
             taken = {row[0]: row[1] for row in connection.execute("SELECT root, name FROM collections")}
             if root not in taken:
                 connection.execute(
-                    "INSERT INTO collections (name, root) VALUES (?, ?)",
-                    (_free_name(root, set(taken.values())), root),
+                    "INSERT INTO collections (name, root, source) VALUES (?, ?, ?)",
+                    (_free_name(name or PurePath(root).name or "root", set(taken.values())), root, source),
                 )
         return next(collection for collection in self.collections() if collection.root == root)
 
@@ -245,6 +249,35 @@ class SqliteCatalog:
         )
         return list(self._damage.sound(rows, record_of))
 
+    def select(self, scope: Scope, limit: int | None = None) -> list[Record]:
+        with self.db.reader() as connection:
+            condition, values = scope_condition(connection, scope)
+            rows = fetch(
+                connection,
+                f"SELECT {RECORD_COLUMNS} FROM {RECORDS} WHERE {condition or 'true'} {_NEWEST_FIRST} LIMIT ?",
+                (*values, -1 if limit is None else limit),
+            )
+        return list(self._damage.sound(rows, record_of))
+
+    def count(self, scope: Scope) -> int:
+        with self.db.reader() as connection:
+            condition, values = scope_condition(connection, scope)
+            ((found,),) = fetch(
+                connection, f"SELECT count(*) FROM {RECORDS} WHERE {condition or 'true'}", tuple(values)
+            )
+        return int(found)
+
+    def linking(self, targets: Sequence[str], kinds: Sequence[str] = ()) -> list[tuple[Record, Link]]:
+        rows = self.db.rows(
+            f"SELECT links.kind, target, line, context, {RECORD_COLUMNS} FROM json_each(?) AS wanted "
+            "CROSS JOIN links ON links.target = wanted.value JOIN records ON records.id = links.record "
+            "JOIN collections ON collections.id = records.collection "
+            "WHERE (? = '[]' OR links.kind IN (SELECT value FROM json_each(?))) "
+            f"{_NEWEST_FIRST}, links.ordinal",
+            (as_json(sorted({it for it in targets if _is_text(it)})), *[as_json(list(kinds))] * 2),
+        )
+        return list(self._damage.sound(rows, lambda row: (record_of(row[4:]), Link(*row[:4]))))
+
     def chunks(self, record: Record) -> list[Stored]:
         return self._stored("records.path = ?", record.path, record.collection)
 
@@ -345,8 +378,7 @@ def _storable() -> Iterator[None]:
         raise Unreadable(f"can not be stored ({type(error).__name__}: {error})"[:300]) from error
 
 
-def _free_name(root: str, taken: set[str]) -> str:
-    base = PurePath(root).name or "root"
+def _free_name(base: str, taken: set[str]) -> str:
     name, number = base, 2
     while name in taken:
         name, number = f"{base}-{number}", number + 1
@@ -378,15 +410,16 @@ def _put_record(connection: apsw.Connection, collection: int, record: Record) ->
     )
     values = (
         *inherited, record.kind, record.size, record.mtime_ns, record.digest, record.chunking, record.settled,
-        as_json(dict(record.facets)),
+        as_json(dict(record.facets)), record.at_ns,
     )  # fmt: skip
     ((key,),) = fetch(
         connection,
         "INSERT INTO records (tags, aliases, title, kind, size, mtime_ns, digest, chunking, settled, facets, "
-        "collection, path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (collection, path) DO UPDATE SET "
-        "kind = excluded.kind, title = excluded.title, size = excluded.size, mtime_ns = excluded.mtime_ns, "
-        "digest = excluded.digest, chunking = excluded.chunking, settled = excluded.settled, tags = excluded.tags, "
-        "aliases = excluded.aliases, facets = excluded.facets RETURNING id",
+        "at_ns, collection, path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (collection, path) "
+        "DO UPDATE SET kind = excluded.kind, title = excluded.title, size = excluded.size, "
+        "mtime_ns = excluded.mtime_ns, digest = excluded.digest, chunking = excluded.chunking, "
+        "settled = excluded.settled, tags = excluded.tags, aliases = excluded.aliases, facets = excluded.facets, "
+        "at_ns = excluded.at_ns RETURNING id",
         (*values, collection, record.path),
     )
     return int(key), before == [(key, *inherited)]

@@ -39,6 +39,7 @@ MIGRATIONS = (
     VECTORS,
     Path(__file__).with_name("code.sql"),
     Path(__file__).with_name("seals.sql"),
+    Path(__file__).with_name("sources.sql"),
 )
 
 

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import apsw
 
 from dowse.errors import IndexDamaged
-from dowse.model import NO_FACETS, Chunk, Record, Scope, Stats, Stored, Symbol
+from dowse.model import NO_FACETS, Chunk, Linked, Record, Scope, Stats, Stored, Symbol
 from dowse.store.sqlite.database import Row
 from dowse.store.sqlite.seals import Unsound, intact
 from dowse.text.globs import Matcher, compile_globs
 
 TRAIL_JOINT = "\x1f"
 _NS = 1_000_000_000
+_FACET = "EXISTS (SELECT 1 FROM json_each(records.facets) AS facet WHERE facet.key = ? AND "
+_HOLDS = {True: f"{_FACET}casefolded(facet.value) = ?)", False: f"{_FACET}instr(casefolded(facet.value), ?))"}
 _KEPT = 4_096
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: that takes the most time
 
 RECORD_COLUMNS = (
     "collections.name, records.path, records.kind, records.title, records.size, records.mtime_ns, "
     "records.digest, records.chunking, records.settled, records.tags, records.aliases, records.facets, "
-    "records.details, records.seal"
+    "records.at_ns, records.details, records.seal"
 )
 STORED_COLUMNS = (
     "chunks.id, chunks.seal, chunks.ordinal, chunks.public_id, chunks.role, chunks.start_line, chunks.end_line, "
@@ -42,7 +44,8 @@ STORED = f"chunks JOIN records ON records.id = chunks.record JOIN {RECORDS.remov
 
 def record_of(row: Row) -> Record:
     """Raises Unsound for a row that is not as it was written."""
-    name, path, kind, title, size, mtime_ns, digest, chunking, settled, tags, aliases, facets, details, sealed = row
+    name, path, kind, title, size, mtime_ns, digest, chunking, settled, tags, aliases, facets = row[:12]
+    at_ns, details, sealed = row[12:]
     if not intact(sealed, (path, kind, title, digest, chunking, tags, aliases, facets, details)):
         raise Unsound(path)
     return Record(
@@ -58,6 +61,7 @@ def record_of(row: Row) -> Record:
         tags=_texts(tags),
         aliases=_texts(aliases),
         facets=facets_of(facets),
+        at_ns=at_ns,
     )
 
 
@@ -153,9 +157,31 @@ def scope_condition(connection: apsw.Connection, scope: Scope) -> tuple[str, lis
             conditions.append(f"{negation}{function}(records.path)")
     for operator, moment in ((">=", scope.since), ("<=", scope.until)):
         if moment is not None:
-            conditions.append(f"records.mtime_ns {operator} ?")
+            conditions.append(f"coalesce(records.at_ns, records.mtime_ns) {operator} ?")
             values.append(int(moment * _NS))
+    if scope.facets:
+        connection.create_scalar_function("casefolded", _casefolded, 1, deterministic=True)
+    for facet in scope.facets:
+        conditions.append(_HOLDS[facet.whole])
+        values.extend((facet.name, facet.value.casefold()))
+    if scope.links:
+        conditions.append(_linked(connection, scope.links))
     return " AND ".join(conditions), values
+
+
+def _casefolded(*value: object) -> str:
+    return str(value[0]).casefold()
+
+
+def _linked(connection: apsw.Connection, wanted: Sequence[Linked]) -> str:
+    matchers = [(it.kind, compile_globs((it.glob,))) for it in wanted]
+
+    def fits(*link: object) -> int:
+        kind, target = map(str, link)
+        return any((not wanted or kind == wanted) and matches(target) for wanted, matches in matchers)
+
+    connection.create_scalar_function("is_linked", fits, 2, deterministic=True)
+    return "EXISTS (SELECT 1 FROM links WHERE links.record = records.id AND is_linked(links.kind, links.target))"
 
 
 def _register(connection: apsw.Connection, name: str, matches: Matcher) -> None:

@@ -1,0 +1,23 @@
+"""A folder of memories as a source: every note in it, whatever git ignores, and nothing that was thrown away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from dowse.ingest.sources.files import FileSource
+
+FORM: Final = "memory"
+TRASH: Final = ".trash"
+
+
+def memory_files(root: Path, under: tuple[str, ...] = ()) -> FileSource:
+    return FileSource(
+        root,
+        include=("*.md", "*.markdown"),
+        exclude=(f"/{TRASH}/", "/indices/", ".*"),
+        default_excludes=False,
+        use_gitignore=False,
+        under=under,
+        form=FORM,
+    )

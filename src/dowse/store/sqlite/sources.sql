@@ -1,0 +1,6 @@
+-- Version 5: collections that are not files of a project, and records that are about another moment than they were written at.
+
+ALTER TABLE collections ADD COLUMN source TEXT NOT NULL DEFAULT 'files';
+ALTER TABLE records ADD COLUMN at_ns INTEGER; -- null: mtime_ns
+
+CREATE INDEX records_moment ON records (kind, coalesce(at_ns, mtime_ns));
