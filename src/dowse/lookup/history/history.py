@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dowse.lookup.history.following import Life, life_of
-from dowse.lookup.history.question import AUTHOR, TOUCHES, Activity, Author, History, Sought
+from dowse.lookup.history.question import AUTHOR, RENAMES, TOUCHES, Activity, Author, History, Sought
 from dowse.lookup.history.traces import StoredTraces
 from dowse.model import Record
 from dowse.store.base import Store
@@ -17,10 +17,10 @@ _NS_PER_SECOND = 1_000_000_000
 def commits(store: Store, history: str, sought: Sought, limit: int | None = None) -> History:
     """Filters come before the limit; all that fit are counted."""
     life = life_of(StoredTraces(store, history), sought.path) if sought.path else Life(())
-    scope = sought.scope(history, life.names)
     if life.commits is None and not sought.message:
+        scope = sought.scope(history, life.names, TOUCHES)
         return History(tuple(store.select(scope, limit)), store.count(scope), life.names)
-    return chosen(store.select(scope), life, sought, limit)
+    return chosen(store.select(sought.scope(history, life.names, TOUCHES, RENAMES)), life, sought, limit)
 
 
 def chosen(candidates: Iterable[Record], life: Life, sought: Sought, limit: int | None) -> History:

@@ -29,14 +29,14 @@ class Sought:
         wanted = self.message.casefold()
         return not wanted or any(wanted in it.casefold() for it in (record.title, record.facets.get(MESSAGE, "")))
 
-    def scope(self, history: str, names: tuple[str, ...]) -> Scope:
-        """The commits that touched one of the names, or something below it."""
+    def scope(self, history: str, names: tuple[str, ...], *kinds: str) -> Scope:
+        """The commits with links of these kinds to one of the names, or to something below it."""
         return Scope(
             collections=(history,),
             since=self.since,
             until=self.until,
             facets=(Facet(AUTHOR, self.author, whole=False),) if self.author else (),
-            links=tuple(Linked(TOUCHES, f"/{literal(it)}") for it in names),
+            links=tuple(Linked(kind, f"/{literal(name)}") for name in names for kind in kinds),
         )
 
 
