@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from dowse.lookup.calls.impact import Impact, Spans, impact
+from dowse.lookup.calls.imports import IMPORT, import_spellings, imported, key_of
 from dowse.lookup.calls.outline import Outline
 from dowse.lookup.calls.outlines import Outlines
 from dowse.lookup.calls.question import CallQuery, CallTree
@@ -13,6 +14,7 @@ from dowse.lookup.calls.roots import Asked, Roots
 from dowse.lookup.calls.tree import call_tree
 from dowse.lookup.calls.world import World
 from dowse.lookup.symbols.question import Definition
+from dowse.model import Link, Record
 from dowse.store.base import Store
 from dowse.store.call_facts import Place
 
@@ -28,16 +30,24 @@ class CallGraph:
         with self._world() as world:
             return call_tree(world, query)
 
-    def callers(self, definition: Definition, query: CallQuery) -> CallTree:
-        """Who calls exactly this definition; the query says how far and how surely. Nobody, if it is there no more."""
-        record = definition.record
+    def around(self, definition: Definition, query: CallQuery) -> CallTree:
+        """The tree of exactly this definition, as far as the query says; empty if the file has it no more."""
         with self._world() as world:
-            files = world.catalogue.files_named(record.path.rpartition("/")[2])
-            mine = [it.key for it in files if (it.collection, it.path) == (record.collection, record.path)]
-            places = [
-                Place(key, definition.ordinal) for key in mine if _is_at(world.catalogue.outline(key), definition)
-            ]
+            key = key_of(world, definition.record)
+            is_there = key is not None and _is_at(world.catalogue.outline(key), definition)
+            places = [Place(key, definition.ordinal)] if key is not None and is_there else []
             return call_tree(world, query, Asked(Roots(world).with_constructors(places), ()))
+
+    def imported(self, record: Record, link: Link) -> Record | None:
+        """The file that an import of the record means, if it means one that is indexed."""
+        with self._world() as world:
+            return imported(world, record, link)
+
+    def importers(self, record: Record) -> list[tuple[Record, Link]]:
+        """The imports that bring this file in, each with the record it stands in."""
+        with self._world() as world:
+            written = self._store.linking(import_spellings(record.path), (IMPORT,))
+            return [(home, link) for home, link in written if imported(world, home, link) == record]
 
     def impact(self, changes: Mapping[str, Spans], query: CallQuery, collection: str | None = None) -> Impact:
         with self._world() as world:

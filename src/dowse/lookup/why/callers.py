@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from dowse.lookup.calls.kinds import CALLABLE
 from dowse.lookup.calls.question import CallQuery, Edge
+from dowse.lookup.symbols.question import Definition
 from dowse.lookup.why.found import Found
 from dowse.lookup.why.question import Ground, Neighbour, Subject
 from dowse.lookup.why.target import qualified
-from dowse.model import UNPARSED
+from dowse.model import UNPARSED, Link, Record
 
+CODE = "code"
 MOST_CALLERS = 50
 DEADLINE_S = 2.0
 
@@ -19,33 +22,40 @@ _SURE = {"exact": 0, "virtual": 1, "possible": 2}
 
 
 def callers(ground: Ground, subject: Subject) -> tuple[Found, Found]:
-    """Callers, and the tests among them."""
+    """Callers, and the tests among them; of a whole file, who imports it."""
     definition = subject.definition
-    if definition is None or definition.record.kind != "code":
+    if subject.record is None or subject.record.kind != CODE:
         return Found(), Found()
-    if why := _silence(subject):
+    if definition is None:
+        return _apart([importer(*it) for it in ground.calls.importers(subject.record)])
+    if why := _silence(definition):
         return Found(notes=(why,)), Found()
     query = CallQuery(definition.symbol.name, depth=1, width=MOST_CALLERS, nodes=MOST_CALLERS, deadline_s=DEADLINE_S)
-    tree = ground.callers(definition, query)
+    tree = ground.calls.around(definition, query)
     edges = sorted((it.edge for it in tree.nodes), key=lambda it: _SURE[it.confidence])
-    found = [_neighbour(it) for it in edges]
-    notes = (f"there are more callers than the {MOST_CALLERS} that were looked at",) if tree.truncated else ()
-    return (
-        Found(tuple(it for it in found if not _is_test(it)), notes),
-        Found(tuple(it for it in found if _is_test(it))),
-    )
+    notes = (f"there may be more callers than the {len(edges)} that were looked at",) if tree.cut else ()
+    return _apart([calling(it) for it in edges], notes)
 
 
-def _silence(subject: Subject) -> str:
+def _apart(found: Sequence[Neighbour], notes: tuple[str, ...] = ()) -> tuple[Found, Found]:
+    tests = tuple(it for it in found if _is_test(it))
+    return Found(tuple(it for it in found if it not in tests), notes), Found(tests)
+
+
+def _silence(definition: Definition) -> str:
     """Why nothing is known of calls, if so."""
-    assert subject.definition is not None
-    record, kind = subject.definition.record, subject.definition.symbol.kind
+    record, kind = definition.record, definition.symbol.kind
     if UNPARSED in record.facets:
         return f"callers are not known: {record.path} could not be parsed"
     return "" if kind in CALLABLE else f"a {kind} has no callers; `grep` finds where it is used"
 
 
-def _neighbour(edge: Edge) -> Neighbour:
+def importer(record: Record, link: Link) -> Neighbour:
+    return Neighbour("import", record.path, record, link.line, f"imports {link.target}")
+
+
+def calling(edge: Edge) -> Neighbour:
+    """The caller's end of it."""
     name = qualified(edge.caller) if edge.caller else f"the top of {edge.record.path}"
     lines = [it for it in edge.lines if it != edge.site.line]
     how = "" if edge.confidence == "exact" else edge.how

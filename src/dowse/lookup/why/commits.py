@@ -13,6 +13,8 @@ from dowse.lookup.why.spellings import names_of
 from dowse.model import COMMITS, Link, Record
 from dowse.store.base import Store
 
+TOUCHES, CHANGES, RENAMES = OF_COMMITS = ("touches", "changes", "renames")
+
 _TOUCHED = {
     "A": "brought the file",
     "D": "removed the file",
@@ -53,13 +55,13 @@ def commits(ground: Ground, subject: Subject) -> Found:
 
 
 def _touching(store: Store, path: str) -> list[_Shaped]:
-    return [_Shaped(record, touched=link) for record, link in store.linking([path], ("touches", "renames"))]
+    return [_Shaped(record, touched=link) for record, link in store.linking([path], (TOUCHES, RENAMES))]
 
 
 def _touched(store: Store, history: str, paths: Sequence[Former]) -> dict[str, _Shaped]:
     until = {it.path: it.until_ns for it in paths}
     shaped: dict[str, _Shaped] = {}
-    for record, link in store.linking(list(until), ("touches",)):
+    for record, link in store.linking(list(until), (TOUCHES,)):
         if record.collection == history and record.moment_ns <= until[link.target]:
             shaped.setdefault(record.path, _Shaped(record)).touched = link
     for newer, older in pairwise(paths):
@@ -74,7 +76,7 @@ def _add_changes(
 ) -> None:
     names = names_of(store, subject)
     until = {f"{it.path}#{name}": it.until_ns for it in paths for name in names}
-    for record, link in store.linking(list(until), ("changes",)):
+    for record, link in store.linking(list(until), (CHANGES,)):
         if record.collection == history and record.moment_ns <= until[link.target]:
             shaped.setdefault(record.path, _Shaped(record)).changed.append(link)
 
@@ -111,7 +113,7 @@ def _in_order(shaped: Iterable[_Shaped], subject: Subject) -> tuple[Neighbour, .
 
 
 def _neighbour(it: _Shaped) -> Neighbour:
-    kind = "wrote" if it.wrote else "changes" if it.changed else "renames" if it.moved_from else "touches"
+    kind = "wrote" if it.wrote else CHANGES if it.changed else RENAMES if it.moved_from else TOUCHES
     line = it.wrote[0].first if it.wrote else (it.changed[0].line if it.changed else 0)
     hunks = dict.fromkeys(link.context.strip() or link.target.partition("#")[2] for link in it.changed)
     how = [
@@ -130,3 +132,11 @@ def _deed(it: _Shaped) -> str:
 def _spans(spans: Sequence[Span]) -> str:
     shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans[:4])
     return f"lines {shown}{' …' if len(spans) > 4 else ''}"
+
+
+def deed(link: Link) -> str:
+    """What a link of a commit says it did, and to what."""
+    if link.kind == RENAMES:
+        return f"{link.target} to {link.context}"
+    place = f"{link.target}:{link.line}" if link.line and link.kind == TOUCHES else link.target
+    return f"{link.context} {place}" if link.kind == TOUCHES else place

@@ -21,6 +21,7 @@ from dowse.store.base import Store
 from dowse.text.regexes import escaped
 
 MEMORY, DOCUMENT = "memory", "doc"
+ANCHORED = "anchored"
 
 _FILES = 20
 _DEADLINE_S = 1.0
@@ -63,8 +64,9 @@ def _linking(ground: Ground, subject: Subject) -> Iterator[Neighbour]:
 
 
 def linked(record: Record, link: Link) -> Neighbour:
-    text = "" if link.kind == "anchored" else link.context  # there it is a digest
-    return Neighbour(link.kind, record.title, record, link.line, f"links to {link.target}", shortened(text))
+    """The end of a link that it comes from; `how` is its target as it is written there."""
+    text = "" if link.kind == ANCHORED else link.context  # there it is a digest
+    return Neighbour(link.kind, record.title, record, link.line, link.target, shortened(text))
 
 
 # --- by words ---

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dowse.lookup.calls.question import CallQuery, CallTree
+from dowse.lookup.calls.graph import CallGraph
 from dowse.lookup.symbols.question import Definition
 from dowse.model import NOT_LOOKED, Collection, Record, Seen
 from dowse.store.base import Store
@@ -117,11 +117,11 @@ class Ground:
     """What an answer is made from: the store, and what only the engine knows how to ask.
 
     `history_of` gives the history of a file, and its path in there; `file_of` the way back; `written` says who wrote
-    lines of a file; `stale` what a memory says that may be so no more; `callers` who calls a definition.
+    lines of a file; `stale` what a memory says that may be so no more; `calls` knows calls and imports.
     """
 
     store: Store
-    callers: Callable[[Definition, CallQuery], CallTree]
+    calls: CallGraph
     history_of: Callable[[Record], tuple[Collection, str] | None]
     file_of: Callable[[str, str], Record | None]
     written: Callable[[Record, Span], Written]

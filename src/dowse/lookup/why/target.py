@@ -34,7 +34,7 @@ def subjects(store: Store, target: str, collection: str | None = None) -> list[S
         return [Subject(it.path, it) for it in found]
     place = _PLACE.fullmatch(target)
     if place and (found := _files(store, place["path"], collection)):
-        return [_at(store, it, int(place["line"])) for it in found]
+        return [at_line(store, it, int(place["line"])) for it in found]
     path, mark, name = target.partition("#")
     if mark and name.strip() and (found := _files(store, path, collection)):
         return [subject for it in found for subject in _within(store, it, name.strip())]
@@ -87,7 +87,7 @@ def _readings(store: Store, path: str, collection: str | None) -> Iterator[tuple
     yield collection, posixpath.normpath(normal_path(path))
 
 
-def _at(store: Store, record: Record, line: int) -> Subject:
+def at_line(store: Store, record: Record, line: int) -> Subject:
     if line < 1:
         raise BadInput(f"lines are counted from 1; {record.path} has no line {line}")
     lines = store.text(record).removesuffix("\n").count("\n") + 1

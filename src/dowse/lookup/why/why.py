@@ -10,7 +10,8 @@ from dowse.lookup.why.found import Found
 from dowse.lookup.why.mentions import mentions
 from dowse.lookup.why.near import near_names
 from dowse.lookup.why.question import LEAST_BUDGET, MOST_BUDGET, Ground, Source, Subject, WhyAnswer
-from dowse.lookup.why.target import checked, subjects
+from dowse.lookup.why.target import checked
+from dowse.lookup.why.things import things
 from dowse.store.base import Store
 
 MOST_CANDIDATES = 20
@@ -21,9 +22,9 @@ def why(ground: Ground, target: str, budget_tokens: int, collection: str | None 
     if not LEAST_BUDGET <= budget_tokens <= MOST_BUDGET:
         raise BadInput(f"a budget is {LEAST_BUDGET} to {MOST_BUDGET:,} tokens, not {budget_tokens:,}")
     text = checked(target)
-    found = subjects(ground.store, text, collection)
+    found = things(ground.store, text, collection)
     if len(found) > 1:
-        return WhyAnswer(text, None, candidates=tuple(found[:MOST_CANDIDATES]), notes=(_choice(text, found),))
+        return WhyAnswer(text, None, candidates=tuple(found[:MOST_CANDIDATES]), notes=(choice(text, found),))
     subject = found[0] if found else Subject(text)
     if not found and not ground.store.linking([text]):
         return WhyAnswer(text, None, near=near_names(ground.store, text), notes=(unknown(ground.store, text),))
@@ -61,7 +62,7 @@ def _source(store: Store, subject: Subject) -> Source:
     return Source(subject.first_line, lines, subject.last_line - last)
 
 
-def _choice(target: str, found: list[Subject]) -> str:
+def choice(target: str, found: list[Subject]) -> str:
     more = f" (the first {MOST_CANDIDATES} are listed)" if len(found) > MOST_CANDIDATES else ""
     collections = {it.record.collection for it in found if it.record}
     same_path = len({it.record.path for it in found if it.record}) == 1
