@@ -98,5 +98,5 @@ class Channel:
 
 def told_once(git_directory: str, name: str, much: Much) -> bytes | None:
     """What a process of its own tells of one commit; None if it can not."""
-    finished = ask_history(git_directory, *COMMANDS[much], told=name.encode() + b"\n")
+    finished = ask_history(git_directory, *COMMANDS[much], given=name.encode() + b"\n")
     return finished.stdout[:MOST_BYTES] if finished is not None and not finished.returncode else None

@@ -87,7 +87,7 @@ class CommitSource:
             return [], f"{self.git_directory} can not be read; what was indexed of it was kept"
         limit = f"--max-count={self._max_commits}"
         command = ("rev-list", "--timestamp", "--ignore-missing", limit, "--branches", "--tags", "--remotes", "--stdin")
-        finished = ask_history(self.git_directory, *command, told="".join(f"{it}\n" for it in refs.heads).encode())
+        finished = ask_history(self.git_directory, *command, given="".join(f"{it}\n" for it in refs.heads).encode())
         if finished is None:
             return [], "git is not installed, or did not come to an end; what was indexed was kept"
         items = [self._item(line, shallow) for line in finished.stdout.splitlines()]

@@ -43,13 +43,13 @@ _NO_INDEX: Final = "no-index-is-read"
 Finished = subprocess.CompletedProcess[bytes]
 
 
-def run_git(git: str, directory: str, *command: str) -> Finished | None:
-    """The finished command, whether it succeeded or not; None when it could not be run to its end."""
+def run_git(git: str, directory: str, *command: str, given: bytes = b"") -> Finished | None:
+    """The finished command, `given` at its input, whether it succeeded or not; None when it did not come to its end."""
     try:
         return subprocess.run(
             [git, "-C", directory, *_HARDENED, *command],
             env=_environment(),
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             timeout=TIMEOUT_SECONDS,
             check=False,
@@ -58,7 +58,7 @@ def run_git(git: str, directory: str, *command: str) -> Finished | None:
         return None
 
 
-def ask_history(git_directory: str, *command: str, told: bytes = b"") -> Finished | None:
+def ask_history(git_directory: str, *command: str, given: bytes = b"") -> Finished | None:
     """The finished command over the objects and refs of a repository, whatever is checked out of it; None as above."""
     git = shutil.which("git")
     if git is None:
@@ -67,7 +67,7 @@ def ask_history(git_directory: str, *command: str, told: bytes = b"") -> Finishe
         return subprocess.run(
             [git, *_of_history(git_directory), *command],
             env=_environment() | _without_index(git_directory),
-            input=told,
+            input=given,
             capture_output=True,
             timeout=TIMEOUT_SECONDS,
             check=False,
