@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dowse.ingest.sources.git.asking import attempt
 from dowse.ingest.sources.git.repository import branch_at, common_directory_of, git_directory_of
-from dowse.ingest.sources.uncommitted import uncommitted
+from dowse.ingest.sources.git.uncommitted import uncommitted
 
 _USUAL = ("main", "master")
 _HEADS, _REMOTE = "refs/heads/", "refs/remotes/origin/"
