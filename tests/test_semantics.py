@@ -26,7 +26,7 @@ from dowse.places import Places
 from dowse.search.run import QueryVector
 from dowse.semantics import Semantics
 from dowse.store.base import ANSWERING, NEXT, Store
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
 from support import OpenEngine, write
 
@@ -61,11 +61,11 @@ class Broken:
         return self.give(len(texts))
 
 
-@pytest.fixture(params=["sqlite", "memory"])
+@pytest.fixture(params=["sqlite", "dicts"])
 def engine(request: pytest.FixtureRequest, tmp_path: Path, root: Path) -> Engine:
     """An index of 40 chunks without vectors."""
     write(root, {f"{number}.md": f"# Note {number}\n\nword{number} alpha beta\n" for number in range(CHUNKS)})
-    store: Store = SqliteStore(tmp_path / "i.db") if request.param == "sqlite" else MemoryStore()
+    store: Store = SqliteStore(tmp_path / "i.db") if request.param == "sqlite" else DictStore()
     settings = Settings(encoder="none", data_dir=tmp_path / "data")
     opened = Engine(settings, tmp_path / "i.db", create=True, store=store)
     opened.index([root])

@@ -383,6 +383,12 @@ class Counts:
     calls: int = 0
     vectors: int = 0
     next_vectors: int = 0  # of another encoder, which take the place of the others when every chunk has one
+    unencoded: int = 0  # chunks that are found by their words only
+
+    @property
+    def encoded(self) -> int:
+        """The chunks that are to have a vector."""
+        return self.chunks - self.unencoded
 
 
 @dataclass(slots=True)

@@ -105,15 +105,15 @@ class Semantics:
     def notes(self) -> tuple[str, ...]:
         """How far the vectors are, where they are not complete."""
         counts, made = self._store.counts(), self._store.manifest()
-        if not self.wanted or (NEXT not in made and counts.vectors == counts.chunks):
+        if not self.wanted or (NEXT not in made and counts.vectors == counts.encoded):
             return ()
         from dowse.encoders.choose import short_name
 
         by = f" by {short_name(made[ANSWERING])}" if ANSWERING in made else ""
-        having = f"{counts.vectors:,} of {counts.chunks:,} chunks have vectors{by}"
+        having = f"{counts.vectors:,} of {counts.encoded:,} chunks have vectors{by}"
         if NEXT not in made:
             return (having,)
-        so_far = f"{counts.next_vectors:,} of {counts.chunks:,}; `dowse index` goes on"
+        so_far = f"{counts.next_vectors:,} of {counts.encoded:,}; `dowse index` goes on"
         return (f"{having}, the upgrade to {short_name(made[NEXT])} has {so_far}",)
 
     # --- asking ---

@@ -16,7 +16,7 @@ from dowse.model import EVERYTHING, Chunk, Record, Scored
 from dowse.search.fuse import fuse
 from dowse.search.recipes import WORDS, recipe_named
 from dowse.store.base import Piece
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 
 MODES = ("lexical", "semantic", "hybrid")
 METADATA = {"chunk_id", "path", "heading_path", "chunk_index", "content"}
@@ -170,7 +170,7 @@ def test_sem_001_no_query_embedding(vectorless: Served) -> None:
 
 def test_sem_002_zero_denominator(library: Served) -> None:
     """SEM-002 A cosine with a zero vector is 0.0, and a query that encodes to one is no error."""
-    store = MemoryStore()
+    store = DictStore()
     collection = store.add_collection("/somewhere").name
     record = Record(collection, "a.md", "doc", "A", 1, 1, "d", "c")
     store.put(record, [Piece(Chunk(n, f"text {n}", 1, 1), bytes(16)) for n in range(2)])

@@ -21,7 +21,7 @@ from dowse.ingest.chunk import Limits
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sync import Sync
 from dowse.model import Query
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from support import OpenEngine, write
 
 MEGABYTE = 1_000_000
@@ -154,7 +154,7 @@ def test_what_may_not_be_written_is_read_and_writing_says_why_not(
 
 
 def test_a_clock_that_goes_back_and_times_to_come_lose_nothing(root: Path) -> None:
-    store = MemoryStore()
+    store = DictStore()
     collection = store.add_collection(str(root)).name
     clock = iter(range(10**18, 0, -(10**16)))
 

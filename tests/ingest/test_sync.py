@@ -20,7 +20,7 @@ from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sync import Sync
 from dowse.model import Item, Query
 from dowse.profiles.core_json import export_json
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from support import OpenEngine, write
 
 OLD = 1_600_000_000_000_000_000
@@ -61,7 +61,7 @@ def test_touched_but_same_is_not_chunked_again(root: Path, open_engine: OpenEngi
 @pytest.mark.parametrize(("age_ns", "noticed"), [(1_000_000, True), (10**12, False)])
 def test_a_file_read_right_after_it_was_written_is_read_once_more(root: Path, age_ns: int, noticed: bool) -> None:
     """It may have changed again under the same timestamp; a file that was quiet for a while can not have."""
-    store = MemoryStore()
+    store = DictStore()
     collection = store.add_collection(str(root)).name
     run = Sync(FileSource(root), store, collection, Limits(), now_ns=lambda: OLD + age_ns).run
     for text in ("one one one", "two two two"):
@@ -173,7 +173,7 @@ def test_what_can_not_be_read_just_now_is_kept(root: Path) -> None:
             raise Unreadable("Input/output error", lasting=False)
 
     write(root, {"a.md": "alpha"})
-    store = MemoryStore()
+    store = DictStore()
     name = store.add_collection(str(root)).name
     Sync(FileSource(root), store, name, Limits()).run()
     write(root, {"a.md": "alpha beta"})

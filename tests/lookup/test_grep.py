@@ -14,7 +14,7 @@ from dowse.lookup.grep.grep import grep
 from dowse.lookup.grep.question import GrepAnswer, Lines, Manner
 from dowse.model import Record, Scope
 from dowse.store.base import Store
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
 
 FILES = {
@@ -28,11 +28,11 @@ FILES = {
 }
 
 
-@pytest.fixture(params=["sqlite", "sqlite with a file", "memory"])
+@pytest.fixture(params=["sqlite", "sqlite with a file", "dicts"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     up_to = 0 if request.param.endswith("file") else 10**9
     made: Store = (
-        MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "i.db", lines_without_file_up_to=up_to)
+        DictStore() if request.param == "dicts" else SqliteStore(tmp_path / "i.db", lines_without_file_up_to=up_to)
     )
     made.add_collection("/work/code")
     with made.writing(1.0):

@@ -15,7 +15,7 @@ from dowse.lookup.symbols.bodies import TextLines, bodies, text_lines
 from dowse.lookup.symbols.find import find
 from dowse.lookup.symbols.question import Body, Definition, Silent, Wanted
 from dowse.model import Record, Skipped, Stats, Symbol
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from support import OpenEngine, write
 
 CODE = """\
@@ -93,7 +93,7 @@ def test_a_huge_limit_is_all_of_them(engine: Engine) -> None:
 
 
 def test_a_kind_that_only_the_index_knows_can_be_asked_for() -> None:
-    store = MemoryStore()
+    store = DictStore()
     store.add_collection("/some/work")
     store.put(Record("work", "a.rs", "code", "", 1, 1, "d", "c"), [], [Symbol("Show", "trait", 1, 1)])
     assert find(store, Wanted(kinds=("trait",))).total == 1
@@ -200,7 +200,7 @@ def test_a_file_that_can_not_be_read_is_a_problem(engine: Engine, root: Path) ->
 
 @pytest.fixture
 def audited(tmp_path: Path) -> Iterator[Engine]:
-    store = MemoryStore()
+    store = DictStore()
     store.add_collection("/some/work")
 
     def put(path: str, size: int, symbols: list[Symbol], text: str = "", **facets: str) -> None:

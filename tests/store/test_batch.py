@@ -11,16 +11,16 @@ import pytest
 from dowse.errors import Unreadable
 from dowse.model import Chunk, Record, Scope, Skipped
 from dowse.store.base import Piece, Store, Weights
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
 from dowse.text.terms import parse
 
 BAD = "\ud800 can not be stored"
 
 
-@pytest.fixture(params=["sqlite", "memory"])
+@pytest.fixture(params=["sqlite", "dicts"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    opened: Store = SqliteStore(tmp_path / "i.db") if request.param == "sqlite" else MemoryStore()
+    opened: Store = SqliteStore(tmp_path / "i.db") if request.param == "sqlite" else DictStore()
     opened.add_collection("/c")
     yield opened
     opened.close()

@@ -9,7 +9,7 @@ import pytest
 
 from dowse.model import Call, Link, Record, Symbol
 from dowse.store.base import Store
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
 
 
@@ -58,7 +58,7 @@ QUESTIONS: dict[str, Callable[[Store], object]] = {
 
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS.keys())
 def test_both_stores_tell_the_same(tmp_path: Path, ask: Callable[[Store], object]) -> None:
-    sqlite, memory = SqliteStore(tmp_path / "index.db"), MemoryStore()
+    sqlite, memory = SqliteStore(tmp_path / "index.db"), DictStore()
     for store in (sqlite, memory):
         fill(store)
     with sqlite.moment(), memory.moment():
@@ -66,9 +66,9 @@ def test_both_stores_tell_the_same(tmp_path: Path, ask: Callable[[Store], object
     sqlite.close()
 
 
-@pytest.fixture(params=["sqlite", "memory"])
+@pytest.fixture(params=["sqlite", "dicts"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    opened: Store = SqliteStore(tmp_path / "index.db") if request.param == "sqlite" else MemoryStore()
+    opened: Store = SqliteStore(tmp_path / "index.db") if request.param == "sqlite" else DictStore()
     fill(opened)
     return opened
 

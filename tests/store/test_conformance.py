@@ -17,17 +17,17 @@ from hypothesis import strategies as st
 from dowse.errors import BadInput, OtherVectors
 from dowse.model import Chunk, Link, Record, Scope, Skipped, Symbol, public_chunk_id
 from dowse.store.base import ANSWERING, NEXT, Piece, Store, Weights
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
 from dowse.text.terms import parse
 
-BACKENDS = ("sqlite", "memory")
+BACKENDS = ("sqlite", "dicts")
 EVEN = Weights()
 RECIPE = Weights(title=2.0, trail=1.5, text=1.0, names=0.5, tags=1.0, path=0.5)
 
 
 def open_store(backend: str, folder: Path) -> Store:
-    return SqliteStore(folder / "index.db") if backend == "sqlite" else MemoryStore()
+    return SqliteStore(folder / "index.db") if backend == "sqlite" else DictStore()
 
 
 @pytest.fixture(params=BACKENDS)
@@ -411,7 +411,7 @@ texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 def test_sqlite_scores_as_the_oracle_does(
     tmp_path_factory: pytest.TempPathFactory, documents: list[list[str]], query: str
 ) -> None:
-    sqlite, memory = SqliteStore(tmp_path_factory.mktemp("store") / "i.db"), MemoryStore()
+    sqlite, memory = SqliteStore(tmp_path_factory.mktemp("store") / "i.db"), DictStore()
     for store in (sqlite, memory):
         store.add_collection("/notes")
         for number, parts in enumerate(documents):
@@ -482,7 +482,7 @@ def test_sqlite_knows_the_links_that_the_oracle_knows(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[Link] | None]]
 ) -> None:
     """Records come, change and go; None drops one."""
-    sqlite, memory = SqliteStore(tmp_path_factory.mktemp("store") / "i.db"), MemoryStore()
+    sqlite, memory = SqliteStore(tmp_path_factory.mktemp("store") / "i.db"), DictStore()
     for store in (sqlite, memory):
         store.add_collection("/notes")
         for path, links in steps:

@@ -14,10 +14,10 @@ from dowse.errors import BadInput
 from dowse.model import Record, Scope, Stats, Symbol
 from dowse.store.base import Store
 from dowse.store.definitions import FileFacts, Wanted
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
 
-BACKENDS = ("sqlite", "memory")
+BACKENDS = ("sqlite", "dicts")
 QUICK = Stats(cyclomatic=2, cognitive=1, nesting=1, parameters=3, returns=1, calls=4, lambdas=0)
 LONG = Stats(cyclomatic=9, cognitive=20, nesting=5, parameters=1, returns=4, calls=30, lambdas=2)
 
@@ -53,7 +53,7 @@ def filled(store: Store) -> Store:
 
 @pytest.fixture(params=BACKENDS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    opened = filled(SqliteStore(tmp_path / "index.db") if request.param == "sqlite" else MemoryStore())
+    opened = filled(SqliteStore(tmp_path / "index.db") if request.param == "sqlite" else DictStore())
     yield opened
     opened.close()
 
@@ -253,7 +253,7 @@ ASKED = st.builds(
 @settings(max_examples=60)
 def test_sqlite_answers_as_the_oracle_does(files: dict[str, list[Symbol]], questions: list[Wanted]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        sqlite, memory = SqliteStore(Path(folder, "index.db")), MemoryStore()
+        sqlite, memory = SqliteStore(Path(folder, "index.db")), DictStore()
         for store in (sqlite, memory):
             store.add_collection("/some/work")
             for path, symbols in files.items():

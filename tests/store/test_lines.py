@@ -15,7 +15,7 @@ from dowse.lookup.grep.grep import grep
 from dowse.lookup.grep.question import GrepAnswer, Lines, Manner
 from dowse.model import Scope
 from dowse.store.base import Store
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
 
 MANNERS: tuple[Manner, ...] = ("word", "substring", "word-regex", "phrase", "regex")
@@ -75,7 +75,7 @@ class Pair:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "index.db"
-        self.plain = MemoryStore()
+        self.plain = DictStore()
         self.plain.add_collection("/work/notes")
         self.sqlite = self._opened()
         self.sqlite.add_collection("/work/notes")

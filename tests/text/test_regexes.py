@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput
-from dowse.store.memory.lines import passes
+from dowse.store.dicts.lines import passes
 from dowse.text.folding import words
 from dowse.text.regexes import MAX_PATTERN_CHARS, escaped, line_regex, required
 

@@ -149,7 +149,7 @@ class Sync:
             facets=extract.facets,
             at_ns=extract.at_ns,
         )
-        text = extract.text if extract.lined else ""
+        text = extract.text if extract.lined else None
         self.store.put(record, content.pieces, extract.symbols, extract.links, extract.calls, text)
 
     def _skip(self, item: Item, reason: str, lasting: bool, report: SyncReport) -> None:

@@ -53,7 +53,7 @@ class Upgrade:
 
     def _done(self, wanted: str) -> bool:
         made, counts = self.store.manifest(), self.store.counts()
-        return made.get(ANSWERING) == wanted and NEXT not in made and counts.vectors == counts.chunks
+        return made.get(ANSWERING) == wanted and NEXT not in made and counts.vectors == counts.encoded
 
     def _first(self, encoders: Encoders) -> bool:
         """Something to answer with, before the long work; whether there is time left for that."""

@@ -109,9 +109,12 @@ class Catalog(Protocol):
         symbols: Sequence[Symbol] = (),
         links: Sequence[Link] = (),
         calls: Sequence[Call] = (),
-        text: str = "",
+        text: str | None = "",
     ) -> None:
-        """Replace everything known of the record; chunks whose text is unchanged keep key and vector."""
+        """Replace everything known of the record; chunks whose text and role are unchanged keep key and vector.
+
+        Without a text its lines are not indexed.
+        """
         ...
 
     def touch(self, collection: str, path: str, *, size: int, mtime_ns: int, settled: bool) -> None: ...
@@ -168,7 +171,7 @@ class Catalog(Protocol):
     def calls(self, record: Record) -> list[Call]: ...
 
     def text(self, record: Record) -> str:
-        """The whole text as it was indexed."""
+        """The whole text as it was indexed; empty where none is kept."""
         ...
 
     def linked(self, kinds: Sequence[str]) -> list[tuple[Record, list[Link]]]:
@@ -211,6 +214,10 @@ KEPT = "kept "
 """With the name of a collection behind it, the manifest's key for whether what is gone of it is kept on purpose."""
 
 
+UNENCODED = ("delta",)
+"""The roles of chunks that are found by their words only: they need no vector, and have none."""
+
+
 class Vectors(Protocol):
     """At most two vector indexes: the one that answers, and the next one, filled to take its place.
 
@@ -227,12 +234,12 @@ class Vectors(Protocol):
     def switch_vectors(self, made_by: str | None = None) -> bool:
         """Let the next index answer and drop the other, in one transaction.
 
-        False unless every chunk is in it, and it is of this encoder, if one is named.
+        False unless every chunk that needs a vector is in it, and it is of this encoder, if one is named.
         """
         ...
 
     def pending(self, made_by: str | None = None) -> list[Pending]:
-        """The chunks without a vector of this encoder; none where it has no index."""
+        """The chunks that need a vector of this encoder and have none; nothing where it has no index."""
         ...
 
     def put_vectors(self, keys: Sequence[int], matrix: Matrix, made_by: str | None = None) -> None:

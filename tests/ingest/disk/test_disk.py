@@ -207,9 +207,9 @@ def test_a_directory_with_very_many_files_stands_for_them(root: Path) -> None:
 
 
 def test_known_names_are_laid_out_once_for_each_state(root: Path) -> None:
-    from dowse.store.memory import MemoryStore
+    from dowse.store.dicts import DictStore
 
-    store = MemoryStore()
+    store = DictStore()
     store.add_collection(str(root))
     assert known_of(store, "root") is known_of(store, "root")
     assert known_of(store, "root") == Known({}, {})

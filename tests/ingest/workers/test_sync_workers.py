@@ -22,7 +22,7 @@ from dowse.ingest.sync import Sync
 from dowse.ingest.workers.pool import Workers
 from dowse.model import Item, Query
 from dowse.profiles.core_json import status_json
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
 from support import write
 
@@ -222,7 +222,7 @@ def test_without_workers_a_failure_is_told_as_well(root: Path, monkeypatch: pyte
 
     monkeypatch.setattr("dowse.ingest.reading.extract", failing)
     write(root, {"a.md": "# A\n\ntext"})
-    store = MemoryStore()
+    store = DictStore()
     Sync(FileSource(root), store, store.add_collection(str(root)).name, Limits()).run()
     assert store.faceted("unparsed") == [(root.name, "a.md", "the parser failed (RecursionError: too deep)")]
     assert [it.chunk.text for it in store.export()] == ["# A\n\ntext"]

@@ -15,7 +15,7 @@ from dowse.lookup.calls.edges import MOST_SITES
 from dowse.lookup.calls.question import MAX_DEPTH, CallQuery, CallTree, Node
 from dowse.model import Call, Link, Record, Scope, Symbol
 from dowse.store.base import Store
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
 
 
@@ -286,7 +286,7 @@ def test_no_facts_are_too_odd(
     imported: list[tuple[str, str]],
     path: str,
 ) -> None:
-    store = MemoryStore()
+    store = DictStore()
     symbols = [
         Symbol(
             name,

@@ -10,7 +10,7 @@ from dowse.lookup.calls.outline import Outline
 from dowse.lookup.calls.question import CallQuery
 from dowse.model import Record, Symbol
 from dowse.store.call_facts import Facts
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 
 ANY = CallQuery("any", depth=2)
 
@@ -25,7 +25,7 @@ def test_touched_definitions_come_with_their_callers() -> None:
         .call("run", "A().save")
         .call("start", "run")
     )
-    graph = put(MemoryStore(), [code, File("empty.py")])
+    graph = put(DictStore(), [code, File("empty.py")])
     save = code.symbols[1].start_line
     found = graph.impact({"main.py": [(save, save)], "empty.py": [(1, 9)], "new.py": [(1, 2)]}, ANY)
     assert [it.definition.symbol.name for it in found.touched] == ["save"]

@@ -11,13 +11,13 @@ from call_facts import File, callees, callers, put, why
 from dowse.lookup.calls.question import CallQuery
 from dowse.model import Link
 from dowse.store.base import Store
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
 
 
-@pytest.fixture(params=["sqlite", "memory"])
+@pytest.fixture(params=["sqlite", "dicts"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    opened: Store = SqliteStore(tmp_path / "index.db") if request.param == "sqlite" else MemoryStore()
+    opened: Store = SqliteStore(tmp_path / "index.db") if request.param == "sqlite" else DictStore()
     yield opened
     opened.close()
 

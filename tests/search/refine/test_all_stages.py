@@ -23,7 +23,7 @@ from dowse.search.refine.recency import HalfLifeDecay, RecencyTiers
 from dowse.search.refine.stage import Stage, stage_name
 from dowse.search.refine.subjects import subject_priors
 from dowse.search.run import Run
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 
 # Doing them twice does no more than doing them once.
 SETTLING: tuple[Stage, ...] = (
@@ -49,7 +49,7 @@ PRIORS = st.dictionaries(st.tuples(st.just("notes"), st.sampled_from(["0.md", "1
 @st.composite
 def searches(draw: st.DrawFn) -> tuple[list[Hit], Run]:
     """Some chunks of a small store, ranked in any way; some of its chunks have vectors."""
-    store = MemoryStore()
+    store = DictStore()
     store.add_collection("/work/notes")
     for number, (chunks, links, age_days) in enumerate(draw(RECORDS)):
         texts, trails = [text for text, _ in chunks], [trail for _, trail in chunks]
@@ -98,5 +98,5 @@ def test_the_same_again(search: tuple[list[Hit], Run], stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("stage", (*STAGES, *FIRST), ids=stage_name)
-def test_nothing_stays_nothing(memory: MemoryStore, stage: Stage) -> None:
+def test_nothing_stays_nothing(memory: DictStore, stage: Stage) -> None:
     assert stage([], run_over(memory)) == []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from refine_support import hits, places, put, run_over
 
 from dowse.search.refine.calibrate import Calibrate, MinConfidence, normalise
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 
 NUMBERS = st.floats(allow_nan=False)
 
@@ -41,7 +41,7 @@ def test_not_a_number_is_no_confidence() -> None:
         ([2.0, 2.0], [1.0, 1.0]), ([2.0, 0.0, -1.0], [1.0, 0.0, 0.0]), ([-1.0, -1.0, -2.0], [1.0, 1.0, 0.0]),
     ],
 )  # fmt: skip
-def test_shares_of_the_best(memory: MemoryStore, before: list[float], after: list[float]) -> None:
+def test_shares_of_the_best(memory: DictStore, before: list[float], after: list[float]) -> None:
     put(memory, "a.md", *(f"text {place}" for place in range(len(before))))
     found = hits(memory, {f"a.md#{place}": score for place, score in enumerate(before)})
     shares = normalise(found, run_over(memory))
@@ -55,7 +55,7 @@ def test_shares_of_the_best(memory: MemoryStore, before: list[float], after: lis
     (0.0, ["a.md#0", "a.md#1", "a.md#2"], []),
     (2.0, [], ["3 hits below 2 were dropped"]),
 ])  # fmt: skip
-def test_least_confidence(memory: MemoryStore, least: float, kept: list[str], notes: list[str]) -> None:
+def test_least_confidence(memory: DictStore, least: float, kept: list[str], notes: list[str]) -> None:
     put(memory, "a.md", "one", "two", "three")
     run = run_over(memory)
     assert places(MinConfidence(least)(hits(memory, {"a.md#0": 0.9, "a.md#1": 0.3, "a.md#2": 0.29}), run)) == kept

@@ -9,11 +9,11 @@ from dowse.search.refine.code import CodePriors, asked_words
 from dowse.search.refine.files import FileScores
 from dowse.search.run import Models, QueryVector, Run
 from dowse.store.base import Weights
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 
 
 def run(text: str) -> Run:
-    return Run(Query(text), MemoryStore(), Models(lambda _: QueryVector(None)), 10, Weights(), 60)
+    return Run(Query(text), DictStore(), Models(lambda _: QueryVector(None)), 10, Weights(), 60)
 
 
 def hit(path: str, text: str = "x", score: float = 1.0, kind: str = "code", key: int = 1) -> Hit:

@@ -8,7 +8,7 @@ from refine_support import hits, places, put, run_over, vectors
 from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
 from dowse.search.refine.stage import Stage
 from dowse.store.base import Store
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 
 LONG = "a failed request is retried with exponential backoff up to five times"
 
@@ -30,7 +30,7 @@ def kept(store: Store, stage: Stage, *texts: str) -> dict[int, float]:
         (("ﬁne", "fine", "fi ne"), {0: 1, 2: 0}),
     ],
 )
-def test_exact(memory: MemoryStore, texts: tuple[str, ...], expected: dict[int, float]) -> None:
+def test_exact(memory: DictStore, texts: tuple[str, ...], expected: dict[int, float]) -> None:
     assert kept(memory, exact_dedup, *texts) == expected
 
 
@@ -47,23 +47,23 @@ def test_exact(memory: MemoryStore, texts: tuple[str, ...], expected: dict[int, 
         (("?!", "--", "?!"), {0: 0, 1: 0, 2: 0}),  # no words to compare
     ],
 )
-def test_ngrams(memory: MemoryStore, texts: tuple[str, ...], expected: dict[int, float]) -> None:
+def test_ngrams(memory: DictStore, texts: tuple[str, ...], expected: dict[int, float]) -> None:
     assert kept(memory, NgramDedup(), *texts) == expected
 
 
 @pytest.mark.parametrize(("threshold", "left"), [(0.6, 1), (0.61, 2)])
-def test_the_threshold_is_a_jaccard_index(memory: MemoryStore, threshold: float, left: int) -> None:
+def test_the_threshold_is_a_jaccard_index(memory: DictStore, threshold: float, left: int) -> None:
     texts = ("a b c d e f", "a b c d e x")  # three of five 3-grams are shared
     assert len(kept(memory, NgramDedup(threshold), *texts)) == left
 
 
-def test_a_repetition_goes_to_the_best_that_is_kept(memory: MemoryStore) -> None:
+def test_a_repetition_goes_to_the_best_that_is_kept(memory: DictStore) -> None:
     # The second repeats the first, the third only the second: which is gone, so the third stays.
     texts = ("a b c d e f g h", "b c d e f g h i", "c d e f g h i j")
     assert kept(memory, NgramDedup(0.7), *texts) == {0: 1, 2: 0}
 
 
-def test_of_two_that_it_repeats_the_better_one_counts_it(memory: MemoryStore) -> None:
+def test_of_two_that_it_repeats_the_better_one_counts_it(memory: DictStore) -> None:
     assert kept(memory, NgramDedup(0.4), "a b c d e f", "c d e f g h", "b c d e f g") == {0: 1, 1: 0}
 
 
@@ -104,7 +104,7 @@ def test_without_vectors_nothing_is_compared_and_the_step_says_so(store: Store) 
     assert run.notes == ["1 of 3 hits have no vector and are taken to be like no other"]
 
 
-def test_counts_add_up_over_stages(memory: MemoryStore) -> None:
+def test_counts_add_up_over_stages(memory: DictStore) -> None:
     put(memory, "a.md", LONG, f"{LONG} again", f"{LONG.upper()} again")
     run, found = run_over(memory), hits(memory, {"a.md#0": 3, "a.md#1": 2, "a.md#2": 1})
     (hit,) = NgramDedup()(exact_dedup(found, run), run)

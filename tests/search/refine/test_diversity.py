@@ -7,7 +7,7 @@ from refine_support import hits, places, put, run_over, scores, vectors
 
 from dowse.search.refine.diversity import Mmr, PerRecord
 from dowse.store.base import Store
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 
 ROWS = {"a.md#0": [1.0, 0.0], "a.md#1": [1.0, 0.0], "a.md#2": [0.0, 1.0]}
 SCORES = {"a.md#0": 0.9, "a.md#1": 0.8, "a.md#2": 0.4}
@@ -64,7 +64,7 @@ def test_mmr_needs_vectors_and_says_so(store: Store) -> None:
         (9, ["a.md#1", "b.md#0", "a.md#0", "a.md#2", "b.md#1"]),
     ],
 )
-def test_passages_per_record(memory: MemoryStore, limit: int, kept: list[str]) -> None:
+def test_passages_per_record(memory: DictStore, limit: int, kept: list[str]) -> None:
     put(memory, "a.md", "one", "two", "three")
     put(memory, "b.md", "four", "five")
     found = hits(memory, {"a.md#1": 5, "b.md#0": 4, "a.md#0": 3, "a.md#2": 2, "b.md#1": 1})

@@ -15,7 +15,7 @@ from dowse.search.recipes import RECIPES
 from dowse.search.refine.graph import CommunityBoost, GraphNeighbours
 from dowse.search.refine.links import DOCUMENT_LINKS, graph_of, node_of
 from dowse.store.base import Store, Weights
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
 from dowse.text.terms import parse
 
@@ -126,7 +126,7 @@ def test_an_index_without_links_says_so(store: Store, stage: GraphNeighbours | C
     assert run.notes == ["no record links to another"]
 
 
-class Forgetful(MemoryStore):
+class Forgetful(DictStore):
     """Never notices that a record has changed."""
 
     def __init__(self) -> None:

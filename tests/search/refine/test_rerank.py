@@ -16,20 +16,20 @@ from dowse.search.refine.blend import Combine, blended, min_max
 from dowse.search.refine.recency import HalfLifeDecay
 from dowse.search.refine.rerank import Rerank
 from dowse.search.run import Judged, Models, QueryVector, Run
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 
 FUSED = {"a.md": 0.05, "b.md": 0.04, "c.md": 0.03, "d.md": 0.02}
 Judge = Callable[[str, str, Sequence[str]], Judged]
 
 
 @pytest.fixture
-def four(memory: MemoryStore) -> MemoryStore:
+def four(memory: DictStore) -> DictStore:
     for path in FUSED:
         put(memory, path, f"text of {path}", title=f"Title {path[0]}", trails=[("Part", "Detail")])
     return memory
 
 
-def judged_by(store: MemoryStore, judge: Judge) -> Run:
+def judged_by(store: DictStore, judge: Judge) -> Run:
     run = run_over(store)
     run.models = Models(lambda _: QueryVector(None), judge)
     return run
@@ -43,13 +43,13 @@ def saying(*numbers: float) -> Judge:
     ("weight", "order"),
     [(0.0, "abcd"), (0.2, "abcd"), (0.5, "adbc"), (0.7, "dabc"), (1.0, "dacb")],
 )
-def test_weight_is_the_share_of_the_reranker(four: MemoryStore, weight: float, order: str) -> None:
+def test_weight_is_the_share_of_the_reranker(four: DictStore, weight: float, order: str) -> None:
     found = Rerank("cross", weight)(hits(four, FUSED), judged_by(four, saying(2.0, -3.0, -2.9, 7.0)))
     assert [place[0] for place in places(found)] == list(order)
     assert [hit.score for hit in found] == list(FUSED.values())
 
 
-def test_evidence_has_the_raw_score_and_the_blend(four: MemoryStore) -> None:
+def test_evidence_has_the_raw_score_and_the_blend(four: DictStore) -> None:
     found = Rerank("cross", 0.25)(hits(four, FUSED), judged_by(four, saying(1.0, 5.0, 3.0, 1.0)))
     evidence = {hit.stored.record.path: hit.evidence for hit in found}
     assert evidence["b.md"]["rerank"] == 5.0
@@ -57,14 +57,14 @@ def test_evidence_has_the_raw_score_and_the_blend(four: MemoryStore) -> None:
     assert evidence["c.md"]["blend"] == pytest.approx(0.75 / 3 + 0.25 / 2)
 
 
-def test_what_is_behind_the_top_keeps_place_and_score(four: MemoryStore) -> None:
+def test_what_is_behind_the_top_keeps_place_and_score(four: DictStore) -> None:
     before = hits(four, FUSED)
     found = Rerank("cross", 1.0, top=2)(before, judged_by(four, saying(0.0, 1.0)))
     assert places(found) == ["b.md#0", "a.md#0", "c.md#0", "d.md#0"]
     assert found[2:] == before[2:]
 
 
-def test_other_kinds_keep_their_places(four: MemoryStore) -> None:
+def test_other_kinds_keep_their_places(four: DictStore) -> None:
     put(four, "x.py", "def x(): ...", kind="code")
     given_texts: list[Sequence[str]] = []
 
@@ -81,14 +81,14 @@ def test_other_kinds_keep_their_places(four: MemoryStore) -> None:
     assert "rerank" not in found[1].evidence
 
 
-def test_only_other_kinds_are_not_judged_and_the_step_says_so(memory: MemoryStore) -> None:
+def test_only_other_kinds_are_not_judged_and_the_step_says_so(memory: DictStore) -> None:
     put(memory, "x.py", "def x(): ...", kind="code")
     before, run = hits(memory, {"x.py": 1.0}), judged_by(memory, saying())
     assert Rerank("cross", 0.5)(before, run) == before
     assert run.notes == ["skipped: no hit is of a kind that is judged (doc, memory)"]
 
 
-def test_it_sees_the_query_and_where_each_text_stands(four: MemoryStore) -> None:
+def test_it_sees_the_query_and_where_each_text_stands(four: DictStore) -> None:
     put(four, "e.md", "# Own heading\n\nbody", title="Own heading", trails=[("Own heading",)])
     put(four, "f.md", "x" * 9_000)
     seen: list[tuple[str, str, Sequence[str]]] = []
@@ -102,12 +102,12 @@ def test_it_sees_the_query_and_where_each_text_stands(four: MemoryStore) -> None
     assert seen == [("late", "anything", texts)]
 
 
-def test_one_hit_is_judged_for_its_evidence(four: MemoryStore) -> None:
+def test_one_hit_is_judged_for_its_evidence(four: DictStore) -> None:
     (found,) = Rerank("cross", 0.5)(hits(four, {"a.md": 0.3}), judged_by(four, saying(-4.0)))
     assert (found.score, found.evidence["rerank"], found.evidence["blend"]) == (0.3, -4.0, 1.0)
 
 
-def test_no_hits_ask_nobody(memory: MemoryStore) -> None:
+def test_no_hits_ask_nobody(memory: DictStore) -> None:
     run = judged_by(memory, lambda *_: pytest.fail("asked"))
     assert Rerank("cross", 0.5)([], run) == []
     assert run.notes == []
@@ -124,13 +124,13 @@ def raising(reranker: str, query: str, texts: Sequence[str]) -> Judged:
         (raising, "failed and was left out: RuntimeError: out of memory"),
     ],
 )
-def test_a_reranker_that_cannot_leaves_the_order_and_a_note(four: MemoryStore, judge: Judge, note: str) -> None:
+def test_a_reranker_that_cannot_leaves_the_order_and_a_note(four: DictStore, judge: Judge, note: str) -> None:
     before, run = hits(four, FUSED), judged_by(four, judge)
     assert Rerank("cross", 0.5)(before, run) == before
     assert run.notes == [note]
 
 
-def test_without_any_model_the_step_says_so(four: MemoryStore) -> None:
+def test_without_any_model_the_step_says_so(four: DictStore) -> None:
     before, run = hits(four, FUSED), run_over(four)
     assert Rerank("cross", 0.5)(before, run) == before
     assert run.notes == ["skipped: there is no reranker 'cross' here"]
@@ -138,7 +138,7 @@ def test_without_any_model_the_step_says_so(four: MemoryStore) -> None:
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30), st.floats(0, 1))
 def test_any_finite_opinion_gives_every_hit_once_in_falling_blend(opinion: list[float], weight: float) -> None:
-    store = MemoryStore()
+    store = DictStore()
     store.add_collection("/work/notes")
     for number in range(len(opinion)):
         put(store, f"{number}.md", "text")
@@ -183,7 +183,7 @@ def with_evidence(found: list[Hit], **signals: list[float | None]) -> list[Hit]:
     ]
 
 
-def test_combine_scores_by_evidence(four: MemoryStore) -> None:
+def test_combine_scores_by_evidence(four: DictStore) -> None:
     found = with_evidence(
         hits(four, FUSED), bm25=[10, 20, None, 15], cosine=[0.5, None, 0.9, 0.7], rerank=[0.0, 8.0, 4.0, -8.0]
     )
@@ -194,7 +194,7 @@ def test_combine_scores_by_evidence(four: MemoryStore) -> None:
     assert run.notes == []
 
 
-def test_combine_fades_with_age(memory: MemoryStore) -> None:
+def test_combine_fades_with_age(memory: DictStore) -> None:
     put(memory, "old.md", "old", age_days=180)
     put(memory, "new.md", "new")
     found = with_evidence(hits(memory, {"old.md": 2, "new.md": 1}), bm25=[2, 1], cosine=[1, 1], rerank=[1, 1])
@@ -203,14 +203,14 @@ def test_combine_fades_with_age(memory: MemoryStore) -> None:
     assert scores(faded) == {"new.md#0": 0.8, "old.md#0": 0.75}
 
 
-def test_combine_without_a_reranker_says_so_and_weighs_the_rest(four: MemoryStore) -> None:
+def test_combine_without_a_reranker_says_so_and_weighs_the_rest(four: DictStore) -> None:
     run = run_over(four)
     found = with_evidence(hits(four, {"a.md": 2, "b.md": 1}), bm25=[1, 2], cosine=[0.2, 0.4])
     assert scores(Combine()(found, run)) == {"b.md#0": 1.0, "a.md#0": 0.0}
     assert run.notes == ["without rerank, which no hit has"]
 
 
-def test_combine_without_any_evidence_leaves_the_order(four: MemoryStore) -> None:
+def test_combine_without_any_evidence_leaves_the_order(four: DictStore) -> None:
     before, run = hits(four, FUSED), run_over(four)
     assert Combine()(before, run) == before
     assert run.notes == ["skipped: no hit has any of the evidence that is weighed"]

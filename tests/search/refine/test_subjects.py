@@ -11,7 +11,7 @@ from refine_support import hits, places, put, run_over
 
 from dowse.errors import BadInput
 from dowse.search.refine.subjects import LEAST_DELTA, LEAST_MULTIPLIER, MOST_DELTA, Preferences, subject_priors
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_each_subject_has_its_own() -> None:
     assert known.of("ann") == {("notes", "a.md"): 2, ("others", "a.md"): 2}
 
 
-def test_only_the_named_ones_move(memory: MemoryStore) -> None:
+def test_only_the_named_ones_move(memory: DictStore) -> None:
     for name in "abc":
         put(memory, f"{name}.md", "text")
     found = hits(memory, {"a.md": 0.9, "b.md": 0.8, "c.md": 0.7})

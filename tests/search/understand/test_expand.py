@@ -10,7 +10,7 @@ from dowse.model import Query, Scope
 from dowse.search.run import Models, QueryVector, Run
 from dowse.search.understand.expand import Expanded
 from dowse.store.base import Store, Weights
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from search.refine.refine_support import put, vectors
 
 NEAR, FAR = [1.0, 0.1], [0.1, 1.0]
@@ -99,7 +99,7 @@ def test_the_query_is_encoded_once(store: Store) -> None:
 @settings(max_examples=50)
 @given(st.lists(st.text(max_size=30), max_size=6), st.text(max_size=30))
 def test_any_texts(texts: list[str], query: str) -> None:
-    store = MemoryStore()
+    store = DictStore()
     store.add_collection("/work/notes")
     for number, text in enumerate(texts):
         put(store, f"{number}.md", text)

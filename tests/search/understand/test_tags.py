@@ -82,9 +82,9 @@ def test_nothing_tagged_is_said(filled: Store) -> None:
 
 @given(st.text(max_size=60))
 def test_any_query(text: str) -> None:
-    from dowse.store.memory import MemoryStore
+    from dowse.store.dicts import DictStore
 
-    store = MemoryStore()
+    store = DictStore()
     store.add_collection("/work/notes")
     put(store, "a.md", text, tags=("cache", text.lower()))
     assert len(Tagged()(run_for(store, text))) <= 1

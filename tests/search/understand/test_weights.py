@@ -12,7 +12,7 @@ from understand_support import run_for
 from dowse.model import Scored
 from dowse.search.understand.adaptive import AdaptiveWeights
 from dowse.search.understand.variance import VarianceWeights
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 
 
 @pytest.mark.parametrize(
@@ -24,14 +24,14 @@ from dowse.store.memory import MemoryStore
     ],
 )
 def test_what_is_asked_for_shifts_the_shares(text: str, shares: dict[str, float], note: str) -> None:
-    run = run_for(MemoryStore(), text)
+    run = run_for(DictStore(), text)
     run.shares = {"lexical": 1.0, "semantic": 2.0, "graph": 0.5}
     assert len(AdaptiveWeights()(run)) == 1
     assert run.shares == pytest.approx(shares) and run.notes == [note]
 
 
 def test_a_retriever_that_is_not_there_gets_no_share() -> None:
-    run = run_for(MemoryStore(), "the installation guide")
+    run = run_for(DictStore(), "the installation guide")
     run.shares = {"lexical": 1.0}
     assert len(AdaptiveWeights()(run)) == 0
     assert run.shares == {"lexical": 1.0} and run.notes == ["navigational"]
@@ -60,7 +60,7 @@ def test_only_the_first_candidates_are_judged() -> None:
 
 
 def test_shares_keep_their_sum_and_an_empty_ranking_is_left_out() -> None:
-    run = run_for(MemoryStore(), "x")
+    run = run_for(DictStore(), "x")
     run.shares = {"lexical": 1.0, "semantic": 2.0, "tagged": 0.3}
     clear = [Scored(key, score) for key, score in enumerate([9, 9, 0, 0])]
     muddy = [Scored(key, 0.8) for key in range(4)]
@@ -74,7 +74,7 @@ SCORES = st.lists(st.floats(-1e6, 1e6), max_size=20)
 
 @given(SCORES, SCORES, st.floats(0, 10), st.floats(0, 10))
 def test_shares_stay_finite_and_keep_their_sum(first: list[float], second: list[float], one: float, two: float) -> None:
-    run = run_for(MemoryStore(), "x")
+    run = run_for(DictStore(), "x")
     run.shares = {"lexical": one, "semantic": two}
     rankings = {"lexical": [Scored(1, it) for it in first], "semantic": [Scored(1, it) for it in second]}
     VarianceWeights()(rankings, run)

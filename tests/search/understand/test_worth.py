@@ -11,13 +11,13 @@ from dowse.model import Query, Scored
 from dowse.search.run import Models, QueryVector, Run
 from dowse.search.understand.worth import encoder_worth, undecided
 from dowse.store.base import Weights
-from dowse.store.memory import MemoryStore
+from dowse.store.dicts import DictStore
 from support import OpenEngine, write
 
 
 @pytest.mark.parametrize(("worth", "share", "counted"), [(1.0, 2.0, 0), (0.1, 0.2, 1), (0.0, 0.0, 1)])
 def test_the_share_of_meaning_follows_the_encoder(worth: float, share: float, counted: int) -> None:
-    run = Run(Query("x"), MemoryStore(), Models(lambda _: QueryVector(None)), 10, Weights(), 60)
+    run = Run(Query("x"), DictStore(), Models(lambda _: QueryVector(None)), 10, Weights(), 60)
     run.shares = {"lexical": 1.0, "semantic": 2.0}
     run.vector = QueryVector(None, traits=Traits(worth=worth))
     assert len(encoder_worth({"semantic": [Scored(1, 0.5)]}, run)) == counted
@@ -25,7 +25,7 @@ def test_the_share_of_meaning_follows_the_encoder(worth: float, share: float, co
 
 
 def test_without_a_vector_nothing_changes() -> None:
-    run = Run(Query("x"), MemoryStore(), Models(lambda _: QueryVector(None)), 10, Weights(), 60)
+    run = Run(Query("x"), DictStore(), Models(lambda _: QueryVector(None)), 10, Weights(), 60)
     run.shares = {"lexical": 1.0}
     assert len(encoder_worth({}, run)) == 0
     assert run.shares == {"lexical": 1.0}
@@ -68,7 +68,7 @@ def test_words_decide_where_the_best_stands_out_of_its_page(scores: list[float],
 
 @pytest.mark.parametrize(("last", "share"), [(9.0, 0.3), (4.5, 0.075), (0.0, 0.0)])
 def test_an_encoder_that_yields_counts_as_far_as_words_leave_it_open(last: float, share: float) -> None:
-    run = Run(Query("x"), MemoryStore(), Models(lambda _: QueryVector(None)), 10, Weights(), 60)
+    run = Run(Query("x"), DictStore(), Models(lambda _: QueryVector(None)), 10, Weights(), 60)
     run.shares = {"lexical": 1.0, "semantic": 1.0}
     run.vector = QueryVector(None, traits=Traits(worth=0.3, yields=True))
     words = [Scored(key, 9.0) for key in range(PAGE - 1)] + [Scored(PAGE, last)]

@@ -76,14 +76,14 @@ def list_kept_though_ignored(top: str, directory: str) -> frozenset[str]:
     return frozenset(os.fsdecode(name) for name in listed.stdout.split(b"\0") if name)
 
 
-def run_git(git: str, directory: str, *command: str) -> subprocess.CompletedProcess[bytes] | None:
-    """The finished command, whether it succeeded or not; None when it could not be run to its end."""
+def run_git(git: str, directory: str, *command: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes] | None:
+    """The finished command, `given` at its input, whether it succeeded or not; None when it did not come to its end."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("GIT_") or name in _KEPT_VARIABLES}
     try:
         return subprocess.run(
             [git, "-C", directory, *_HARDENED, *command],
             env=kept | _FORCED_VARIABLES,
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             timeout=TIMEOUT_SECONDS,
             check=False,

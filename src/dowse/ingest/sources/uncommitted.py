@@ -116,8 +116,8 @@ def _lines(content: bytes) -> list[bytes]:
 
 def changed_spans(before: list[bytes], after: list[bytes]) -> Spans:
     """The lines of `after` that are not in `before`; where lines were taken out, those on both sides."""
-    start = _alike(before, after)
-    end = _alike(before[start:][::-1], after[start:][::-1])
+    start = alike(before, after)
+    end = alike(before[start:][::-1], after[start:][::-1])
     old, new = before[start : len(before) - end], after[start : len(after) - end]
     if len(old) * len(new) > MAX_PAIRS:
         return ((start + 1, start + len(new)),)
@@ -126,7 +126,7 @@ def changed_spans(before: list[bytes], after: list[bytes]) -> Spans:
     return tuple(span for span in spans if span)
 
 
-def _alike(before: list[bytes], after: list[bytes]) -> int:
+def alike(before: list[bytes], after: list[bytes]) -> int:
     """How many lines from the beginning are the same."""
     pairs = zip(before, after, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(before), len(after)))

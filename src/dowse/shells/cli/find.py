@@ -89,9 +89,9 @@ def command(
 
 def on_disk(workspace: Workspace) -> Engine:
     """An engine that knows where the root is, and holds nothing."""
-    from dowse.store.memory import MemoryStore
+    from dowse.store.dicts import DictStore
 
-    store = MemoryStore()
+    store = DictStore()
     store.add_collection(str(workspace.root if workspace.root.is_dir() else workspace.root.parent))
     return Engine(workspace.settings, workspace.index, create=False, store=store)
 

@@ -19,14 +19,15 @@ from dowse.text.names import names
 _MOVE = "UPDATE chunks SET ordinal = ?, public_id = ?, role = ?, start_line = ?, end_line = ?, seal = ? WHERE id = ?"
 SEALED = "ordinal, public_id, role, start_line, end_line, digest, title, trail, text, names, tags, path"
 _INSERT = f"INSERT INTO chunks ({SEALED}, seal, record) VALUES ({', '.join('?' * 14)})"
+_ROLE = 2
 _CONTENT = 5  # from here on, the values do not change with the place of a chunk
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The rows that may stay, by digest, trail and text: their keys and contents; and those that are damaged."""
+    """The rows that may stay, by role, digest, trail and text: their keys and contents; and those that are damaged."""
 
-    sound: Mapping[tuple[bytes, str, str], list[tuple[int, Row]]]
+    sound: Mapping[tuple[str, bytes, str, str], list[tuple[int, Row]]]
     damaged: list[int]
 
 
@@ -42,7 +43,7 @@ def put_chunks(
     seals: list[int] = []
     for piece in pieces:
         trail, place = join_trail(piece.chunk.trail), _place(record, piece)
-        same = kept.sound.get((piece.digest, trail, piece.chunk.text))
+        same = kept.sound.get((piece.chunk.role, piece.digest, trail, piece.chunk.text))
         if reuse and same:
             row_key, content = same.pop()
             seals.append(seal((*place, *content)))
@@ -58,7 +59,7 @@ def put_chunks(
 
 
 def _kept(connection: apsw.Connection, key: int) -> _Kept:
-    sound: defaultdict[tuple[bytes, str, str], list[tuple[int, Row]]] = defaultdict(list)
+    sound: defaultdict[tuple[str, bytes, str, str], list[tuple[int, Row]]] = defaultdict(list)
     damaged: list[int] = []
     keys = fetch(connection, "SELECT id FROM chunks WHERE record = ? ORDER BY ordinal DESC", (key,))
     rows = _rows(connection, [row[0] for row in keys]) if keys else []
@@ -68,7 +69,7 @@ def _kept(connection: apsw.Connection, key: int) -> _Kept:
         if intact(sealed, values):
             content = tuple(values[_CONTENT:])
             digest, _, trail, text = content[:4]
-            sound[digest, trail, text].append((row_key, content))
+            sound[values[_ROLE], digest, trail, text].append((row_key, content))
         else:
             damaged.append(row_key)
     return _Kept(sound, damaged)

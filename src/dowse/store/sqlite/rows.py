@@ -12,6 +12,7 @@ import apsw
 
 from dowse.errors import IndexDamaged
 from dowse.model import NO_FACETS, Chunk, Linked, Record, Scope, Stats, Stored, Symbol
+from dowse.store.base import UNENCODED
 from dowse.store.sqlite.database import Row
 from dowse.store.sqlite.seals import Unsound, intact
 from dowse.text.globs import Matcher, compile_globs
@@ -38,6 +39,9 @@ SYMBOL_COLUMNS = (
     "holds, parameters, modifiers, attributes, bases, "
     "cyclomatic, cognitive, nesting, arity, returns, calls_made, lambdas"
 )
+_ROLES = ", ".join(f"'{role}'" for role in UNENCODED)
+UNENCODED_CHUNKS = f"chunks WHERE role <> 'text' AND role IN ({_ROLES})"  # as in the index chunks_role, which it reads
+ENCODED = f"chunks.role NOT IN ({_ROLES})"
 RECORDS = "records JOIN collections ON collections.id = records.collection"
 STORED = f"chunks JOIN records ON records.id = chunks.record JOIN {RECORDS.removeprefix('records JOIN ')}"
 

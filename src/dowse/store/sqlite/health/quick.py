@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dowse.store.health import Finding
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.health.mending import ANEW, WORDS, unfinished
+from dowse.store.sqlite.rows import UNENCODED_CHUNKS
 
 MEND = "dowse doctor --fix"
 _INDEX = "dowse index"
@@ -26,7 +27,7 @@ _ORPHANS = (
     _Orphans("records", "records without a collection", "records WHERE collection NOT IN (SELECT id FROM collections)"),
     _Orphans("records", "chunks without a record", "chunks WHERE record NOT IN (SELECT id FROM records)"),
     _Orphans("records", "texts without a record", "texts WHERE record NOT IN (SELECT id FROM records)"),
-    _Orphans("records", "records without a text", "records WHERE id NOT IN (SELECT record FROM texts)"),
+    _Orphans("records", "records without a text", "records WHERE lined AND id NOT IN (SELECT record FROM texts)"),
     _Orphans("vectors", "vectors without a chunk", "vectors WHERE chunk NOT IN (SELECT id FROM chunks)"),
     _Orphans(
         "catalog",
@@ -60,7 +61,8 @@ def _words(db: Database) -> Iterator[Finding]:
 
 
 def _vectors(db: Database) -> Iterator[Finding]:
-    chunks, vectors, following = (_count(db, table) for table in ("chunks", "vectors", "next_vectors"))
+    vectors, following = _count(db, "vectors"), _count(db, "next_vectors")
+    chunks = _count(db, "chunks") - _count(db, UNENCODED_CHUNKS)
     if following:
         text = f"{following:,} of {chunks:,} chunks have vectors of the next encoder, which does not answer yet"
         yield Finding("vectors", "warning", text, _INDEX)

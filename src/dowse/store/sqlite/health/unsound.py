@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from dowse.errors import IndexDamaged
 from dowse.store.health import Progress
-from dowse.store.sqlite.catalog import CALLS, LINKS
+from dowse.store.sqlite.catalog.details import CALLS, LINKS
 from dowse.store.sqlite.chunks import SEALED as CHUNKS
 from dowse.store.sqlite.database import Database, Row
 from dowse.store.sqlite.seals import details_seal, intact

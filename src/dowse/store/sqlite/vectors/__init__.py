@@ -10,7 +10,7 @@ from dowse.model import Scope, Scored
 from dowse.store.base import Pending
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.health.damage import Damage
-from dowse.store.sqlite.rows import RECORDS, as_json, scope_condition
+from dowse.store.sqlite.rows import ENCODED, RECORDS, as_json, scope_condition
 from dowse.store.sqlite.vectors.changes import shorten
 from dowse.store.sqlite.vectors.held import EXACT_UP_TO, HeldVectors, sidecar_of
 from dowse.store.sqlite.vectors.indexes import begin, made, switch
@@ -43,7 +43,7 @@ class SqliteVectors:
             return []
         rows = self.db.rows(
             f"SELECT chunks.id, chunks.digest FROM chunks LEFT JOIN {table} ON {table}.chunk = chunks.id "
-            f"WHERE {table}.chunk IS NULL ORDER BY chunks.id"
+            f"WHERE {table}.chunk IS NULL AND {ENCODED} ORDER BY chunks.id"
         )
         return [Pending(key, digest) for key, digest in rows]
 
@@ -59,7 +59,9 @@ class SqliteVectors:
             shorten(connection)
             # A chunk may have been replaced while its text was being encoded.
             connection.executemany(
-                f"INSERT OR REPLACE INTO {table} (chunk, vector, seal) SELECT id, ?, ? FROM chunks WHERE id = ?", sealed
+                f"INSERT OR REPLACE INTO {table} (chunk, vector, seal) SELECT id, ?, ? FROM chunks "
+                f"WHERE id = ? AND {ENCODED}",
+                sealed,
             )
 
     def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:

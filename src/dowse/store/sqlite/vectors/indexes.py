@@ -8,10 +8,11 @@ import apsw
 
 from dowse.store.base import ANSWERING, NEXT
 from dowse.store.sqlite.database import VECTORS, fetch
+from dowse.store.sqlite.rows import ENCODED
 
 _INCOMPLETE = (
     "SELECT 1 FROM chunks LEFT JOIN next_vectors ON next_vectors.chunk = chunks.id "
-    "WHERE next_vectors.chunk IS NULL LIMIT 1"
+    f"WHERE next_vectors.chunk IS NULL AND {ENCODED} LIMIT 1"
 )
 
 

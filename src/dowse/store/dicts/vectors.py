@@ -12,15 +12,15 @@ from dowse.model import (
     Scope,
     Scored,
 )
-from dowse.store.base import ANSWERING, NEXT, Pending
-from dowse.store.memory.state import State, VectorIndex
+from dowse.store.base import ANSWERING, NEXT, UNENCODED, Pending
+from dowse.store.dicts.state import State, VectorIndex
 from dowse.text.scopes import inside
 
 if TYPE_CHECKING:
     from dowse.store.base import Matrix, Vector
 
 
-class MemoryVectors(State):
+class DictVectors(State):
     def begin_vectors(self, fingerprint: str) -> None:
         if fingerprint == self._next.made_by:
             return
@@ -57,12 +57,17 @@ class MemoryVectors(State):
         index = self._index_of(made_by)
         if index is None:
             return []
-        return [Pending(key, row.digest) for key, row in sorted(self._rows.items()) if key not in index.rows]
+        lacking = sorted(self._rows.keys() - index.rows)
+        return [Pending(key, self._rows[key].digest) for key in lacking if self._is_encoded(key)]
+
+    def _is_encoded(self, key: int) -> bool:
+        """Whether there is such a chunk, and it is to have a vector."""
+        return key in self._rows and self._rows[key].stored.chunk.role not in UNENCODED
 
     def put_vectors(self, keys: Sequence[int], matrix: Matrix, made_by: str | None = None) -> None:
         index = self._index_of(made_by)
         for key, vector in zip(keys, matrix, strict=True):
-            if index is not None and key in self._rows:
+            if index is not None and self._is_encoded(key):
                 index.rows[key] = [float(value) for value in vector]
 
     def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:

@@ -14,7 +14,7 @@ from dowse.model import (
     Stored,
 )
 from dowse.store.base import Weights
-from dowse.store.memory.state import State
+from dowse.store.dicts.state import State
 from dowse.text.names import names
 from dowse.text.scopes import inside
 from dowse.text.terms import Term, Terms
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _K1, _B = 1.2, 0.75  # what FTS5's bm25() uses
 
 
-class MemoryWords(State):
+class DictWords(State):
     def match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
         if not terms or limit < 1:
             return []

@@ -25,7 +25,7 @@ class Entry:
     symbols: tuple[Symbol, ...]
     links: tuple[Link, ...]
     calls: tuple[Call, ...]
-    text: str
+    text: str | None
 
 
 @dataclass(slots=True)

@@ -22,10 +22,10 @@ from dowse.model import (
     Symbol,
     Version,
 )
-from dowse.store.base import Piece
-from dowse.store.memory.state import Entry, Row
-from dowse.store.memory.vectors import MemoryVectors
-from dowse.store.memory.words import MemoryWords
+from dowse.store.base import UNENCODED, Piece
+from dowse.store.dicts.state import Entry, Row
+from dowse.store.dicts.vectors import DictVectors
+from dowse.store.dicts.words import DictWords
 from dowse.text.scopes import inside
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-class MemoryCatalog(MemoryWords, MemoryVectors):
+class DictCatalog(DictWords, DictVectors):
     """On top of its indexes, which follow what comes and goes."""
 
     def batch(self, text_bytes: int = 0) -> AbstractContextManager[object]:
@@ -80,10 +80,10 @@ class MemoryCatalog(MemoryWords, MemoryVectors):
         symbols: Sequence[Symbol] = (),
         links: Sequence[Link] = (),
         calls: Sequence[Call] = (),
-        text: str = "",
+        text: str | None = "",
     ) -> None:
         before = {
-            (row.digest, row.stored.chunk.text): self._vectors_of(row.stored.key)
+            (row.digest, row.stored.chunk.text, row.stored.chunk.role): self._vectors_of(row.stored.key)
             for row in self._rows_of(record.collection, record.path)
         }
         self.drop(record.collection, [record.path])
@@ -92,7 +92,7 @@ class MemoryCatalog(MemoryWords, MemoryVectors):
         for piece in pieces:
             stored = Stored(self._next_key, piece.chunk, record)
             self._rows[self._next_key] = Row(stored, piece.digest, self._columns(stored))
-            for index, vector in before.get((piece.digest, piece.chunk.text), ()):
+            for index, vector in before.get((piece.digest, piece.chunk.text, piece.chunk.role), ()):
                 index.rows[self._next_key] = vector
             self._next_key += 1
         self._revision += 1
@@ -189,7 +189,7 @@ class MemoryCatalog(MemoryWords, MemoryVectors):
 
     def text(self, record: Record) -> str:
         entry = self._entries.get((record.collection, record.path))
-        return entry.text if entry else ""
+        return (entry.text or "") if entry else ""
 
     def linked(self, kinds: Sequence[str]) -> list[tuple[Record, list[Link]]]:
         entries = sorted(self._entries.items())
@@ -209,6 +209,7 @@ class MemoryCatalog(MemoryWords, MemoryVectors):
             calls=sum(len(entry.calls) for entry in entries),
             vectors=len(self._answering.rows),
             next_vectors=len(self._next.rows),
+            unencoded=sum(row.stored.chunk.role in UNENCODED for row in self._rows.values()),
         )
 
     def manifest(self) -> Mapping[str, str]:

@@ -10,14 +10,14 @@ from dowse.model import (
     Symbol,
 )
 from dowse.store.call_facts import Facts, FileName, Named, Place, Site
-from dowse.store.memory.state import Entry, State
+from dowse.store.dicts.state import Entry, State
 from dowse.text.names import last_name
 
 if TYPE_CHECKING:
     pass
 
 
-class MemoryCalls(State):
+class DictCalls(State):
     @contextmanager
     def moment(self) -> Iterator[None]:
         yield

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 
 from dowse.model import Record, Symbol
 from dowse.store.definitions import HEADING, TYPES, Definition, FileFacts, Found, Wanted
-from dowse.store.memory.state import State
+from dowse.store.dicts.state import State
 from dowse.text.matching import EXACT, nearness, regex_search
 from dowse.text.names import last_name
 from dowse.text.scopes import inside
 
 
-class MemoryDefinitions(State):
+class DictDefinitions(State):
     """Over the entries of a store of dicts."""
 
     def definitions(self, wanted: Wanted) -> Found:
@@ -51,7 +51,7 @@ class MemoryDefinitions(State):
         return {(it.record.collection, it.record.path) for it in self._all()}
 
     def lossy(self) -> set[tuple[str, str]]:
-        return {(it.record.collection, it.record.path) for it in self.entries() if "\ufffd" in it.text}
+        return {(it.record.collection, it.record.path) for it in self.entries() if "\ufffd" in (it.text or "")}
 
     def _all(self) -> list[Definition]:
         return [

@@ -1,0 +1,135 @@
+"""A history asked of git itself: for whoever trusts no index, and as long as there is none."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from dowse.ingest.sources.git.asking import ask
+from dowse.model import Record
+
+_NS_PER_SECOND = 1_000_000_000
+_MAX_MESSAGE_CHARS = 10_000
+# Every branch, tag and remote branch, and what is checked out; side branches are not left out, however they ended.
+_EVERYTHING = ("--branches", "--tags", "--remotes")
+# A merge changes no file by itself.
+_TOUCHING = ("--full-history", "--no-merges")
+_PLAIN = ("--no-show-signature", "--no-notes", "--no-color", "--no-decorate", "--encoding=UTF-8")
+_FIELDS = ("%H", "%P", "%an", "%ae", "%at", "%cn", "%ce", "%ct", "%B")
+_ONLY_NAMES = ("-r", "-z", "--root", "--always", "-M50%", "-l400", "--name-status", "--no-ext-diff", "--no-textconv")
+_HASH = re.compile(rb"[0-9a-f]{40,64}")
+
+
+class Change(NamedTuple):
+    """What a commit did to a path: A, M, D, T or R with the name it had before."""
+
+    status: str
+    path: str
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """Of one name: the commits that touched a file of it, that gave it to one (with its name before), that took it."""
+
+    touching: AbstractSet[str]
+    arrivals: Mapping[str, str]
+    departures: AbstractSet[str]
+
+
+class GitLog:
+    """The commits of one repository as they are now; made for each question."""
+
+    def __init__(self, git_directory: Path, history: str = "") -> None:
+        self._directory = git_directory
+        self._history = history
+        self._known: dict[str, _Uses] = {}
+
+    def commits(self, names: Sequence[str] = ()) -> list[Record]:
+        """Those that touched one of the names, or something below it, newest first; without names all of them."""
+        fields = self._log("%x00".join(_FIELDS), "-z", names=names).split(b"\0")
+        size = len(_FIELDS)
+        rows = [fields[at : at + size] for at in range(0, len(fields) - size + 1, size)]
+        return sorted((self._record(row) for row in rows), key=lambda it: (-it.mtime_ns, it.path))
+
+    def changes(self, commits: Iterable[str]) -> Iterator[tuple[str, list[Change]]]:
+        given = "".join(f"{it}\n" for it in commits).encode("ascii")
+        if given:
+            yield from _parsed(ask(self._directory, "diff-tree", "--stdin", *_ONLY_NAMES, given=given))
+
+    # --- what it knows of names ---
+
+    def touching(self, name: str) -> AbstractSet[str]:
+        return self._uses(name).touching
+
+    def arrivals(self, name: str) -> Mapping[str, str]:
+        return self._uses(name).arrivals
+
+    def departures(self, name: str) -> AbstractSet[str]:
+        return self._uses(name).departures
+
+    def parents(self) -> Mapping[str, tuple[str, ...]]:
+        rows = ask(self._directory, "rev-list", "--parents", *_EVERYTHING).decode("ascii").splitlines()
+        return {commit: tuple(parents) for commit, *parents in map(str.split, rows)}
+
+    def _uses(self, name: str) -> _Uses:
+        """Asked for once: a renaming looks like a deletion and a new file, as long as only one name is looked at."""
+        if name not in self._known:
+            comings = [(commit, it) for commit, found in self.changes(self._touched(name, "AD")) for it in found]
+            departures = {commit for commit, it in comings if it.before == name}
+            arrivals = {commit: it.before for commit, it in comings if it.path == name and it.before}
+            self._known[name] = _Uses(self._touched(name, "AMDT") - departures, arrivals, departures)
+        return self._known[name]
+
+    def _touched(self, name: str, status: str) -> set[str]:
+        listed = self._log("%H", "--no-renames", f"--diff-filter={status}", names=(name,))
+        return set(listed.decode("ascii").split())
+
+    def _log(self, form: str, *options: str, names: Sequence[str]) -> bytes:
+        command = ("log", *_EVERYTHING, *(_TOUCHING if names else ()), *_PLAIN, f"--format={form}", *options)
+        return ask(self._directory, *command, "--", *names)
+
+    def _record(self, fields: Sequence[bytes]) -> Record:
+        commit, parents, name, email, authored, committer, address, at, message = (
+            it.decode("utf-8", "replace") for it in fields
+        )
+        title, _, rest = message.strip().partition("\n")
+        facets = {
+            "author": f"{name} <{email}>",
+            "committer": f"{committer} <{address}>",
+            "authored_at": _iso(authored),
+            "message": rest.strip()[:_MAX_MESSAGE_CHARS],
+            "parents": parents,
+        }
+        told = {key: value for key, value in facets.items() if value or key == "parents"}
+        return Record(self._history, commit, "commit", title, 0, int(at) * _NS_PER_SECOND, commit, "", facets=told)
+
+
+def _iso(seconds: str) -> str:
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _parsed(output: bytes) -> Iterator[tuple[str, list[Change]]]:
+    """A hash, then a status and one or two paths for each change."""
+    fields = iter(output.split(b"\0"))
+    commit, changes = "", list[Change]()
+    for field in fields:
+        if _HASH.fullmatch(field):
+            if commit:
+                yield commit, changes
+            commit, changes = field.decode("ascii"), []
+        elif field:
+            changes.append(_change(field.decode("ascii")[:1], fields))
+    if commit:
+        yield commit, changes
+
+
+def _change(status: str, fields: Iterator[bytes]) -> Change:
+    first = os.fsdecode(next(fields))
+    return Change(status, os.fsdecode(next(fields)), first) if status in "RC" else Change(status, first)

@@ -1,0 +1,105 @@
+"""Which records there are, in SQLite: within a scope, by their links, by version; and how many of what."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from dowse.errors import IndexDamaged
+from dowse.model import Counts, Link, Record, Scope, Version
+from dowse.store.sqlite.catalog.base import CatalogBase, is_text
+from dowse.store.sqlite.database import fetch
+from dowse.store.sqlite.rows import RECORD_COLUMNS, RECORDS, UNENCODED_CHUNKS, as_json, record_of, scope_condition
+
+_NEWEST_FIRST = "ORDER BY coalesce(records.at_ns, records.mtime_ns) DESC, collections.name, records.path"
+_VERSIONS = "SELECT records.path, size, mtime_ns, digest, chunking, settled"
+# One by one, because each of the two finds its rows by the index of paths.
+_AT_OR_BELOW = tuple(
+    f" FROM json_each(?) AS place CROSS JOIN collections CROSS JOIN records WHERE collections.name = ? "
+    f"AND records.collection = collections.id AND {condition}"
+    for condition in (
+        "records.path = place.value",
+        "records.path > place.value || '/' AND records.path < place.value || '0'",  # what follows a slash
+    )
+)
+
+
+class Selecting(CatalogBase):
+    def versions(self, collection: str, under: Iterable[str] | None = None) -> dict[str, Version]:
+        if under is None:
+            rows = self.db.rows(f"{_VERSIONS} FROM {RECORDS} WHERE collections.name = ?", (collection,))
+        else:
+            places = as_json([place.removesuffix("/") for place in under if is_text(place)])
+            rows = [row for way in _AT_OR_BELOW for row in self.db.rows(_VERSIONS + way, (places, collection))]
+        return {
+            path: Version(size, mtime_ns, digest, chunking, bool(settled))
+            for path, size, mtime_ns, digest, chunking, settled in rows
+        }
+
+    def kinds(self) -> frozenset[str]:
+        return frozenset(kind for (kind,) in self._remembered("SELECT DISTINCT kind FROM records"))
+
+    def faceted(self, name: str) -> list[tuple[str, str, str]]:
+        statement = (
+            f"SELECT collections.name, records.path, found.value FROM {RECORDS} "
+            "JOIN json_each(records.facets) AS found WHERE found.key = ? ORDER BY collections.id, records.path"
+        )
+        return self.db.remembered(f"facet {name}", lambda: self.db.rows(statement, (name,)))
+
+    def select(self, scope: Scope, limit: int | None = None) -> list[Record]:
+        with self.db.reader() as connection:
+            condition, values = scope_condition(connection, scope)
+            rows = fetch(
+                connection,
+                f"SELECT {RECORD_COLUMNS} FROM {RECORDS} WHERE {condition or 'true'} {_NEWEST_FIRST} LIMIT ?",
+                (*values, -1 if limit is None else limit),
+            )
+        return list(self._damage.sound(rows, record_of))
+
+    def count(self, scope: Scope) -> int:
+        with self.db.reader() as connection:
+            condition, values = scope_condition(connection, scope)
+            ((found,),) = fetch(
+                connection, f"SELECT count(*) FROM {RECORDS} WHERE {condition or 'true'}", tuple(values)
+            )
+        return int(found)
+
+    def linking(self, targets: Sequence[str], kinds: Sequence[str] = ()) -> list[tuple[Record, Link]]:
+        rows = self.db.rows(
+            f"SELECT links.kind, target, line, context, {RECORD_COLUMNS} FROM json_each(?) AS wanted "
+            "CROSS JOIN links ON links.target = wanted.value JOIN records ON records.id = links.record "
+            "JOIN collections ON collections.id = records.collection "
+            "WHERE (? = '[]' OR links.kind IN (SELECT value FROM json_each(?))) "
+            f"{_NEWEST_FIRST}, links.ordinal",
+            (as_json(sorted({it for it in targets if is_text(it)})), *[as_json(list(kinds))] * 2),
+        )
+        return list(self._damage.sound(rows, lambda row: (record_of(row[4:]), Link(*row[:4]))))
+
+    def linked(self, kinds: Sequence[str]) -> list[tuple[Record, list[Link]]]:
+        with self.db.reader():  # both queries see one state
+            records = self.db.rows(
+                f"SELECT records.id, {RECORD_COLUMNS} FROM {RECORDS} ORDER BY collections.name, records.path"
+            )
+            rows = self.db.rows(
+                "SELECT record, kind, target, line, context FROM links WHERE kind IN (SELECT value FROM json_each(?)) "
+                "ORDER BY record, ordinal",
+                (as_json(list(kinds)),),
+            )
+        links: defaultdict[int, list[Link]] = defaultdict(list)
+        for key, *link in rows:
+            links[key].append(Link(*link))
+        return list(self._damage.sound(records, lambda row: (record_of(row[1:]), links[row[0]])))
+
+    def counts(self) -> Counts:
+        return self.db.remembered("counts", self._count)
+
+    def _count(self) -> Counts:
+        tables = ("records", "chunks", "symbols", "links", "calls", "vectors", "next_vectors")
+        return Counts(*map(self._count_of_rows, (*tables, UNENCODED_CHUNKS)))
+
+    def _count_of_rows(self, table: str) -> int:
+        try:
+            return int(self.db.rows(f"SELECT count(*) FROM {table}")[0][0])
+        except IndexDamaged as error:
+            self._damage.note("catalog", str(error.__cause__))
+            return 0
