@@ -30,8 +30,13 @@ def branch_at(directory: str) -> str | None:
     """The branch of the work tree that holds this directory; None outside of one and at a commit without a branch."""
     top = work_tree_above(directory)
     git_directory = None if top is None else git_directory_of(top)
-    head = "" if git_directory is None else small_text(git_directory / "HEAD", errors="replace").strip()
-    return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else None
+    return None if git_directory is None else branch_in(git_directory) or None
+
+
+def branch_in(git_directory: Path) -> str:
+    """The branch that the work tree of this git directory is at; empty if it is at none."""
+    head = small_text(git_directory / "HEAD", errors="replace").strip()
+    return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else ""
 
 
 def rules_above(directory: str) -> IgnoreRules:
