@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from dowse.ingest.extract.commit.changed import changed_definitions
@@ -33,7 +33,7 @@ def extract_commit(_item: Item, data: bytes) -> Extract:
     )
 
 
-def person(who: list[Any]) -> str:
+def person(who: Sequence[Any]) -> str:
     """`Name <email>` in one line."""
     name, email = (" ".join(str(it).split())[:_MAX_NAME_CHARS] for it in who[:2])
     return f"{name} <{email}>".lstrip()
