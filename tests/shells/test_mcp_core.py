@@ -62,7 +62,7 @@ def listed(profile: Profile) -> ListToolsResult:
 
 def test_few_tools_well_described(profile: Profile) -> None:
     tools = listed(profile).tools
-    assert [tool.name for tool in tools] == ["search", "fetch", "grep", "symbols", "calls", "index", "status"]
+    assert [tool.name for tool in tools] == ["search", "fetch", "grep", "symbols", "calls", "remember", "index", "status"]
     for tool in tools:
         assert tool.title and tool.description and tool.annotations is not None
         assert tool.input_schema["additionalProperties"] is False
