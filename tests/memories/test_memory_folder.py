@@ -49,7 +49,7 @@ def test_the_trash_never_overwrites(folder: Folder) -> None:
 def test_what_is_there_is_not_made_again(folder: Folder) -> None:
     folder.create("notes", "one")
     for name in ("notes", "Notes.md", "NOTES"):
-        with pytest.raises(BadInput, match="there is a memory 'notes.md' already"):
+        with pytest.raises(BadInput, match=r"there is a memory 'notes\.md' already"):
             folder.create(name, "two")
     folder.create("u\u0308ber", "one")
     with pytest.raises(BadInput, match="already"):
@@ -63,11 +63,11 @@ def test_what_is_not_there_is_told(folder: Folder, verb: str) -> None:
         others = {"read": (), "append": ("x",), "replace": ("x",), "throw_away": (NOW,)}[verb]
         getattr(folder, verb)(name, *others)
 
-    with pytest.raises(BadInput, match="no memory 'notes.md'; .*does not exist"):
+    with pytest.raises(BadInput, match=r"no memory 'notes\.md'; .*does not exist"):
         ask("notes")
     assert not folder.place.exists()
     folder.create("Notes", "one")
-    with pytest.raises(BadInput, match="no memory 'notes.md'; 'Notes.md' is nearly so"):
+    with pytest.raises(BadInput, match=r"no memory 'notes\.md'; 'Notes\.md' is nearly so"):
         ask("notes")
     with pytest.raises(BadInput, match="`dowse memories` lists"):
         ask("other")
@@ -188,7 +188,7 @@ def test_a_folder_that_is_a_link_is_refused(folder: Folder, tmp_path: Path) -> N
     for ask in (lambda: folder.create("x", "x"), lambda: folder.read("notes"), lambda: folder.throw_away("notes", NOW)):
         with pytest.raises(BadInput, match="links are not followed"):
             ask()
-    assert os.listdir(outside) == ["notes.md"]
+    assert list(outside.iterdir()) == [outside / "notes.md"]
 
 
 def test_a_trash_that_is_a_link_is_refused(folder: Folder, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_trash_that_is_a_link_is_refused(folder: Folder, tmp_path: Path) -> No
     with pytest.raises(BadInput, match="can not write"):
         folder.throw_away("notes", NOW)
     assert folder.read("notes")[1] == "one"
-    assert os.listdir(tmp_path / "outside") == []
+    assert not any((tmp_path / "outside").iterdir())
 
 
 def test_what_is_no_file_is_refused(folder: Folder) -> None:
@@ -278,4 +278,4 @@ def test_a_folder_that_may_not_be_written_to_is_read_and_told(tmp_path: Path) ->
     folder.place.chmod(0o755)
     assert "can not write" in done.stdout
     assert done.stdout.endswith("one\n")
-    assert os.listdir(folder.place) == ["notes.md"]
+    assert names(folder) == {"notes.md"}

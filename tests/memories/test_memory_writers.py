@@ -97,7 +97,7 @@ def test_writers_that_are_killed_leave_whole_files(tmp_path: Path) -> None:
     assert told <= set(found)
     assert [it for it in found if it.startswith("me:")] == [f"me:{turn}" for turn in range(6)]
     assert len(found) == len(set(found)) == text.count("<end>")
-    own = [it for it in folder.place.glob("k*.md")]
+    own = list(folder.place.glob("k*.md"))
     assert own
     assert all(re.fullmatch(r"own \d+", it.read_text()) for it in own)
     assert {it.name for it in folder.place.iterdir() if it.name.startswith(".")} <= {".writing"}
