@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dowse.lookup.history.following import life_of
+from dowse.lookup.history.question import TOUCHES
 from dowse.lookup.history.traces import StoredTraces
 from dowse.lookup.related.question import Edge
-from dowse.lookup.why.commits import TOUCHES
 from dowse.lookup.why.question import Ground, Neighbour, Subject
 from dowse.model import Record
 
@@ -39,9 +39,7 @@ def together(ground: Ground, subject: Subject) -> Iterator[Edge]:
             yield Edge("in", Neighbour(CHANGES_WITH, other, ground.file_of(history, other), how=how))
 
 
-def _own_commits(
-    ground: Ground, history: str, names: tuple[str, ...], commits: frozenset[str] | None
-) -> list[Record]:
+def _own_commits(ground: Ground, history: str, names: tuple[str, ...], commits: frozenset[str] | None) -> list[Record]:
     """The newest of the file, without those that changed a great deal at once."""
     touching = {record.path: record for record, _ in ground.store.linking(names, (TOUCHES,))}
     own = [it for it in touching.values() if it.collection == history and (commits is None or it.path in commits)]
