@@ -6,7 +6,6 @@ differ from the last commit are told apart here.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,8 +13,8 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from dowse.errors import BadInput
-from dowse.ingest.sources.git.asking import ask, attempt
-from dowse.ingest.sources.uncommitted import MAX_BYTES, MAX_PAIRS, alike
+from dowse.ingest.sources.git.asking import ask, attempt, path_of
+from dowse.ingest.sources.git.uncommitted import MAX_BYTES, MAX_PAIRS, alike
 
 MAX_LINES = 2000
 _HEADER = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")
@@ -80,7 +79,7 @@ def _committed(git_directory: Path, path: str) -> bytes | None:
     found = attempt(git_directory, "ls-tree", "-z", "--full-tree", "HEAD", "--", path)
     about, _, name = (b"" if isinstance(found, str) else found.removesuffix(b"\0")).partition(b"\t")
     mode, _, rest = about.partition(b" ")
-    if not mode.startswith(b"100") or os.fsdecode(name) != path:
+    if not mode.startswith(b"100") or path_of(name) != path:
         return None
     return ask(git_directory, "cat-file", "blob", rest.rpartition(b" ")[2].decode("ascii"))
 
@@ -136,7 +135,7 @@ def _writing(commit: bytes, line: int, facts: dict[bytes, bytes]) -> Writing:
         _text(facts.get(b"author", b"")),
         _text(facts.get(b"author-mail", b"")).removeprefix("<").removesuffix(">"),
         float(facts.get(b"author-time", b"0")),
-        os.fsdecode(_unquoted(facts.get(b"filename", b""))),
+        path_of(_unquoted(facts.get(b"filename", b""))),
         line,
     )
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from dowse.ingest.sources.git.asking import attempt
 from dowse.ingest.sources.git.checkout import Checkout
-from dowse.ingest.sources.repository import branch_in
-from dowse.ingest.sources.uncommitted import Uncommitted, uncommitted
+from dowse.ingest.sources.git.repository import branch_in
+from dowse.ingest.sources.git.uncommitted import Uncommitted, uncommitted
 
 _USUAL = ("main", "master")
 _HEADS, _REMOTE = "refs/heads/", "refs/remotes/origin/"

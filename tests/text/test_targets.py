@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.model import Record
-from dowse.search.refine.targets import Targets, targets
+from dowse.text.targets import Targets, targets
 
 
 def record(path: str, title: str = "", aliases: tuple[str, ...] = ()) -> Record:

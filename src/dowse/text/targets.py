@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from dowse.model import Record
 
+DOCUMENT_LINKS = ("links_to", "implements", "tests", "related", "transcludes")
+"""What documents say about each other; addresses and images lead out of the collection."""
+
 _NOTE_SUFFIXES = (".md", ".markdown")
 # A note is linked without its suffix, a folder by its name; the first that fits counts.
 _ENDINGS = ("", *_NOTE_SUFFIXES, "/README.md", "/index.md")
