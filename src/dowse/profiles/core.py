@@ -32,6 +32,8 @@ path, lines, the trail of headings and an id.
 - `fetch` an id or a path to read more: lines around a hit, or a whole file.
 - `grep` finds every line with a pattern, `symbols` what is defined (by name, base, attribute, or at path:line), \
 `calls` who calls a function or what it calls. All three are exact and need no reading of files.
+- `why` before you change something: one call for a line (src/app.py:12) or a symbol gives its definition, callers, \
+tests, the commits that shaped it and what documents and memories say of it. `related` follows links from anything.
 - Files saved before a question are in its answer, or the answer says which are not; a hit marked `changed` or `gone` \
 is older than the file on disk: `index`, then search again.
 - No hits? Look at `completeness` in the answer: it says what was searched and what was not. `status` says more.
@@ -55,11 +57,13 @@ class Core:
 
     def profile(self) -> Profile:
         from dowse.profiles.core_code import CodeTools  # brings the call graph with it; the command line imports us too
+        from dowse.profiles.core_why import WhyTools
 
         tools = (
             Tool(self.search, "Search documents and code"),
             Tool(self.fetch, "Read a hit or a file"),
             *CodeTools(self._engine).tools(),
+            *WhyTools(self._engine).tools(),
             Tool(self.index, "Bring the index up to date", read_only=False),
             Tool(self.status, "State of the index"),
         )

@@ -12,6 +12,7 @@ from dowse.live.jobs import Jobs
 from dowse.model import Answer, Hit, Query, Record, Scope
 from dowse.profiles.core_text import running_text
 from dowse.profiles.ragdocs_exclusion import excluded_globs
+from dowse.profiles.ragdocs_git import GitHistory
 from dowse.profiles.ragdocs_text import (
     beginning,
     is_factual,
@@ -26,7 +27,8 @@ from dowse.profiles.tool import Param, Profile, Reply, Tool
 INSTRUCTIONS = """\
 Search over the Markdown and plain-text documents of this project, on this machine. `query_documents` finds passages, \
 `query_unique_documents` each document once, `search_with_hypothesis` takes a sketch of the answer instead of a \
-question. Results read `[rank] path § headings (score)`; give paths as `excluded_files` to see others."""
+question; `search_git_history` finds commits. Results read `[rank] path § headings (score)`; give paths as \
+`excluded_files` to see others."""
 
 
 Question = Annotated[str, Param("A question or keywords about the documents")]
@@ -57,6 +59,7 @@ class Ragdocs:
             Tool(self.query_unique_documents, "Search documents, each once", strict=True),
             Tool(self.query_documents_compressed, "Search documents, condensed", strict=True),
             Tool(self.search_with_hypothesis, "Search by a sketch of the answer", strict=True),
+            GitHistory(self._engine, self._wait, self._states).tool(),
         )
         return Profile("ragdocs", "mcp-markdown-ragdocs", INSTRUCTIONS, tools)
 
@@ -149,8 +152,12 @@ class Ragdocs:
         return beginning((found[0] if found else hit.stored).chunk.text)
 
     def _reply(self, title: str, answer: Answer, *blocks: str) -> Reply:
-        notes = notes_text(answer, running_text(self._jobs), self._failure())
+        notes = notes_text(answer, *self._states())
         return Reply({}, "\n\n".join([f"# {title}", *(it for it in (*blocks, notes) if it)]))
+
+    def _states(self) -> tuple[str, str]:
+        """What keeps answers from being whole just now; empty texts where nothing does."""
+        return running_text(self._jobs), self._failure()
 
     def _failure(self) -> str:
         last = self._jobs.last("index")

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dowse.lookup.history.following import life_of
+from dowse.lookup.history.question import TOUCHES
 from dowse.lookup.history.traces import StoredTraces
 from dowse.lookup.related.question import Edge
-from dowse.lookup.why.commits import TOUCHES
 from dowse.lookup.why.question import Ground, Neighbour, Subject
 from dowse.model import Record
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
+from dowse.lookup.history.following import Life, life_of
+from dowse.lookup.history.question import RENAMES, TOUCHES
+from dowse.lookup.history.traces import StoredTraces
 from dowse.lookup.why.found import Found
-from dowse.lookup.why.paths import Former, paths_of
 from dowse.lookup.why.question import Ground, Neighbour, Span, Subject
 from dowse.lookup.why.spellings import names_of
 from dowse.model import COMMITS, Link, Record
 from dowse.store.base import Store
 
-TOUCHES, CHANGES, RENAMES = OF_COMMITS = ("touches", "changes", "renames")
+CHANGES = "changes"
+OF_COMMITS = (TOUCHES, RENAMES, CHANGES)
 
 _TOUCHED = {
     "A": "brought the file",
@@ -47,9 +49,10 @@ def commits(ground: Ground, subject: Subject) -> Found:
     if home is None:
         return Found(notes=(f"{subject.record.path} is in no git history that is indexed",))
     history, path = home
-    paths = paths_of(ground.store, history.name, path)
-    shaped = _touched(ground.store, history.name, paths)
-    _add_changes(ground.store, shaped, subject, history.name, paths)
+    life = life_of(StoredTraces(ground.store, history.name), path)
+    own = _Own(ground.store, history.name, life)
+    shaped = own.touched()
+    own.add_changes(shaped, names_of(ground.store, subject))
     notes = _add_writers(ground, shaped, subject, history.name)
     return Found(_in_order(_telling(shaped.values(), subject), subject), notes)
 
@@ -58,27 +61,37 @@ def _touching(store: Store, path: str) -> list[_Shaped]:
     return [_Shaped(record, touched=link) for record, link in store.linking([path], (TOUCHES, RENAMES))]
 
 
-def _touched(store: Store, history: str, paths: Sequence[Former]) -> dict[str, _Shaped]:
-    until = {it.path: it.until_ns for it in paths}
-    shaped: dict[str, _Shaped] = {}
-    for record, link in store.linking(list(until), (TOUCHES,)):
-        if record.collection == history and record.moment_ns <= until[link.target]:
-            shaped.setdefault(record.path, _Shaped(record)).touched = link
-    for newer, older in pairwise(paths):
-        for it in shaped.values():
-            if it.touched and it.touched.context == "R" and it.touched.target == newer.path:
-                it.moved_from = it.moved_from or older.path
-    return shaped
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """The commits of one file's life, under all its names."""
 
+    store: Store
+    history: str
+    life: Life
 
-def _add_changes(
-    store: Store, shaped: dict[str, _Shaped], subject: Subject, history: str, paths: Sequence[Former]
-) -> None:
-    names = names_of(store, subject)
-    until = {f"{it.path}#{name}": it.until_ns for it in paths for name in names}
-    for record, link in store.linking(list(until), (CHANGES,)):
-        if record.collection == history and record.moment_ns <= until[link.target]:
+    def touched(self) -> dict[str, _Shaped]:
+        found: dict[str, _Shaped] = {}
+        for record, link in self._links(self.life.names, TOUCHES):
+            it = found.setdefault(record.path, _Shaped(record))
+            it.touched = link
+            if link.context.startswith("R"):
+                it.moved_from = self._name_before(record, link.target)
+        return found
+
+    def add_changes(self, shaped: dict[str, _Shaped], names: Sequence[str]) -> None:
+        targets = [f"{path}#{name}" for path in self.life.names for name in names]
+        for record, link in self._links(targets, CHANGES):
             shaped.setdefault(record.path, _Shaped(record)).changed.append(link)
+
+    def _links(self, targets: Sequence[str], kind: str) -> Iterator[tuple[Record, Link]]:
+        for record, link in self.store.linking(targets, (kind,)):
+            is_own = self.life.commits is None or record.path in self.life.commits
+            if record.collection == self.history and is_own:
+                yield record, link
+
+    def _name_before(self, record: Record, name: str) -> str:
+        links = self.store.links(record)
+        return next((it.target for it in links if it.kind == RENAMES and it.context == name), "")
 
 
 def _add_writers(ground: Ground, shaped: dict[str, _Shaped], subject: Subject, history: str) -> tuple[str, ...]:
@@ -101,7 +114,7 @@ def _telling(shaped: Iterable[_Shaped], subject: Subject) -> list[_Shaped]:
     if not subject.first_line:
         return every
     own = [it for it in every if it.wrote or it.changed]
-    moved = [it for it in every if it not in own and it.touched and it.touched.context in "AR"]
+    moved = [it for it in every if it not in own and it.touched and it.touched.context[:1] in ("A", "R")]
     return [*own, *moved] or every
 
 
@@ -125,7 +138,7 @@ def _neighbour(it: _Shaped) -> Neighbour:
 
 
 def _deed(it: _Shaped) -> str:
-    letter = it.touched.context if it.touched else ""
+    letter = it.touched.context[:1] if it.touched else ""
     return _TOUCHED.get(letter, "") if it.wrote or it.changed else _TOUCHED.get(letter, "changed the file")
 
 

@@ -21,6 +21,8 @@ VERBS = {
     "index": "Bring directories into the index, or up to date.",
     "calls": "Who calls a function, or what it calls, as a tree.",
     "impact": "Which definitions the uncommitted changes touch, and who calls them.",
+    "why": "Why a line or a symbol is as it is: callers, commits, documents, memories.",
+    "related": "What has to do with a file, a symbol, a commit or a memory, by links.",
     "symbols": "Definitions by name, kind, base, attribute, line or complexity.",
     "find": "Files and directories by name, in the index or on disk.",
     "read": "Print lines of an indexed file, or a hit by its id.",

@@ -8,7 +8,7 @@ from typing import Any, Final
 from dowse.ingest.extract.commit.changed import changed_definitions
 from dowse.ingest.extract.commit.delta import FileDelta, file_deltas
 from dowse.ingest.extract.commit.document import Document, document
-from dowse.ingest.sources.git.told import Told
+from dowse.ingest.sources.git.told import Person, Told
 from dowse.model import Extract, Item, Link
 from dowse.text.times import iso
 
@@ -33,7 +33,7 @@ def extract_commit(_item: Item, data: bytes) -> Extract:
     )
 
 
-def person(who: list[Any]) -> str:
+def person(who: Person) -> str:
     """`Name <email>` in one line."""
     name, email = (" ".join(str(it).split())[:_MAX_NAME_CHARS] for it in who[:2])
     return f"{name} <{email}>".lstrip()
