@@ -7,8 +7,7 @@ from pathlib import Path
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.running import ask_history
 
-# A file that need not be there, and names that mean what they say.
-_PLAIN = ("-c", "blame.ignoreRevsFile=", "--literal-pathspecs")
+_NAMES_ARE_NAMES = "--literal-pathspecs"
 _MAX_REASON_CHARS = 200
 
 
@@ -22,7 +21,7 @@ def ask(directory: Path, *command: str, given: bytes = b"") -> bytes:
 
 def attempt(directory: Path, *command: str, given: bytes = b"") -> bytes | str:
     """What git prints, or the first line of what it complains about."""
-    done = ask_history(str(directory), *_PLAIN, *command, given=given)
+    done = ask_history(str(directory), _NAMES_ARE_NAMES, *command, given=given)
     if done is None:
         return "git is not installed, or took too long"
     if done.returncode:

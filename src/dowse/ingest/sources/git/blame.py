@@ -17,6 +17,8 @@ from dowse.ingest.sources.git.asking import ask, attempt, path_of
 from dowse.ingest.sources.git.uncommitted import MAX_BYTES, MAX_PAIRS, alike
 
 MAX_LINES = 2000
+# A configuration may name a file of commits to pass over, which need not be there.
+_COMMAND = ("blame", "--porcelain", "--no-textconv", "--no-progress", "--no-ignore-revs-file")
 _HEADER = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")
 _ESCAPE = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
 _ESCAPED = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
@@ -64,7 +66,7 @@ def blame(git_directory: Path, path: str, start_line: int, end_line: int, curren
     if start_line > len(lines):
         raise BadInput(f"{path!r} has {len(lines):,} lines; startLine {start_line:,} is beyond them")
     last = min(end_line, len(lines), start_line + MAX_LINES - 1)
-    places = _places(_lines(committed or b""), lines) if current is not None else list(range(1, len(lines) + 1))
+    places = same_lines(_lines(committed or b""), lines) if current is not None else list(range(1, len(lines) + 1))
     wanted = [it for it in places[start_line - 1 : last] if it]
     written = _written(git_directory, path, min(wanted), max(wanted)) if wanted else {}
     rows = (
@@ -94,7 +96,7 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8", "replace")
 
 
-def _places(before: list[bytes], after: list[bytes]) -> list[int]:
+def same_lines(before: list[bytes], after: list[bytes]) -> list[int]:
     """For each line of `after`, which one of `before` it is, from 1; 0 if it is new."""
     start = alike(before, after)
     end = alike(before[start:][::-1], after[start:][::-1])
@@ -110,8 +112,7 @@ def _places(before: list[bytes], after: list[bytes]) -> list[int]:
 
 def _written(git_directory: Path, path: str, first: int, last: int) -> dict[int, Writing]:
     """By line of the last commit."""
-    command = ("blame", "--porcelain", "--no-textconv", "--no-progress", "-L", f"{first},{last}", "HEAD", "--", path)
-    return dict(_parsed(ask(git_directory, *command)))
+    return dict(_parsed(ask(git_directory, *_COMMAND, "-L", f"{first},{last}", "HEAD", "--", path)))
 
 
 def _parsed(output: bytes) -> Iterator[tuple[int, Writing]]:
