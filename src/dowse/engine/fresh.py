@@ -55,6 +55,8 @@ class Fresh(Histories):
         return self._source(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
 
     def _looked(self) -> Outlook:
+        if self.settings.repair_ms:
+            self._take_in_new_memories(self.settings.repair_ms / 1000)
         return self._following.look()
 
     def _seen(self) -> Seen:
