@@ -93,9 +93,9 @@ class Past(Base):
         """The paths that an indexed commit made, changed or deleted."""
         return [it.target for it in self._store.links(commit) if it.kind == TOUCHES]
 
-    def commit_count(self) -> int:
-        """How many commits are indexed, of all histories."""
-        names = tuple(it.name for it in self.histories())
+    def commit_count(self, *histories: str) -> int:
+        """How many commits are indexed, of these histories or of all."""
+        names = histories or tuple(it.name for it in self.histories())
         return self._store.count(Scope(collections=names)) if names else 0
 
     def similar_paths(self, checkout: Checkout, path: str) -> list[str]:
