@@ -5,12 +5,14 @@ from __future__ import annotations
 from dowse.engine.asking import Asking
 from dowse.engine.exact import Exact
 from dowse.engine.health import Healing, Mended
+from dowse.engine.memories import Memories
+from dowse.engine.past import Past
 from dowse.engine.reading import Reading, Status
 
 __all__ = ["Engine", "Mended", "Status"]
 
 
-class Engine(Healing, Asking, Exact, Reading):
+class Engine(Healing, Memories, Asking, Exact, Past, Reading):
     """Opened and closed by its owner; safe to use from several threads."""
 
     def __enter__(self) -> Engine:

@@ -9,8 +9,8 @@ from dowse.config import Settings
 from dowse.errors import BadInput
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import FileSource
-from dowse.ingest.sources.memories import memory_files
-from dowse.model import COMMITS, MEMORIES, Collection, Record, normal_path
+from dowse.ingest.sources.memories import FOLDER, memory_files
+from dowse.model import COMMITS, FILES, MEMORIES, Collection, Record, normal_path
 from dowse.places import Places
 from dowse.reranking import Reranking
 from dowse.search.refine.subjects import Preferences
@@ -106,8 +106,18 @@ class Base:
             use_gitignore=settings.gitignore,
             max_file_bytes=settings.max_file_bytes,
             under=under,
-            barred=frozenset(inner | {Places.of(settings).data_dir}),
+            barred=frozenset(inner | {Places.of(settings).data_dir, root / FOLDER}),
         )
+
+    def _kind_of(self, root: Path) -> str:
+        """What a directory is read as: by its name, so that memories are never documents, whoever asks for them."""
+        is_kept = root == Places.of(self.settings).memories.resolve()
+        return MEMORIES if root.name == FOLDER or is_kept else FILES
+
+    def _add_collection(self, root: Path) -> Collection:
+        source = self._kind_of(root)
+        name = f"{root.parent.name}.memories" if root.name == FOLDER else ""
+        return self._store.add_collection(str(root), source=source, name=name)
 
     def _own_files(self, root: Path) -> tuple[str, ...]:
         """Globs for the index and what lies beside it, where that is inside the root."""

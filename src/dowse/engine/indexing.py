@@ -13,6 +13,7 @@ from dowse.errors import DowseError, IndexBusy
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import holds_no_file
+from dowse.ingest.sources.memories import FOLDER
 from dowse.model import Collection, Skipped, SyncReport
 from dowse.places import Places, checked_root, is_directory
 from dowse.store.base import KEPT, Catalog
@@ -62,7 +63,7 @@ class Indexing(Moving):
             for place in places:
                 total.notes += filter(None, [self._relocate(place)])
                 for root, under in self._collection_roots(place, total):
-                    collection = self._store.add_collection(str(root))
+                    collection = self._add_collection(root)
                     self._note_identity(root)
                     self._keep(collection.name, not prune)
                     drops = prune and not self._is_emptied(root, under, total)
@@ -188,9 +189,15 @@ class Indexing(Moving):
         root = max(around, key=lambda it: len(it.parts)) if around else place if place.is_dir() else place.parent
         under = place.relative_to(root).as_posix()
         inside = [it for it in known if place in it.parents]
+        inside += [it for it in self._memory_folders(root) if under == "." and it not in known]
         gone = [it for it in inside if not is_directory(it)]
         report.notes += [f"{it} is not there any more; what was indexed of it was kept" for it in gone]
         return [(root, () if under == "." else (under,)), *((it, ()) for it in inside if it not in gone)]
+
+    def _memory_folders(self, root: Path) -> list[Path]:
+        """Those that come with a root, whoever wrote them; a link in their place may lead anywhere."""
+        kept = [Places.of(self.settings).memories.resolve()] if self.settings.memories == "user" else []
+        return [it for it in (root / FOLDER, *kept) if is_directory(it) and not it.is_symlink()]
 
     def _is_emptied(self, root: Path, under: tuple[str, ...], report: SyncReport) -> bool:
         """A part that was asked for by name and holds no file may be a disk that is not mounted."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from dowse.engine.base import Base
 from dowse.errors import Unreadable
-from dowse.ingest.sources.fingerprint import fingerprint
-from dowse.ingest.sources.repository import branch_at
+from dowse.ingest.sources.git.fingerprint import fingerprint
+from dowse.ingest.sources.git.repository import branch_at
 from dowse.lookup.read import Passage, read_lines
 from dowse.model import UNPARSED, Collection, Counts, Item, Record, Skipped, Stored
 from dowse.semantics import Description

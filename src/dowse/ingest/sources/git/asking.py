@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from dowse.errors import BadInput
-from dowse.ingest.sources.git_listing import run_git
+from dowse.ingest.sources.git.running import run_git
 
 # What a repository may configure for commands that look at commits: programs, and files that need not be there.
 _HARDENED = (

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.asking import ask, attempt
-from dowse.ingest.sources.uncommitted import MAX_BYTES, MAX_PAIRS, alike
+from dowse.ingest.sources.git.uncommitted import MAX_BYTES, MAX_PAIRS, alike
 
 MAX_LINES = 2000
 _HEADER = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.ingest.sources.git.asking import attempt
-from dowse.ingest.sources.repository import branch_at, common_directory_of, git_directory_of
-from dowse.ingest.sources.uncommitted import uncommitted
+from dowse.ingest.sources.git.checkout import Checkout
+from dowse.ingest.sources.git.repository import branch_in
+from dowse.ingest.sources.git.uncommitted import Uncommitted, uncommitted
 
 _USUAL = ("main", "master")
 _HEADS, _REMOTE = "refs/heads/", "refs/remotes/origin/"
@@ -29,24 +30,24 @@ class BranchStatus:
     fetched_at: float | None
 
 
-def branch_status(top: Path) -> BranchStatus:
-    git_directory = git_directory_of(str(top)) or top / ".git"
-    main, compared = _main_branch(git_directory)
-    behind, ahead = _distance(git_directory, compared)
-    changes = uncommitted(top)
+def branch_status(checkout: Checkout) -> BranchStatus:
+    current = branch_in(checkout.git_directory)
+    main, compared = _main_branch(checkout.git_directory, current)
+    behind, ahead = _distance(checkout.git_directory, compared)
+    changes = Uncommitted({}) if checkout.top is None else uncommitted(checkout.top)
     return BranchStatus(
-        branch_at(str(top)) or "",
+        current,
         main,
         compared.removeprefix("refs/heads/").removeprefix("refs/remotes/"),
         behind,
         ahead,
         tuple(sorted({*changes.lines, *changes.deleted})),
         changes.problem,
-        _fetched_at(git_directory, common_directory_of(str(top))),
+        _fetched_at(checkout.git_directory, checkout.common),
     )
 
 
-def _main_branch(git_directory: Path) -> tuple[str, str]:
+def _main_branch(git_directory: Path, current: str) -> tuple[str, str]:
     """Its name, and the reference to compare with: what was fetched of it last, else the local one."""
     told = attempt(git_directory, "symbolic-ref", "--quiet", f"{_REMOTE}HEAD")
     named = "" if isinstance(told, str) else told.decode(errors="replace").strip().removeprefix(_REMOTE)
@@ -55,8 +56,7 @@ def _main_branch(git_directory: Path) -> tuple[str, str]:
             if not isinstance(attempt(git_directory, "show-ref", "--verify", "--quiet", reference), str):
                 return name, reference
     # Before the first commit, the branch that will be made is the only one there is.
-    unborn = branch_at(str(git_directory.parent)) or ""
-    return (unborn, "") if unborn in _USUAL else ("", "")
+    return (current, "") if current in _USUAL else ("", "")
 
 
 def _distance(git_directory: Path, reference: str) -> tuple[int | None, int | None]:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from dowse.ingest.sources.git.asking import ask
+from dowse.ingest.sources.git.asking import ask, attempt
 from dowse.model import Record
 
 _NS_PER_SECOND = 1_000_000_000
@@ -133,3 +133,9 @@ def _parsed(output: bytes) -> Iterator[tuple[str, list[Change]]]:
 def _change(status: str, fields: Iterator[bytes]) -> Change:
     first = os.fsdecode(next(fields))
     return Change(status, os.fsdecode(next(fields)), first) if status in "RC" else Change(status, first)
+
+
+def files_of_head(git_directory: Path) -> list[str]:
+    """The paths of the last commit; none before the first."""
+    listed = attempt(git_directory, "ls-tree", "-r", "-z", "--full-tree", "--name-only", "HEAD")
+    return [] if isinstance(listed, str) else [os.fsdecode(it) for it in listed.split(b"\0") if it]

@@ -30,8 +30,13 @@ def branch_at(directory: str) -> str | None:
     """The branch of the work tree that holds this directory; None outside of one and at a commit without a branch."""
     top = work_tree_above(directory)
     git_directory = None if top is None else git_directory_of(top)
-    head = "" if git_directory is None else _small_text(git_directory / "HEAD", errors="replace").strip()
-    return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else None
+    return None if git_directory is None else branch_in(git_directory) or None
+
+
+def branch_in(git_directory: Path) -> str:
+    """The branch that the work tree of this git directory is at; empty if it is at none."""
+    head = small_text(git_directory / "HEAD", errors="replace").strip()
+    return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else ""
 
 
 def rules_above(directory: str) -> IgnoreRules:
@@ -65,17 +70,17 @@ def git_directory_of(directory: str) -> Path | None:
             return entry
     except OSError:
         return None
-    prefix, _, target = _small_text(entry).partition(": ")
+    prefix, _, target = small_text(entry).partition(": ")
     return Path(directory, target.rstrip("\r\n")) if prefix == "gitdir" and target else None
 
 
 def common_directory_of(top: str) -> Path:
     """Linked work trees share one directory, named in a file, and with it `info/exclude`."""
     git_directory = git_directory_of(top) or Path(top, ".git")
-    return git_directory / _small_text(git_directory / "commondir").rstrip("\r\n")
+    return git_directory / small_text(git_directory / "commondir").rstrip("\r\n")
 
 
-def _small_text(file: Path, errors: str = "surrogateescape") -> str:
+def small_text(file: Path, errors: str = "surrogateescape") -> str:
     """What git writes into a file to name something; empty if that is not what is there."""
     try:
         # A pipe in its place would never be read to its end.

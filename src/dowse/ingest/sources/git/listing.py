@@ -4,31 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-TIMEOUT_SECONDS = 60
-
-# A repository's own configuration names programs; these are the ones a listing could reach.
-_HARDENED = (
-    "--no-pager",
-    "--no-replace-objects",
-    "-c", "core.fsmonitor=false",
-    "-c", "core.hooksPath=/dev/null",
-    "-c", "core.attributesFile=/dev/null",
-    "-c", "core.untrackedCache=false",
-)  # fmt: skip
-# The caller's git variables may point at another repository; only where the user's settings are is kept.
-_KEPT_VARIABLES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
-_FORCED_VARIABLES = {
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    # A partial clone would fetch what it lacks, with the programs its remotes name.
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",
-    "LC_ALL": "C",
-}
+from dowse.ingest.sources.git.running import run_git
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +53,3 @@ def list_kept_though_ignored(top: str, directory: str) -> frozenset[str]:
     if listed is None or listed.returncode != 0:
         return frozenset()
     return frozenset(os.fsdecode(name) for name in listed.stdout.split(b"\0") if name)
-
-
-def run_git(git: str, directory: str, *command: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes] | None:
-    """The finished command, `given` at its input, whether it succeeded or not; None when it did not come to its end."""
-    kept = {name: text for name, text in os.environ.items() if not name.startswith("GIT_") or name in _KEPT_VARIABLES}
-    try:
-        return subprocess.run(
-            [git, "-C", directory, *_HARDENED, *command],
-            env=kept | _FORCED_VARIABLES,
-            input=given,
-            capture_output=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from dowse.ingest.sources.git_listing import list_work_tree, run_git
-from dowse.ingest.sources.repository import work_tree_above
+from dowse.ingest.sources.git.listing import list_work_tree
+from dowse.ingest.sources.git.repository import work_tree_above
+from dowse.ingest.sources.git.running import run_git
 
 MAX_BYTES = 2_000_000  # of a file whose lines are compared; a larger one counts as changed as a whole
 MAX_PAIRS = 4_000_000  # of lines that may have to be compared; beyond that all between the same ends counts as changed

@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from dowse.ingest.sources.git_listing import run_git
-from dowse.ingest.sources.repository import work_tree_above
+from dowse.ingest.sources.git.repository import work_tree_above
+from dowse.ingest.sources.git.running import run_git
 
-# A repository may name a program for signatures, for differences and for showing files, and a file to order them by.
-_HARDENED = ("-c", "log.showSignature=false", "-c", "diff.external=", "-c", "diff.orderFile=/dev/null")
 _ONLY_NAMES = (
     "--name-only",
     "-z",
@@ -45,7 +43,7 @@ def recent_commits(directory: str, limit: int) -> list[LoggedCommit]:
     if git is None or top is None:
         return []
     command = ("log", "--no-merges", f"--max-count={limit}", "--encoding=UTF-8", _FORMAT, *_ONLY_NAMES)
-    logged = run_git(git, directory, f"--work-tree={top}", *_HARDENED, *command, "HEAD", "--", ".")
+    logged = run_git(git, directory, f"--work-tree={top}", *command, "HEAD", "--", ".")
     return [] if logged is None or logged.returncode else list(_commits(logged.stdout))
 
 

@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from dowse.ingest.sources.git_listing import run_git
-from dowse.ingest.sources.repository import work_tree_above
+from dowse.ingest.sources.git.repository import work_tree_above
+from dowse.ingest.sources.git.running import run_git
 
 
 def fingerprint(places: Sequence[Path]) -> dict[str, object] | None:

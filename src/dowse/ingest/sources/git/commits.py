@@ -1,0 +1,101 @@
+"""The history of a repository as a source: every commit that a branch, a tag or a work tree leads to."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Final
+
+from dowse.errors import Unreadable
+from dowse.ingest.sources.base import Listing
+from dowse.ingest.sources.git.parsing import seconds
+from dowse.ingest.sources.git.reader import Reader
+from dowse.ingest.sources.git.refs import is_name, refs_of, shallow_of
+from dowse.ingest.sources.git.running import ask_history
+from dowse.model import Freshness, Item
+from dowse.places import is_directory
+
+FORM: Final = "commit"
+ALL: Final = "history"
+"""Stands for the whole of it among what was refused."""
+_FIRST_AHEAD, _MOST_AHEAD = 8, 256
+_SHALLOW_SIZE: Final = 1
+"""A commit never changes; only one at the edge of a shallow clone is told anew when its parents come to be there."""
+
+
+class CommitSource:
+    """Newest first, at most so many. Of `only` these, if they are named, as far as they can be reached.
+
+    Reading starts processes that stay until it is closed; after that it may be read again.
+    """
+
+    def __init__(
+        self, git_directory: str, max_commits: int, delta_lines: int, only: frozenset[str] | None = None
+    ) -> None:
+        self.git_directory = git_directory
+        self._max_commits = max_commits
+        self._delta_lines = delta_lines
+        self._only = only
+        self._turn = threading.Lock()
+        self._order: list[str] = []
+        self._places: dict[str, int] = {}
+        self._ahead = _FIRST_AHEAD
+        self._reader: Reader | None = None
+
+    def listing(self) -> Listing:
+        self.close()
+        shallow = shallow_of(self.git_directory)
+        items, problem = self._items(shallow)
+        with self._turn:
+            self._order = [it.path for it in items]
+            self._places = {path: place for place, path in enumerate(self._order)}
+        if not problem:
+            return Listing(items)
+        return Listing(items, [(ALL, problem)], unseen=[""])
+
+    def read(self, item: Item) -> tuple[Item, bytes]:
+        if not is_name(item.path):
+            raise Unreadable("it is no whole name of a commit")
+        with self._turn:
+            if self._reader is None:
+                self._reader = Reader(self.git_directory, self._delta_lines, shallow_of(self.git_directory))
+            reader = self._reader
+            self._read_ahead(reader, item.path)
+        return Item(item.path, item.size, item.mtime_ns, FORM), reader.told(item.path)
+
+    def freshness(self, item: Item) -> Freshness:
+        """What a name stands for never changes; whether anything still leads to it, the next sync tells."""
+        return "fresh" if is_directory(Path(self.git_directory)) else "gone"
+
+    def close(self) -> None:
+        with self._turn:
+            reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
+
+    def _read_ahead(self, reader: Reader, name: str) -> None:
+        """As far as it pays: what is read in the order of the listing is expected further and further ahead."""
+        place = self._places.get(name)
+        if place is None:
+            return
+        self._ahead = min(2 * self._ahead, _MOST_AHEAD) if reader.is_expected(name) else _FIRST_AHEAD
+        reader.expect(self._order[place : place + self._ahead])
+
+    def _items(self, shallow: frozenset[str]) -> tuple[list[Item], str]:
+        refs = refs_of(self.git_directory)
+        if refs is None:
+            return [], f"{self.git_directory} can not be read; what was indexed of it was kept"
+        limit = f"--max-count={self._max_commits}"
+        command = ("rev-list", "--timestamp", "--ignore-missing", limit, "--branches", "--tags", "--remotes", "--stdin")
+        finished = ask_history(self.git_directory, *command, given="".join(f"{it}\n" for it in refs.heads).encode())
+        if finished is None:
+            return [], "git is not installed, or did not come to an end; what was indexed was kept"
+        items = [self._item(line, shallow) for line in finished.stdout.splitlines()]
+        said = finished.stderr.decode(errors="replace").strip().rpartition("\n")[2][:200]
+        problem = f"git could not list all of it ({said}); what was indexed was kept" if finished.returncode else ""
+        return [it for it in items if self._only is None or it.path in self._only], problem
+
+    def _item(self, line: bytes, shallow: frozenset[str]) -> Item:
+        at, _, name = line.partition(b" ")
+        path = name.decode("ascii")
+        return Item(path, _SHALLOW_SIZE if path in shallow else 0, seconds(at) * 10**9, FORM)
