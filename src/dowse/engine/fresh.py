@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dowse.config import Settings
 from dowse.engine.clock import SYSTEM_CLOCK, Clock
 from dowse.engine.following import Following, Outlook
-from dowse.engine.indexing import Indexing
+from dowse.engine.histories import Histories
 from dowse.engine.look import Look, Pending
 from dowse.engine.repairs import Repairs
 from dowse.ingest.disk.disk import Disk
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dowse.ingest.workers.pool import Workers
 
 
-class Fresh(Indexing):
+class Fresh(Histories):
     def __init__(
         self,
         settings: Settings,
