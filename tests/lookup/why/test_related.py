@@ -92,7 +92,7 @@ def test_a_commit_by_its_hash_or_the_beginning_of_it(project: Project, target: s
         "in anchored": ["about.md"],
     }
     touched = answer.groups[0].shown[1]
-    assert (touched.line, touched.how) == (1, "M src/app/service.py:1")
+    assert (touched.line, touched.how) == (1, "M")
     assert answer.groups[1].shown[0].how == f"src/old.py to {REPO}"
 
 
@@ -150,7 +150,7 @@ def test_only_the_kinds_that_are_wanted(project: Project) -> None:
 
 def test_files_that_change_together_in_small_commits(project: Project) -> None:
     (group,) = ask(project, REPO, "changes_with").groups
-    assert group.shown[0].how == f"in 2 of 3 commits, last in {SECOND[:12]} (Give the repository its own place)"
+    assert group.shown[0].how == f"in 2 of 3 commits, last in {SECOND[:12]}"
     many = [Link("touches", f"file{it}.py", 1, "M") for it in range(40)]
     project.commit("5" * 40, "Everything", 5, [Link("touches", REPO, 1, "M"), *many], THIRD)
     project.commit("6" * 40, "Everything again", 6, [Link("touches", REPO, 1, "M"), *many], "5" * 40)

@@ -55,7 +55,7 @@ def _silence(definition: Definition) -> str:
 
 
 def importer(record: Record, link: Link) -> Neighbour:
-    return Neighbour("import", record.path, record, link.line, f"imports {link.target}")
+    return Neighbour("import", record.path, record, link.line, link.target)
 
 
 def calling(edge: Edge) -> Neighbour:
