@@ -203,7 +203,7 @@ class Upkeep:
 
     def _watch(self, engine: Engine) -> None:
         """Follow every collection. Whenever that begins, all of it is compared, for what was missed before."""
-        roots = tuple(it.root for it in engine.collections())
+        roots = _roots(engine)
         if self._watcher and roots == self._watched:
             return
         if self._watcher:
@@ -214,8 +214,11 @@ class Upkeep:
         self._put_off(self._clock())
 
     def _pending(self) -> Mapping[str, frozenset[str]] | None:
-        watcher = self._watcher
-        return watcher.pending() if watcher else None
+        """None also while there is a collection that came a moment ago and is not followed yet."""
+        watcher, engine = self._watcher, self._attended
+        if watcher is None or engine is None or _roots(engine) != self._watched:
+            return None
+        return watcher.pending()
 
     def _compare(self, now: float) -> None:
         work = Index(self._engine, (), False, self._behind_files)
@@ -303,6 +306,10 @@ class Upkeep:
         ended = None if last is None else last.finished
         if last is None or (ended is not None and self._jobs.clock() - ended > again_s):
             submit()
+
+
+def _roots(engine: Engine) -> tuple[str, ...]:
+    return tuple(it.root for it in engine.collections())
 
 
 def _stopped(leader: int | None) -> str:
