@@ -36,6 +36,11 @@ class Places:
         return self.data_dir / "models"
 
     @property
+    def memories(self) -> Path:
+        """What the user wants to be remembered in every project."""
+        return self.data_dir / "memories"
+
+    @property
     def indexes(self) -> Path:
         """One directory for each root that is indexed."""
         return self.data_dir / "indexes"

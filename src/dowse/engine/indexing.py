@@ -13,11 +13,13 @@ from dowse.errors import DowseError, IndexBusy
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import holds_no_file
-from dowse.model import Collection, Skipped, SyncReport
+from dowse.ingest.sources.memories import FOLDER
+from dowse.model import FILES, Collection, Skipped, SyncReport
 from dowse.places import Places, checked_root, is_directory
 from dowse.store.base import KEPT, Catalog
 
 if TYPE_CHECKING:
+    from dowse.ingest.chunk import Limits
     from dowse.ingest.workers.pool import Workers
 
 _MANY_FILES = 2_000
@@ -32,11 +34,11 @@ def quiet(stage: str, done: int, total: int) -> None:
     pass
 
 
-def _never() -> bool:
+def never() -> bool:
     return False
 
 
-def _after(seconds: float | None) -> Callable[[], bool]:
+def after(seconds: float | None) -> Callable[[], bool]:
     """Whether so much time has passed since now."""
     deadline = None if seconds is None else time.monotonic() + seconds
     return lambda: deadline is not None and time.monotonic() > deadline
@@ -62,7 +64,7 @@ class Indexing(Moving):
             for place in places:
                 total.notes += filter(None, [self._relocate(place)])
                 for root, under in self._collection_roots(place, total):
-                    collection = self._store.add_collection(str(root))
+                    collection = self._add_collection(root)
                     self._note_identity(root)
                     self._keep(collection.name, not prune)
                     drops = prune and not self._is_emptied(root, under, total)
@@ -70,11 +72,11 @@ class Indexing(Moving):
             if self._store.damaged():
                 self._store.finish_mending(progress)
         if vectors:
-            self._embed(total, progress, self.settings.lock_timeout_s, _after(embed_for_s))
+            self._embed(total, progress, self.settings.lock_timeout_s, after(embed_for_s))
         return total
 
     def encode(
-        self, *, progress: Progress = quiet, pause: Callable[[], bool] = _never, timeout_s: float = 0.0
+        self, *, progress: Progress = quiet, pause: Callable[[], bool] = never, timeout_s: float = 0.0
     ) -> SyncReport:
         """Vectors for what has none, while others may write, until `pause` says that other work waits. Where another
         process makes them, its notes say so."""
@@ -129,23 +131,52 @@ class Indexing(Moving):
         prune: bool,
         progress: Progress,
     ) -> SyncReport:
-        from dowse.ingest.chunk import Limits  # brings every extractor with it, and only indexing needs them
         from dowse.ingest.sources.budget import Budget, Budgeted
-        from dowse.ingest.sync import Sync
 
-        limits = Limits(self.settings.max_chunk_chars, self.settings.min_chunk_chars)
-        workers = self._parsers()
         budget = Budget(self.settings.max_files, self.settings.max_total_bytes)
-        source = Budgeted(source, budget, self._cut(collection) if under else None)
-        sync = Sync(source, self._store, collection.name, limits, force, prune, under, progress, workers=workers)
-        report = sync.run()
+        budgeted = Budgeted(source, budget, self._cut(collection) if under else None)
+        report = self._run_sync(budgeted, collection, under=under, force=force, prune=prune, progress=progress)
         if cut := self._cut(collection):
             report.notes.append(f"{cut.path} is {cut.reason}")
+        return report
+
+    def _run_sync(
+        self,
+        source: Source,
+        collection: Collection,
+        *,
+        under: tuple[str, ...] = (),
+        force: bool = False,
+        prune: bool = True,
+        progress: Progress = quiet,
+        enough: Callable[[], bool] = never,
+    ) -> SyncReport:
+        from dowse.ingest.sync import Sync  # brings every extractor with it, and only indexing needs them
+
+        workers = self._parsers()
+        sync = Sync(
+            source,
+            self._store,
+            collection.name,
+            self._limits(),
+            force,
+            prune,
+            under,
+            progress,
+            workers=workers,
+            enough=enough,
+        )
+        report = sync.run()
         if report.indexed >= _MANY_FILES:
             # What they hold of so many is worth more than a quick start of the next ones.
             workers.close()
             self._workers = None
         return report
+
+    def _limits(self) -> Limits:
+        from dowse.ingest.chunk import Limits
+
+        return Limits(self.settings.max_chunk_chars, self.settings.min_chunk_chars)
 
     def _cut(self, collection: Collection) -> Skipped | None:
         from dowse.ingest.sources.budget import cut_of
@@ -168,7 +199,7 @@ class Indexing(Moving):
         return self._workers
 
     def _embed(
-        self, report: SyncReport, progress: Progress, timeout_s: float, pause: Callable[[], bool] = _never
+        self, report: SyncReport, progress: Progress, timeout_s: float, pause: Callable[[], bool] = never
     ) -> None:
         with ExitStack() as turn:
             try:
@@ -188,9 +219,26 @@ class Indexing(Moving):
         root = max(around, key=lambda it: len(it.parts)) if around else place if place.is_dir() else place.parent
         under = place.relative_to(root).as_posix()
         inside = [it for it in known if place in it.parents]
+        inside += [it for it in self._memory_folders(root) if under == "." and it not in known]
         gone = [it for it in inside if not is_directory(it)]
         report.notes += [f"{it} is not there any more; what was indexed of it was kept" for it in gone]
         return [(root, () if under == "." else (under,)), *((it, ()) for it in inside if it not in gone)]
+
+    def _take_in_new_memories(self, timeout_s: float) -> None:
+        """A folder of memories that somebody made in a root since that was indexed: no collection has it yet, so that
+        no look at the disk would find it."""
+        known = self._store.collections()
+        roots = [Path(it.root) for it in known if it.source == FILES and Path(it.root).is_absolute()]
+        places = {it for root in roots for it in self._memory_folders(root)} - {Path(it.root) for it in known}
+        for place in places:
+            with suppress(IndexBusy), self._store.writing(timeout_s):  # who indexes now takes it in, or the next answer
+                collection = self._add_collection(place)
+                self._sync(self._files(place), collection, (), False, True, quiet)
+
+    def _memory_folders(self, root: Path) -> list[Path]:
+        """Those that come with a root, whoever wrote them; a link in their place may lead anywhere."""
+        kept = [Places.of(self.settings).memories.resolve()] if self.settings.memories == "user" else []
+        return [it for it in (root / FOLDER, *kept) if is_directory(it) and not it.is_symlink()]
 
     def _is_emptied(self, root: Path, under: tuple[str, ...], report: SyncReport) -> bool:
         """A part that was asked for by name and holds no file may be a disk that is not mounted."""

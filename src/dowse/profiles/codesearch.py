@@ -7,6 +7,7 @@ from dowse.profiles.codesearch_callers import CallersTool
 from dowse.profiles.codesearch_definitions import DefinitionsTool
 from dowse.profiles.codesearch_desk import Desk
 from dowse.profiles.codesearch_files import FileTools
+from dowse.profiles.codesearch_git import GitTools
 from dowse.profiles.codesearch_grep import GrepTool
 from dowse.profiles.codesearch_upkeep import UpkeepTools
 from dowse.profiles.tool import Profile, Tool, Wording
@@ -14,7 +15,8 @@ from dowse.profiles.tool import Profile, Tool, Wording
 INSTRUCTIONS = """\
 Search over the code of one directory, from an index on this machine. `search_definitions` finds where things are \
 defined and shows their source, `search_callers` who calls what, `search_grep` which lines hold something, \
-`search_fast` files by name; `search_help` has examples. Prefer them to reading files one by one; give several names \
+`search_fast` files by name; `search_git_history` tells the commits of a file, `search_git_blame` who wrote a line; \
+`search_help` has examples. Prefer them to reading files one by one; give several names \
 at once with commas between them."""
 
 # Nothing here is compared by meaning, so no model is loaded; vectors that are there stay.
@@ -36,5 +38,6 @@ def codesearch(desk: Desk) -> Profile:
         Tool(callers.search_callers, "Search callers and callees"),
         Tool(upkeep.search_reindex_definitions, "Renew the definitions", read_only=False),
         Tool(upkeep.search_help, "How to ask"),
+        *GitTools(desk).tools(),
     )
     return Profile("codesearch", "search-index", INSTRUCTIONS, tools, WORDING)

@@ -129,11 +129,26 @@ def _cut_rows(data: Json, holder: Json, name: str, max_bytes: int) -> None:
 def _cut_first(data: Json, holder: Json, name: str, row: Json, max_bytes: int) -> None:
     arrays = {key: value for key, value in row.items() if isinstance(value, list) and value}
     if not arrays:
+        _cut_longest_text(data, holder, name, row, max_bytes)
         return
     largest = max(arrays, key=lambda key: size_of(arrays[key]))
     row["bodyTruncated" if largest == "body" else "cut"] = True if largest == "body" else "response size"
     holder[name] = [row]
     _cut_rows(data, row, largest, max_bytes)
+    if size_of(data) > max_bytes:
+        holder[name] = []
+
+
+def _cut_longest_text(data: Json, holder: Json, name: str, row: Json, max_bytes: int) -> None:
+    """Such as a patch: its beginning is better than nothing of it."""
+    texts = {key: value for key, value in row.items() if isinstance(value, str)}
+    longest = max(texts, key=lambda key: len(texts[key]), default=None)
+    if longest is None:
+        return
+    row["cut"] = "response size"
+    holder[name] = [row]
+    excess = max(0, size_of(data) - max_bytes)
+    row[longest] = texts[longest][: max(0, len(texts[longest]) - excess)]
     if size_of(data) > max_bytes:
         holder[name] = []
 

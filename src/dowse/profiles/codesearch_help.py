@@ -36,6 +36,20 @@ _TASKS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("How often does something occur?", "search_grep", {"terms": "TODO", "countOnly": True}),
     ("Where is a file of this name?", "search_fast", {"pattern": "OrderService"}),
     ("What is on disk that is not indexed?", "search_find", {"pattern": "appsettings", "ext": "json"}),
+    ("Which commits changed a file?", "search_git_history", {"repo": ".", "file": "src/OrderService.cs"}),
+    (
+        "What did last month's commits change in it?",
+        "search_git_diff",
+        {"repo": ".", "file": "src/OrderService.cs", "from": "2026-10-01", "to": "2026-10-31"},
+    ),
+    ("Who knows this part of the code?", "search_git_authors", {"repo": ".", "path": "src/Orders"}),
+    ("What changed on a day?", "search_git_activity", {"repo": ".", "date": "2026-11-02"}),
+    (
+        "Who wrote these lines, and in which commit?",
+        "search_git_blame",
+        {"repo": ".", "file": "src/OrderService.cs", "startLine": 40, "endLine": 50},
+    ),
+    ("Is this the main branch, and up to date?", "search_branch_status", {"repo": "."}),
 )
 
 _ADVICE = (
@@ -57,6 +71,9 @@ _EXAMPLES = {
     "file": ("OrderService.cs", "Orders\\OrderService.cs"),
     "sortBy": ("cyclomaticComplexity", "lines"),
     "class": ("OrderService",),
+    "repo": (".", "libs/billing"),
+    "from": ("2026-10-01",),
+    "message": ("fix", "PR 1234"),
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.ingest.sources.repository import branch_at
+from dowse.ingest.sources.git.repository import branch_at
 
 
 def git(folder: Path, *command: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.ingest.sources.uncommitted import changed_spans, uncommitted
+from dowse.ingest.sources.git.uncommitted import changed_spans, uncommitted
 from support import write
 
 
@@ -88,7 +88,7 @@ def test_a_very_large_file_counts_as_changed_as_a_whole(repository, git, monkeyp
     git(repository, "add", "-A")
     git(repository, "commit", "-qm", "large")
     write(repository, {"large.py": "x\n" + text, "a.py": "one\ntwo\n3\n"})
-    monkeypatch.setattr("dowse.ingest.sources.uncommitted.MAX_BYTES", 50)
+    monkeypatch.setattr("dowse.ingest.sources.git.uncommitted.MAX_BYTES", 50)
     assert uncommitted(repository).lines == {"a.py": ((3, 3),), "large.py": ((1, text.count("\n") + 2),)}
 
 

@@ -15,8 +15,8 @@ from dowse.ingest.disk.known import Known
 from dowse.ingest.disk.stamps import RACY_NS, Stamp, stamp_of
 from dowse.ingest.sources.doors import IGNORE_FILE
 from dowse.ingest.sources.files import FileSource
+from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE
 from dowse.ingest.sources.judge import Judge
-from dowse.ingest.sources.repository import GIT_IGNORE_FILE
 from dowse.model import Item, Skipped, Version
 from dowse.places import is_directory
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from dowse.ingest.extract.events import MAX_NAME_CHARS, Heading, outline
-from dowse.ingest.extract.references import links, tags
+from dowse.ingest.extract.references import Relate, links, tags
 from dowse.ingest.extract.sections import blocks, symbols, trails
 from dowse.ingest.extract.spans import Lines
 from dowse.model import Extract, Item
@@ -23,7 +23,11 @@ _OWN_FIELDS = frozenset({"title", "tags", "keywords", "aliases"})
 
 def extract_markdown(item: Item, data: bytes) -> Extract:
     text = decode(data)
-    front = front_matter(text)
+    return read_markdown(item, text, front_matter(text))
+
+
+def read_markdown(item: Item, text: str, front: FrontMatter, relate: Relate | None = None) -> Extract:
+    """The same of a text whose front matter is known; `relate` tells how it stands to what it links to."""
     found = outline(text, front.end)
     lines, below = Lines(text), trails(found.headings)
     written = (*strings(front.values, "tags"), *strings(front.values, "keywords"))
@@ -33,7 +37,7 @@ def extract_markdown(item: Item, data: bytes) -> Extract:
         text=text,
         blocks=blocks(text, front.end, found.edges, below),
         symbols=symbols(found.headings, lines, len(text)),
-        links=links(text, found, below, lines),
+        links=links(text, found, below, lines, relate),
         tags=_normal_tags([*written, *tags(text, found.prose)]),
         aliases=strings(front.values, "aliases"),
         facets=_facets(front),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias
 from urllib.parse import unquote
 
 from dowse.ingest.extract.events import Outline, Prose, Reference
 from dowse.ingest.extract.spans import Lines
 from dowse.model import Link
+
+Relate: TypeAlias = Callable[[Sequence[Reference]], Sequence[str]]
 
 CONTEXT_CHARS: Final = 100
 MAX_TARGET_CHARS: Final = 2000
@@ -27,15 +29,19 @@ _TAG = re.compile(r"(?<![^\s(\[\"',;])#(\w[\w/-]*)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ufffd]")
 
 
-def links(text: str, found: Outline, below: Sequence[tuple[str, ...]], lines: Lines) -> tuple[Link, ...]:
-    """Every usable reference of a document in order of appearance."""
-    relations = [_relation(trail) for trail in below]
+def links(
+    text: str, found: Outline, below: Sequence[tuple[str, ...]], lines: Lines, relate: Relate | None = None
+) -> tuple[Link, ...]:
+    """Every usable reference of a document in order of appearance; what relates them is told by `relate`, or else by
+    the headings they stand below."""
     addresses = (each for prose in found.prose for each in _bare_addresses(text, prose))
     references = sorted([*found.references, *addresses], key=lambda each: each.start)
-    described = ((each, _target(each)) for each in references)
+    named = [_relation(trail) for trail in below]
+    relations = relate(references) if relate else [named[each.section] for each in references]
+    described = ((each, _target(each), relation) for each, relation in zip(references, relations, strict=True))
     return tuple(
-        Link(_kind(each, target, relations), target, lines.at(each.start), _context(text, each))
-        for each, target in described
+        Link(_kind(each, target, relation), target, lines.at(each.start), _context(text, each))
+        for each, target, relation in described
         if target
     )
 
@@ -70,10 +76,10 @@ def _target(reference: Reference) -> str:
     return written if _CONTROL.search(decoded) else decoded
 
 
-def _kind(reference: Reference, target: str, relations: Sequence[str]) -> str:
+def _kind(reference: Reference, target: str, relation: str) -> str:
     if reference.image:
         return "transcludes" if reference.wiki else "image"
-    return "url" if _ADDRESS.match(target) else relations[reference.section]
+    return "url" if _ADDRESS.match(target) else relation
 
 
 def _relation(trail: tuple[str, ...]) -> str:

@@ -9,7 +9,9 @@ from typing import Final, TypeAlias
 from dowse.ingest.extract.code import extract_code
 from dowse.ingest.extract.code.blocks import text_blocks
 from dowse.ingest.extract.code.languages import language_of
+from dowse.ingest.extract.commit import extract_commit
 from dowse.ingest.extract.markdown import extract_markdown
+from dowse.ingest.extract.memory import extract_memory
 from dowse.ingest.extract.plain import extract_plain
 from dowse.ingest.extract.sql import extract_sql
 from dowse.model import NO_FACETS, Extract, Item
@@ -70,7 +72,7 @@ _BY_SUFFIX: Final[dict[str, Extractor]] = {
 
 
 # What is told by where an item comes from, not by its path.
-_BY_FORM: Final[dict[str, Extractor]] = {}
+_BY_FORM: Final[dict[str, Extractor]] = {"commit": extract_commit, "memory": extract_memory}
 
 
 def extractor_for(path: str) -> Extractor:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dowse.ingest.sources.doors import Doors, ancestors_and_self
-from dowse.ingest.sources.git_listing import list_kept_though_ignored
+from dowse.ingest.sources.git.listing import list_kept_though_ignored
+from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE, is_work_tree, rules_above, work_tree_above
 from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules
-from dowse.ingest.sources.repository import GIT_IGNORE_FILE, is_work_tree, rules_above, work_tree_above
 from dowse.ingest.sources.selection import Selection
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from dowse.ingest.sources.files import FileSource
 
 FORM: Final = "memory"
+FOLDER: Final = ".memories"  # in a root
 TRASH: Final = ".trash"
 
 

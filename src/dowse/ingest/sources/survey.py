@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dowse.ingest.sources.doors import Doors
-from dowse.ingest.sources.git_listing import list_work_tree
+from dowse.ingest.sources.git.listing import list_work_tree
+from dowse.ingest.sources.git.repository import work_tree_above
 from dowse.ingest.sources.ledger import Ledger
 from dowse.ingest.sources.pathspecs import pathspecs
-from dowse.ingest.sources.repository import work_tree_above
 from dowse.ingest.sources.selection import Selection
 from dowse.ingest.sources.walk import Walk
 from dowse.ingest.sources.work_tree import WorkTree

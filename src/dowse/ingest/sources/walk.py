@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dowse.ingest.sources.doors import Doors
+from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE, is_work_tree, rules_above
 from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules
 from dowse.ingest.sources.ledger import Ledger
-from dowse.ingest.sources.repository import GIT_IGNORE_FILE, is_work_tree, rules_above
 from dowse.ingest.sources.selection import Selection
 
 

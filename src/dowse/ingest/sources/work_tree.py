@@ -8,8 +8,8 @@ import stat
 from collections.abc import Iterable
 
 from dowse.ingest.sources.doors import Doors, ancestors_and_self
+from dowse.ingest.sources.git.repository import is_work_tree
 from dowse.ingest.sources.ledger import Ledger
-from dowse.ingest.sources.repository import is_work_tree
 from dowse.ingest.sources.selection import Selection
 
 # No name git would write itself, but an index is a file that anyone can craft.

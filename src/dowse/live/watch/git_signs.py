@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Literal
 
-from dowse.ingest.sources.repository import common_directory_of, git_directory_of, is_work_tree
+from dowse.ingest.sources.git.repository import common_directory_of, git_directory_of, is_work_tree
 
 _MAX_REF_DIRECTORIES = 1000  # names of branches with slashes; a repository may hold anything
 

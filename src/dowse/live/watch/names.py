@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dowse.config import FILE_NAME
 from dowse.ingest.sources.doors import IGNORE_FILE
-from dowse.ingest.sources.repository import GIT_IGNORE_FILE
+from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE
 
 GIT_ENTRY = ".git"
 _IGNORE_FILES = frozenset((IGNORE_FILE, GIT_IGNORE_FILE))

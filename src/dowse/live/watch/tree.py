@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from dowse.ingest.sources.repository import work_tree_above
+from dowse.ingest.sources.git.repository import work_tree_above
 from dowse.live.watch.base import Place, Sight
 from dowse.live.watch.git_signs import Signs
 from dowse.live.watch.inotify import (

@@ -8,12 +8,13 @@ from itertools import islice
 
 from dowse.model import Hit, Record, Stored
 from dowse.search.refine.communities import communities
-from dowse.search.refine.links import DOCUMENT_LINKS, LinkGraph, Node, graph_of, node_of
+from dowse.search.refine.links import LinkGraph, Node, graph_of, node_of
 from dowse.search.refine.scale import multiplied, times
 from dowse.search.refine.stage import by_score
 from dowse.search.run import Run
 from dowse.store.base import Catalog
 from dowse.text.scopes import inside
+from dowse.text.targets import DOCUMENT_LINKS
 
 _NO_LINKS = "no record links to another"
 

@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dowse.model import Link, Record
-from dowse.search.refine.targets import targets
 from dowse.store.base import Catalog
-
-# What documents say about each other; addresses and images lead out of the collection.
-DOCUMENT_LINKS = ("links_to", "implements", "tests", "related", "transcludes")
+from dowse.text.targets import DOCUMENT_LINKS, targets
 
 
 class Node(NamedTuple):

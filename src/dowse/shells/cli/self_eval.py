@@ -11,7 +11,7 @@ from dowse.config import load_settings
 from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.ingest.embed import Progress
-from dowse.ingest.sources.commit_log import recent_commits
+from dowse.ingest.sources.git.commit_log import recent_commits
 from dowse.model import Query, Scope
 from dowse.search.evaluate import (
     Advice,

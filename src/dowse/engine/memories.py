@@ -1,0 +1,196 @@
+"""Memories: notes that are written, kept as files, and found like everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dowse.engine.fresh import Fresh
+from dowse.engine.indexing import quiet
+from dowse.errors import BadInput, IndexBusy
+from dowse.ingest.sources.memories import FOLDER
+from dowse.memories import front
+from dowse.memories.anchored import Anchored
+from dowse.memories.facts import MAX_ENTRIES, checked_facts, merged_facts
+from dowse.memories.folder import Folder
+from dowse.memories.staleness import Judge, Staleness
+from dowse.model import FILES, Record, Scope
+from dowse.places import Places
+from dowse.text.anchors import ANCHORED
+from dowse.text.frontmatter import Value, strings
+from dowse.text.times import iso
+
+MEMORY_SCOPE = Scope(kinds=("memory",))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The name of the memory's file and where it lies; `note`: what a reader should know besides."""
+
+    name: str
+    path: Path
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """`text` is the file as it is, `content` the same without its front matter, `facts` what that says."""
+
+    name: str
+    path: Path
+    text: str
+    content: str
+    facts: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Where the new memory lies, and where in the trash the old ones do."""
+
+    path: Path
+    moved: tuple[Path, ...]
+    note: str = ""
+
+
+class Memories(Fresh):
+    def memory_folder(self) -> Path:
+        """Where memories are written to; it may not exist yet."""
+        if self.settings.memories == "user":
+            return Places.of(self.settings).memories.resolve()
+        roots = [it.root for it in self._store.collections() if it.source == FILES and Path(it.root).is_absolute()]
+        if not roots:
+            raise BadInput("memories lie in an indexed root, and there is none; `dowse index` first")
+        return Path(roots[0]) / FOLDER
+
+    def remember(
+        self,
+        name: str,
+        content: str,
+        *,
+        type: str = "journal",
+        tags: Sequence[str] = (),
+        anchors: Sequence[str] = (),
+        valid_from: str = "",
+        valid_until: str = "",
+    ) -> Written:
+        """Write a new memory."""
+        _check_content(content)
+        now = self._clock.now()
+        facts = checked_facts(type=type, tags=tags, created_at=iso(now), valid_from=valid_from, valid_until=valid_until)
+        text = front.composed({**facts, **self._anchor_facts(anchors, iso(now))}, content)
+        return self._indexed(self._folder().create(name, text))
+
+    def add_to_memory(self, name: str, content: str) -> Written:
+        """Write below what a memory says already; it counts as written anew, so that what it is anchored to is what
+        is there now."""
+        _check_content(content)
+        return self._indexed(self._folder().append(name, content, self._renewal()))
+
+    def revise(self, name: str, content: str) -> Written:
+        """Let a memory say something else; its front matter stays, and counts as written anew."""
+        _check_content(content)
+        return self._indexed(self._folder().replace(name, content, self._renewal()))
+
+    def recall(self, name: str) -> Recalled:
+        """A memory as it is on disk now."""
+        folder = self._folder()
+        name, text = folder.read(name)
+        return Recalled(name, folder.place / name, text, front.body(text), front.facts(text))
+
+    def forget(self, name: str) -> Written:
+        """Move a memory to the trash; `path` is where it lies there."""
+        name, thrown = self._folder().throw_away(name, self._clock.now())
+        return Written(name, thrown, self._indexed(name).note)
+
+    def merge_memories(self, sources: Sequence[str], target: str, summary: str) -> Merged:
+        """One memory in place of several, which go to the trash; it has the tags of all of them."""
+        if not sources:
+            raise BadInput("name the memories to merge")
+        now, folder, renewed = self._clock.now(), self._folder(), self._renewal()
+
+        def text(texts: Sequence[str]) -> str:
+            return renewed(front.composed(merged_facts([front.facts(it) for it in texts], iso(now)), summary))
+
+        name, names, moved = folder.merge(sources, target, text, now)
+        return Merged(folder.place / name, moved, self._indexed(name, *names).note)
+
+    def memories(self, scope: Scope = MEMORY_SCOPE) -> list[Record]:
+        """The memories within the scope, newest first."""
+        self._seen()
+        return self._store.select(replace(scope, kinds=MEMORY_SCOPE.kinds))
+
+    def stale(self, record: Record) -> tuple[Staleness, ...]:
+        """What of that to which a memory is anchored has changed since, as it is indexed; nothing for other records."""
+        return Judge(self._anchored(record.collection), self.history_of).stale(record)
+
+    def anchors(self, record: Record) -> tuple[str, ...]:
+        """What a memory is anchored to, without digests."""
+        return tuple(it.target for it in self._store.links(record) if it.kind == ANCHORED)
+
+    # --- anchors ---
+
+    def _anchor_facts(self, anchors: Sequence[str], now: str) -> dict[str, str | Sequence[str]]:
+        if len(anchors) > MAX_ENTRIES:
+            raise BadInput(f"{len(anchors):,} anchors are too many for one memory; give at most {MAX_ENTRIES}")
+        if not anchors:
+            return {}
+        self._seen()  # what was saved just now is anchored as it was saved
+        anchored = self._anchored()
+        written = [anchored.resolved(self._inside(it)).written for it in anchors]
+        return {front.ANCHORS: list(dict.fromkeys(written)), front.ANCHORED_AT: now}
+
+    def _renewal(self) -> Callable[[str], str]:
+        """Gives the text of a memory with the digests of what its anchors lead to now; lost ones stay as they are."""
+        self._seen()
+        anchored, now = self._anchored(), iso(self._clock.now())
+
+        def renewed(text: str) -> str:
+            found: dict[str, str] = {}
+            for it in strings(front.facts(text), front.ANCHORS)[:MAX_ENTRIES]:
+                with suppress(BadInput):
+                    found[it] = anchored.resolved(it).written
+            return front.renewed(text, found, now)
+
+        return renewed
+
+    def _anchored(self, memories: str = "") -> Anchored:
+        """Where the anchors of the memories of this collection lead, or of those that are written now."""
+        roots = {Path(it.root): it for it in self._store.collections()}
+        place = next((root for root, it in roots.items() if it.name == memories), None) or self.memory_folder()
+        home = roots.get(place.parent)
+        return Anchored(self._store, home.name if home else "")
+
+    def _inside(self, anchor: str) -> str:
+        """An absolute path as it is called in its root."""
+        roots = [f"{it.root}/" for it in self._store.collections() if it.source == FILES]
+        return next((anchor.removeprefix(it) for it in roots if anchor.startswith(it)), anchor)
+
+    # --- the folder and the index ---
+
+    def _folder(self) -> Folder:
+        is_private = self.settings.memories == "user"
+        return Folder(self.memory_folder(), is_private, self.settings.lock_timeout_s)
+
+    def _indexed(self, name: str, *others: str) -> Written:
+        """Bring what was written into the index; where that can not be now, say so: a later look will find it."""
+        place = self.memory_folder()
+        note = ""
+        try:
+            with self._store.writing(self.settings.lock_timeout_s):
+                self._sync_memories(place, (name, *others))
+        except IndexBusy as error:
+            note = f"it is written, and will be found as soon as the index is free: {error}"
+        return Written(name, place / name, note)
+
+    def _sync_memories(self, place: Path, names: tuple[str, ...]) -> None:
+        """These files; the whole folder, while it is new to the index."""
+        collection = self._add_collection(place)
+        under = names if collection.synced_at else ()
+        self._sync(self._files(place, under), collection, under, False, True, quiet)
+
+
+def _check_content(content: str) -> None:
+    if not content.strip():
+        raise BadInput("there is nothing to remember in that; say what shall be kept")

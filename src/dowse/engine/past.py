@@ -1,0 +1,141 @@
+"""What happened in a repository: commits of a file, authors, activity, who wrote a line, where a branch stands.
+
+Asked of the index while that knows every commit, else of git itself: the answer is that of this moment either way, and
+says which.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dowse.engine.base import Base
+from dowse.errors import BadInput
+from dowse.lookup.history.history import activity, chosen, commits, most_changed
+from dowse.lookup.history.question import TOUCHES, Activity, History, Sought
+from dowse.model import Collection, Record, Scope
+from dowse.text.scopes import inside
+
+if TYPE_CHECKING:
+    from dowse.ingest.sources.git.blame import Blame
+    from dowse.ingest.sources.git.branches import BranchStatus
+    from dowse.ingest.sources.git.checkout import Checkout
+    from dowse.ingest.sources.git.patches import Patch
+
+_SUGGESTIONS = 5
+_COMPARED = 5000  # names that are compared letter by letter; more take too long
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Who answered, and why it was not the index."""
+
+    name: str
+    reason: str = ""
+
+
+class Past(Base):
+    def checkout(self, place: Path) -> Checkout:
+        """The repository that holds this directory, or is it."""
+        from dowse.ingest.sources.git.checkout import checkout_at
+
+        found = checkout_at(place)
+        if found is None:
+            raise BadInput(f"{place} is in no git repository; name a directory that is")
+        return found
+
+    def commits(
+        self, checkout: Checkout, sought: Sought, limit: int | None = None, *, from_git: bool = False
+    ) -> tuple[History, Source]:
+        """Newest first; of a file under all the names it had."""
+        history, source = self._answering(checkout, from_git)
+        if history is not None:
+            return commits(self._store, history.name, sought, limit), source
+        return _logged(checkout, sought, limit), source
+
+    def activity(self, checkout: Checkout, sought: Sought, *, from_git: bool = False) -> tuple[Activity, Source]:
+        """How many of the commits touched each file."""
+        history, source = self._answering(checkout, from_git)
+        if history is not None:
+            return activity(self._store, history.name, sought), source
+        return _logged_activity(checkout, sought), source
+
+    def patches(self, checkout: Checkout, history: History, max_lines: int) -> dict[str, Patch]:
+        """What the commits changed in the file, by hash."""
+        from dowse.ingest.sources.git.patches import patches
+
+        return patches(checkout.common, [it.path for it in history.commits], history.names, max_lines)
+
+    def blame(self, file: Path, start_line: int = 1, end_line: int | None = None) -> Blame:
+        """Who last wrote each line of a file in a work tree, as it is now."""
+        from dowse.ingest.sources.git.checkout import checkout_at
+
+        found = checkout_at(file.parent)
+        if found is None or found.top is None or not file.is_relative_to(found.top):
+            raise BadInput(f"{file} is in no git work tree")
+        return self.blame_in(found, file.relative_to(found.top).as_posix(), start_line, end_line)
+
+    def blame_in(self, checkout: Checkout, path: str, start_line: int = 1, end_line: int | None = None) -> Blame:
+        """The same for a path from the top of a repository, which may be bare: its last commit counts then."""
+        from dowse.ingest.sources.git.blame import MAX_LINES, blame
+
+        last = start_line + MAX_LINES - 1 if end_line is None else end_line
+        return blame(checkout.git_directory, path, start_line, last, checkout.current(path))
+
+    def branch_status(self, checkout: Checkout) -> BranchStatus:
+        from dowse.ingest.sources.git.branches import branch_status
+
+        return branch_status(checkout)
+
+    def touched(self, commit: Record) -> list[str]:
+        """The paths that an indexed commit made, changed or deleted."""
+        return [it.target for it in self._store.links(commit) if it.kind == TOUCHES]
+
+    def commit_count(self, *histories: str) -> int:
+        """How many commits are indexed, of these histories or of all."""
+        names = histories or tuple(it.name for it in self.histories())
+        return self._store.count(Scope(collections=names)) if names else 0
+
+    def similar_paths(self, checkout: Checkout, path: str) -> list[str]:
+        """Files of the last commit whose names are like this one, which none has."""
+        from dowse.ingest.sources.git.log import files_of_head
+
+        return _similar(path, files_of_head(checkout.git_directory))
+
+    def _answering(self, checkout: Checkout, from_git: bool) -> tuple[Collection | None, Source]:
+        if from_git:
+            return None, Source("git")
+        history = next((it for it in self.histories() if it.root == str(checkout.common)), None)
+        if history is None or not history.synced_at:
+            return None, Source("git", "the history is not indexed yet")
+        return history, Source("index")
+
+
+def _logged(checkout: Checkout, sought: Sought, limit: int | None) -> History:
+    from dowse.ingest.sources.git.log import GitLog
+    from dowse.lookup.history.following import Life, life_of
+
+    log = GitLog(checkout.common)
+    life = life_of(log, sought.path) if sought.path else Life(())
+    is_inside = inside(sought.scope("", ()))
+    return chosen((it for it in log.commits(life.names) if is_inside(it)), life, sought, limit)
+
+
+def _logged_activity(checkout: Checkout, sought: Sought) -> Activity:
+    from dowse.ingest.sources.git.log import GitLog
+
+    found = _logged(checkout, sought, None)
+    changes = GitLog(checkout.common).changes([it.path for it in found.commits])
+    return most_changed(Counter(path for _, made in changes for path in {it.path for it in made}), found.total)
+
+
+def _similar(path: str, known: list[str]) -> list[str]:
+    """Those with the same last part first, whatever its case; then those that are spelt nearly so."""
+    from difflib import get_close_matches
+
+    name = path.rpartition("/")[2].lower()
+    alike = sorted((it for it in known if it.rpartition("/")[2].lower() == name), key=len)
+    near = get_close_matches(path, known, n=_SUGGESTIONS, cutoff=0.7) if len(known) <= _COMPARED else []
+    return list(dict.fromkeys((*alike, *near)))[:_SUGGESTIONS]

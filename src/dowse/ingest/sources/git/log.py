@@ -1,0 +1,135 @@
+"""A history asked of git itself: for whoever trusts no index, and as long as there is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from dowse.ingest.extract.commit.extract import extract_commit
+from dowse.ingest.sources.git.asking import ask, attempt, path_of
+from dowse.ingest.sources.git.parsing import FORMAT, told_of
+from dowse.ingest.sources.git.refs import refs_of, shallow_of
+from dowse.ingest.sources.git.told import Told
+from dowse.model import Item, Record
+
+_NS_PER_SECOND = 1_000_000_000
+# Every branch, tag and remote branch, and what is checked out; side branches are not left out, however they ended.
+_EVERYTHING = ("--branches", "--tags", "--remotes")
+# A merge changes no file by itself.
+_TOUCHING = ("--full-history", "--no-merges")
+_PLAIN = ("--no-follow", "--no-show-signature", "--no-notes", "--no-color", "--no-decorate", "--encoding=UTF-8")
+_FIELDS = 10  # of a commit: what is told of it, and an empty one behind that
+_ONLY_NAMES = ("-r", "-z", "--root", "--always", "-M50%", "-l400", "--name-status", "--no-ext-diff", "--no-textconv")
+_HASH = re.compile(rb"[0-9a-f]{40,64}")
+
+
+class Change(NamedTuple):
+    """What a commit did to a path: A, M, D, T or R with the name it had before."""
+
+    status: str
+    path: str
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """Of one name: the commits that touched a file of it, that gave it to one (with its name before), that took it."""
+
+    touching: AbstractSet[str]
+    arrivals: Mapping[str, str]
+    departures: AbstractSet[str]
+
+
+class GitLog:
+    """The commits of one repository as they are now; made for each question."""
+
+    def __init__(self, git_directory: Path, history: str = "") -> None:
+        self._directory = git_directory
+        self._history = history
+        self._known: dict[str, _Uses] = {}
+
+    def commits(self, names: Sequence[str] = ()) -> list[Record]:
+        """Those that touched one of the names, or something below it, newest first; without names all of them."""
+        fields = self._log(FORMAT, "-z", names=names).split(b"\0")
+        frames = (fields[at : at + _FIELDS] for at in range(0, len(fields) - _FIELDS, _FIELDS))
+        records = [self._record(told_of(b"\0".join(it), 0)) for it in frames]
+        return sorted(records, key=lambda it: (-it.mtime_ns, it.path))
+
+    def changes(self, commits: Iterable[str]) -> Iterator[tuple[str, list[Change]]]:
+        given = "".join(f"{it}\n" for it in commits).encode("ascii")
+        if given:
+            yield from _parsed(ask(self._directory, "diff-tree", "--stdin", *_ONLY_NAMES, given=given))
+
+    # --- what it knows of names ---
+
+    def touching(self, name: str) -> AbstractSet[str]:
+        return self._uses(name).touching
+
+    def arrivals(self, name: str) -> Mapping[str, str]:
+        return self._uses(name).arrivals
+
+    def departures(self, name: str) -> AbstractSet[str]:
+        return self._uses(name).departures
+
+    def parents(self) -> Mapping[str, tuple[str, ...]]:
+        rows = ask(self._directory, "rev-list", "--parents", *_EVERYTHING, *self._heads()).decode("ascii").splitlines()
+        return {commit: tuple(parents) for commit, *parents in map(str.split, rows)}
+
+    def _uses(self, name: str) -> _Uses:
+        """Asked for once: a renaming looks like a deletion and a new file, as long as only one name is looked at."""
+        if name not in self._known:
+            comings = [(commit, it) for commit, found in self.changes(self._touched(name, "AD")) for it in found]
+            departures = {commit for commit, it in comings if it.before == name}
+            arrivals = {commit: it.before for commit, it in comings if it.path == name and it.before}
+            self._known[name] = _Uses(self._touched(name, "AMDT") - departures, arrivals, departures)
+        return self._known[name]
+
+    def _touched(self, name: str, status: str) -> set[str]:
+        listed = self._log("--format=%H", "--no-renames", f"--diff-filter={status}", names=(name,))
+        return set(listed.decode("ascii").split()) - shallow_of(str(self._directory))
+
+    def _log(self, form: str, *options: str, names: Sequence[str]) -> bytes:
+        command = ("log", *(_TOUCHING if names else ()), *_PLAIN, form, *options, *_EVERYTHING, *self._heads())
+        return ask(self._directory, *command, "--", *names)
+
+    def _heads(self) -> tuple[str, ...]:
+        """What work trees are at that is on no branch."""
+        refs = refs_of(str(self._directory))
+        return () if refs is None else refs.heads
+
+    def _record(self, told: Told) -> Record:
+        extract = extract_commit(Item(told.hash, 0, 0), told.to_bytes())
+        at_ns = told.committer.at * _NS_PER_SECOND
+        return Record(
+            self._history, told.hash, extract.kind, extract.title, 0, at_ns, told.hash, "", facets=extract.facets
+        )
+
+
+def _parsed(output: bytes) -> Iterator[tuple[str, list[Change]]]:
+    """A hash, then a status and one or two paths for each change."""
+    fields = iter(output.split(b"\0"))
+    commit, changes = "", list[Change]()
+    for field in fields:
+        if _HASH.fullmatch(field):
+            if commit:
+                yield commit, changes
+            commit, changes = field.decode("ascii"), []
+        elif field:
+            changes.append(_change(field.decode("ascii")[:1], fields))
+    if commit:
+        yield commit, changes
+
+
+def _change(status: str, fields: Iterator[bytes]) -> Change:
+    first = path_of(next(fields))
+    return Change(status, path_of(next(fields)), first) if status in "RC" else Change(status, first)
+
+
+def files_of_head(git_directory: Path) -> list[str]:
+    """The paths of the last commit; none before the first."""
+    listed = attempt(git_directory, "ls-tree", "-r", "-z", "--full-tree", "--name-only", "HEAD")
+    return [] if isinstance(listed, str) else [path_of(it) for it in listed.split(b"\0") if it]

@@ -1,0 +1,100 @@
+"""Reads what `git diff-tree` writes of one commit: its head, the files it touched, and the lines it changed."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from dowse.ingest.sources.git.told import Person, Told, Touched
+
+FORMAT: Final = "--format=%H%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B%x00"
+LONGEST_LINE: Final = 500
+_FIELDS: Final = 9
+_LATEST: Final = 9_000_000_000  # seconds: later moments do not fit into nanoseconds
+# How many digits git shows depends on how many objects there are at the moment.
+_OBJECTS: Final = re.compile(r"^index ([0-9a-f]{7})[0-9a-f]*\.\.([0-9a-f]{7})[0-9a-f]*", re.MULTILINE)
+_TOO_LONG: Final = re.compile(rf"^(.{{{LONGEST_LINE}}}).+$", re.MULTILINE)
+
+
+def told_of(frame: bytes, delta_lines: int, problem: str = "") -> Told:
+    """Raises ValueError for what is not a whole head, which git writes first."""
+    hash, parents, name, email, at, committer, its_email, its_at, message, rest = frame.split(b"\0", _FIELDS)
+    entries, patch = _entries(rest)
+    odd = sum(not _is_text(path) for _, *paths in entries for path in paths)
+    delta, omitted = cut_delta(patch, delta_lines)
+    problems = [problem, f"{odd:,} of its paths are not valid UTF-8" if odd else ""]
+    return Told(
+        hash=_text(hash),
+        parents=_text(parents).split(),
+        author=Person(_text(name), _text(email), seconds(at)),
+        committer=Person(_text(committer), _text(its_email), seconds(its_at)),
+        message=_text(message).strip("\n"),
+        files=[_touched(*it) for it in entries],
+        delta=delta,
+        omitted=omitted,
+        problem="; ".join(filter(None, problems)),
+    )
+
+
+def seconds(text: bytes) -> int:
+    """A moment as git tells it, which may be anything in a commit that was not made by git."""
+    try:
+        return max(-_LATEST, min(int(text), _LATEST))
+    except ValueError:
+        return 0
+
+
+def cut_delta(patch: bytes, lines: int) -> tuple[str, int]:
+    """The first lines, none of them very long, and how many more there are."""
+    end = 0
+    for _ in range(lines):
+        following = patch.find(b"\n", end)
+        if following < 0:
+            end = len(patch)
+            break
+        end = following + 1
+    kept = _text(patch[:end]).replace("\0", "\ufffd")
+    kept = _TOO_LONG.sub(r"\1…", _OBJECTS.sub(r"index \1..\2", kept))
+    return kept.removesuffix("\n"), patch.count(b"\n", end)
+
+
+def _entries(rest: bytes) -> tuple[list[tuple[bytes, ...]], bytes]:
+    """Status, path and, of what was renamed or copied, the new path of each file; and what comes behind them."""
+    entries: list[tuple[bytes, ...]] = []
+    at = rest.find(b":") if rest[:3].lstrip(b"\0\n").startswith(b":") else len(rest)
+    while rest.startswith(b":", at):
+        about, at = _field(rest, at)
+        path, at = _field(rest, at)
+        status = about.rpartition(b" ")[2][:1]
+        if status in (b"R", b"C"):
+            new_path, at = _field(rest, at)
+            entries.append((status, path, new_path))
+        elif path:
+            entries.append((status, path))
+    return entries, rest[at + 1 :]
+
+
+def _field(rest: bytes, at: int) -> tuple[bytes, int]:
+    """Up to the next zero byte; nothing where there is none, because the output was cut off."""
+    end = rest.find(b"\0", at)
+    return (rest[at:end], end + 1) if end >= 0 else (b"", len(rest))
+
+
+def _touched(status: bytes, path: bytes, new_path: bytes = b"") -> Touched:
+    return Touched(_text(status), _path(new_path or path), _path(path) if new_path else "")
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace")
+
+
+def _path(data: bytes) -> str:
+    return data.decode(errors="backslashreplace")
+
+
+def _is_text(path: bytes) -> bool:
+    try:
+        path.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,109 @@
+"""Reads commits ahead of being asked, with a few git processes at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from typing import Final
+
+from dowse.errors import Unreadable
+from dowse.ingest.sources.git.channel import MOST_BYTES, Channel, Much, told_once
+from dowse.ingest.sources.git.parsing import told_of
+from dowse.ingest.sources.git.pump import Pump, Request
+
+PROCESSES: Final = 2
+
+TOO_MUCH: Final = f"what it changed is more than {MOST_BYTES / 1e6:,.0f} MB, of which only the beginning was read"
+NO_CHANGES: Final = "git could not tell which lines it changed, because objects are missing or damaged"
+NO_FILES: Final = "git could not tell what it changed, because objects are missing or damaged"
+NO_PARENTS: Final = "what it changed is not known, because the clone is shallow and its parents were not fetched"
+_LESS: Final[tuple[tuple[Much, str], ...]] = (("files", NO_CHANGES), ("head", NO_FILES))
+
+
+class Reader:
+    """Commits of one repository, by their whole names. `close` ends every process; the next question starts new ones.
+
+    Of a commit in `shallow` git would tell everything there is as new, so it is asked for its message only.
+    """
+
+    def __init__(
+        self,
+        git_directory: str,
+        delta_lines: int,
+        shallow: frozenset[str] = frozenset(),
+        *,
+        processes: int = PROCESSES,
+        open_channel: Callable[[str], Channel] = Channel,
+    ) -> None:
+        self._git_directory = git_directory
+        self._delta_lines = delta_lines
+        self._shallow = shallow
+        self._processes = processes
+        self._open = open_channel
+        self._changed = threading.Condition()
+        self._requests: deque[Request] = deque()
+        self._futures: dict[str, Future[bytes]] = {}
+        self._pumps: list[Pump] = []
+
+    def expect(self, names: Iterable[str]) -> None:
+        """These will be asked for soon."""
+        with self._changed:
+            for name in names:
+                if name not in self._futures and name not in self._shallow:
+                    self._futures[name] = Future()
+                    self._requests.append(Request(name, self._futures[name]))
+            while self._requests and len(self._pumps) < self._processes:
+                pump = Pump(self._requests, self._changed, lambda: self._open(self._git_directory), self._told)
+                self._pumps.append(pump)
+                pump.start()
+            self._changed.notify_all()
+
+    def is_expected(self, name: str) -> bool:
+        return name in self._futures
+
+    def told(self, name: str) -> bytes:
+        """As the extractor reads it. Raises Unreadable when there is no such commit, or reading was given up."""
+        if name in self._shallow:
+            return self._once(name, (("head", NO_PARENTS),))
+        self.expect([name])
+        with self._changed:
+            future = self._futures.get(name)
+        if future is None:
+            raise Unreadable("reading it was given up", lasting=False)
+        try:
+            return future.result()
+        finally:
+            with self._changed:
+                self._futures.pop(name, None)
+
+    def close(self) -> None:
+        with self._changed:
+            pumps, self._pumps = self._pumps, []
+            futures, self._futures = self._futures, {}
+            self._requests.clear()
+            for pump in pumps:
+                pump.end()
+            for future in futures.values():
+                if not future.done():
+                    future.set_exception(Unreadable("reading it was given up", lasting=False))
+            self._changed.notify_all()
+        for pump in pumps:
+            pump.join()
+
+    def _told(self, name: str, frame: bytes | None, is_cut: bool) -> bytes:
+        """For the pumps; without a frame, git has ended over this commit."""
+        try:
+            if frame is not None:
+                return told_of(frame, self._delta_lines, TOO_MUCH if is_cut else "").to_bytes()
+        except ValueError:
+            pass  # nothing, or not even a whole head: it may tell more when it is asked for less
+        return self._once(name, _LESS)
+
+    def _once(self, name: str, ways: Iterable[tuple[Much, str]]) -> bytes:
+        for much, problem in ways:
+            frame = told_once(self._git_directory, name, much)
+            if frame:
+                return told_of(frame, self._delta_lines, problem).to_bytes()
+        raise Unreadable("git can not read this commit, or is not installed", lasting=False)

@@ -1,0 +1,115 @@
+"""The repositories at, around and below a root: each once, however many work trees it has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dowse.ingest.sources.git.repository import common_directory_of, git_directory_of, is_work_tree, work_tree_above
+
+GIT = ".git"
+_OBJECTS = "objects"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A repository by its common directory, resolved, and the tops of those of its work trees that were met."""
+
+    git_directory: Path
+    work_trees: tuple[Path, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What its history is called: like its work tree, else like its directory."""
+        inside = self.git_directory.name == GIT
+        place = self.work_trees[0] if self.work_trees else self.git_directory.parent if inside else self.git_directory
+        return f"{place.name.removesuffix(GIT) or 'repository'}{GIT}"
+
+
+@dataclass(slots=True)
+class Discovery:
+    """What was found, and sentences on what looked like a repository and is none."""
+
+    found: list[Found] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def repositories(root: Path, enters: Callable[[str], bool]) -> Discovery:
+    """Those below the root, as far as `enters` lets in to directories (relative, with `/`), and the one around it."""
+    top = str(root.resolve())
+    discovery = Discovery()
+    trees: dict[Path, list[Path]] = {}
+    for place in _places(top, enters):
+        _look_at(place, trees, discovery.problems)
+    # A linked work tree may be met before the one the repository lies in, which is to give it its name.
+    for git_directory, tops in trees.items():
+        own = [it for it in tops if it == git_directory.parent]
+        discovery.found.append(Found(git_directory, tuple(dict.fromkeys((*own, *tops)))))
+    return discovery
+
+
+def home_of(git_directory: Path, taken: Container[str]) -> str:
+    """The root of its history. A bare repository may be a root of files itself, and no two collections share one."""
+    return str(git_directory / _OBJECTS) if str(git_directory) in taken else str(git_directory)
+
+
+def git_directory_at(root: str) -> Path:
+    """The way back."""
+    place = Path(root)
+    return place.parent if place.name == _OBJECTS and not is_git_directory(root) else place
+
+
+def is_git_directory(place: str) -> bool:
+    """Whether git would keep a repository here: what every one of them has."""
+    if not os.path.lexists(f"{place}/HEAD"):
+        return False  # as nearly all directories, so it is told quickly
+    objects, refs, packed = (Path(place, name) for name in (_OBJECTS, "refs", "packed-refs"))
+    try:
+        return objects.is_dir() and (refs.is_dir() or packed.is_file())
+    except OSError:
+        return False
+
+
+def _look_at(place: str, trees: dict[Path, list[Path]], problems: list[str]) -> None:
+    if is_work_tree(place):
+        common = Path(os.path.realpath(common_directory_of(place)))
+        if is_git_directory(str(common)):
+            trees.setdefault(common, []).append(Path(place))
+        else:
+            problems.append(f"{place}/{GIT} leads to {common}, where no repository is: its history is not indexed")
+    elif os.path.lexists(f"{place}/{GIT}"):
+        target = git_directory_of(place)
+        lost = target is not None and target.name != GIT
+        where = f"names {target}, where no repository is" if lost else "is no repository"
+        problems.append(f"{place}/{GIT} {where}: its history is not indexed")
+    elif is_git_directory(place):
+        trees.setdefault(Path(os.path.realpath(place)), [])
+
+
+def _places(root: str, enters: Callable[[str], bool]) -> Iterator[str]:
+    """Directories that may be or hold a repository; what belongs to one that was found is not looked into."""
+    above = work_tree_above(root)
+    if above is not None and above != root:
+        yield above
+    waiting = [""]
+    while waiting:
+        directory = waiting.pop()
+        place = f"{root}/{directory}" if directory else root
+        folders = _folders(place)
+        if GIT in folders or os.path.lexists(f"{place}/{GIT}") or is_git_directory(place):
+            yield place
+            if is_git_directory(place):
+                continue
+        prefix = f"{directory}/" if directory else ""
+        waiting += [prefix + it for it in reversed(folders) if not it.startswith(".") and enters(prefix + it)]
+
+
+def _folders(place: str) -> list[str]:
+    """By name, links left out; none where it may not be looked into, which the listing of files tells."""
+    try:
+        with os.scandir(place) as scan:
+            return sorted(entry.name for entry in scan if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return []

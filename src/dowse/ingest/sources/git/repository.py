@@ -1,0 +1,93 @@
+"""What can be known about a git repository without running git: where it is and what it ignores."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules, load_ignore_file
+
+GIT_IGNORE_FILE = ".gitignore"
+_BRANCH = "ref: refs/heads/"
+_MAX_CHARS = 4096 + 16  # the longest path and what stands before it
+
+
+def is_work_tree(directory: str) -> bool:
+    """Whether a repository's work tree begins at this directory."""
+    if not os.path.lexists(f"{directory}/.git"):
+        return False  # of nearly all directories, so it is told quickly
+    git_directory = git_directory_of(directory)
+    return git_directory is not None and os.path.lexists(git_directory / "HEAD")
+
+
+def work_tree_above(directory: str) -> str | None:
+    """The top of the work tree that holds this directory, or the directory itself if it is one."""
+    places = [directory, *map(str, Path(directory).parents)]
+    return next((place for place in places if is_work_tree(place)), None)
+
+
+def branch_at(directory: str) -> str | None:
+    """The branch of the work tree that holds this directory; None outside of one and at a commit without a branch."""
+    top = work_tree_above(directory)
+    git_directory = None if top is None else git_directory_of(top)
+    return None if git_directory is None else branch_in(git_directory) or None
+
+
+def branch_in(git_directory: Path) -> str:
+    """The branch that the work tree of this git directory is at; empty if it is at none."""
+    head = small_text(git_directory / "HEAD", errors="replace").strip()
+    return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else ""
+
+
+def rules_above(directory: str) -> IgnoreRules:
+    """What the repository around the directory says about its entries, without its own ignore file.
+
+    None of it counts when the directory as a whole is ignored: it was asked for by name.
+    """
+    top = work_tree_above(directory)
+    if top is None:
+        return NO_RULES
+    place = _with_slash(top)
+    exclude = load_ignore_file(str(common_directory_of(top) / "info" / "exclude"), place)
+    rules = IgnoreRules((exclude,)) if exclude else NO_RULES
+    for name in directory.removeprefix(place.rstrip("/")).split("/")[1:]:
+        rules = rules.entering(place, GIT_IGNORE_FILE)
+        if rules.ignores(place, name + "/"):
+            return NO_RULES
+        place += name + "/"
+    return rules
+
+
+def _with_slash(directory: str) -> str:
+    return directory.rstrip("/") + "/"
+
+
+def git_directory_of(directory: str) -> Path | None:
+    """Where `.git` is; a linked work tree and a submodule have a file in its place that names it."""
+    entry = Path(directory, ".git")
+    try:
+        if entry.is_dir():
+            return entry
+    except OSError:
+        return None
+    prefix, _, target = small_text(entry).partition(": ")
+    return Path(directory, target.rstrip("\r\n")) if prefix == "gitdir" and target else None
+
+
+def common_directory_of(top: str) -> Path:
+    """Linked work trees share one directory, named in a file, and with it `info/exclude`."""
+    git_directory = git_directory_of(top) or Path(top, ".git")
+    return git_directory / small_text(git_directory / "commondir").rstrip("\r\n")
+
+
+def small_text(file: Path, errors: str = "surrogateescape") -> str:
+    """What git writes into a file to name something; empty if that is not what is there."""
+    try:
+        # A pipe in its place would never be read to its end.
+        if not file.is_file():
+            return ""
+        with open(file, encoding="utf-8", errors=errors) as opened:
+            text = opened.read(_MAX_CHARS)
+    except OSError:
+        return ""
+    return "" if "\0" in text else text

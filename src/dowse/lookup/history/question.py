@@ -1,0 +1,66 @@
+"""What may be asked of a history, and what is answered; commits are records, as everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dowse.model import Facet, Linked, Record, Scope
+from dowse.text.globs import literal
+
+TOUCHES, RENAMES = "touches", "renames"
+"""The kinds of links from a commit to the paths it changed, and to the names it took from files."""
+AUTHOR, MESSAGE, PARENTS = "author", "message", "parents"
+"""The facets of a commit that are asked for here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Which commits are wanted: those that touched the path (a file, under all its names, or a directory; empty: any),
+    of this time, by an author and with a message that have these texts in them, in whatever case."""
+
+    path: str = ""
+    since: float | None = None
+    until: float | None = None
+    author: str = ""
+    message: str = ""
+
+    def says(self, record: Record) -> bool:
+        """Whether the title or the rest of the message holds what is wanted; a scope can not ask for either."""
+        wanted = self.message.casefold()
+        return not wanted or any(wanted in it.casefold() for it in (record.title, record.facets.get(MESSAGE, "")))
+
+    def scope(self, history: str, names: tuple[str, ...], *kinds: str) -> Scope:
+        """The commits with links of these kinds to one of the names, or to something below it."""
+        return Scope(
+            collections=(history,),
+            since=self.since,
+            until=self.until,
+            facets=(Facet(AUTHOR, self.author, whole=False),) if self.author else (),
+            links=tuple(Linked(kind, f"/{literal(name)}") for name in names for kind in kinds),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Commits, newest first: the first of `total`. `names` are those the file had in them, the newest first."""
+
+    commits: tuple[Record, ...]
+    total: int
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    name: str
+    email: str
+    commits: int
+    first_at: float
+    last_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Paths with how many of the commits touched each, the most touched first."""
+
+    files: tuple[tuple[str, int], ...]
+    commits: int

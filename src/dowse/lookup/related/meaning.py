@@ -1,0 +1,46 @@
+"""Which record a link means, whatever kind of record it stands in."""
+
+from __future__ import annotations
+
+from dowse.lookup.references import MARKDOWN_LINKS, references_of
+from dowse.lookup.why.question import Ground, Subject
+from dowse.lookup.why.spellings import speaks_of
+from dowse.lookup.why.target import definitions_in, qualified, subject_of
+from dowse.lookup.why.things import COMMIT, MEMORY, commits_like, memories_named
+from dowse.model import COMMITS, FILES, MEMORIES, Link, Record
+from dowse.store.base import Store
+
+
+def meant(ground: Ground, record: Record, link: Link) -> Subject:
+    """The subject; without a record where nothing indexed is meant, or more than one thing."""
+    source = {it.name: it.source for it in ground.store.collections()}[record.collection]
+    path, _, name = link.target.partition("#")
+    if source == COMMITS:
+        found = ground.file_of(record.collection, path)
+        return _part(ground.store, found, name) if found else Subject(link.target)
+    if source == FILES and link.kind in MARKDOWN_LINKS:
+        place = references_of(ground.store).path_meant(record, link)
+        records = ground.store.records(place, record.collection) if place is not None else []
+        return Subject(records[0].path, records[0]) if records else Subject(link.target)
+    return _written(ground.store, record, link.target) if source == MEMORIES else Subject(link.target)
+
+
+def _written(store: Store, record: Record, target: str) -> Subject:
+    """What a memory means: another memory, a commit, or something in the files around it."""
+    path, _, name = target.partition("#")
+    if target.startswith(COMMIT):
+        found = commits_like(store, target.removeprefix(COMMIT))
+    else:
+        files = [it for it in store.records(path) if speaks_of(store, record.collection, it)]
+        own = it if (it := target.removeprefix(MEMORY)) != target or not files else ""
+        found = memories_named(store, own, record.collection) if own else files
+        found = found or files
+    return _part(store, found[0], name) if len(found) == 1 else Subject(target)
+
+
+def _part(store: Store, record: Record, name: str) -> Subject:
+    """The definition of this name in the record, else the record."""
+    for it in definitions_in(store, record) if name else ():
+        if name in (qualified(it), it.symbol.name):
+            return subject_of(it)
+    return Subject(record.path, record)

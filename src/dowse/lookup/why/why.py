@@ -1,0 +1,79 @@
+"""Why something is as it is: its definition, its callers, the commits that shaped it, and what is written of it."""
+
+from __future__ import annotations
+
+from dowse.errors import BadInput
+from dowse.lookup.why.budget import fitting, fitting_source, room_of
+from dowse.lookup.why.callers import callers
+from dowse.lookup.why.commits import commits
+from dowse.lookup.why.found import Found
+from dowse.lookup.why.mentions import mentions
+from dowse.lookup.why.near import near_names
+from dowse.lookup.why.question import LEAST_BUDGET, MOST_BUDGET, Ground, Source, Subject, WhyAnswer
+from dowse.lookup.why.target import checked
+from dowse.lookup.why.things import things
+from dowse.store.base import Store
+
+MOST_CANDIDATES = 20
+_SOURCE_LINES = 60
+
+
+def why(ground: Ground, target: str, budget_tokens: int, collection: str | None = None) -> WhyAnswer:
+    if not LEAST_BUDGET <= budget_tokens <= MOST_BUDGET:
+        raise BadInput(f"a budget is {LEAST_BUDGET} to {MOST_BUDGET:,} tokens, not {budget_tokens:,}")
+    text = checked(target)
+    found = things(ground.store, text, collection)
+    if len(found) > 1:
+        return WhyAnswer(text, None, candidates=tuple(found[:MOST_CANDIDATES]), notes=(choice(text, found),))
+    subject = found[0] if found else Subject(text)
+    if not found and not ground.store.linking([text]):
+        return WhyAnswer(text, None, near=near_names(ground.store, text), notes=(unknown(ground.store, text),))
+    return _answer(ground, text, subject, budget_tokens)
+
+
+def _answer(ground: Ground, target: str, subject: Subject, budget_tokens: int) -> WhyAnswer:
+    calling, tests = callers(ground, subject)
+    documents, memories = mentions(ground, subject)
+    sections = (
+        ("callers", calling),
+        ("commits", commits(ground, subject)),
+        ("memories", memories),
+        ("documents", documents),
+        ("tests", tests),
+    )
+    notes = _notes(subject, sections)
+    room = room_of(budget_tokens, subject, notes)
+    source, used = fitting_source(_source(ground.store, subject), room)
+    return WhyAnswer(target, subject, source, fitting(sections, room - used), notes=notes)
+
+
+def _notes(subject: Subject, sections: tuple[tuple[str, Found], ...]) -> tuple[str, ...]:
+    ghost = () if subject.record else (f"{subject.name} is not indexed now; this is what is said of it",)
+    return (*ghost, *dict.fromkeys(note for _, found in sections for note in found.notes))
+
+
+def _source(store: Store, subject: Subject) -> Source:
+    """The lines of the definition, or the line itself, as they were indexed."""
+    if subject.record is None or not subject.first_line:
+        return Source()
+    last = min(subject.last_line, subject.first_line + _SOURCE_LINES - 1)
+    spans = [(subject.first_line, last)]
+    lines = store.lines_between(subject.record.collection, subject.record.path, spans)[0]
+    return Source(subject.first_line, lines, subject.last_line - last)
+
+
+def choice(target: str, found: list[Subject]) -> str:
+    more = f" (the first {MOST_CANDIDATES} are listed)" if len(found) > MOST_CANDIDATES else ""
+    collections = {it.record.collection for it in found if it.record}
+    same_path = len({it.record.path for it in found if it.record}) == 1
+    step = "with its collection" if len(collections) > 1 and same_path else "as path:line"
+    return f"{target!r} may be any of {len(found):,}{more}; ask for one of them {step}"
+
+
+def unknown(store: Store, target: str) -> str:
+    """What is known of something that is not indexed."""
+    path = target.partition(":")[0].partition("#")[0].removeprefix("./")
+    for it in store.skipped():
+        if it.path == path:
+            return f"{it.path} is not indexed: {it.reason}"
+    return f"nothing indexed is called {target[:200]!r}: no file, no definition, no link names it"

@@ -1,0 +1,113 @@
+"""What memories are anchored to, as it is indexed now: a file, or definitions in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dowse.errors import BadInput
+from dowse.model import COMMITS, FILES, Collection, Record, Scope, Symbol
+from dowse.store.base import Store
+from dowse.store.definitions import HEADING
+from dowse.text.anchors import Anchor, digest_of, parse_anchor
+from dowse.text.globs import literal
+
+_BETWEEN_NAMES = re.compile(r"\.|::|->")
+_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Anchored:
+    """Where anchors lead. `home` is the root the memories belong to, if to one: there a path is looked for first."""
+
+    store: Store
+    home: str = ""
+
+    def resolved(self, written: str) -> Anchor:
+        """The anchor with the digest of what is there now; raises BadInput where nothing is."""
+        anchor = parse_anchor(written)
+        if anchor is None:
+            raise BadInput(f"{written[:100]!r} is no anchor; write path, path#Symbol, path:LINE or commit:HASH")
+        if anchor.commit:
+            return Anchor("", commit=self._whole_hash(anchor.commit))
+        record = self.record(anchor.path)
+        if record is None:
+            raise BadInput(
+                f"{anchor.path[:100]!r} is not indexed, so nothing can be anchored to it; `dowse find` helps"
+            )
+        if anchor.line and not anchor.symbol:
+            anchor = replace_symbol(anchor, self._symbol_at(record, anchor.line))
+        digest = self.digest(record, anchor.symbol)
+        if not digest:
+            raise BadInput(f"{record.path} has no definition {anchor.symbol[:100]!r}; `dowse symbols` lists them")
+        return anchor._replace(path=record.path, line=0, digest=digest)
+
+    def record(self, path: str) -> Record | None:
+        """The file of this path: that of the memories' own root before others."""
+        roots = self.roots()
+        found = [it for it in self.store.records(path) if it.collection in roots]
+        return min(found, key=lambda it: roots.index(it.collection), default=None)
+
+    def roots(self) -> list[str]:
+        names = [it.name for it in self.store.collections() if it.source == FILES]
+        return sorted(names, key=lambda it: it != self.home)
+
+    def digest(self, record: Record, symbol: str = "") -> str:
+        """Of the file, or of all definitions that are so named; empty where none is."""
+        if not symbol:
+            return record.digest[:_DIGITS]
+        spans = [(it.start_line, it.end_line) for it in named(self.store.symbols(record), symbol)]
+        lines = self.store.text(record).split("\n") if spans else []
+        return digest_of("\n".join(line for first, last in spans for line in lines[first - 1 : last])) if spans else ""
+
+    def histories(self) -> list[Collection]:
+        return [it for it in self.store.collections() if it.source == COMMITS and it.synced_at]
+
+    def commit(self, start: str) -> Record | None:
+        """The commit whose hash begins so, if there is just one."""
+        names = tuple(it.name for it in self.histories())
+        scope = Scope(collections=names, paths=(f"{literal(start)}*",))
+        found = self.store.select(scope, 2) if names else []
+        return found[0] if len({it.path for it in found}) == 1 else None
+
+    def _whole_hash(self, start: str) -> str:
+        found = self.commit(start)
+        if found is None and self.histories():
+            raise BadInput(
+                f"no commit, or more than one, that is indexed begins with {start[:64]!r}; give its whole hash"
+            )
+        return found.path if found else start
+
+    def _symbol_at(self, record: Record, line: int) -> str:
+        """The innermost definition around the line; none where it stands outside of all."""
+        around = self.store.around(record, line)
+        return ".".join((*around[0].trail, around[0].symbol.name)) if around else ""
+
+
+def replace_symbol(anchor: Anchor, symbol: str) -> Anchor:
+    return anchor._replace(symbol=symbol, line=0)
+
+
+def named(symbols: Sequence[Symbol], name: str) -> list[Symbol]:
+    """Those with this name, or whose name with those around it ends so; a heading is named as a whole."""
+    parts = tuple(it for it in _BETWEEN_NAMES.split(name) if it)
+    chains = list(_chains(symbols))
+    whole = [it for it in symbols if it.name == name and it.kind == HEADING]
+    return whole or [it for it, chain in zip(symbols, chains, strict=True) if parts and chain[-len(parts) :] == parts]
+
+
+def spellings(name: str) -> list[str]:
+    """The name as others may have written it: with all names around it, with one, with none."""
+    parts = [it for it in _BETWEEN_NAMES.split(name) if it]
+    return list(dict.fromkeys((name, ".".join(parts), ".".join(parts[-2:]), *parts[-1:])))
+
+
+def _chains(symbols: Sequence[Symbol]) -> Iterator[tuple[str, ...]]:
+    """Of each symbol its name behind those of what it stands in."""
+    for symbol in symbols:
+        chain, parent = [symbol.name], symbol.parent
+        while parent is not None and len(chain) <= len(symbols):
+            chain.append(symbols[parent].name)
+            parent = symbols[parent].parent
+        yield tuple(reversed(chain))

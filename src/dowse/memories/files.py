@@ -1,0 +1,76 @@
+"""Files in an opened folder: read and replaced whole, without following a link."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from dowse.errors import BadInput
+
+# Only who holds the folder's lock writes, so that one name is enough, and what a kill left behind is replaced.
+ASIDE: Final = ".writing"
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_WRITE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@contextmanager
+def told(doing: str) -> Iterator[None]:
+    """What the system refuses, as a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise BadInput(f"can not {doing}: {error.strerror}; check the disk and who may write there") from error
+
+
+def exists(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def read_file(folder: int, name: str, max_bytes: int) -> bytes:
+    """Raises FileNotFoundError where there is none, BadInput for what is no file of words."""
+    if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        raise BadInput(f"{name} is no regular file, and links are not followed; replace it by the file itself")
+    with os.fdopen(os.open(name, _READ, dir_fd=folder), "rb") as file:
+        data = file.read(max_bytes + 1)
+    check_size(name, len(data), max_bytes)
+    return data
+
+
+def check_size(name: str, size: int, max_bytes: int) -> None:
+    if size > max_bytes:
+        raise BadInput(f"{name} would have more than {max_bytes:,} bytes; write another memory")
+
+
+def write_file(folder: int, name: str, data: bytes) -> None:
+    """Written aside, flushed and renamed: after a kill or a full disk the old file is there, or the new one."""
+    mode = _mode(folder, name)
+    try:
+        with suppress(FileNotFoundError):
+            os.unlink(ASIDE, dir_fd=folder)
+        with os.fdopen(os.open(ASIDE, _WRITE, 0o666, dir_fd=folder), "wb") as file:
+            file.write(data)
+            file.flush()
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        os.rename(ASIDE, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(ASIDE, dir_fd=folder)
+        raise
+    os.fsync(folder)
+
+
+def _mode(folder: int, name: str) -> int | None:
+    """Who may read the file that is there; None: there is none, and the user's own habits count."""
+    try:
+        return stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,56 @@
+"""What a memory may be called: one file directly in the folder, on every system, whatever the caller wrote."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from typing import Final
+
+from dowse.errors import BadInput
+
+SUFFIXES: Final = (".md", ".markdown")
+MAX_BYTES: Final = 200
+_SHOWN_CHARS: Final = 60
+_FORBIDDEN: Final = frozenset('<>:"|?*')
+# Devices on some systems, whatever stands behind the dot.
+_RESERVED: Final = frozenset(
+    ("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))),
+)
+
+
+def file_name(name: str) -> str:
+    """The name of the file: `notes` and `notes.md` are the same memory. Raises BadInput for what is no name."""
+    if problem := _problem(name):
+        raise BadInput(f"{name[:_SHOWN_CHARS]!r} can not be the name of a memory: {problem}; write one like notes.md")
+    name = unicodedata.normalize("NFC", name)
+    return name if name.lower().endswith(SUFFIXES) else f"{name}.md"
+
+
+def same(name: str) -> str:
+    """Equal for names that some file system takes for one."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def alike(name: str, others: Iterable[str]) -> str:
+    """The first of the others that is this name but for case or the way its letters are encoded; empty if none is."""
+    return next((it for it in others if it != name and same(it) == same(name)), "")
+
+
+def _problem(name: str) -> str:
+    if not name.strip():
+        return "it is empty"
+    if "/" in name or "\\" in name:
+        return "it has a path in it, and memories lie directly in their folder"
+    if not name.isprintable():
+        return "it has characters that can not be printed"
+    if name != name.strip() or name.endswith("."):
+        return "it begins or ends with a blank, or ends with a dot"
+    if name.startswith("."):
+        return "it begins with a dot"
+    if found := sorted(_FORBIDDEN & set(name)):
+        return f"it has {' '.join(found)} in it"
+    if name.partition(".")[0].rstrip().lower() in _RESERVED:
+        return "systems reserve it for a device"
+    if len(unicodedata.normalize("NFC", name).encode()) > MAX_BYTES:
+        return f"it is longer than {MAX_BYTES} bytes"
+    return ""

@@ -1,0 +1,109 @@
+"""Whatever the shape of a history, the index and git itself tell the same of it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from recorded import HISTORY, stored
+
+from dowse.ingest.sources.git.log import GitLog
+from dowse.lookup.history.following import life_of
+from dowse.lookup.history.traces import StoredTraces
+from imported import START, Made, repository
+
+NAMES = ["a.py", "b.py", "d/a.py", "d/e/ö.py", "-c.py"]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Made]:
+    """Branches, merges, renames, deletions and clocks that go backwards; every content is unlike every other."""
+    trees: list[dict[str, str]] = [{}]
+    made: list[Made] = []
+    for number in range(1, draw(st.integers(2, 9)) + 1):
+        parents = tuple(draw(st.lists(st.integers(1, number - 1), min_size=1, max_size=2, unique=True)) if made else ())
+        tree = dict(trees[parents[0]]) if parents else {}
+        for other in parents[1:]:
+            tree = {**trees[other], **tree}
+        commit = _change(draw, number, tree)
+        merged = {name: text for name, text in tree.items() if len(parents) > 1}
+        branch = "main" if number == 1 else f"b{number}"
+        made.append(
+            Made(
+                f"commit {number}",
+                {**merged, **commit.files},
+                () if merged else commit.renames,
+                parents,
+                branch,
+                at=START + draw(st.integers(-500, 500)),
+            )
+        )
+        for old, new in made[-1].renames:
+            tree[new] = tree.pop(old)
+        for name, text in commit.files.items():
+            tree.pop(name, None) if text is None else tree.update({name: text})
+        trees.append(tree)
+    return made
+
+
+def _change(draw: st.DrawFn, number: int, tree: dict[str, str]) -> Made:
+    free, used = sorted(set(NAMES) - set(tree)), sorted(tree)
+    kind = draw(st.sampled_from(["write", "rename", "delete"]))
+    if kind == "rename" and free and used:
+        return Made("", renames=[(draw(st.sampled_from(used)), draw(st.sampled_from(free)))])
+    if kind == "delete" and used:
+        return Made("", {draw(st.sampled_from(used)): None})
+    word = f"w{number}"
+    content = "".join(f"{word} {line} {word * 3}\n" for line in range(6))
+    return Made("", {draw(st.sampled_from(NAMES)): content})
+
+
+@contextmanager
+def made(commits: list[Made]) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        repository(Path(folder), commits, check_out=False)
+        yield Path(folder) / ".git"
+
+
+@settings(max_examples=25)
+@given(histories())
+def test_git_and_the_index_agree(commits: list[Made]) -> None:
+    with made(commits) as git_directory:
+        log, traces = GitLog(git_directory), StoredTraces(stored(git_directory), HISTORY)
+        for name in NAMES:
+            assert log.touching(name) == traces.touching(name)
+            assert log.arrivals(name) == traces.arrivals(name)
+            assert log.departures(name) == traces.departures(name)
+            assert life_of(log, name) == life_of(traces, name)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.sampled_from(["write", "rename"]), st.integers(0, 99), st.integers(0, 99)), max_size=9))
+def test_a_file_is_followed_by_what_it_is_and_not_by_its_name(steps: list[tuple[str, int, int]]) -> None:
+    """The test knows which file is which, and what happened to each."""
+    names: dict[str, int] = {}
+    shaped: dict[int, list[int]] = {}
+    commits: list[Made] = []
+    for number, (kind, first, second) in enumerate(steps):
+        free, used = sorted(set(NAMES) - set(names)), sorted(names)
+        if kind == "rename" and free and used:
+            old, new = used[first % len(used)], free[second % len(free)]
+            names[new] = names.pop(old)
+            commits.append(Made(str(number), renames=[(old, new)]))
+        else:
+            new = NAMES[first % len(NAMES)]
+            names.setdefault(new, number)
+            content = "".join(f"v{number} {line}\n" for line in range(20))
+            commits.append(Made(str(number), {new: content}))
+        shaped.setdefault(names[new], []).append(number)
+    with made(commits) as git_directory:
+        found = GitLog(git_directory)
+        titles = {it.path: int(it.title) for it in found.commits()}
+        for name, file in names.items():
+            life = life_of(found, name)
+            commits_of_it = found.touching(name) if life.commits is None else life.commits
+            assert sorted(titles[it] for it in commits_of_it) == shaped[file]

@@ -1,0 +1,201 @@
+"""The commits of a file, its authors, the busiest files: from the index and from git itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from recorded import HISTORY, stored
+
+from dowse.lookup.history.history import activity, authors, commits, person
+from dowse.lookup.history.question import Sought
+from imported import START, Made, repository
+
+
+def text(word: str) -> str:
+    """Long, and unlike any other."""
+    return "".join(f"{word} line {number} of {word}\n" for number in range(8))
+
+
+def titles(folder: Path, **sought: object) -> list[str]:
+    found = commits(stored(folder / ".git"), HISTORY, Sought(**sought))  # type: ignore[arg-type]
+    assert found.total == len(found.commits)
+    return [it.title for it in found.commits]
+
+
+def test_a_file_that_was_renamed_twice_keeps_its_history(tmp_path: Path) -> None:
+    repository(
+        tmp_path,
+        [
+            Made("make", {"a.py": text("a"), "other.py": text("o")}),
+            Made("first move", renames=[("a.py", "b.py")]),
+            Made("edit", {"b.py": text("a") + "more\n"}),
+            Made("second move", renames=[("b.py", "src/c.py")]),
+            Made("aside", {"other.py": text("p")}),
+        ],
+    )
+    store = stored(tmp_path / ".git")
+    found = commits(store, HISTORY, Sought("src/c.py"))
+    assert [it.title for it in found.commits] == ["second move", "edit", "first move", "make"]
+    assert found.names == ("src/c.py", "b.py", "a.py")
+    assert titles(tmp_path, path="other.py") == ["aside", "make"]
+
+
+def test_a_name_that_was_used_again_is_another_file(tmp_path: Path) -> None:
+    repository(
+        tmp_path,
+        [
+            Made("make", {"a.py": text("a")}),
+            Made("edit", {"a.py": text("a") + "more\n"}),
+            Made("move", renames=[("a.py", "b.py")]),
+            Made("another", {"a.py": text("z")}),
+            Made("edit another", {"a.py": text("z") + "more\n"}),
+        ],
+    )
+    assert titles(tmp_path, path="b.py") == ["move", "edit", "make"]
+    assert titles(tmp_path, path="a.py") == ["edit another", "another"]
+
+
+def test_a_name_that_nothing_has_any_more_is_of_the_file_that_left_it(tmp_path: Path) -> None:
+    repository(
+        tmp_path,
+        [
+            Made("make", {"a.py": text("a")}),
+            Made("move", renames=[("a.py", "b.py")]),
+            Made("edit", {"b.py": text("a") + "more\n"}),
+        ],
+    )
+    assert titles(tmp_path, path="a.py") == ["move", "make"]
+
+
+def test_there_and_back_again(tmp_path: Path) -> None:
+    repository(
+        tmp_path,
+        [
+            Made("make", {"a.py": text("a")}),
+            Made("away", renames=[("a.py", "b.py")]),
+            Made("back", renames=[("b.py", "a.py")]),
+        ],
+    )
+    assert titles(tmp_path, path="a.py") == ["back", "away", "make"]
+
+
+def test_a_branch_that_renamed_it_takes_nothing_from_another(tmp_path: Path) -> None:
+    repository(
+        tmp_path,
+        [
+            Made("make", {"a.py": text("a")}),
+            Made("move", renames=[("a.py", "b.py")], branch="stale"),
+            Made("edit", {"a.py": text("a") + "more\n"}, parents=(1,)),
+        ],
+    )
+    assert titles(tmp_path, path="a.py") == ["edit", "make"]
+    assert titles(tmp_path, path="b.py") == ["move", "make"]
+
+
+def test_a_deleted_file_and_one_that_came_back(tmp_path: Path) -> None:
+    repository(
+        tmp_path,
+        [
+            Made("make", {"a.py": text("a"), "b.py": text("b")}),
+            Made("delete", {"a.py": None}),
+            Made("restore", {"a.py": text("a")}),
+            Made("delete b", {"b.py": None}),
+        ],
+    )
+    assert titles(tmp_path, path="a.py") == ["restore", "delete", "make"]
+    assert titles(tmp_path, path="b.py") == ["delete b", "make"]
+
+
+def test_ancestry_counts_and_not_the_clock(tmp_path: Path) -> None:
+    """What is dated before the renaming may have happened after it."""
+    repository(
+        tmp_path,
+        [
+            Made("make", {"a.py": text("a")}),
+            Made("move", renames=[("a.py", "b.py")]),
+            Made("another", {"a.py": text("z")}, at=START - 5000),
+        ],
+    )
+    assert titles(tmp_path, path="b.py") == ["move", "make"]
+
+
+@pytest.fixture(scope="module")
+def varied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("varied")
+    ben = "Ben Ölander <ben@example.org>"
+    repository(
+        folder,
+        [
+            Made("Fix the parser\n\nIt was WRONG.", {"src/a.py": text("a"), "srcs.py": text("s")}, at=START),
+            Made("Add a lexer", {"src/lex/b.py": text("b"), "src/a.py": text("c")}, author=ben, at=START + 100),
+            Made("fix again", {"docs/c[1].md": text("d")}, author=ben, at=START + 200),
+            Made("x", {"src/a.py": text("e")}, at=START + 300),
+        ],
+    )
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("sought", "expected"),
+    [
+        ({}, ["x", "fix again", "Add a lexer", "Fix the parser"]),
+        ({"path": "src"}, ["x", "Add a lexer", "Fix the parser"]),
+        ({"path": "src/lex"}, ["Add a lexer"]),
+        ({"path": "docs/c[1].md"}, ["fix again"]),
+        ({"path": "a.py"}, []),
+        ({"path": "*"}, []),
+        ({"author": "BEN"}, ["fix again", "Add a lexer"]),
+        ({"author": "ö"}, ["fix again", "Add a lexer"]),
+        ({"author": "ann@example"}, ["x", "Fix the parser"]),
+        ({"message": "fix"}, ["fix again", "Fix the parser"]),
+        ({"message": "was wrong"}, ["Fix the parser"]),
+        ({"message": "fix", "path": "src"}, ["Fix the parser"]),
+        ({"since": START + 100, "until": START + 200}, ["fix again", "Add a lexer"]),
+        ({"since": START + 101, "author": "ann"}, ["x"]),
+        ({"until": START - 1}, []),
+    ],
+)
+def test_filters(varied: Path, sought: dict[str, object], expected: list[str]) -> None:
+    assert titles(varied, **sought) == expected
+
+
+@pytest.mark.parametrize("sought", [Sought("src"), Sought("src", message="a")])
+def test_the_limit_comes_after_the_filters(varied: Path, sought: Sought) -> None:
+    every = commits(stored(varied / ".git"), HISTORY, sought)
+    first = commits(stored(varied / ".git"), HISTORY, sought, 1)
+    assert first.commits == every.commits[:1]
+    assert first.total == every.total > 1
+
+
+def test_authors_are_ranked_by_their_commits(varied: Path) -> None:
+    people = authors(commits(stored(varied / ".git"), HISTORY, Sought("src")).commits)
+    assert [(it.name, it.email, it.commits) for it in people] == [
+        ("Ann", "ann@example.org", 2),
+        ("Ben Ölander", "ben@example.org", 1),
+    ]
+    assert (people[0].first_at, people[0].last_at) == (START, START + 300)
+
+
+@pytest.mark.parametrize(
+    ("facet", "expected"),
+    [("A <B> C <a@b>", ("A <B> C", "a@b")), (" <>", ("", "")), ("", ("", "")), ("A < <a<b@c>", ("A <", "a<b@c"))],
+)
+def test_odd_people(facet: str, expected: tuple[str, str]) -> None:
+    assert person(facet) == expected
+
+
+def test_activity_counts_commits_by_file(varied: Path) -> None:
+    found = activity(stored(varied / ".git"), HISTORY, Sought())
+    assert found.commits == 4
+    assert found.files == (("src/a.py", 3), ("docs/c[1].md", 1), ("src/lex/b.py", 1), ("srcs.py", 1))
+    assert activity(stored(varied / ".git"), HISTORY, Sought(author="ben", message="LEX")).files == (
+        ("src/a.py", 1),
+        ("src/lex/b.py", 1),
+    )
+
+
+def test_another_history_in_the_same_store_counts_for_nothing(varied: Path) -> None:
+    store = stored(varied / ".git")
+    assert commits(store, "other.git", Sought("src/a.py")).total == 0
+    assert activity(store, "other.git", Sought()).files == ()

@@ -1,0 +1,100 @@
+"""Which links mean a file that is asked about, however either is written, and which memory comes first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from memory_notes import SCOPE, memory, store_of, to
+
+from dowse.lookup.memories.linked import by_relevance, linking
+from dowse.lookup.memories.targets import means
+
+_ROOTS = ["/home/me/project", "/other"]
+
+
+@pytest.mark.parametrize(
+    "written", ["src/server.py", "./src/server.py", "/home/me/project/src/server.py", "src/server"]
+)
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "src/server.py", "./src/server.py", "src//server.py", "src/x/../server.py", "src\\server.py", "src/server",
+        "/home/me/project/src/server.py", "/home/me/project/src/server", "server.py", "server", " src/server.py ",
+        "src/server.py#L10", "src/server.py#Server.start",
+    ],
+)  # fmt: skip
+def test_spellings_of_one_file(written: str, asked: str) -> None:
+    assert means(asked, _ROOTS)(written)
+    assert means(asked, _ROOTS)(f"{written}#Server")
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        ("src/server.py", "src/server.ts"),
+        ("src/server.py", "test/src/server.py"),
+        ("src/server.py", "test/server.py"),
+        ("src/server.py", "server.py"),  # that is one in the root
+        ("src/server", "src/server/main.py"),
+        ("src", "src/server.py"),
+        ("/elsewhere/src/server.py", "src/server.py"),
+        ("/home/me/project2/src/server.py", "src/server.py"),
+        ("server.py", "server.pyi"),
+        ("SERVER.py", "server.py"),
+        ("a*", "ab"),
+        ("commit:abc", "src/abc"),
+    ],
+)
+def test_other_files_are_not_meant(asked: str, written: str) -> None:
+    assert not means(asked, _ROOTS)(written)
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        ("docs/roadmap.md", "roadmap"),  # a wiki name
+        ("memory:plan", "memory:plan.md"),
+        ("memory:plan.md", "memory:plan#Steps"),
+        ("commit:abc", "commit:abc"),
+        (".gitignore", ".gitignore"),
+        ("/other/lib/x.c", "lib/x.c"),
+        ("Makefile", "build/Makefile"),
+    ],
+)
+def test_what_else_can_be_linked_to(asked: str, written: str) -> None:
+    assert means(asked, _ROOTS)(written)
+
+
+def test_memories_with_links_to_it_newest_first(tmp_path: Path) -> None:
+    links = [to("src/a.py", "plans", 3), to("src/b.py", "mentions", 4), to("src/a.py#f", "anchored", 0)]
+    store = store_of(
+        tmp_path,
+        [
+            (memory("old.md", at=1), [to("src/a", "mentions")]),
+            (memory("new.md", at=2), links),
+            (memory("none.md", at=3), [to("src/c.py", "mentions")]),
+            (memory("doc.md", at=4, kind="doc"), [to("src/a.py", "links_to")]),
+            (memory("foreign.md", at=5, collection="elsewhere"), [to("src/a.py", "mentions")]),
+        ],
+    )
+    found = linking(store, SCOPE, "src/a.py", [])
+    assert [(it.record.path, [link.line for link in it.links]) for it in found] == [("new.md", [3, 0]), ("old.md", [1])]
+    store.put(memory("old.md", at=1), (), links=())
+    assert [it.record.path for it in linking(store, SCOPE, "src/a.py", [])] == ["new.md"]
+
+
+def test_words_around_the_link_count_beside_the_text(tmp_path: Path) -> None:
+    notes = [
+        (memory("around.md", at=1), [to("a.py", "plans", 1, "we shall rework the Lock in a.py")]),
+        (memory("text.md", at=2), [to("a.py", "mentions", 1, "see a.py")]),
+        (memory("both.md", at=3), [to("a.py", "plans", 1, "rework the lock"), to("a.py", "mentions", 2, "see")]),
+        (memory("neither.md", at=4), [to("a.py", "mentions", 1, "a clockwork")]),
+    ]
+    found = linking(store_of(tmp_path, notes), SCOPE, "a.py", [])
+    scores = {("notes", "text.md"): 0.5, ("notes", "both.md"): 0.5}
+    ranked = by_relevance(found, "rework the lock", scores)
+    assert [(it.record.path, round(it.score, 2)) for it in ranked] == [
+        ("both.md", 0.7), ("around.md", 0.4), ("text.md", 0.3), ("neither.md", 0.0),
+    ]  # fmt: skip
+    assert [it.score for it in by_relevance(found, "??", {})] == [0.0] * 4
