@@ -12,6 +12,7 @@ from dowse.engine.indexing import Indexing, after, never, quiet
 from dowse.errors import BadInput
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.git.commits import WHOLE
+from dowse.ingest.sources.git.moves import tips_of
 from dowse.ingest.sources.git.refs import refs_of
 from dowse.ingest.sources.git.repositories import (
     Discovery,
@@ -26,9 +27,10 @@ from dowse.model import COMMITS, FILES, Collection, Record, SyncReport
 from dowse.places import is_directory
 
 REFS: Final = "refs "
+TIPS: Final = "tips "
 _TREES: Final = "work trees "
-"""With the name of a history behind them, the manifest's keys for the state it was indexed at, and for the work trees
-of its repository."""
+"""With the name of a history behind them, the manifest's keys for the state it was indexed at and how, for the commits
+that all others were found from, and for the work trees of its repository."""
 _STAGE: Final = "history"
 
 
@@ -140,6 +142,7 @@ class Histories(Indexing):
         """As much as can be done until others want to write; whether that was all. A forced run reads everything in
         one go, because nothing would tell the next one where it was."""
         stop = never if force else lambda: enough() or self._store.waited_for()
+        tips = tips_of(found.git_directory)
         with self._store.writing(self.settings.lock_timeout_s):
             collection = self._history_at(found.git_directory) or self._add_history(found)
             self._note_once(_TREES + collection.name, json.dumps([str(it) for it in found.work_trees]))
@@ -148,6 +151,7 @@ class Histories(Indexing):
             problem = self._problem_of(collection)
             if is_whole:
                 self._note_once(REFS + collection.name, "" if problem else state)
+                self._note_once(TIPS + collection.name, "" if problem else tips)
         report.notes += [f"{collection.name}: {problem}"] if problem else []
         return report, is_whole
 

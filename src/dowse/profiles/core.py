@@ -133,15 +133,16 @@ class Core:
             raise BadInput(job.error)
         data = self._job_json(job)
         if wait and isinstance(job.result, Mapping):
-            data["result"] = {**job.result, **self._vectors_made()}
+            data["result"] = {**job.result, **self._behind_files()}
         return Reply(data)
 
-    def _vectors_made(self) -> dict[str, object]:
-        """Waits until there are vectors for everything; other work may come between."""
-        made = {"embedded": 0, "reused": 0}
-        while (job := self._jobs.running("encode")) is not None:
+    def _behind_files(self) -> dict[str, object]:
+        """Waits until histories are read and there are vectors for everything; other work may come between."""
+        made = {"commits": 0, "embedded": 0, "reused": 0}
+        while (job := self._jobs.running("history") or self._jobs.running("encode")) is not None:
             self._jobs.wait(job)
-            made = {key: count + int(str((job.result or {}).get(key, 0))) for key, count in made.items()}
+            told = {**(job.result or {}), "commits": (job.result or {}).get("indexed", 0)}
+            made = {key: count + int(str(told.get(key, 0))) for key, count in made.items()}
         return dict(made)
 
     def _cancelled(self, id: str) -> Job:

@@ -16,6 +16,7 @@ from dowse.profiles.core import Core
 from dowse.profiles.ragdocs import Ragdocs
 from dowse.profiles.tool import Profile
 from dowse.shells.backstage import Backstage
+from dowse.shells.ragdocs_settings import ragdocs_workspace
 from dowse.shells.workspace import Workspace, find_workspace
 
 
@@ -61,12 +62,17 @@ def make_profile(
     if name == "codesearch":
         workspace = codesearch_workspace(roots, flags=flags, environment=environment, cwd=cwd)
         return codesearch_profile(workspace, backstage)
-    workspace = find_workspace(cwd=cwd, environment=environment, flags=flags, root=roots[0] if roots else None)
-    places = tuple(checked_root(cwd / it, any_root=workspace.settings.any_root) for it in roots) or (workspace.root,)
-    behind = backstage.behind(workspace, *places)
     if name == "ragdocs":
-        return Ragdocs(behind.engine, behind.jobs, patience_s=workspace.settings.first_answer_s).profile()
+        workspace, memory = ragdocs_workspace(roots, flags=flags, environment=environment, cwd=cwd)
+        behind = backstage.behind(workspace, *_places(workspace, roots, cwd))
+        return Ragdocs(behind.engine, behind.jobs, workspace.settings.first_answer_s, memory).profile()
+    workspace = find_workspace(cwd=cwd, environment=environment, flags=flags, root=roots[0] if roots else None)
+    behind = backstage.behind(workspace, *_places(workspace, roots, cwd))
     return Core(behind.engine, behind.jobs, behind.upkeep).profile()
+
+
+def _places(workspace: Workspace, roots: tuple[Path, ...], cwd: Path) -> tuple[Path, ...]:
+    return tuple(checked_root(cwd / it, any_root=workspace.settings.any_root) for it in roots) or (workspace.root,)
 
 
 def _rifflux(

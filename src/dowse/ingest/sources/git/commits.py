@@ -20,19 +20,20 @@ if TYPE_CHECKING:
 FORM: Final = "commit"
 WHOLE: Final = "history"
 """Stands for all commits among what was refused."""
+_EVERY: Final = ("branches", "tags", "remotes")
 _FIRST_AHEAD, _MOST_AHEAD = 8, 256
 _SHALLOW_SIZE: Final = 1
 """A commit never changes; only one at the edge of a shallow clone is told anew when its parents come to be there."""
 
 
 class CommitSource:
-    """Newest first, at most so many. Of `only` these, if they are named, as far as they can be reached.
+    """Newest first, at most so many; if `only` is given, just these, which must be reachable.
 
     Reading starts processes that stay until it is closed; after that it may be read again.
     """
 
     def __init__(
-        self, git_directory: Path, max_commits: int, delta_lines: int, only: frozenset[str] | None = None
+        self, git_directory: Path, max_commits: int, delta_lines: int, only: tuple[str, ...] | None = None
     ) -> None:
         self.root = git_directory
         self._max_commits = max_commits
@@ -89,15 +90,18 @@ class CommitSource:
         refs = refs_of(str(self.root))
         if refs is None:
             return [], f"{self.root} can not be read; what was indexed of it was kept"
-        limit = f"--max-count={self._max_commits}"
-        command = ("rev-list", "--timestamp", "--ignore-missing", limit, "--branches", "--tags", "--remotes", "--stdin")
-        finished = ask_history(str(self.root), *command, given="".join(f"{it}\n" for it in refs.heads).encode())
+        all_of_them = ("--ignore-missing", f"--max-count={self._max_commits}", *(f"--{kind}" for kind in _EVERY))
+        how, tips = (all_of_them, refs.heads) if self._only is None else (("--no-walk",), self._only)
+        if self._only is not None and not tips:
+            return [], ""
+        given = "".join(f"{it}\n" for it in tips).encode()
+        finished = ask_history(str(self.root), "rev-list", "--timestamp", *how, "--stdin", given=given)
         if finished is None:
             return [], "git is not installed, or did not come to an end; what was indexed was kept"
         items = [self._item(line, shallow) for line in finished.stdout.splitlines()]
         said = finished.stderr.decode(errors="replace").strip().rpartition("\n")[2][:200]
         problem = f"git could not list all of it ({said}); what was indexed was kept" if finished.returncode else ""
-        return [it for it in items if self._only is None or it.path in self._only], problem
+        return items, problem
 
     def _item(self, line: bytes, shallow: frozenset[str]) -> Item:
         at, _, name = line.partition(b" ")
