@@ -13,7 +13,9 @@ import click
 import pytest
 
 from dowse.config import SETTINGS
+from dowse.profiles.all import NAME as ALL
 from dowse.profiles.rifflux import ALIASES
+from dowse.profiles.tool import Tool
 from dowse.shells.backstage import Backstage
 from dowse.shells.cli import VERBS, dowse
 from dowse.shells.serving import make_profile
@@ -48,11 +50,19 @@ def test_every_setting_is_documented_with_its_default(name: str) -> None:
     assert SETTINGS[name].metadata["help"] in row
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+def tools_of(profile: str, folder: Path) -> tuple[Tool, ...]:
+    return make_profile(profile, roots=(), flags={}, environment={}, cwd=folder, backstage=Backstage()).tools
+
+
+def test_the_profile_all_has_the_tools_of_the_others(tmp_path: Path) -> None:
+    others = [tool.name for name in PROFILES if name != ALL for tool in tools_of(name, tmp_path)]
+    assert sorted(tool.name for tool in tools_of(ALL, tmp_path)) == sorted(others)
+
+
+@pytest.mark.parametrize("profile", [it for it in PROFILES if it != ALL])
 def test_every_tool_and_parameter_is_documented(profile: str, tmp_path: Path) -> None:
-    made = make_profile(profile, roots=(), flags={}, environment={}, cwd=tmp_path, backstage=Backstage())
     section = REFERENCE.partition(f"## Tools, profile {profile}\n")[2].partition("\n## ")[0]
-    for tool in made.tools:
+    for tool in tools_of(profile, tmp_path):
         row = next(line for line in section.splitlines() if line.startswith(f"| `{tool.name}` |"))
         for name in inspect.signature(tool.call).parameters:
             parameter = name.rstrip("_")  # behind a word of Python's own; clients do not see it

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from dowse.engine.base import Base
 from dowse.errors import BadInput
 from dowse.lookup.history.history import activity, chosen, commits, most_changed
-from dowse.lookup.history.question import Activity, History, Sought
-from dowse.model import Collection
+from dowse.lookup.history.question import TOUCHES, Activity, History, Sought
+from dowse.model import Collection, Record, Scope
 from dowse.text.scopes import inside
 
 if TYPE_CHECKING:
@@ -88,6 +88,15 @@ class Past(Base):
         from dowse.ingest.sources.git.branches import branch_status
 
         return branch_status(checkout)
+
+    def touched(self, commit: Record) -> list[str]:
+        """The paths that an indexed commit made, changed or deleted."""
+        return [it.target for it in self._store.links(commit) if it.kind == TOUCHES]
+
+    def commit_count(self, *histories: str) -> int:
+        """How many commits are indexed, of these histories or of all."""
+        names = histories or tuple(it.name for it in self.histories())
+        return self._store.count(Scope(collections=names)) if names else 0
 
     def similar_paths(self, checkout: Checkout, path: str) -> list[str]:
         """Files of the last commit whose names are like this one, which none has."""

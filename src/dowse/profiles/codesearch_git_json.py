@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from dowse.ingest.sources.git.blame import BlamedLine
@@ -66,7 +67,7 @@ def branch_json(status: BranchStatus, now: float) -> dict[str, Any]:
         "mainBranch": status.main or None,
         "behindMain": status.behind,
         "aheadOfMain": status.ahead,
-        "dirtyFiles": list(status.dirty),
+        "dirtyFiles": [os.fsencode(it).decode(errors="backslashreplace") for it in status.dirty],
         "dirtyFileCount": len(status.dirty),
         "lastFetchTime": None if fetched is None else moment_text(fetched),
         "fetchAge": None if fetched is None else ago(fetched, now),

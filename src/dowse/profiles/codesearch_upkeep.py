@@ -13,6 +13,7 @@ from typing import Any
 from dowse.lookup.find import NameQuery
 from dowse.lookup.grep.question import Lines
 from dowse.lookup.symbols.question import Wanted
+from dowse.model import Collection
 from dowse.profiles.codesearch_desk import Desk
 from dowse.profiles.codesearch_help import help_json
 from dowse.profiles.codesearch_words import Dir, Ext, listed
@@ -37,6 +38,7 @@ class UpkeepTools:
         root = self._desk.directory.as_posix()
         figures = self._figures() if self._desk.is_built() else {it: {"status": "building"} for it in _TYPES}
         indexes = [{"type": kind, "root": root, **figures[kind]} for kind in _TYPES]
+        indexes += [self._history(it) for it in self._desk.engine().histories()]
         return self._desk.reply({"directory": root, "indexes": indexes, "memoryEstimate": _memory()})
 
     def search_reindex(self, dir: Dir = "", ext: Ext = "") -> Reply:
@@ -100,11 +102,22 @@ class UpkeepTools:
             "sizeMb": _mb(engine.index_path),
         }
 
+    def _history(self, history: Collection) -> dict[str, Any]:
+        """The root is the directory git keeps it in."""
+        told = {"type": "git-history", "root": history.root}
+        if not history.synced_at:
+            return {**told, "status": "building"}
+        age = self._hours_since(history.synced_at)
+        return {**told, "commits": self._desk.engine().commit_count(history.name), "ageHours": age, "inMemory": False}
+
     def _age(self) -> dict[str, Any]:
         territory = self._desk.territory()
         synced = [it.synced_at for it in self._desk.engine().collections() if it.name in territory.roots]
-        hours = round((self._wall_clock() - min(synced, default=0.0)) / _SECONDS_PER_HOUR, 2)
+        hours = self._hours_since(min(synced, default=0.0))
         return {"ageHours": hours, "stale": hours > _STALE_HOURS}
+
+    def _hours_since(self, moment: float) -> float:
+        return round((self._wall_clock() - moment) / _SECONDS_PER_HOUR, 2)
 
 
 def _extensions(paths: Iterable[str]) -> list[str]:

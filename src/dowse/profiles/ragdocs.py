@@ -12,6 +12,7 @@ from dowse.live.jobs import Jobs
 from dowse.model import Answer, Hit, Query, Record, Scope
 from dowse.profiles.core_text import running_text
 from dowse.profiles.ragdocs_exclusion import excluded_globs
+from dowse.profiles.ragdocs_git import GitHistory
 from dowse.profiles.ragdocs_memories import memory_tools
 from dowse.profiles.ragdocs_memory_desk import NO_OPTIONS, MemoryDesk, MemoryOptions
 from dowse.profiles.ragdocs_text import (
@@ -28,7 +29,8 @@ from dowse.profiles.tool import Param, Profile, Reply, Tool
 INSTRUCTIONS = """\
 Search over the Markdown and plain-text documents of this project, on this machine. `query_documents` finds passages, \
 `query_unique_documents` each document once, `search_with_hypothesis` takes a sketch of the answer instead of a \
-question. Results read `[rank] path § headings (score)`; give paths as `excluded_files` to see others.
+question; `search_git_history` finds commits. Results read `[rank] path § headings (score)`; give paths as \
+`excluded_files` to see others.
 
 Memories are notes of your own that outlive a session: `create_memory` writes one, `search_memories` finds them, \
 `search_linked_memories` those about a file. Link to files and to other memories with `[[src/server.py]]` and \
@@ -66,6 +68,7 @@ class Ragdocs:
             Tool(self.query_unique_documents, "Search documents, each once", strict=True),
             Tool(self.query_documents_compressed, "Search documents, condensed", strict=True),
             Tool(self.search_with_hypothesis, "Search by a sketch of the answer", strict=True),
+            GitHistory(self._engine, self._wait, self._states).tool(),
         )
         return Profile("ragdocs", "mcp-markdown-ragdocs", INSTRUCTIONS, (*tools, *memory_tools(self._memory)))
 
@@ -161,7 +164,11 @@ class Ragdocs:
         return Reply({}, "\n\n".join([f"# {title}", *(it for it in (*blocks, self._notes(answer)) if it)]))
 
     def _notes(self, answer: Answer) -> str:
-        return notes_text(answer, running_text(self._jobs), self._failure())
+        return notes_text(answer, *self._states())
+
+    def _states(self) -> tuple[str, str]:
+        """What keeps answers from being whole just now; empty texts where nothing does."""
+        return running_text(self._jobs), self._failure()
 
     def _failure(self) -> str:
         last = self._jobs.last("index")

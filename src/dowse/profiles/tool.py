@@ -27,23 +27,6 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """The function's docstring is the description a client shows. `strict`: the text "5" is no number, as 1 is no
-    truth value. A parameter that Python has a word for is written with `_` behind it, which clients do not see."""
-
-    call: Callable[..., Reply]
-    title: str
-    read_only: bool = True
-    idempotent: bool = True
-    destructive: bool = False
-    strict: bool = False
-
-    @property
-    def name(self) -> str:
-        return str(self.call.__name__)
-
-
-@dataclass(frozen=True, slots=True)
 class Wording:
     """How a contract words what it refuses, with `{name}` in it; empty: in our own words."""
 
@@ -55,8 +38,30 @@ OUR_WORDING = Wording()
 
 
 @dataclass(frozen=True, slots=True)
+class Tool:
+    """The function's docstring is the description a client shows. `strict`: the text "5" is no number, as 1 is no
+    truth value. A parameter that Python has a word for is written with `_` behind it, which clients do not see.
+    `wording` is that of the tool's own contract, where its profile has tools of several."""
+
+    call: Callable[..., Reply]
+    title: str
+    read_only: bool = True
+    idempotent: bool = True
+    destructive: bool = False
+    strict: bool = False
+    wording: Wording | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self.call.__name__)
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
-    """A named set of tools with the server's own words to the client."""
+    """A named set of tools with the server's own words to the client.
+
+    Several tools may have one name: which of them is meant, the arguments decide.
+    """
 
     name: str
     server_name: str

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from dowse.errors import DowseError
 from dowse.profiles.tool import Profile
 from dowse.shells.leaving import Leaving
-from dowse.shells.tools import BoundTool, bind, reply_text
+from dowse.shells.tools import Bound, bind_all, reply_text
 
 log = logging.getLogger("dowse.mcp")
 
@@ -37,7 +37,7 @@ _PARSE_ERROR = SessionMessage(
 
 def make_server(profile: Profile, threads: anyio.CapacityLimiter | None = None) -> Server[dict[str, object]]:
     """`threads`: how many of its calls may run at a time; without, all servers of the process share the usual ones."""
-    bound = {tool.name: bind(tool, profile.wording) for tool in profile.tools}
+    bound = bind_all(profile)
 
     async def list_tools(
         context: ServerRequestContext[dict[str, object]], params: types.PaginatedRequestParams | None
@@ -66,7 +66,7 @@ def _unknown(name: str, profile: Profile, known: Iterable[str]) -> str:
     return f"there is no tool {name[:100]!r}; this server has {', '.join(known)}"
 
 
-def _described(tool: BoundTool) -> types.Tool:
+def _described(tool: Bound) -> types.Tool:
     hints = tool.tool
     return types.Tool(
         name=hints.name,
@@ -83,7 +83,7 @@ def _described(tool: BoundTool) -> types.Tool:
     )
 
 
-def _answer(tool: BoundTool, arguments: dict[str, object]) -> types.CallToolResult:
+def _answer(tool: Bound, arguments: dict[str, object]) -> types.CallToolResult:
     try:
         reply = tool(arguments)
     except DowseError as error:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from dowse.errors import BadInput
-from dowse.profiles.tool import OUR_WORDING, Param, Reply, Tool, Wording
+from dowse.profiles.tool import OUR_WORDING, Param, Profile, Reply, Tool, Wording
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,10 @@ class BoundTool:
     wording: Wording
     own: Mapping[str, str]
     spelt: Mapping[str, str]
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        return tuple(name for name, field in self.arguments.model_fields.items() if field.is_required())
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -41,13 +45,13 @@ class BoundTool:
     def __call__(self, given: Mapping[str, object]) -> Reply:
         """Run the tool; wrong, missing or unknown arguments are a BadInput that names them."""
         try:
-            checked = self.arguments.model_validate(self._renamed(given))
+            checked = self.arguments.model_validate(self.renamed(given))
         except ValidationError as error:
             prefix = "" if self.wording.missing else f"{self.tool.name}: "
             raise BadInput(f"{prefix}{'; '.join(self._complaints(error))}") from None
         return self.tool.call(**{self.own[name]: getattr(checked, name) for name in checked.model_fields_set})
 
-    def _renamed(self, given: Mapping[str, object]) -> dict[str, object]:
+    def renamed(self, given: Mapping[str, object]) -> dict[str, object]:
         """`topK` is taken for `top_k` and the other way round: families of clients differ in casing only."""
         return {self.spelt.get(_snake(name), name): value for name, value in given.items()}
 
@@ -63,6 +67,52 @@ class BoundTool:
             else:
                 complaints.append(f"{name}: {problem['msg'][0].lower()}{problem['msg'][1:]}")
         return list(dict.fromkeys(complaints))
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """Tools of one name: the one whose required arguments are given is meant."""
+
+    choices: tuple[BoundTool, ...]
+
+    @property
+    def tool(self) -> Tool:
+        return replace(self.choices[0].tool, title="; ".join(it.tool.title for it in self.choices))
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Every parameter of each; none is required, because that depends on what is asked."""
+        schemas = [it.schema for it in self.choices]
+        properties = {name: told for it in reversed(schemas) for name, told in it["properties"].items()}
+        return {**schemas[0], "properties": properties, "required": []}
+
+    @property
+    def description(self) -> str:
+        return " ".join(f"With {_listed(it.required)}: {it.description}" for it in self.choices)
+
+    def __call__(self, given: Mapping[str, object]) -> Reply:
+        meant = [it for it in self.choices if not it.renamed(given).keys().isdisjoint(it.required)]
+        if len(meant) != 1:
+            asked = "these arguments belong to different questions" if meant else "what is asked for is missing"
+            raise BadInput(
+                f"{self.tool.name}: {asked}; give {', or '.join(_listed(it.required) for it in self.choices)}"
+            )
+        return meant[0](given)
+
+
+Bound = BoundTool | Either
+
+
+def bind_all(profile: Profile) -> dict[str, Bound]:
+    """By name, in the order of the profile."""
+    bound: dict[str, list[BoundTool]] = {}
+    for tool in profile.tools:
+        bound.setdefault(tool.name, []).append(bind(tool, tool.wording or profile.wording))
+    return {name: tools[0] if len(tools) == 1 else Either(tuple(tools)) for name, tools in bound.items()}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(names)
 
 
 def bind(tool: Tool, wording: Wording = OUR_WORDING) -> BoundTool:

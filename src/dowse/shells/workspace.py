@@ -13,7 +13,7 @@ from dowse.places import Places, checked_root
 if TYPE_CHECKING:
     from dowse.engine import Engine
 
-PROFILES = ("core", "rifflux", "ragdocs", "codesearch")
+PROFILES = ("core", "rifflux", "ragdocs", "codesearch", "all")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ def command(profile: str, roots: tuple[Path, ...], **flags: Any) -> int:  # noqa
     rifflux     the five tools of Rifflux, for clients made for it; RIFFLUX_… variables count too
     ragdocs     the query tools of mcp-markdown-ragdocs: documents only, answered in Markdown
     codesearch  the tools of search-index: lines, definitions and callers in the code of one directory
+    all         every tool of the others on one index, for clients that were made for several of them
     """
     cwd = Path.cwd()
     start = Start.of(profile, roots=roots, flags=flags, environment=os.environ, cwd=cwd)

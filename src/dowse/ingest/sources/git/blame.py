@@ -6,7 +6,6 @@ differ from the last commit are told apart here.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,10 +13,12 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from dowse.errors import BadInput
-from dowse.ingest.sources.git.asking import ask, attempt
+from dowse.ingest.sources.git.asking import ask, attempt, path_of
 from dowse.ingest.sources.git.uncommitted import MAX_BYTES, MAX_PAIRS, alike
 
 MAX_LINES = 2000
+# A configuration may name a file of commits to pass over, which need not be there.
+_COMMAND = ("blame", "--porcelain", "--no-textconv", "--no-progress", "--no-ignore-revs-file")
 _HEADER = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")
 _ESCAPE = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
 _ESCAPED = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
@@ -65,7 +66,7 @@ def blame(git_directory: Path, path: str, start_line: int, end_line: int, curren
     if start_line > len(lines):
         raise BadInput(f"{path!r} has {len(lines):,} lines; startLine {start_line:,} is beyond them")
     last = min(end_line, len(lines), start_line + MAX_LINES - 1)
-    places = _places(_lines(committed or b""), lines) if current is not None else list(range(1, len(lines) + 1))
+    places = same_lines(_lines(committed or b""), lines) if current is not None else list(range(1, len(lines) + 1))
     wanted = [it for it in places[start_line - 1 : last] if it]
     written = _written(git_directory, path, min(wanted), max(wanted)) if wanted else {}
     rows = (
@@ -80,7 +81,7 @@ def _committed(git_directory: Path, path: str) -> bytes | None:
     found = attempt(git_directory, "ls-tree", "-z", "--full-tree", "HEAD", "--", path)
     about, _, name = (b"" if isinstance(found, str) else found.removesuffix(b"\0")).partition(b"\t")
     mode, _, rest = about.partition(b" ")
-    if not mode.startswith(b"100") or os.fsdecode(name) != path:
+    if not mode.startswith(b"100") or path_of(name) != path:
         return None
     return ask(git_directory, "cat-file", "blob", rest.rpartition(b" ")[2].decode("ascii"))
 
@@ -95,7 +96,7 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8", "replace")
 
 
-def _places(before: list[bytes], after: list[bytes]) -> list[int]:
+def same_lines(before: list[bytes], after: list[bytes]) -> list[int]:
     """For each line of `after`, which one of `before` it is, from 1; 0 if it is new."""
     start = alike(before, after)
     end = alike(before[start:][::-1], after[start:][::-1])
@@ -111,8 +112,7 @@ def _places(before: list[bytes], after: list[bytes]) -> list[int]:
 
 def _written(git_directory: Path, path: str, first: int, last: int) -> dict[int, Writing]:
     """By line of the last commit."""
-    command = ("blame", "--porcelain", "--no-textconv", "--no-progress", "-L", f"{first},{last}", "HEAD", "--", path)
-    return dict(_parsed(ask(git_directory, *command)))
+    return dict(_parsed(ask(git_directory, *_COMMAND, "-L", f"{first},{last}", "HEAD", "--", path)))
 
 
 def _parsed(output: bytes) -> Iterator[tuple[int, Writing]]:
@@ -136,7 +136,7 @@ def _writing(commit: bytes, line: int, facts: dict[bytes, bytes]) -> Writing:
         _text(facts.get(b"author", b"")),
         _text(facts.get(b"author-mail", b"")).removeprefix("<").removesuffix(">"),
         float(facts.get(b"author-time", b"0")),
-        os.fsdecode(_unquoted(facts.get(b"filename", b""))),
+        path_of(_unquoted(facts.get(b"filename", b""))),
         line,
     )
 

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from dowse.ingest.sources.git.repositories import is_git_directory
 from dowse.ingest.sources.git.repository import common_directory_of, git_directory_of, work_tree_above
 from dowse.ingest.sources.regular_file import opened_below, read_whole
 
@@ -39,13 +40,9 @@ def checkout_at(place: Path) -> Checkout | None:
     if top is not None:
         own = git_directory_of(top) or Path(top, ".git")
         return Checkout(Path(top), _resolved(own), _resolved(common_directory_of(top)))
-    if is_bare(place):
+    if is_git_directory(str(place)):
         return Checkout(None, _resolved(place), _resolved(place))
     return None
-
-
-def is_bare(place: Path) -> bool:
-    return (place / "HEAD").is_file() and (place / "objects").is_dir() and (place / "refs").is_dir()
 
 
 def _resolved(directory: Path) -> Path:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from dowse.ingest.sources.git.asking import ask, attempt
-from dowse.model import Record
+from dowse.ingest.extract.commit.extract import extract_commit
+from dowse.ingest.sources.git.asking import ask, attempt, path_of
+from dowse.ingest.sources.git.parsing import FORMAT, told_of
+from dowse.ingest.sources.git.refs import refs_of, shallow_of
+from dowse.ingest.sources.git.told import Told
+from dowse.model import Item, Record
 
 _NS_PER_SECOND = 1_000_000_000
-_MAX_MESSAGE_CHARS = 10_000
 # Every branch, tag and remote branch, and what is checked out; side branches are not left out, however they ended.
 _EVERYTHING = ("--branches", "--tags", "--remotes")
 # A merge changes no file by itself.
 _TOUCHING = ("--full-history", "--no-merges")
-_PLAIN = ("--no-show-signature", "--no-notes", "--no-color", "--no-decorate", "--encoding=UTF-8")
-_FIELDS = ("%H", "%P", "%an", "%ae", "%at", "%cn", "%ce", "%ct", "%B")
+_PLAIN = ("--no-follow", "--no-show-signature", "--no-notes", "--no-color", "--no-decorate", "--encoding=UTF-8")
+_FIELDS = 10  # of a commit: what is told of it, and an empty one behind that
 _ONLY_NAMES = ("-r", "-z", "--root", "--always", "-M50%", "-l400", "--name-status", "--no-ext-diff", "--no-textconv")
 _HASH = re.compile(rb"[0-9a-f]{40,64}")
 
@@ -53,10 +54,10 @@ class GitLog:
 
     def commits(self, names: Sequence[str] = ()) -> list[Record]:
         """Those that touched one of the names, or something below it, newest first; without names all of them."""
-        fields = self._log("%x00".join(_FIELDS), "-z", names=names).split(b"\0")
-        size = len(_FIELDS)
-        rows = [fields[at : at + size] for at in range(0, len(fields) - size + 1, size)]
-        return sorted((self._record(row) for row in rows), key=lambda it: (-it.mtime_ns, it.path))
+        fields = self._log(FORMAT, "-z", names=names).split(b"\0")
+        frames = (fields[at : at + _FIELDS] for at in range(0, len(fields) - _FIELDS, _FIELDS))
+        records = [self._record(told_of(b"\0".join(it), 0)) for it in frames]
+        return sorted(records, key=lambda it: (-it.mtime_ns, it.path))
 
     def changes(self, commits: Iterable[str]) -> Iterator[tuple[str, list[Change]]]:
         given = "".join(f"{it}\n" for it in commits).encode("ascii")
@@ -75,7 +76,7 @@ class GitLog:
         return self._uses(name).departures
 
     def parents(self) -> Mapping[str, tuple[str, ...]]:
-        rows = ask(self._directory, "rev-list", "--parents", *_EVERYTHING).decode("ascii").splitlines()
+        rows = ask(self._directory, "rev-list", "--parents", *_EVERYTHING, *self._heads()).decode("ascii").splitlines()
         return {commit: tuple(parents) for commit, *parents in map(str.split, rows)}
 
     def _uses(self, name: str) -> _Uses:
@@ -88,31 +89,24 @@ class GitLog:
         return self._known[name]
 
     def _touched(self, name: str, status: str) -> set[str]:
-        listed = self._log("%H", "--no-renames", f"--diff-filter={status}", names=(name,))
-        return set(listed.decode("ascii").split())
+        listed = self._log("--format=%H", "--no-renames", f"--diff-filter={status}", names=(name,))
+        return set(listed.decode("ascii").split()) - shallow_of(str(self._directory))
 
     def _log(self, form: str, *options: str, names: Sequence[str]) -> bytes:
-        command = ("log", *_EVERYTHING, *(_TOUCHING if names else ()), *_PLAIN, f"--format={form}", *options)
+        command = ("log", *(_TOUCHING if names else ()), *_PLAIN, form, *options, *_EVERYTHING, *self._heads())
         return ask(self._directory, *command, "--", *names)
 
-    def _record(self, fields: Sequence[bytes]) -> Record:
-        commit, parents, name, email, authored, committer, address, at, message = (
-            it.decode("utf-8", "replace") for it in fields
+    def _heads(self) -> tuple[str, ...]:
+        """What work trees are at that is on no branch."""
+        refs = refs_of(str(self._directory))
+        return () if refs is None else refs.heads
+
+    def _record(self, told: Told) -> Record:
+        extract = extract_commit(Item(told.hash, 0, 0), told.to_bytes())
+        at_ns = told.committer.at * _NS_PER_SECOND
+        return Record(
+            self._history, told.hash, extract.kind, extract.title, 0, at_ns, told.hash, "", facets=extract.facets
         )
-        title, _, rest = message.strip().partition("\n")
-        facets = {
-            "author": f"{name} <{email}>",
-            "committer": f"{committer} <{address}>",
-            "authored_at": _iso(authored),
-            "message": rest.strip()[:_MAX_MESSAGE_CHARS],
-            "parents": parents,
-        }
-        told = {key: value for key, value in facets.items() if value or key == "parents"}
-        return Record(self._history, commit, "commit", title, 0, int(at) * _NS_PER_SECOND, commit, "", facets=told)
-
-
-def _iso(seconds: str) -> str:
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _parsed(output: bytes) -> Iterator[tuple[str, list[Change]]]:
@@ -131,11 +125,11 @@ def _parsed(output: bytes) -> Iterator[tuple[str, list[Change]]]:
 
 
 def _change(status: str, fields: Iterator[bytes]) -> Change:
-    first = os.fsdecode(next(fields))
-    return Change(status, os.fsdecode(next(fields)), first) if status in "RC" else Change(status, first)
+    first = path_of(next(fields))
+    return Change(status, path_of(next(fields)), first) if status in "RC" else Change(status, first)
 
 
 def files_of_head(git_directory: Path) -> list[str]:
     """The paths of the last commit; none before the first."""
     listed = attempt(git_directory, "ls-tree", "-r", "-z", "--full-tree", "--name-only", "HEAD")
-    return [] if isinstance(listed, str) else [os.fsdecode(it) for it in listed.split(b"\0") if it]
+    return [] if isinstance(listed, str) else [path_of(it) for it in listed.split(b"\0") if it]

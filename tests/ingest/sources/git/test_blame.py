@@ -1,0 +1,100 @@
+"""Who wrote each line, in honest repositories and in hostile ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dowse.errors import BadInput
+from dowse.ingest.sources.git.blame import MAX_LINES, NOT_COMMITTED, Blame, blame, same_lines
+from dowse.ingest.sources.git.checkout import checkout_at
+from imported import Made, repository, run
+
+
+def blamed(top: Path, path: str, first: int = 1, last: int = 10**9) -> Blame:
+    checkout = checkout_at(top)
+    assert checkout is not None
+    return blame(checkout.git_directory, path, first, last, checkout.current(path))
+
+
+def test_a_line_knows_its_commit_and_where_it_stood_in_it(tmp_path: Path) -> None:
+    long = "".join(f"line {number}\n" for number in range(10))
+    hashes = repository(
+        tmp_path,
+        [Made("make", {"old ö\t.txt": long}), Made("move and add", {}, [("old ö\t.txt", "new.txt")])],
+    )
+    (tmp_path / "new.txt").write_text("first\n" + long)
+    found = blamed(tmp_path, "new.txt", 1, 2)
+    assert found.lines[0].writing == NOT_COMMITTED
+    second = found.lines[1].writing
+    assert (second.commit, second.path, second.line) == (hashes[0], "old ö\t.txt", 1)
+    assert (second.author, second.email) == ("Ann", "ann@example.org")
+    assert found.total == 11
+
+
+def test_only_so_many_lines_at_a_time(tmp_path: Path) -> None:
+    count = MAX_LINES + 7
+    repository(tmp_path, [Made("make", {"a.txt": "x\n" * count})])
+    found = blamed(tmp_path, "a.txt")
+    assert (len(found.lines), found.total, found.cut) == (MAX_LINES, count, 7)
+    assert blamed(tmp_path, "a.txt", count).cut == 0
+
+
+@pytest.mark.parametrize("path", ["-x.txt", "--output=y", ":(top)a.txt", "*.txt", "a b'.txt", "a\nb", "ü.txt", '"q"'])
+def test_odd_names_are_names(tmp_path: Path, path: str) -> None:
+    (first,) = repository(tmp_path, [Made("make", {path: "one\n", "other.txt": "two\n"})])
+    (line,) = blamed(tmp_path, path).lines
+    assert (line.content, line.writing.commit, line.writing.path) == ("one", first, path)
+
+
+@pytest.mark.parametrize("path", ["nope.txt", "d", "*.txt", "", "link.txt"])
+def test_what_is_no_file_is_refused(tmp_path: Path, path: str) -> None:
+    repository(tmp_path, [Made("make", {"d/a.txt": "one\n"})])
+    (tmp_path / "link.txt").symlink_to("d/a.txt")
+    with pytest.raises(BadInput, match="not a file"):
+        blamed(tmp_path, path)
+
+
+def test_bare_repositories_linked_work_trees_and_detached_heads(tmp_path: Path) -> None:
+    first, second = repository(tmp_path / "a", [Made("one", {"a.txt": "1\n"}), Made("two", {"a.txt": "1\n2\n"})])
+    run(tmp_path, "clone", "-q", "--bare", "a", "bare.git")
+    assert [it.writing.commit for it in blamed(tmp_path / "bare.git", "a.txt").lines] == [first, second]
+    run(tmp_path / "a", "worktree", "add", "-q", "--detach", "../linked", first)
+    assert [it.writing.commit for it in blamed(tmp_path / "linked", "a.txt").lines] == [first]
+
+
+def test_a_file_that_is_deleted_in_the_work_tree_is_told_as_committed(tmp_path: Path) -> None:
+    (first,) = repository(tmp_path, [Made("one", {"a.txt": "1\n"})])
+    (tmp_path / "a.txt").unlink()
+    assert [it.writing.commit for it in blamed(tmp_path, "a.txt").lines] == [first]
+
+
+def test_nothing_a_repository_configures_is_run_or_needed(tmp_path: Path) -> None:
+    """Filters, text converters and a list of commits to pass over that is not there."""
+    mark, top = tmp_path / "mark", tmp_path / "top"
+    (first,) = repository(top, [Made("one", {"a.txt": "1\n"})])
+    trap = f"echo ran >> {mark}; cat"
+    for name in ("filter.trap.clean", "filter.trap.smudge", "diff.trap.textconv", "core.fsmonitor", "core.pager"):
+        run(top, "config", name, trap)
+    run(top, "config", "blame.ignoreRevsFile", "missing")
+    run(top, "config", "core.worktree", "/")
+    (top / ".gitattributes").write_text("* filter=trap diff=trap\n")
+    (top / ".git" / "info").mkdir(exist_ok=True)
+    (top / ".git" / "info" / "attributes").write_text("* filter=trap diff=trap\n")
+    (top / "a.txt").write_text("1\n2\n")
+    assert [it.writing.commit for it in blamed(top, "a.txt").lines] == [first, ""]
+    assert not mark.exists()
+
+
+@given(st.lists(st.sampled_from([b"a", b"b", b"c"])), st.lists(st.sampled_from([b"a", b"b", b"c"])))
+def test_lines_are_matched_with_equal_ones_in_order(before: list[bytes], after: list[bytes]) -> None:
+    places = same_lines(before, after)
+    assert len(places) == len(after)
+    kept = [it for it in places if it]
+    assert kept == sorted(set(kept))
+    assert all(before[place - 1] == after[at] for at, place in enumerate(places) if place)
+    if before == after:
+        assert places == list(range(1, len(after) + 1))
