@@ -410,6 +410,13 @@ class SyncReport:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.notes.extend(other.notes)
 
+    def go_on(self, other: SyncReport) -> None:
+        """The other is of another run over the same, which went on where this one stopped."""
+        earlier = self.indexed + self.touched
+        self.listed = self.unchanged = self.skipped = 0
+        self.add(other)
+        self.unchanged = max(0, self.unchanged - earlier)
+
 
 # --- identities -----------------------------------------------------------------------------
 

@@ -62,12 +62,13 @@ def listed(profile: Profile) -> ListToolsResult:
 
 def test_few_tools_well_described(profile: Profile) -> None:
     tools = listed(profile).tools
-    assert [tool.name for tool in tools] == ["search", "fetch", "grep", "symbols", "calls", "index", "status"]
+    exact = ["search", "fetch", "grep", "symbols", "calls", "why", "related"]
+    assert [tool.name for tool in tools] == [*exact, "remember", "index", "status"]
     for tool in tools:
         assert tool.title and tool.description and tool.annotations is not None
         assert tool.input_schema["additionalProperties"] is False
         assert all("description" in it for it in tool.input_schema["properties"].values())
-    assert [tool.annotations.read_only_hint for tool in tools if tool.annotations] == [True] * 5 + [False, True]
+    assert [tool.annotations.read_only_hint for tool in tools if tool.annotations] == [True] * 7 + [False, False, True]
     assert 0 < len(profile.instructions) <= 2048
 
 

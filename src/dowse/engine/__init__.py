@@ -8,11 +8,12 @@ from dowse.engine.health import Healing, Mended
 from dowse.engine.memories import Memories
 from dowse.engine.past import Past
 from dowse.engine.reading import Reading, Status
+from dowse.engine.recollecting import Recollecting
 
 __all__ = ["Engine", "Mended", "Status"]
 
 
-class Engine(Healing, Memories, Asking, Exact, Past, Reading):
+class Engine(Healing, Recollecting, Memories, Asking, Exact, Past, Reading):
     """Opened and closed by its owner; safe to use from several threads."""
 
     def __enter__(self) -> Engine:

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dowse.config import Settings
-from dowse.errors import BadInput
+from dowse.errors import BadInput, Unreadable
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import FileSource
+from dowse.ingest.sources.git.commits import CommitSource
+from dowse.ingest.sources.git.repositories import git_directory_at
 from dowse.ingest.sources.memories import FOLDER, memory_files
-from dowse.model import COMMITS, FILES, MEMORIES, Collection, Record, normal_path
+from dowse.model import COMMITS, FILES, MEMORIES, Collection, Item, Record, normal_path
 from dowse.places import Places
 from dowse.reranking import Reranking
 from dowse.search.refine.subjects import Preferences
@@ -18,6 +20,7 @@ from dowse.semantics import Semantics
 from dowse.store.base import Store
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.beside import QUARANTINE, SUFFIXES
+from dowse.text.decode import decode
 from dowse.text.globs import literal
 
 if TYPE_CHECKING:
@@ -53,6 +56,9 @@ class Base:
     def close(self) -> None:
         if self._workers:
             self._workers.close()
+        for source in self._sources.values():
+            if isinstance(source, CommitSource):
+                source.close()
         self._store.close()
 
     def collections(self) -> list[Collection]:
@@ -76,11 +82,30 @@ class Base:
 
     def _source(self, collection: str) -> Source:
         source = self._sources.get(collection)
-        if source is None or isinstance(source, FileSource):
-            root = Path(self._collection(collection).root)
+        if source is None or isinstance(source, FileSource | CommitSource):
+            known = self._collection(collection)
+            root = git_directory_at(known.root) if known.source == COMMITS else Path(known.root)
             if source is None or source.root != root:  # another process may have found it elsewhere
-                source = self._sources[collection] = self._files(root)
+                source = self._commits(known) if known.source == COMMITS else self._files(root)
+                self._sources[collection] = source
         return source
+
+    def _commits(self, history: Collection) -> CommitSource:
+        settings = self.settings
+        return CommitSource(git_directory_at(history.root), settings.max_commits, settings.delta_lines)
+
+    def _current_text(self, record: Record) -> str | None:
+        """As its source gives it now; None where it gives nothing."""
+        source = self._source(record.collection)
+        try:
+            item, data = source.read(Item(record.path, record.size, record.mtime_ns))
+        except Unreadable:
+            return None
+        if not isinstance(source, CommitSource):
+            return decode(data)
+        from dowse.ingest.extract.table import extract  # brings every extractor with it
+
+        return extract(item, data).text
 
     def _collection(self, name: str) -> Collection:
         found = next((it for it in self._store.collections() if it.name == name), None)

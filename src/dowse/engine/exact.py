@@ -75,7 +75,7 @@ class Exact(Fresh):
     def find_contents(self, query: NameQuery, reach: Reach, *, deadline_s: float = 10.0) -> ContentAnswer:
         """Lines of the files on disk now, without the index; the query's other conditions choose the files."""
         files = [it for it in fitting(self._on_disk(reach), query) if not it.is_directory]
-        return find_contents(files, self._current_text, query, deadline_s=deadline_s)
+        return find_contents(files, self._text_on_disk, query, deadline_s=deadline_s)
 
     def _on_disk(self, reach: Reach) -> Iterator[Entry]:
         from dowse.ingest.sources.names import names_below  # brings all that listing needs
@@ -87,7 +87,7 @@ class Exact(Fresh):
             ):
                 yield Entry(collection.name, item.path, item.size)
 
-    def _current_text(self, entry: Entry) -> str | None:
+    def _text_on_disk(self, entry: Entry) -> str | None:
         try:
             return decode(self._source(entry.collection).read(Item(entry.path, entry.size, 0))[1])
         except Unreadable:

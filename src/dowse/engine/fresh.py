@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dowse.config import Settings
 from dowse.engine.clock import SYSTEM_CLOCK, Clock
 from dowse.engine.following import Following, Outlook
-from dowse.engine.indexing import Indexing
 from dowse.engine.look import Look, Pending
+from dowse.engine.newest import Newest
+from dowse.engine.recent import Recent
 from dowse.engine.repairs import Repairs
 from dowse.ingest.disk.disk import Disk
 from dowse.ingest.sources.files import FileSource
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from dowse.ingest.workers.pool import Workers
 
 
-class Fresh(Indexing):
+class Fresh(Recent):
     def __init__(
         self,
         settings: Settings,
@@ -37,10 +39,13 @@ class Fresh(Indexing):
         # Half of the time is for the lock, so that the other half can be used.
         repairs = Repairs(lambda name, paths: self._bring_in_line(name, paths, repair_s / 2), clock.elapsed)
         self._following = Following(self._look, repairs, clock, repair_s)
+        newest = Repairs(lambda name, _: self._bring_newest(name, repair_s / 2), clock.elapsed)
+        self._newest = Newest(self.histories_behind, newest, clock.elapsed, repair_s)
         self._clock = clock
 
     def close(self) -> None:
         self._following.close()
+        self._newest.close()
         super().close()
 
     def watched_by(self, pending: Pending) -> None:
@@ -55,7 +60,9 @@ class Fresh(Indexing):
         return self._source(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
 
     def _looked(self) -> Outlook:
-        return self._following.look()
+        outlook, notes = self._following.look(), self._newest.look()
+        seen = replace(outlook.seen, notes=(*outlook.seen.notes, *notes))
+        return replace(outlook, seen=seen) if notes else outlook
 
     def _seen(self) -> Seen:
         return self._looked().seen

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dowse.engine.indexing import Indexing, quiet
+from dowse.engine.histories import Histories
+from dowse.engine.indexing import never, quiet
 from dowse.errors import IndexDamaged
 from dowse.ingest.embed import Progress
-from dowse.model import SyncReport
+from dowse.model import COMMITS, SyncReport
 from dowse.places import is_directory
 from dowse.store.health import Finding, Lost
 
@@ -31,7 +32,7 @@ _DONE = {
 }
 
 
-class Healing(Indexing):
+class Healing(Histories):
     def damaged(self) -> Mapping[str, str]:
         """The parts that answers had to do without lately, each with the reason; a look at these costs nothing."""
         return self._store.damaged()
@@ -70,5 +71,9 @@ class Healing(Indexing):
         names = {it.collection for it in lost}
         for collection in self._store.collections():
             root = Path(collection.root)
-            if is_directory(root) and names & {collection.name, ""}:
+            if not is_directory(root) or not names & {collection.name, ""}:
+                continue
+            if collection.source == COMMITS:
+                self._sync_history(collection, False, never, progress)
+            else:
                 self._sync(self._files(root), collection, (), False, True, progress)

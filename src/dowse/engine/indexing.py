@@ -19,6 +19,7 @@ from dowse.places import Places, checked_root, is_directory
 from dowse.store.base import KEPT, Catalog
 
 if TYPE_CHECKING:
+    from dowse.ingest.chunk import Limits
     from dowse.ingest.workers.pool import Workers
 
 _MANY_FILES = 2_000
@@ -33,11 +34,11 @@ def quiet(stage: str, done: int, total: int) -> None:
     pass
 
 
-def _never() -> bool:
+def never() -> bool:
     return False
 
 
-def _after(seconds: float | None) -> Callable[[], bool]:
+def after(seconds: float | None) -> Callable[[], bool]:
     """Whether so much time has passed since now."""
     deadline = None if seconds is None else time.monotonic() + seconds
     return lambda: deadline is not None and time.monotonic() > deadline
@@ -71,11 +72,11 @@ class Indexing(Moving):
             if self._store.damaged():
                 self._store.finish_mending(progress)
         if vectors:
-            self._embed(total, progress, self.settings.lock_timeout_s, _after(embed_for_s))
+            self._embed(total, progress, self.settings.lock_timeout_s, after(embed_for_s))
         return total
 
     def encode(
-        self, *, progress: Progress = quiet, pause: Callable[[], bool] = _never, timeout_s: float = 0.0
+        self, *, progress: Progress = quiet, pause: Callable[[], bool] = never, timeout_s: float = 0.0
     ) -> SyncReport:
         """Vectors for what has none, while others may write, until `pause` says that other work waits. Where another
         process makes them, its notes say so."""
@@ -130,23 +131,52 @@ class Indexing(Moving):
         prune: bool,
         progress: Progress,
     ) -> SyncReport:
-        from dowse.ingest.chunk import Limits  # brings every extractor with it, and only indexing needs them
         from dowse.ingest.sources.budget import Budget, Budgeted
-        from dowse.ingest.sync import Sync
 
-        limits = Limits(self.settings.max_chunk_chars, self.settings.min_chunk_chars)
-        workers = self._parsers()
         budget = Budget(self.settings.max_files, self.settings.max_total_bytes)
-        source = Budgeted(source, budget, self._cut(collection) if under else None)
-        sync = Sync(source, self._store, collection.name, limits, force, prune, under, progress, workers=workers)
-        report = sync.run()
+        budgeted = Budgeted(source, budget, self._cut(collection) if under else None)
+        report = self._run_sync(budgeted, collection, under=under, force=force, prune=prune, progress=progress)
         if cut := self._cut(collection):
             report.notes.append(f"{cut.path} is {cut.reason}")
+        return report
+
+    def _run_sync(
+        self,
+        source: Source,
+        collection: Collection,
+        *,
+        under: tuple[str, ...] = (),
+        force: bool = False,
+        prune: bool = True,
+        progress: Progress = quiet,
+        enough: Callable[[], bool] = never,
+    ) -> SyncReport:
+        from dowse.ingest.sync import Sync  # brings every extractor with it, and only indexing needs them
+
+        workers = self._parsers()
+        sync = Sync(
+            source,
+            self._store,
+            collection.name,
+            self._limits(),
+            force,
+            prune,
+            under,
+            progress,
+            workers=workers,
+            enough=enough,
+        )
+        report = sync.run()
         if report.indexed >= _MANY_FILES:
             # What they hold of so many is worth more than a quick start of the next ones.
             workers.close()
             self._workers = None
         return report
+
+    def _limits(self) -> Limits:
+        from dowse.ingest.chunk import Limits
+
+        return Limits(self.settings.max_chunk_chars, self.settings.min_chunk_chars)
 
     def _cut(self, collection: Collection) -> Skipped | None:
         from dowse.ingest.sources.budget import cut_of
@@ -169,7 +199,7 @@ class Indexing(Moving):
         return self._workers
 
     def _embed(
-        self, report: SyncReport, progress: Progress, timeout_s: float, pause: Callable[[], bool] = _never
+        self, report: SyncReport, progress: Progress, timeout_s: float, pause: Callable[[], bool] = never
     ) -> None:
         with ExitStack() as turn:
             try:

@@ -14,7 +14,7 @@ from dowse.errors import DowseError
 from dowse.ingest.disk.disk import Disk
 from dowse.ingest.disk.known import Known, known_of
 from dowse.ingest.disk.stamps import NOTHING, Stamp
-from dowse.model import Collection, Skipped
+from dowse.model import COMMITS, Collection, Skipped
 from dowse.store.base import Store
 
 Pending = Callable[[], Mapping[str, frozenset[str]] | None]
@@ -164,8 +164,8 @@ class Look:
         return min(self._moved.seen_at, self._changed.seen_at)
 
     def _as_of(self) -> float:
-        """A sync sees everything, too."""
-        synced = min((it.synced_at for it in self._store.collections()), default=0.0)
+        """A sync sees everything, too; of histories another look tells."""
+        synced = min((it.synced_at for it in self._store.collections() if it.source != COMMITS), default=0.0)
         return max(self._seen_at().now, synced)
 
 

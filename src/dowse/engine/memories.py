@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dowse.engine.fresh import Fresh
@@ -16,10 +16,13 @@ from dowse.memories.anchored import Anchored
 from dowse.memories.facts import MAX_ENTRIES, checked_facts, merged_facts
 from dowse.memories.folder import Folder
 from dowse.memories.staleness import Judge, Staleness
-from dowse.model import FILES, Collection, Record
+from dowse.model import FILES, Collection, Record, Scope
 from dowse.places import Places
+from dowse.text.anchors import ANCHORED
 from dowse.text.frontmatter import Value, strings
 from dowse.text.times import iso
+
+MEMORY_SCOPE = Scope(kinds=("memory",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ class Memories(Fresh):
         valid_until: str = "",
     ) -> Written:
         """Write a new memory."""
+        _check_content(content)
         now = self._clock.now()
         facts = checked_facts(type=type, tags=tags, created_at=iso(now), valid_from=valid_from, valid_until=valid_until)
         text = front.composed({**facts, **self._anchor_facts(anchors, iso(now))}, content)
@@ -81,10 +85,12 @@ class Memories(Fresh):
     def add_to_memory(self, name: str, content: str) -> Written:
         """Write below what a memory says already; it counts as written anew, so that what it is anchored to is what
         is there now."""
+        _check_content(content)
         return self._indexed(self._folder().append(name, content, self._renewal()))
 
     def revise(self, name: str, content: str) -> Written:
         """Let a memory say something else; its front matter stays, and counts as written anew."""
+        _check_content(content)
         return self._indexed(self._folder().replace(name, content, self._renewal()))
 
     def recall(self, name: str) -> Recalled:
@@ -110,9 +116,18 @@ class Memories(Fresh):
         name, names, moved = folder.merge(sources, target, text, now)
         return Merged(folder.place / name, moved, self._indexed(name, *names).note)
 
+    def memories(self, scope: Scope = MEMORY_SCOPE) -> list[Record]:
+        """The memories within the scope, newest first."""
+        self._seen()
+        return self._store.select(replace(scope, kinds=MEMORY_SCOPE.kinds))
+
     def stale(self, record: Record) -> tuple[Staleness, ...]:
         """What of that to which a memory is anchored has changed since, as it is indexed; nothing for other records."""
         return Judge(self._anchored(record.collection), self._history_of).stale(record)
+
+    def anchors(self, record: Record) -> tuple[str, ...]:
+        """What a memory is anchored to, without digests."""
+        return tuple(it.target for it in self._store.links(record) if it.kind == ANCHORED)
 
     # --- anchors ---
 
@@ -177,3 +192,8 @@ class Memories(Fresh):
         collection = self._add_collection(place)
         under = names if collection.synced_at else ()
         self._sync(self._files(place, under), collection, under, False, True, quiet)
+
+
+def _check_content(content: str) -> None:
+    if not content.strip():
+        raise BadInput("there is nothing to remember in that; say what shall be kept")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dowse.engine.base import Base
-from dowse.errors import Unreadable
 from dowse.ingest.sources.git.fingerprint import fingerprint
 from dowse.ingest.sources.git.repository import branch_at
 from dowse.lookup.read import Passage, read_lines
@@ -15,7 +14,6 @@ from dowse.model import UNPARSED, Collection, Counts, Item, Record, Skipped, Sto
 from dowse.semantics import Description
 from dowse.store.base import REVISION
 from dowse.store.sqlite.database import MIGRATIONS
-from dowse.text.decode import decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +51,8 @@ class Reading(Base):
         return self._store.chunks(record)
 
     def lines(self, record: Record, start_line: int = 1, end_line: int | None = None) -> Passage:
-        source = self._source(record.collection)
-        item = Item(record.path, record.size, record.mtime_ns)
-        freshness = source.freshness(item)
-        try:
-            current = decode(source.read(item)[1])
-        except Unreadable:
-            current = None
-        return read_lines(self._store, record, current, freshness, start_line, end_line)
+        freshness = self._source(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
+        return read_lines(self._store, record, self._current_text(record), freshness, start_line, end_line)
 
     def export(self) -> Iterator[Stored]:
         return self._store.export()

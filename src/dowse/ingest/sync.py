@@ -44,6 +44,7 @@ class Sync:
     progress: Progress = lambda stage, done, total: None
     now_ns: Callable[[], int] = time.time_ns
     workers: Workers | None = None
+    enough: Callable[[], bool] = lambda: False
 
     def run(self) -> SyncReport:
         begun = self.now_ns() / 1e9
@@ -51,10 +52,11 @@ class Sync:
         report = SyncReport(listed=len(listing.items) + len(listing.refused))
         self._mark(report, None)
         known, skipped = self._known(), self._skipped()
-        self._bring_in(self._stale(listing, known, skipped, report), len(listing.items), report)
+        is_whole = self._bring_in(self._stale(listing, known, skipped, report), len(listing.items), report)
         self._refused(listing, skipped, report)
         self._gone(listing, known, skipped, report)
-        self._mark(report, begun)
+        if is_whole:
+            self._mark(report, begun)
         self._recount(len({*known, *skipped}))
         return report
 
@@ -105,7 +107,8 @@ class Sync:
             self.store.unskip(self.collection, mended)
         return stale
 
-    def _bring_in(self, stale: list[Stale], total: int, report: SyncReport) -> None:
+    def _bring_in(self, stale: list[Stale], total: int, report: SyncReport) -> bool:
+        """Whether that was all; it may be told that it is enough for now."""
         done = count(total - len(stale))
         self.progress("reading", next(done), total)
         reader = Reader(self.source, self.limits, self.workers, self.now_ns)
@@ -113,6 +116,9 @@ class Sync:
             with self.store.batch(sum(it.item.size for it in batch if it.prepared)):
                 for reading in batch:
                     self._write(reading, report)
+            if self.enough():
+                return False
+        return True
 
     def _write(self, reading: Reading, report: SyncReport) -> None:
         try:

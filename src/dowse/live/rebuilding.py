@@ -48,7 +48,9 @@ class Rebuilding:
             try:
                 remove(fresh)
                 with Engine(self.settings, fresh, create=True) as engine:
-                    report = engine.index(roots, progress=progress)
+                    report = engine.index(roots, vectors=False, progress=progress)
+                    report.notes += engine.index_history(progress=progress).notes
+                    report.add(engine.encode(progress=progress))
                     engine.settle()
                 self._swap(fresh, keep_old)
             finally:
@@ -109,8 +111,11 @@ class Rebuilding:
 
 
 def _known_roots(index: Path) -> list[Path]:
-    """As far as they can be read; each is kept twice, and where these differ, one of them may be there."""
-    statement = "SELECT root, substr(twin, instr(twin, char(31)) + 1) FROM collections ORDER BY id"
+    """As far as they can be read; each is kept twice, and where these differ, one of them may be there. What is read
+    from a root besides its files is found again from there."""
+    statement = (
+        "SELECT root, substr(twin, instr(twin, char(31)) + 1) FROM collections WHERE source = 'files' ORDER BY id"
+    )
     try:
         db = Database(index, create=False)
     except DowseError:

@@ -15,8 +15,9 @@ from dowse.engine import Engine
 from dowse.errors import Cancelled, DowseError, IndexDamaged
 from dowse.live.jobs import Job, Jobs
 from dowse.live.lead import Leadership, leader_of
+from dowse.live.quiet import Quiet
 from dowse.live.watch import Batch, Timing, Watcher, WatchStatus, place_of
-from dowse.live.work import Check, Encode, Follow, Heal, Index
+from dowse.live.work import Check, Encode, Follow, Heal, Index, ReadHistory
 from dowse.processes import process_now
 
 log = logging.getLogger("dowse.upkeep")
@@ -76,6 +77,7 @@ class Upkeep:
         self._compare_at: float | None = None  # the next comparison of everything
         self._encoded = ""  # the state of the records when vectors were last asked for
         self._waiting_since: dict[str, float] = {}
+        self._quiet = Quiet(settings.git_debounce_s)
         self._problem = ""
         self._started = False
         self._stopping = threading.Event()
@@ -104,8 +106,19 @@ class Upkeep:
 
     def index(self, roots: Sequence[Path] = (), *, force: bool = False) -> Job:
         """Compare these roots, else the server's own, with the disk; vectors follow behind."""
-        work = Index(self._engine, tuple(roots) or self._roots, force, self.encode)
+        work = Index(self._engine, tuple(roots) or self._roots, force, self._behind_files)
         return self._jobs.submit("index", work, key=work.roots, join=Index.joined)
+
+    def read_history(self) -> Job | None:
+        """Bring in what the repositories tell, behind all work on files; vectors follow."""
+        if not self._settings.git:
+            return None
+        work = ReadHistory(self._engine, self.read_history, self.encode)
+        return self._jobs.submit("history", work, background=True)
+
+    def _behind_files(self) -> None:
+        if self.read_history() is None:
+            self.encode()
 
     def encode(self) -> Job | None:
         """Make the vectors that are missing, behind all other work."""
@@ -180,11 +193,17 @@ class Upkeep:
             self._heal()
         elif self._long(True, "check", _FIRST_CHECK_S) and self._is_unchecked():
             self._jobs.submit("check", Check(self._healing()), background=True)
+        self._see_to_histories(engine)
         self._see_to_vectors(engine, 0.0)
+
+    def _see_to_histories(self, engine: Engine) -> None:
+        """Not everything that moves branches and tags is seen as a change of files: the repositories are asked."""
+        if self._quiet.is_due(engine.histories_behind, self._clock()):
+            self._once("history", self.read_history)
 
     def _watch(self, engine: Engine) -> None:
         """Follow every collection. Whenever that begins, all of it is compared, for what was missed before."""
-        roots = tuple(it.root for it in engine.collections())
+        roots = _roots(engine)
         if self._watcher and roots == self._watched:
             return
         if self._watcher:
@@ -195,11 +214,14 @@ class Upkeep:
         self._put_off(self._clock())
 
     def _pending(self) -> Mapping[str, frozenset[str]] | None:
-        watcher = self._watcher
-        return watcher.pending() if watcher else None
+        """None also while there is a collection that came a moment ago and is not followed yet."""
+        watcher, engine = self._watcher, self._attended
+        if watcher is None or engine is None or _roots(engine) != self._watched:
+            return None
+        return watcher.pending()
 
     def _compare(self, now: float) -> None:
-        work = Index(self._engine, (), False, self.encode)
+        work = Index(self._engine, (), False, self._behind_files)
         self._jobs.submit("reconcile", work, join=Index.joined, unless_done=lambda _: self._compare_soon())
         self._put_off(now)
 
@@ -217,6 +239,8 @@ class Upkeep:
         def then(batches: Sequence[Batch]) -> None:
             for it in batches:
                 watcher.done(it)
+            if any(it.whole for it in batches):  # a repository may have come, or git have been at work
+                self.read_history()
 
         def missed(work: Follow) -> None:
             for it in work.batches:
@@ -282,6 +306,10 @@ class Upkeep:
         ended = None if last is None else last.finished
         if last is None or (ended is not None and self._jobs.clock() - ended > again_s):
             submit()
+
+
+def _roots(engine: Engine) -> tuple[str, ...]:
+    return tuple(it.root for it in engine.collections())
 
 
 def _stopped(leader: int | None) -> str:

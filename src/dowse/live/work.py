@@ -79,6 +79,25 @@ class Follow:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadHistory:
+    """Bring the histories of the repositories in line, until other work waits."""
+
+    engine: Callable[[], Engine]
+    again: Callable[[], object]
+    then: Callable[[], object]
+
+    def __call__(self, task: Task) -> Told:
+        engine = self.engine()
+        task.on(", ".join(it.root for it in engine.histories()))
+        report = engine.index_history(pause=task.wanted, progress=task)
+        if task.wanted():
+            self.again()
+        else:
+            self.then()
+        return asdict(report)
+
+
+@dataclass(frozen=True, slots=True)
 class Encode:
     """Make the vectors that are missing, until other work waits."""
 

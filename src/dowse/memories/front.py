@@ -111,5 +111,6 @@ def _ended(content: str) -> str:
 
 
 def _guarded(text: str, start: int) -> str:
-    """What begins like front matter and is none gets an empty one before it, so that it stays part of the body."""
-    return text if body_start(text) == start else _EMPTY + text
+    """Where there was none (the body began at 0), what begins like front matter now gets an empty one before it, so
+    that it stays part of the body."""
+    return text if start or not body_start(text) else _EMPTY + text

@@ -34,6 +34,7 @@ path, lines, the trail of headings and an id.
 `calls` who calls a function or what it calls. All three are exact and need no reading of files.
 - `why` before you change something: one call for a line (src/app.py:12) or a symbol gives its definition, callers, \
 tests, the commits that shaped it and what documents and memories say of it. `related` follows links from anything.
+- `remember` keeps a note (a decision, a plan, a finding) for later sessions; anchor it to the code it is about.
 - Files saved before a question are in its answer, or the answer says which are not; a hit marked `changed` or `gone` \
 is older than the file on disk: `index`, then search again.
 - No hits? Look at `completeness` in the answer: it says what was searched and what was not. `status` says more.
@@ -56,7 +57,9 @@ class Core:
         self._upkeep = upkeep
 
     def profile(self) -> Profile:
-        from dowse.profiles.core_code import CodeTools  # brings the call graph with it; the command line imports us too
+        # These bring much with them, and the command line imports us too.
+        from dowse.profiles.core_code import CodeTools
+        from dowse.profiles.core_memories import MemoryTools
         from dowse.profiles.core_why import WhyTools
 
         tools = (
@@ -64,6 +67,7 @@ class Core:
             Tool(self.fetch, "Read a hit or a file"),
             *CodeTools(self._engine).tools(),
             *WhyTools(self._engine).tools(),
+            *MemoryTools(self._engine).tools(),
             Tool(self.index, "Bring the index up to date", read_only=False),
             Tool(self.status, "State of the index"),
         )
@@ -129,15 +133,16 @@ class Core:
             raise BadInput(job.error)
         data = self._job_json(job)
         if wait and isinstance(job.result, Mapping):
-            data["result"] = {**job.result, **self._vectors_made()}
+            data["result"] = {**job.result, **self._behind_files()}
         return Reply(data)
 
-    def _vectors_made(self) -> dict[str, object]:
-        """Waits until there are vectors for everything; other work may come between."""
-        made = {"embedded": 0, "reused": 0}
-        while (job := self._jobs.running("encode")) is not None:
+    def _behind_files(self) -> dict[str, object]:
+        """Waits until histories are read and there are vectors for everything; other work may come between."""
+        made = {"commits": 0, "embedded": 0, "reused": 0}
+        while (job := self._jobs.running("history") or self._jobs.running("encode")) is not None:
             self._jobs.wait(job)
-            made = {key: count + int(str((job.result or {}).get(key, 0))) for key, count in made.items()}
+            told = {**(job.result or {}), "commits": (job.result or {}).get("indexed", 0)}
+            made = {key: count + int(str(told.get(key, 0))) for key, count in made.items()}
         return dict(made)
 
     def _cancelled(self, id: str) -> Job:

@@ -17,6 +17,7 @@ _DECISIONS = ("freshness", "plan", "abstain")
 _MAKE_INCOMPLETE = {
     "index": "indexing is running",
     "reconcile": "indexing is running",
+    "history": "the history of git is being read",
     "heal": "damage is being mended",
 }
 

@@ -1,4 +1,4 @@
-"""The query tools of the mcp-markdown-ragdocs contract, told in engine verbs: the same parameters, bounds and text."""
+"""The tools of the mcp-markdown-ragdocs contract, told in engine verbs: the same parameters, bounds and text."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from dowse.model import Answer, Hit, Query, Record, Scope
 from dowse.profiles.core_text import running_text
 from dowse.profiles.ragdocs_exclusion import excluded_globs
 from dowse.profiles.ragdocs_git import GitHistory
+from dowse.profiles.ragdocs_memories import memory_tools
+from dowse.profiles.ragdocs_memory_desk import NO_OPTIONS, MemoryDesk, MemoryOptions
 from dowse.profiles.ragdocs_text import (
     beginning,
     is_factual,
@@ -28,7 +30,11 @@ INSTRUCTIONS = """\
 Search over the Markdown and plain-text documents of this project, on this machine. `query_documents` finds passages, \
 `query_unique_documents` each document once, `search_with_hypothesis` takes a sketch of the answer instead of a \
 question; `search_git_history` finds commits. Results read `[rank] path § headings (score)`; give paths as \
-`excluded_files` to see others."""
+`excluded_files` to see others.
+
+Memories are notes of your own that outlive a session: `create_memory` writes one, `search_memories` finds them, \
+`search_linked_memories` those about a file. Link to files and to other memories with `[[src/server.py]]` and \
+`[[memory:name]]`, and say in words what the link means: plans, implements, supersedes, depends on, contradicts."""
 
 
 Question = Annotated[str, Param("A question or keywords about the documents")]
@@ -48,10 +54,13 @@ class Ragdocs:
     answer is not an empty one.
     """
 
-    def __init__(self, engine: Callable[[], Engine], jobs: Jobs, patience_s: float) -> None:
+    def __init__(
+        self, engine: Callable[[], Engine], jobs: Jobs, patience_s: float, memory: MemoryOptions = NO_OPTIONS
+    ) -> None:
         self._engine = engine
         self._jobs = jobs
         self._patient_until = jobs.clock() + patience_s
+        self._memory = MemoryDesk(engine, self._wait, self._notes, memory)
 
     def profile(self) -> Profile:
         tools = (
@@ -61,7 +70,7 @@ class Ragdocs:
             Tool(self.search_with_hypothesis, "Search by a sketch of the answer", strict=True),
             GitHistory(self._engine, self._wait, self._states).tool(),
         )
-        return Profile("ragdocs", "mcp-markdown-ragdocs", INSTRUCTIONS, tools)
+        return Profile("ragdocs", "mcp-markdown-ragdocs", INSTRUCTIONS, (*tools, *memory_tools(self._memory)))
 
     # --- the tools ---
 
@@ -152,8 +161,10 @@ class Ragdocs:
         return beginning((found[0] if found else hit.stored).chunk.text)
 
     def _reply(self, title: str, answer: Answer, *blocks: str) -> Reply:
-        notes = notes_text(answer, *self._states())
-        return Reply({}, "\n\n".join([f"# {title}", *(it for it in (*blocks, notes) if it)]))
+        return Reply({}, "\n\n".join([f"# {title}", *(it for it in (*blocks, self._notes(answer)) if it)]))
+
+    def _notes(self, answer: Answer) -> str:
+        return notes_text(answer, *self._states())
 
     def _states(self) -> tuple[str, str]:
         """What keeps answers from being whole just now; empty texts where nothing does."""

@@ -8,11 +8,12 @@ from types import MappingProxyType
 
 from dowse.errors import BadInput
 from dowse.model import Scored
-from dowse.search.refine.calibrate import MinConfidence, normalise
+from dowse.search.refine.calibrate import Calibrate, MinConfidence, normalise
 from dowse.search.refine.code import CODE, CodePriors
 from dowse.search.refine.context import ParentSection
 from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
 from dowse.search.refine.diversity import PerRecord
+from dowse.search.refine.fading import Fading
 from dowse.search.refine.files import FileScores
 from dowse.search.refine.graph import CommunityBoost, GraphNeighbours
 from dowse.search.refine.limits import best_first, within_budget
@@ -20,11 +21,14 @@ from dowse.search.refine.recency import RecencyTiers
 from dowse.search.refine.rerank import Rerank
 from dowse.search.refine.stage import Stage
 from dowse.search.refine.subjects import subject_priors
+from dowse.search.refine.superseded import Superseded
+from dowse.search.refine.validity import Validity
 from dowse.search.retrieve import Retriever, headlined, lexical, semantic
 from dowse.search.run import Run
 from dowse.search.understand.adaptive import AdaptiveWeights
 from dowse.search.understand.code_blocks import CodeBlocks
 from dowse.search.understand.expand import Expanded
+from dowse.search.understand.shared import shared_out
 from dowse.search.understand.tags import Tagged
 from dowse.search.understand.variance import VarianceWeights
 from dowse.search.understand.worth import encoder_worth
@@ -132,6 +136,23 @@ _RAGDOCS = Recipe(
     prepare=(AdaptiveWeights(),),
     weigh=(VarianceWeights(),),
 )
+# Notes fade at the pace of their type. What is only old is not left out: whether it is about what was asked is judged
+# before its age is.
+_MEMORIES = Recipe(
+    "memories",
+    _PLAIN,
+    stages=(Calibrate(), MinConfidence(0.2), Fading(), Validity(), Superseded(), PerRecord(1), *PASSAGES),
+    weigh=(shared_out,),
+    folded_per_hit=4,
+)
+# Each commit once, the newer of two that are alike first; scores are shares of the best.
+_COMMITS = Recipe(
+    "commits",
+    _PLAIN,
+    stages=(Fading(0.3), PerRecord(1), normalise, MinConfidence(0.0), *PASSAGES),
+    weigh=(encoder_worth,),
+    folded_per_hit=4,
+)
 # The Rifflux contract fixes the order, and the depth: twice as many candidates as hits.
 _RIFFLUX = Recipe("rifflux-hybrid", _PLAIN, pool_per_hit=2, pool_least=1)
 
@@ -171,6 +192,8 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
             replace(_RIFFLUX, name="rifflux-lexical", routes=_only(_PLAIN, "lexical")),
             replace(_RIFFLUX, name="rifflux-semantic", routes=_only(_PLAIN, "semantic")),
             _RIFFLUX,
+            _MEMORIES,
+            _COMMITS,
         )
     }
 )

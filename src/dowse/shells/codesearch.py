@@ -12,7 +12,7 @@ import click
 from dowse.errors import DowseError
 from dowse.live.rebuilding import Rebuilding, remove
 from dowse.profiles.codesearch_words import listed
-from dowse.shells.cli.index import build, report_text
+from dowse.shells.cli.index import build
 from dowse.shells.codesearch_asking import (
     def_audit,
     dir_option,
@@ -139,4 +139,4 @@ def serve(
 
 def _index(directory: Path, *, no_ignore: bool) -> None:
     flags = {"gitignore": False, "default_excludes": False} if no_ignore else {}
-    click.echo(report_text(build(workspace_at(directory, **flags))))
+    click.echo(build(workspace_at(directory, **flags)).text())

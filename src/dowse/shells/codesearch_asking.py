@@ -19,7 +19,7 @@ from dowse.profiles.codesearch_help import help_json
 from dowse.profiles.codesearch_upkeep import UpkeepTools
 from dowse.profiles.codesearch_words import listed
 from dowse.shells.cli.index import build
-from dowse.shells.cli.search import ready
+from dowse.shells.cli.search import FIRST_HISTORY_S, ready
 from dowse.shells.codesearch_text import audit_lines, file_lines, grep_lines, info_lines, tip_lines
 from dowse.shells.serving import codesearch_workspace
 from dowse.shells.workspace import Workspace
@@ -156,7 +156,7 @@ def _desk(directory: Path, *, renew: bool = False, extensions: tuple[str, ...] =
     """Over an index that is there: it is built first where there is none."""
     workspace = workspace_at(directory)
     if renew:
-        build(workspace)
+        build(workspace, history_for_s=FIRST_HISTORY_S)
     engine = ready(workspace)
     return Desk(lambda: engine, Jobs(), workspace.root, Options(extensions, max_response_kb=0))
 

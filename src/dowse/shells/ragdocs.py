@@ -16,8 +16,9 @@ from dowse.live.rebuilding import Rebuilding
 from dowse.profiles.core_json import report_json
 from dowse.profiles.ragdocs import Ragdocs
 from dowse.shells.cli.search import ready
+from dowse.shells.ragdocs_settings import ragdocs_workspace
 from dowse.shells.serving import serve
-from dowse.shells.workspace import Workspace, find_workspace
+from dowse.shells.workspace import Workspace
 
 _project = click.option("--project", type=click.Path(path_type=Path), help="The directory; default: the current one.")
 
@@ -67,7 +68,8 @@ def _query(text: str, as_json: bool, top_n: int, workspace: Workspace) -> None:
 
 
 def _workspace(project: Path | None) -> Workspace:
-    return find_workspace(cwd=Path.cwd(), environment=os.environ, flags={}, root=project)
+    roots = () if project is None else (project,)
+    return ragdocs_workspace(roots, flags={}, environment=os.environ, cwd=Path.cwd())[0]
 
 
 def _print(data: object) -> None:

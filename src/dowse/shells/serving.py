@@ -17,6 +17,7 @@ from dowse.profiles.core import Core
 from dowse.profiles.ragdocs import Ragdocs
 from dowse.profiles.tool import Profile
 from dowse.shells.backstage import Backstage, Behind
+from dowse.shells.ragdocs_settings import ragdocs_workspace
 from dowse.shells.workspace import Workspace, find_workspace
 
 
@@ -64,28 +65,30 @@ def make_profile(
         return codesearch_profile(workspace, backstage)
     if name == "all" and len(roots) > 1:
         raise BadInput("the profile all serves one directory; start a server for each")
-    workspace = find_workspace(cwd=cwd, environment=environment, flags=flags, root=roots[0] if roots else None)
-    places = tuple(checked_root(cwd / it, any_root=workspace.settings.any_root) for it in roots) or (workspace.root,)
-    behind = backstage.behind(workspace, *places)
     if name == "ragdocs":
-        return _ragdocs(workspace, behind)
+        workspace, memory = ragdocs_workspace(roots, flags=flags, environment=environment, cwd=cwd)
+        behind = backstage.behind(workspace, *_places(workspace, roots, cwd))
+        return Ragdocs(behind.engine, behind.jobs, workspace.settings.first_answer_s, memory).profile()
+    workspace = find_workspace(cwd=cwd, environment=environment, flags=flags, root=roots[0] if roots else None)
+    behind = backstage.behind(workspace, *_places(workspace, roots, cwd))
     if name == "all":
         return every_tool(*_families(workspace, behind, cwd, environment))
     return Core(behind.engine, behind.jobs, behind.upkeep).profile()
-
-
-def _ragdocs(workspace: Workspace, behind: Behind) -> Profile:
-    return Ragdocs(behind.engine, behind.jobs, patience_s=workspace.settings.first_answer_s).profile()
 
 
 def _families(workspace: Workspace, behind: Behind, cwd: Path, environment: Mapping[str, str]) -> tuple[Profile, ...]:
     """Every contract on one index: in each, what is asked is asked of the same engine."""
     settings = workspace.settings
     options = replace(rifflux.options_from(environment), auto_reindex=False, watched=())
-    compatible = rifflux.Rifflux(behind.engines.at, behind.jobs, cwd, settings, options, keeping=behind.upkeep.keeping)
+    passages = rifflux.Rifflux(behind.engines.at, behind.jobs, cwd, settings, options, keeping=behind.upkeep.keeping)
+    documents = Ragdocs(behind.engine, behind.jobs, settings.first_answer_s)
     desk = Desk(behind.engine, behind.jobs, workspace.root, Options(max_response_kb=settings.max_response_kb))
-    core = Core(behind.engine, behind.jobs, behind.upkeep).profile()
-    return core, compatible.profile(), _ragdocs(workspace, behind), codesearch.codesearch(desk)
+    core = Core(behind.engine, behind.jobs, behind.upkeep)
+    return core.profile(), passages.profile(), documents.profile(), codesearch.codesearch(desk)
+
+
+def _places(workspace: Workspace, roots: tuple[Path, ...], cwd: Path) -> tuple[Path, ...]:
+    return tuple(checked_root(cwd / it, any_root=workspace.settings.any_root) for it in roots) or (workspace.root,)
 
 
 def _rifflux(

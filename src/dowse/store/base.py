@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from dowse.model import (
+    EVERYTHING,
     FILES,
     Call,
     Chunk,
@@ -174,8 +175,11 @@ class Catalog(Protocol):
         """The whole text as it was indexed; empty where none is kept."""
         ...
 
-    def linked(self, kinds: Sequence[str]) -> list[tuple[Record, list[Link]]]:
-        """Every record with its links of these kinds, ordered by collection and path; all of one moment."""
+    def linked(self, kinds: Sequence[str], scope: Scope = EVERYTHING) -> list[tuple[Record, list[Link]]]:
+        """The records of the scope with their links of these kinds, ordered by collection and path; all of one moment.
+
+        Of a collection where none of them has such a link, none is given.
+        """
         ...
 
     def export(self) -> Iterator[Stored]:

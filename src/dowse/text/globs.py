@@ -27,6 +27,7 @@ MAX_GLOB_CHARS = 4096  # no path is longer
 MAX_ALTERNATIVES = 256  # braces multiply: {a,b}{a,b}… doubles with each pair
 
 _ANY_NAME = "[^/]*"
+_PLAIN = re.compile(r"[^*?\[{\\]*")
 _BEGINNING = re.compile(r"\[\^/\]\*|\\.|\w")
 
 
@@ -44,6 +45,16 @@ def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
 def literal(path: str) -> str:
     """A glob that means exactly this path."""
     return re.sub(r"([*?\[\]{}\\,!])", r"\\\1", path)
+
+
+def beginning(pattern: str) -> str:
+    """What each path that the glob matches begins with, as far as that is plain to see; empty if it may be anything."""
+    text = pattern.removeprefix("./").removeprefix("/")
+    if text == pattern and "/" not in pattern.strip("/"):
+        return ""
+    plain = _PLAIN.match(text)
+    start = plain[0].rstrip("/") if plain else ""
+    return "" if "." in start.split("/") or "//" in pattern else start
 
 
 def glob_regex(patterns: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ _NOTE_SUFFIXES = (".md", ".markdown")
 # A note is linked without its suffix, a folder by its name; the first that fits counts.
 _ENDINGS = ("", *_NOTE_SUFFIXES, "/README.md", "/index.md")
 
+_OF_A_KIND = re.compile(r"[a-z]+:(?!/)")  # a link may say what it leads to, as in `note:plan`
+
 _Names = Callable[[Record], Iterable[str]]
 
 
@@ -27,10 +30,17 @@ class Targets:
     names: Mapping[str, str | None]
 
     def resolve(self, target: str, source: str) -> str | None:
-        """The path that the file `source` means; None for a ghost: nothing is called that, or several are."""
+        """The path that the file `source` means, with or without the kind of what is meant before it.
+
+        None for a ghost: nothing is called that, or several are.
+        """
         text = target.partition("#")[0].strip()
         if not text:
             return None
+        bare = _OF_A_KIND.sub("", text)
+        return self._meant(text, source) or (self._meant(bare, source) if bare not in ("", text) else None)
+
+    def _meant(self, text: str, source: str) -> str | None:
         explicit = text.startswith(("./", "../", "/"))
         return self._by_place(text, source) or (None if explicit else self.names.get(text.casefold()))
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from dowse.errors import BadInput
 
 _AGO = re.compile(r"(\d{1,6})\s*([hdwmy])")
+_DATE = r"[\d-]+|\d+-?W\d+(-?\d)?"
 _UNIT_S = {"h": 3600, "d": 86_400, "w": 604_800, "m": 2_629_800, "y": 31_557_600}
 
 
@@ -22,6 +23,17 @@ def parse_moment(text: str, now: float) -> float:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise BadInput(f"{text!r} is not a time; write 2026-11-02, 2026-11-02T10:30, 7d, 12h or unix seconds") from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def moment_of(text: str, *, end_of_day: bool = False) -> float | None:
+    """Seconds since 1970 of a date or time; None where it is none. A date is its first moment, or its last."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    if end_of_day and re.fullmatch(_DATE, text.strip()):
+        moment = moment.replace(hour=23, minute=59, second=59, microsecond=999_999)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 

@@ -34,9 +34,9 @@ def test_a_memory_counts_until_something_speaks_against_it(tmp_path: Path) -> No
         ({"valid_from": "2026-06-15T12:00:01Z"}, Standing(not_before="2026-06-15T12:00:01Z")),
         ({"valid_from": "2026-06-15T12:00:00Z"}, Standing()),
         ({"valid_until": "2026-06-14"}, Standing(not_after="2026-06-14")),
-        ({"valid_until": "2026-06-15"}, Standing()),  # until the day is over
-        ({"valid_until": "2026-06-15T12:00:00Z"}, Standing(not_after="2026-06-15T12:00:00Z")),
-        ({"valid_until": "2026-06-15T12:00:01Z"}, Standing()),
+        ({"valid_until": "2026-06-15T11:59:59Z"}, Standing(not_after="2026-06-15T11:59:59Z")),
+        ({"valid_until": "2026-06-15T12:00:00Z"}, Standing()),
+        ({"valid_until": "1970-01-01T00:00:00Z"}, Standing(not_after="1970-01-01T00:00:00Z")),
         ({"valid_from": "soon", "valid_until": "later"}, Standing()),
         ({"valid_from": "", "valid_until": ""}, Standing()),
     ],
@@ -49,7 +49,7 @@ def test_what_took_its_place(tmp_path: Path) -> None:
     a, b, c = memory("a.md"), memory("b.md"), memory("c.md")
     links = [(a, [to("memory:b", "supersedes")]), (c, [to("memory:b", "supersedes")]), (b, [])]
     among = edges(store_of(tmp_path, links), SCOPE, "supersedes")
-    assert standing(b, among, _NOW).superseded_by == (a, c)
+    assert standing(b, among, _NOW).superseded_by == ("a.md", "c.md")
     assert standing(a, among, _NOW).counts
 
 
@@ -61,5 +61,5 @@ def test_in_a_circle_nothing_took_the_place_of_anything(tmp_path: Path) -> None:
         (c, [to("memory:a", "supersedes")]),
     ]
     among = edges(store_of(tmp_path, links), SCOPE, "supersedes")
-    assert standing(a, among, _NOW).superseded_by == (c,)
+    assert standing(a, among, _NOW).superseded_by == ("c.md",)
     assert standing(b, among, _NOW).superseded_by == ()

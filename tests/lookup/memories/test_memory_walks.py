@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from memory_notes import SCOPE, memory, store_of, to
 
 from dowse.lookup.memories import walk
-from dowse.lookup.memories.edges import Edge, Edges, edges, key
-from dowse.lookup.memories.names import Names
+from dowse.lookup.memories.edges import Edge, Edges, End, edges
 from dowse.lookup.memories.walk import Walk, follow
 from dowse.model import Link
 
@@ -31,7 +30,7 @@ def test_both_ways_and_by_way_of_others(tmp_path: Path) -> None:
     assert told(follow(among, a, far=1)) == [("b.md", 1)]
     assert told(follow(among, a, back=True)) == []
     last = follow(among, a).steps[-1]
-    assert (last.edge.source, last.edge.link.line, last.edge.link.context) == (b, 7, "words")
+    assert (last.edge.told, last.edge.link.line, last.edge.link.context) == (b, 7, "words")
 
 
 def test_other_kinds_other_targets_and_other_records_are_no_references(tmp_path: Path) -> None:
@@ -56,6 +55,19 @@ def test_a_memory_that_is_not_there_is_told_once(tmp_path: Path) -> None:
     store = store_of(tmp_path, [(a, [to("memory:gone", "depends_on", 1), to("memory:gone", "depends_on", 2)])])
     found = follow(edges(store, SCOPE, "depends_on"), a)
     assert [(it.name, it.record, it.edge.link.line) for it in found.steps] == [("gone", None, 1)]
+
+
+def test_the_same_may_be_said_from_the_other_end(tmp_path: Path) -> None:
+    a, b = memory("a.md"), memory("b.md")
+    links = [(a, [to("memory:b", "superseded_by", 4), to("memory:gone", "superseded_by")]), (b, [])]
+    among = edges(store_of(tmp_path, links), SCOPE, "supersedes")
+    assert told(follow(among, b)) == [("a.md", 1)]
+    found = follow(among, a, back=True)
+    assert [(it.name, it.record, it.edge.told, it.edge.link.line) for it in found.steps] == [
+        ("b.md", b, a, 4),
+        ("gone", None, a, 1),
+    ]
+    assert told(follow(edges(store_of(tmp_path, []), SCOPE, "depends_on"), a)) == []
 
 
 def test_a_circle_is_cut_and_said(tmp_path: Path) -> None:
@@ -101,10 +113,11 @@ def _edges(graph: dict[str, set[str]]) -> Edges:
     incoming: dict[tuple[str, str], list[Edge]] = {}
     for source, targets in graph.items():
         for target in sorted(targets):
-            edge = Edge(memory(source), Link("supersedes", f"memory:{target}", 1), target, memory(target))
-            outgoing.setdefault(key(edge.source), []).append(edge)
-            incoming.setdefault(("notes", target), []).append(edge)
-    return Edges(Names.of(()), outgoing, incoming)
+            here, there = End(source, memory(source)), End(target, memory(target))
+            edge = Edge(here, there, memory(source), Link("supersedes", f"memory:{target}", 1))
+            outgoing.setdefault(here.key, []).append(edge)
+            incoming.setdefault(there.key, []).append(edge)
+    return Edges(outgoing, incoming)
 
 
 def _distances(graph: dict[str, set[str]], back: bool) -> dict[str, int]:

@@ -25,7 +25,8 @@ from support import write
 class Site:
     def __init__(self, root: Path, data: Path) -> None:
         self.root = root
-        self.environment = {"DOWSE_DATA_DIR": str(data), "DOWSE_ENCODER": "hashing"}
+        # Without the last one, a profile may keep memories elsewhere than the others, with an engine of its own.
+        self.environment = {"DOWSE_DATA_DIR": str(data), "DOWSE_ENCODER": "hashing", "DOWSE_MEMORIES": "project"}
         self.backstage = Backstage()
 
     def start(self, profile: str = "core", *roots: Path, flags: dict[str, Any] | None = None, **more: str) -> Start:

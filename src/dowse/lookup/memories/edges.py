@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from dowse.lookup.memories.names import Names, named
 from dowse.model import Link, Record, Scope
@@ -13,30 +14,46 @@ from dowse.text.scopes import inside
 
 Key = tuple[str, str]
 
+SUPERSEDES: Final = "supersedes"
+DEPENDS_ON: Final = "depends_on"
+CONTRADICTS: Final = "contradicts"
+# Written from the other end, it means the same.
+_REVERSED: Final = {SUPERSEDES: "superseded_by"}
+
+
+class End(NamedTuple):
+    """A memory at one end of a reference; there may be none of that name."""
+
+    name: str
+    record: Record | None
+
+    @property
+    def key(self) -> Key:
+        return key(self.record) if self.record else ("", self.name)
+
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A memory that refers to another by name; there may be none of that name."""
+    """`told` is the memory that says so, at one of the ends, and `link` where it does."""
 
-    source: Record
+    source: End
+    target: End
+    told: Record
     link: Link
-    name: str
-    target: Record | None
 
 
 @dataclass(frozen=True, slots=True)
 class Edges:
     """The references of one kind among the memories of a scope."""
 
-    names: Names
     outgoing: Mapping[Key, Sequence[Edge]]
     incoming: Mapping[Key, Sequence[Edge]]
 
-    def of(self, record: Record) -> Sequence[Edge]:
-        return self.outgoing.get(key(record), ())
+    def of(self, end: Key) -> Sequence[Edge]:
+        return self.outgoing.get(end, ())
 
-    def to(self, record: Record) -> Sequence[Edge]:
-        return self.incoming.get(key(record), ())
+    def to(self, end: Key) -> Sequence[Edge]:
+        return self.incoming.get(end, ())
 
 
 def key(record: Record) -> Key:
@@ -45,24 +62,31 @@ def key(record: Record) -> Key:
 
 def edges(store: Store, scope: Scope, kind: str) -> Edges:
     """Every reference once, in the order the memories and their lines have; none of a memory to itself."""
-    is_inside = inside(scope)
-    names = Names.of(store.select(scope))
+    found: dict[tuple[Key, Key], Edge] = {}
+    for edge in _told(store, scope, kind):
+        if edge.source.key != edge.target.key:
+            found.setdefault((edge.source.key, edge.target.key), edge)
     outgoing: dict[Key, list[Edge]] = defaultdict(list)
     incoming: dict[Key, list[Edge]] = defaultdict(list)
-    for record, links in store.linked((kind,)):
-        if is_inside(record, links):
-            for edge in _of_record(record, links, names):
-                outgoing[key(record)].append(edge)
-                if edge.target is not None:
-                    incoming[key(edge.target)].append(edge)
-    return Edges(names, outgoing, incoming)
+    for edge in found.values():
+        outgoing[edge.source.key].append(edge)
+        incoming[edge.target.key].append(edge)
+    return Edges(outgoing, incoming)
 
 
-def _of_record(record: Record, links: Sequence[Link], names: Names) -> list[Edge]:
-    found: dict[object, Edge] = {}
-    for link in links:
-        if name := named(link.target):
-            target = names.find(name)
-            if target is None or key(target) != key(record):
-                found.setdefault(name if target is None else key(target), Edge(record, link, name, target))
-    return list(found.values())
+def _told(store: Store, scope: Scope, kind: str) -> Iterator[Edge]:
+    is_inside = inside(scope)
+    names = Names.of(store.select(scope))
+    kinds = (kind, _REVERSED[kind]) if kind in _REVERSED else (kind,)
+    for record, links in store.linked(kinds):
+        if not is_inside(record, links):
+            continue
+        for link in links:
+            if name := named(link.target):
+                here, there = End(record.path, record), _end(name, names)
+                yield Edge(here, there, record, link) if link.kind == kind else Edge(there, here, record, link)
+
+
+def _end(name: str, names: Names) -> End:
+    record = names.find(name)
+    return End(record.path if record else name, record)

@@ -34,30 +34,23 @@ class Walk:
 
 def follow(edges: Edges, start: Record, *, back: bool = False, far: int | None = None) -> Walk:
     """What the memory refers to, or what refers to it: directly, then by way of others, as far as wanted."""
-    reached: set[Key | str] = {key(start)}
-    steps: list[Step] = []
-    circular, level, distance = False, [start], 0
+    reached: dict[Key, Step | None] = {key(start): None}
+    circular, level, distance = False, [key(start)], 0
     while level and (far is None or distance < far):
         distance += 1
-        following: list[Record] = []
-        for step in _onward(edges, level, distance, back):
-            place = step.name if step.record is None else key(step.record)
+        following: list[Key] = []
+        for place, step in _onward(edges, level, distance, back):
             circular = circular or place == key(start)
-            if place in reached:
-                continue
-            if len(steps) == MOST_STEPS:
-                return Walk(tuple(steps), circular, more=True)
-            reached.add(place)
-            steps.append(step)
-            following += [step.record] if step.record else []
+            if place not in reached:
+                reached[place] = step
+                following.append(place)
         level = following
-    return Walk(tuple(steps), circular)
+    steps = tuple(filter(None, reached.values()))
+    return Walk(steps[:MOST_STEPS], circular, more=len(steps) > MOST_STEPS)
 
 
-def _onward(edges: Edges, level: list[Record], distance: int, back: bool) -> Iterator[Step]:
-    for record in level:
-        for edge in edges.to(record) if back else edges.of(record):
-            if back:
-                yield Step(edge.source.path, edge.source, distance, edge)
-            else:
-                yield Step(edge.target.path if edge.target else edge.name, edge.target, distance, edge)
+def _onward(edges: Edges, level: list[Key], distance: int, back: bool) -> Iterator[tuple[Key, Step]]:
+    for place in level:
+        for edge in edges.to(place) if back else edges.of(place):
+            end = edge.source if back else edge.target
+            yield end.key, Step(end.name, end.record, distance, edge)

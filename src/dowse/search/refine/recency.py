@@ -21,7 +21,7 @@ class RecencyTiers:
 
     def __call__(self, hits: list[Hit], run: Run) -> list[Hit]:
         now = run.now()
-        return by_score([self._weighed(hit, _age_days(hit, now)) for hit in hits])
+        return by_score([self._weighed(hit, age_days(hit, now)) for hit in hits])
 
     def _weighed(self, hit: Hit, age: float) -> Hit:
         factor = next((factor for days, factor in self.tiers if age <= days), 1.0)
@@ -40,14 +40,14 @@ class HalfLifeDecay:
             run.notes.append("switched off: the half-life is 0 days")
             return hits
         now = run.now()
-        return by_score([self._faded(hit, _age_days(hit, now)) for hit in hits])
+        return by_score([self._faded(hit, age_days(hit, now)) for hit in hits])
 
     def _faded(self, hit: Hit, age: float) -> Hit:
         decay = (1 - self.strength) + self.strength * 2.0 ** (-age / self.half_life_days)
         return multiplied(hit, decay, decay=decay, age_days=age)
 
 
-def _age_days(hit: Hit, now: float) -> float:
+def age_days(hit: Hit, now: float) -> float:
     """Clocks differ: what was written in the future is new."""
     written = hit.stored.record.moment_ns / _NS_PER_SECOND
     return max(0.0, now - written) / _SECONDS_PER_DAY

@@ -59,7 +59,10 @@ def _in_line(workspace: Workspace, progress: Progress) -> Iterator[str]:
     """What was lost with a log, or has changed since, is read; an index of a newer Dowse stays as it is."""
     with suppress(IndexUnusable), workspace.open(create=True) as engine:
         known = [Path(it.root) for it in engine.collections()]
-        report = engine.index([it for it in known if is_directory(it)] or [workspace.root], progress=progress)
+        places = [it for it in known if is_directory(it)] or [workspace.root]
+        report = engine.index(places, vectors=False, progress=progress)
+        report.notes += engine.index_history(progress=progress).notes
+        report.add(engine.encode(progress=progress))
         if report.indexed or report.deleted or report.embedded or report.reused:
             yield f"the index was brought in line with the files: {report_text(report).splitlines()[0]}"
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from dowse.engine.indexing import after
 from dowse.model import SyncReport
 from dowse.places import Places
 from dowse.profiles.core_json import report_json
@@ -29,14 +30,13 @@ def command(roots: tuple[Path, ...], root: Path | None, force: bool, as_json: bo
     Each ROOT has an index of its own; with --index they share that one. A ROOT inside an indexed
     directory brings that part of it up to date.
     """
-    report = SyncReport()
+    built = Built()
     for place in roots or (root,):
-        workspace = _around(workspace_of(place, flags), flags)
-        report.add(build(workspace, force=force))
+        built.add(build(_around(workspace_of(place, flags), flags), force=force))
     if as_json:
-        click.echo(json.dumps(report_json(report)))
+        click.echo(json.dumps(report_json(built.files) | {"history": report_json(built.history)}))
     else:
-        click.echo(report_text(report))
+        click.echo(built.text())
 
 
 def _around(workspace: Workspace, flags: dict[str, Any]) -> Workspace:
@@ -48,12 +48,36 @@ def _around(workspace: Workspace, flags: dict[str, Any]) -> Workspace:
     return workspace if outer is None else replace(workspace_of(outer, flags), root=workspace.root)
 
 
-def build(workspace: Workspace, *, force: bool = False, embed_for_s: float | None = None) -> SyncReport:
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What became of the files, and of the histories of their repositories; vectors count with the files."""
+
+    files: SyncReport = field(default_factory=SyncReport)
+    history: SyncReport = field(default_factory=SyncReport)
+
+    def add(self, other: Built) -> None:
+        self.files.add(other.files)
+        self.history.add(other.history)
+
+    def text(self) -> str:
+        history = self.history
+        told = report_text(history, "commits") if history.listed else "\n".join(history.notes)
+        return "\n".join(filter(None, (report_text(self.files), told)))
+
+
+def build(
+    workspace: Workspace, *, force: bool = False, embed_for_s: float | None = None, history_for_s: float | None = None
+) -> Built:
+    """Files first, then histories, then the vectors of both; these two for as long as is said."""
     with workspace.open(create=True) as engine, progress_bar() as progress:
-        return engine.index([workspace.root], force=force, embed_for_s=embed_for_s, progress=progress)
+        files = engine.index([workspace.root], force=force, vectors=False, progress=progress)
+        history = engine.index_history(force=force, for_s=history_for_s, progress=progress)
+        wait_s = workspace.settings.lock_timeout_s
+        files.add(engine.encode(progress=progress, pause=after(embed_for_s), timeout_s=wait_s))
+        return Built(files, history)
 
 
-def report_text(report: SyncReport) -> str:
+def report_text(report: SyncReport, things: str = "files") -> str:
     parts = [f"{report.indexed:,} indexed", f"{report.unchanged + report.touched:,} unchanged"]
     parts += [
         f"{count:,} {word}" for word, count in (("deleted", report.deleted), ("skipped", report.skipped)) if count
@@ -63,4 +87,4 @@ def report_text(report: SyncReport) -> str:
         if report.embedded or report.reused
         else ""
     )
-    return "\n".join([f"{report.listed:,} files: {', '.join(parts)}{vectors}", *report.notes])
+    return "\n".join([f"{report.listed:,} {things}: {', '.join(parts)}{vectors}", *report.notes])

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from dowse.ingest.embed import Progress
 
-_WORDS = {"reading": "Reading files", "encoding": "Encoding for semantic search"}
+_WORDS = {"reading": "Reading files", "history": "Reading git history", "encoding": "Encoding for semantic search"}
 
 
 @contextmanager

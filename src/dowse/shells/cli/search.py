@@ -20,6 +20,7 @@ from dowse.shells.cli.options import json_option, root_option, settings_options,
 from dowse.shells.workspace import Workspace
 
 _SHOWN_LINES = 8
+FIRST_HISTORY_S = 3.0  # before the first answer; `dowse index` and servers read the rest
 
 
 @click.command("search")
@@ -111,7 +112,7 @@ def ready(workspace: Workspace) -> Engine:
             click.echo(f"No index of {workspace.root} yet: building it.", err=True)
     try:
         settings = replace(workspace.settings, lock_timeout_s=0.0)
-        build(replace(workspace, settings=settings), embed_for_s=settings.first_answer_s)
+        build(replace(workspace, settings=settings), embed_for_s=settings.first_answer_s, history_for_s=FIRST_HISTORY_S)
     except IndexBusy:
         click.echo("Another process is indexing: answering from what is there.", err=True)
     return workspace.open(create=False)

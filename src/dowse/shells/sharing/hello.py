@@ -79,6 +79,10 @@ def workspace_for(asked: Asked, flags: Mapping[str, object], environment: Mappin
         from dowse.shells.serving import codesearch_workspace
 
         return codesearch_workspace(roots, flags=flags, environment=environment, cwd=cwd)
+    if asked.profile == "ragdocs":
+        from dowse.shells.ragdocs_settings import ragdocs_workspace
+
+        return ragdocs_workspace(roots, flags=flags, environment=environment, cwd=cwd)[0]
     return find_workspace(cwd=cwd, environment=environment, flags=flags, root=roots[0] if roots else None)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dowse.errors import BadInput
 from dowse.model import (
+    EVERYTHING,
     FILES,
     Call,
     Collection,
@@ -191,9 +192,12 @@ class DictCatalog(DictWords, DictVectors):
         entry = self._entries.get((record.collection, record.path))
         return (entry.text or "") if entry else ""
 
-    def linked(self, kinds: Sequence[str]) -> list[tuple[Record, list[Link]]]:
-        entries = sorted(self._entries.items())
-        return [(entry.record, [link for link in entry.links if link.kind in kinds]) for _, entry in entries]
+    def linked(self, kinds: Sequence[str], scope: Scope = EVERYTHING) -> list[tuple[Record, list[Link]]]:
+        within = inside(scope)
+        entries = [entry for _, entry in sorted(self._entries.items()) if within(entry.record, entry.links)]
+        found = [(entry.record, [link for link in entry.links if link.kind in kinds]) for entry in entries]
+        linking = {record.collection for record, links in found if links}
+        return [(record, links) for record, links in found if record.collection in linking]
 
     def export(self) -> Iterator[Stored]:
         rows = (row.stored for row in self._rows.values())

@@ -18,6 +18,8 @@ from dowse.store.sqlite.health.store import SqliteHealth
 from dowse.store.sqlite.late_words import LateWords
 from dowse.store.sqlite.lines import WITHOUT_FILE_UP_TO, HeldLines, SqliteLines
 from dowse.store.sqlite.locks import TooLong, locked, waited_for
+from dowse.store.sqlite.members import Members
+from dowse.store.sqlite.scopes import Scopes
 from dowse.store.sqlite.vectors import EXACT_UP_TO, HeldVectors, SqliteVectors
 from dowse.store.sqlite.words import SqliteWords
 
@@ -35,6 +37,7 @@ class SqliteStore(SqliteHealth, SqliteDefinitions, SqliteCatalog, SqliteWords, S
         self.db = Database(path, create=create, busy_timeout_s=busy_timeout_s)
         self._memory = Memory()
         self._damage = Damage()
+        self._scopes = Scopes(self.db, lambda: self.remembered("members", lambda: Members(self.db)))
         self._late_words = LateWords()
         self._held = HeldVectors(self.db, exact_up_to, self._damage)
         self._lines = HeldLines(self.db, lines_without_file_up_to, self._damage)

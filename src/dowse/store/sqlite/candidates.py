@@ -10,7 +10,8 @@ import apsw
 from dowse.model import EVERYTHING
 from dowse.store.definitions import HEADING, Wanted
 from dowse.store.sqlite.database import fetch
-from dowse.store.sqlite.rows import as_json, scope_condition
+from dowse.store.sqlite.rows import as_json
+from dowse.store.sqlite.scopes import Condition
 from dowse.text.names import last_name
 
 _SYMBOLS_PER_NAME = 3  # about as many bear the same name
@@ -65,9 +66,10 @@ def candidates(
     wanted: Wanted,
     names: Sequence[str] | None,
     owners: Callable[[], Sequence[str]],
+    within: Condition,
 ) -> Candidates:
     """`names` are those in the index that match, best first, None for any: `named.key` is the place of each.
-    `owners` gives the names of what may be around."""
+    `owners` gives the names of what may be around; `within` is the scope."""
     traits = _traits(connection, wanted)
     conditions = [_Part("symbols.kind != ?", (HEADING,)), *_own_conditions(wanted)]
     conditions += [_trait_condition(kind, value) for _, kind, value in traits]
@@ -78,7 +80,7 @@ def candidates(
         named = "json_each(?) AS named" if leads else "(SELECT key, value FROM json_each(?) LIMIT -1) AS named"
         tables.insert(0 if leads else len(tables), _Part(named, (as_json(names),)))
         conditions.append(_Part("symbols.folded = named.value"))
-    return _joined(connection, wanted, tables, conditions, owners)
+    return _joined(connection, wanted, tables, conditions, owners, within)
 
 
 def _trait_condition(kind: str, value: str) -> _Part:
@@ -94,6 +96,7 @@ def _joined(
     leading: Sequence[_Part],
     conditions: list[_Part],
     owners: Callable[[], Sequence[str]],
+    within: Condition,
 ) -> Candidates:
     """Symbols come second; what is around them leads where nothing else does, then the files."""
     has_files = wanted.scope != EVERYTHING or wanted.wanted is not None
@@ -106,7 +109,7 @@ def _joined(
     elif wanted.parent:
         tables.append(_OWNER)
     if has_files:
-        conditions += _file_conditions(connection, wanted)
+        conditions += _file_conditions(connection, wanted, within)
         leads = not leading and not wanted.parent
         tables = [*_RECORDS, *tables] if leads else [*tables, *_RECORDS]
     return Candidates(tuple(tables), tuple(conditions))
@@ -145,9 +148,9 @@ def _owner_condition(parent: str) -> _Part:
     )
 
 
-def _file_conditions(connection: apsw.Connection, wanted: Wanted) -> Iterable[_Part]:
+def _file_conditions(connection: apsw.Connection, wanted: Wanted, within: Condition) -> Iterable[_Part]:
     yield _Part("records.id = symbols.record AND collections.id = records.collection")
-    condition, values = scope_condition(connection, wanted.scope)
+    condition, values = within
     if condition:
         yield _Part(condition, tuple(values))
     if wanted.wanted is not None:

@@ -111,7 +111,7 @@ class SqliteDefinitions(SqliteCatalog):
 
     def _candidates(self, wanted: Wanted, names: Sequence[str] | None) -> Candidates:
         owners = lambda: [it.text for it in names_with(self.db, self._damage, wanted.parent.lower())]  # noqa: E731
-        return candidates(self.db.reader(), wanted, names, owners)
+        return candidates(self.db.reader(), wanted, names, owners, self._scopes.condition(wanted.scope))
 
     def _count_of(self, wanted: Wanted, names: Sequence[Name] | None) -> int:
         chosen = self._candidates(wanted, _texts(names))

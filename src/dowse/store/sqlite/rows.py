@@ -1,26 +1,20 @@
-"""Rows to nouns and back, and a Scope as SQL: the only place that knows the columns by heart."""
+"""Rows to nouns and back: the only place that knows the columns by heart."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-import apsw
-
 from dowse.errors import IndexDamaged
-from dowse.model import NO_FACETS, Chunk, Linked, Record, Scope, Stats, Stored, Symbol
+from dowse.model import NO_FACETS, Chunk, Record, Stats, Stored, Symbol
 from dowse.store.base import UNENCODED
 from dowse.store.sqlite.database import Row
 from dowse.store.sqlite.seals import Unsound, intact
-from dowse.text.globs import Matcher, compile_globs
 
 TRAIL_JOINT = "\x1f"
-_NS = 1_000_000_000
-_FACET = "EXISTS (SELECT 1 FROM json_each(records.facets) AS facet WHERE facet.key = ? AND "
-_HOLDS = {True: f"{_FACET}casefolded(facet.value) = ?)", False: f"{_FACET}instr(casefolded(facet.value), ?))"}
 _KEPT = 4_096
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: that takes the most time
 
@@ -140,53 +134,3 @@ def split_trail(text: str) -> tuple[str, ...]:
 
 def as_json(value: object) -> str:
     return _ENCODE(value)
-
-
-def scope_condition(connection: apsw.Connection, scope: Scope) -> tuple[str, list[object]]:
-    """SQL over `records` and `collections` that is true inside the scope; empty when everything is."""
-    conditions: list[str] = []
-    values: list[object] = []
-    for column, wanted in (("collections.name", scope.collections), ("records.kind", scope.kinds)):
-        if wanted:
-            conditions.append(f"{column} IN (SELECT value FROM json_each(?))")
-            values.append(as_json(list(wanted)))
-    if scope.tags:
-        conditions.append(
-            "EXISTS (SELECT 1 FROM json_each(records.tags) AS tag WHERE tag.value IN (SELECT value FROM json_each(?)))"
-        )
-        values.append(as_json([tag.lower() for tag in scope.tags]))
-    for negation, function, globs in (("", "in_paths", scope.paths), ("NOT ", "in_excluded", scope.excluded)):
-        if globs:
-            _register(connection, function, compile_globs(globs))
-            conditions.append(f"{negation}{function}(records.path)")
-    for operator, moment in ((">=", scope.since), ("<=", scope.until)):
-        if moment is not None:
-            conditions.append(f"coalesce(records.at_ns, records.mtime_ns) {operator} ?")
-            values.append(int(moment * _NS))
-    if scope.facets:
-        connection.create_scalar_function("casefolded", _casefolded, 1, deterministic=True)
-    for facet in scope.facets:
-        conditions.append(_HOLDS[facet.whole])
-        values.extend((facet.name, facet.value.casefold()))
-    if scope.links:
-        conditions.append(_linked(connection, scope.links))
-    return " AND ".join(conditions), values
-
-
-def _casefolded(*value: object) -> str:
-    return str(value[0]).casefold()
-
-
-def _linked(connection: apsw.Connection, wanted: Sequence[Linked]) -> str:
-    matchers = [(it.kind, compile_globs((it.glob,))) for it in wanted]
-
-    def fits(*link: object) -> int:
-        kind, target = map(str, link)
-        return any((not wanted or kind == wanted) and matches(target) for wanted, matches in matchers)
-
-    connection.create_scalar_function("is_linked", fits, 2, deterministic=True)
-    return "EXISTS (SELECT 1 FROM links WHERE links.record = records.id AND is_linked(links.kind, links.target))"
-
-
-def _register(connection: apsw.Connection, name: str, matches: Matcher) -> None:
-    connection.create_scalar_function(name, lambda *path: int(matches(str(path[0]))), 1, deterministic=True)

@@ -10,7 +10,8 @@ from dowse.store.base import Weights
 from dowse.store.sqlite.database import Database, fetch
 from dowse.store.sqlite.health.damage import Damage
 from dowse.store.sqlite.health.mending import ANEW, WORDS, unfinished
-from dowse.store.sqlite.rows import RECORDS, scope_condition
+from dowse.store.sqlite.rows import RECORDS
+from dowse.store.sqlite.scopes import Scopes
 from dowse.text.terms import Term, Terms
 
 # A word in many chunks costs most of the time of an OR and tells the least, so it is left out where a rarer
@@ -25,6 +26,7 @@ TOKENIZER = ("porter", ("unicode61", "remove_diacritics", "2"))
 class SqliteWords:
     db: Database
     _damage: Damage
+    _scopes: Scopes
 
     def match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
         if not terms or limit < 1:
@@ -42,7 +44,7 @@ class SqliteWords:
             return []
         expression = compile_match(telling)
         score = f"bm25(words, {', '.join('?' * len(weights))})"
-        condition, values = scope_condition(connection, scope)
+        condition, values = self._scopes.condition(scope)
         if condition:
             statement = (
                 f"SELECT words.rowid, {score} AS cost FROM words "

@@ -50,7 +50,7 @@ def _paths(told: Told) -> str:
     if not told.files:
         return ""
     more = len(told.files) - _MAX_PATHS
-    shown = [it[1] for it in told.files[:_MAX_PATHS]]
+    shown = [it.path for it in told.files[:_MAX_PATHS]]
     return "\n".join(["Files changed:", *shown, *([f"... ({more} files more)"] if more > 0 else [])])
 
 

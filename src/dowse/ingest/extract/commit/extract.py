@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from dowse.ingest.extract.commit.changed import changed_definitions
 from dowse.ingest.extract.commit.delta import FileDelta, file_deltas
@@ -21,7 +21,7 @@ def extract_commit(_item: Item, data: bytes) -> Extract:
     told = Told.from_bytes(data)
     author, committer = person(told.author), person(told.committer)
     written = document(told, author, committer)
-    deltas = list(file_deltas(told.delta, [it[1] for it in told.files]))
+    deltas = list(file_deltas(told.delta, [it.path for it in told.files]))
     return Extract(
         kind=KIND,
         title=written.title,
@@ -35,7 +35,7 @@ def extract_commit(_item: Item, data: bytes) -> Extract:
 
 def person(who: Person) -> str:
     """`Name <email>` in one line."""
-    name, email = (" ".join(str(it).split())[:_MAX_NAME_CHARS] for it in who[:2])
+    name, email = (" ".join(it.split())[:_MAX_NAME_CHARS] for it in (who.name, who.email))
     return f"{name} <{email}>".lstrip()
 
 
@@ -43,7 +43,7 @@ def _facets(told: Told, written: Document, author: str, committer: str) -> dict[
     facets = {
         "author": author,
         "committer": committer,
-        "authored_at": iso(_second(told.author[2])),
+        "authored_at": iso(_second(told.author.at)),
         "message": written.message,
         "parents": " ".join(told.parents),
         "files": str(len(told.files)),
@@ -53,15 +53,15 @@ def _facets(told: Told, written: Document, author: str, committer: str) -> dict[
     return {name: value for name, value in facets.items() if value}
 
 
-def _second(value: Any) -> int:  # noqa: ANN401 - whatever a repository holds as a time
+def _second(value: int) -> int:
     """Some commits claim to be of a time before or after all others."""
-    return max(0, min(int(value), _LAST_SECOND))
+    return max(0, min(value, _LAST_SECOND))
 
 
 def _links(told: Told, deltas: list[FileDelta]) -> Iterator[Link]:
     """Files first, each once, then the definitions that were changed in them."""
     lines = {it.path: it.first_line for it in reversed(deltas)}
-    for status, path, old, *_ in told.files:
+    for status, path, old in told.files:
         yield Link("touches", path, lines.get(path, 0), status[:1])
         if old and status.startswith("R"):
             yield Link("renames", old, 0, path)

@@ -28,7 +28,8 @@ _CHANGES: Final = (
     *_ALWAYS, "--raw", "--patch", "--full-index", "-M50%", "-l400", "--unified=3", "--inter-hunk-context=0",
     "--diff-algorithm=default", "--indent-heuristic", "--src-prefix=a/", "--dst-prefix=b/",
 )  # fmt: skip
-_HEAD: Final = (*_ALWAYS, "--no-patch")
+# Comparing needs trees, which may be missing, too; this writes a line of its own before each head.
+_HEAD: Final = ("rev-list", "--no-walk", "--stdin", FORMAT, "--encoding=UTF-8")
 COMMANDS: Final = {"head": _HEAD, "files": _FILES, "changes": _CHANGES}
 Much = Literal["head", "files", "changes"]
 
@@ -99,4 +100,7 @@ class Channel:
 def told_once(git_directory: str, name: str, much: Much) -> bytes | None:
     """What a process of its own tells of one commit; None if it can not."""
     finished = ask_history(git_directory, *COMMANDS[much], given=name.encode() + b"\n")
-    return finished.stdout[:MOST_BYTES] if finished is not None and not finished.returncode else None
+    if finished is None or finished.returncode:
+        return None
+    told = finished.stdout[:MOST_BYTES]
+    return told.partition(b"\n")[2] if much == "head" else told

@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dowse.errors import Unreadable
 from dowse.ingest.sources.base import Listing
 from dowse.ingest.sources.git.parsing import seconds
-from dowse.ingest.sources.git.reader import Reader
 from dowse.ingest.sources.git.refs import is_name, refs_of, shallow_of
 from dowse.ingest.sources.git.running import ask_history
 from dowse.model import Freshness, Item
 from dowse.places import is_directory
 
+if TYPE_CHECKING:
+    from dowse.ingest.sources.git.reader import Reader
+
 FORM: Final = "commit"
-ALL: Final = "history"
-"""Stands for the whole of it among what was refused."""
+WHOLE: Final = "history"
+"""Stands for all commits among what was refused."""
+_EVERY: Final = ("branches", "tags", "remotes")
 _FIRST_AHEAD, _MOST_AHEAD = 8, 256
 _SHALLOW_SIZE: Final = 1
 """A commit never changes; only one at the edge of a shallow clone is told anew when its parents come to be there."""
 
 
 class CommitSource:
-    """Newest first, at most so many. Of `only` these, if they are named, as far as they can be reached.
+    """Newest first, at most so many; if `only` is given, just these, which must be reachable.
 
     Reading starts processes that stay until it is closed; after that it may be read again.
     """
 
     def __init__(
-        self, git_directory: str, max_commits: int, delta_lines: int, only: frozenset[str] | None = None
+        self, git_directory: Path, max_commits: int, delta_lines: int, only: tuple[str, ...] | None = None
     ) -> None:
-        self.git_directory = git_directory
+        self.root = git_directory
         self._max_commits = max_commits
         self._delta_lines = delta_lines
         self._only = only
@@ -44,28 +47,30 @@ class CommitSource:
 
     def listing(self) -> Listing:
         self.close()
-        shallow = shallow_of(self.git_directory)
+        shallow = shallow_of(str(self.root))
         items, problem = self._items(shallow)
         with self._turn:
             self._order = [it.path for it in items]
             self._places = {path: place for place, path in enumerate(self._order)}
         if not problem:
             return Listing(items)
-        return Listing(items, [(ALL, problem)], unseen=[""])
+        return Listing(items, [(WHOLE, problem)], unseen=[""])
 
     def read(self, item: Item) -> tuple[Item, bytes]:
         if not is_name(item.path):
             raise Unreadable("it is no whole name of a commit")
         with self._turn:
             if self._reader is None:
-                self._reader = Reader(self.git_directory, self._delta_lines, shallow_of(self.git_directory))
+                from dowse.ingest.sources.git.reader import Reader  # with logging behind it, which few questions need
+
+                self._reader = Reader(str(self.root), self._delta_lines, shallow_of(str(self.root)))
             reader = self._reader
             self._read_ahead(reader, item.path)
         return Item(item.path, item.size, item.mtime_ns, FORM), reader.told(item.path)
 
     def freshness(self, item: Item) -> Freshness:
         """What a name stands for never changes; whether anything still leads to it, the next sync tells."""
-        return "fresh" if is_directory(Path(self.git_directory)) else "gone"
+        return "fresh" if is_directory(self.root) else "gone"
 
     def close(self) -> None:
         with self._turn:
@@ -82,18 +87,21 @@ class CommitSource:
         reader.expect(self._order[place : place + self._ahead])
 
     def _items(self, shallow: frozenset[str]) -> tuple[list[Item], str]:
-        refs = refs_of(self.git_directory)
+        refs = refs_of(str(self.root))
         if refs is None:
-            return [], f"{self.git_directory} can not be read; what was indexed of it was kept"
-        limit = f"--max-count={self._max_commits}"
-        command = ("rev-list", "--timestamp", "--ignore-missing", limit, "--branches", "--tags", "--remotes", "--stdin")
-        finished = ask_history(self.git_directory, *command, given="".join(f"{it}\n" for it in refs.heads).encode())
+            return [], f"{self.root} can not be read; what was indexed of it was kept"
+        all_of_them = ("--ignore-missing", f"--max-count={self._max_commits}", *(f"--{kind}" for kind in _EVERY))
+        how, tips = (all_of_them, refs.heads) if self._only is None else (("--no-walk",), self._only)
+        if self._only is not None and not tips:
+            return [], ""
+        given = "".join(f"{it}\n" for it in tips).encode()
+        finished = ask_history(str(self.root), "rev-list", "--timestamp", *how, "--stdin", given=given)
         if finished is None:
             return [], "git is not installed, or did not come to an end; what was indexed was kept"
         items = [self._item(line, shallow) for line in finished.stdout.splitlines()]
         said = finished.stderr.decode(errors="replace").strip().rpartition("\n")[2][:200]
         problem = f"git could not list all of it ({said}); what was indexed was kept" if finished.returncode else ""
-        return [it for it in items if self._only is None or it.path in self._only], problem
+        return items, problem
 
     def _item(self, line: bytes, shallow: frozenset[str]) -> Item:
         at, _, name = line.partition(b" ")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dowse.ingest.sources.git.repository import common_directory_of, git_directory_of, is_work_tree, work_tree_above
 
 GIT = ".git"
+_OBJECTS = "objects"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,22 @@ def repositories(root: Path, enters: Callable[[str], bool]) -> Discovery:
     return discovery
 
 
+def home_of(git_directory: Path, taken: Container[str]) -> str:
+    """The root of its history. A bare repository may be a root of files itself, and no two collections share one."""
+    return str(git_directory / _OBJECTS) if str(git_directory) in taken else str(git_directory)
+
+
+def git_directory_at(root: str) -> Path:
+    """The way back."""
+    place = Path(root)
+    return place.parent if place.name == _OBJECTS and not is_git_directory(root) else place
+
+
 def is_git_directory(place: str) -> bool:
     """Whether git would keep a repository here: what every one of them has."""
     if not os.path.lexists(f"{place}/HEAD"):
         return False  # as nearly all directories, so it is told quickly
-    objects, refs, packed = (Path(place, name) for name in ("objects", "refs", "packed-refs"))
+    objects, refs, packed = (Path(place, name) for name in (_OBJECTS, "refs", "packed-refs"))
     try:
         return objects.is_dir() and (refs.is_dir() or packed.is_file())
     except OSError:

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from typing import Final
 
+from dowse.ingest.sources.git.headings import heading_options
+
 TIMEOUT_SECONDS: Final = 60
 
 # A repository's own configuration names programs; these are the ones that a listing or a comparison could reach.
@@ -94,7 +96,7 @@ def converse(git_directory: str, *command: str) -> subprocess.Popen[bytes]:
 def _of_history(git_directory: str) -> tuple[str, ...]:
     # Told where the work tree is, git does not believe a configuration that says it is elsewhere.
     here = (f"--git-dir={git_directory}", f"--work-tree={git_directory}")
-    return ("-C", git_directory, *_HARDENED, *here)
+    return ("-C", git_directory, *_HARDENED, *heading_options(), *here)
 
 
 def _environment() -> dict[str, str]:

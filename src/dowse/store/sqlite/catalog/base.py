@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
@@ -13,6 +13,9 @@ from dowse.store.sqlite.database import Database, Row, fetch
 from dowse.store.sqlite.health.damage import Damage
 from dowse.store.sqlite.late_words import LateWords
 
+if TYPE_CHECKING:
+    from dowse.store.sqlite.scopes import Scopes
+
 Value = TypeVar("Value")
 
 
@@ -21,6 +24,7 @@ class CatalogBase:
     _memory: Memory
     _late_words: LateWords
     _damage: Damage
+    _scopes: Scopes
 
     def manifest(self) -> Mapping[str, str]:
         return dict(self._remembered("SELECT key, value FROM manifest"))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from dowse.errors import IndexDamaged
-from dowse.model import Counts, Link, Record, Scope, Version
+from dowse.model import EVERYTHING, Counts, Link, Record, Scope, Version
 from dowse.store.sqlite.catalog.base import CatalogBase, is_text
-from dowse.store.sqlite.database import fetch
-from dowse.store.sqlite.rows import RECORD_COLUMNS, RECORDS, UNENCODED_CHUNKS, as_json, record_of, scope_condition
+from dowse.store.sqlite.database import Row
+from dowse.store.sqlite.rows import RECORD_COLUMNS, RECORDS, UNENCODED_CHUNKS, as_json, record_of
 
 _NEWEST_FIRST = "ORDER BY coalesce(records.at_ns, records.mtime_ns) DESC, collections.name, records.path"
 _VERSIONS = "SELECT records.path, size, mtime_ns, digest, chunking, settled"
@@ -47,21 +48,24 @@ class Selecting(CatalogBase):
         return self.db.remembered(f"facet {name}", lambda: self.db.rows(statement, (name,)))
 
     def select(self, scope: Scope, limit: int | None = None) -> list[Record]:
-        with self.db.reader() as connection:
-            condition, values = scope_condition(connection, scope)
-            rows = fetch(
-                connection,
-                f"SELECT {RECORD_COLUMNS} FROM {RECORDS} WHERE {condition or 'true'} {_NEWEST_FIRST} LIMIT ?",
-                (*values, -1 if limit is None else limit),
-            )
-        return list(self._damage.sound(rows, record_of))
+        with self.db.reader():  # all kinds are of one state
+            kinds = dict.fromkeys(scope.kinds) or self.kinds()
+            rows = [row for kind in kinds for row in self._newest(replace(scope, kinds=()), kind, limit)]
+        return list(self._damage.sound(sorted(rows, key=_by_moment)[:limit], record_of))
+
+    def _newest(self, scope: Scope, kind: str, limit: int | None) -> list[Row]:
+        """Of one kind, because that is how the index of moments has them."""
+        condition, values = self._scopes.condition(scope)
+        return self.db.rows(
+            f"SELECT {RECORD_COLUMNS} FROM records CROSS JOIN collections ON collections.id = records.collection "
+            f"WHERE records.kind = ? AND {condition or 'true'} {_NEWEST_FIRST} LIMIT ?",
+            (kind, *values, -1 if limit is None else limit),
+        )
 
     def count(self, scope: Scope) -> int:
-        with self.db.reader() as connection:
-            condition, values = scope_condition(connection, scope)
-            ((found,),) = fetch(
-                connection, f"SELECT count(*) FROM {RECORDS} WHERE {condition or 'true'}", tuple(values)
-            )
+        with self.db.reader():
+            condition, values = self._scopes.condition(scope)
+            ((found,),) = self.db.rows(f"SELECT count(*) FROM {RECORDS} WHERE {condition or 'true'}", values)
         return int(found)
 
     def linking(self, targets: Sequence[str], kinds: Sequence[str] = ()) -> list[tuple[Record, Link]]:
@@ -75,15 +79,20 @@ class Selecting(CatalogBase):
         )
         return list(self._damage.sound(rows, lambda row: (record_of(row[4:]), Link(*row[:4]))))
 
-    def linked(self, kinds: Sequence[str]) -> list[tuple[Record, list[Link]]]:
-        with self.db.reader():  # both queries see one state
-            records = self.db.rows(
-                f"SELECT records.id, {RECORD_COLUMNS} FROM {RECORDS} ORDER BY collections.name, records.path"
-            )
+    def linked(self, kinds: Sequence[str], scope: Scope = EVERYTHING) -> list[tuple[Record, list[Link]]]:
+        with self.db.reader():  # all questions see one state
+            condition, values = self._scopes.condition(scope)
+            within = f"record IN (SELECT records.id FROM {RECORDS} WHERE {condition})" if condition else "true"
             rows = self.db.rows(
-                "SELECT record, kind, target, line, context FROM links WHERE kind IN (SELECT value FROM json_each(?)) "
-                "ORDER BY record, ordinal",
-                (as_json(list(kinds)),),
+                f"SELECT record, kind, target, line, context FROM links WHERE {within} "
+                "AND kind IN (SELECT value FROM json_each(?)) ORDER BY record, ordinal",
+                (*values, as_json(list(kinds))),
+            )
+            linking = "SELECT collection FROM records WHERE id IN (SELECT value FROM json_each(?))"
+            records = self.db.rows(
+                f"SELECT records.id, {RECORD_COLUMNS} FROM {RECORDS} WHERE collections.id IN ({linking}) "
+                f"AND {condition or 'true'} ORDER BY collections.name, records.path",
+                (as_json(list({row[0] for row in rows})), *values),
             )
         links: defaultdict[int, list[Link]] = defaultdict(list)
         for key, *link in rows:
@@ -103,3 +112,9 @@ class Selecting(CatalogBase):
         except IndexDamaged as error:
             self._damage.note("catalog", str(error.__cause__))
             return 0
+
+
+def _by_moment(row: Row) -> tuple[int, str, str]:
+    """The order of _NEWEST_FIRST, for rows of several kinds."""
+    name, path, mtime_ns, at_ns = row[0], row[1], row[5], row[12]
+    return -(mtime_ns if at_ns is None else at_ns), name, path

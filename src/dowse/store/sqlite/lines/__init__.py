@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.lines.held import WITHOUT_FILE_UP_TO, HeldLines, lines_of
-from dowse.store.sqlite.rows import RECORDS, scope_condition
+from dowse.store.sqlite.rows import RECORDS
+from dowse.store.sqlite.scopes import Scopes
 from dowse.store.texts import FoundLines, LineQuery
 
 __all__ = ["WITHOUT_FILE_UP_TO", "HeldLines", "SqliteLines", "lines_of"]
@@ -15,13 +16,14 @@ __all__ = ["WITHOUT_FILE_UP_TO", "HeldLines", "SqliteLines", "lines_of"]
 class SqliteLines:
     db: Database
     _lines: HeldLines
+    _scopes: Scopes
 
     def find_lines(self, query: LineQuery) -> FoundLines:
         import numpy as np
 
         from dowse.store.sqlite.lines.answer import found_lines
 
-        condition, values = scope_condition(self.db.reader(), query.scope)
+        condition, values = self._scopes.condition(query.scope)
         inside = None
         if condition:
             rows = self.db.rows(f"SELECT records.id FROM {RECORDS} WHERE {condition}", values)

@@ -17,6 +17,9 @@ Matrix = NDArray[np.float32]
 Halves = NDArray[np.float16]
 
 
+_NARROW = 0.25  # of all rows: to copy fewer costs less than to compare all
+
+
 class BlockDamaged(IndexDamaged):
     """What is held of vectors contradicts itself."""
 
@@ -47,7 +50,9 @@ class ExactRows:
         if allowed is None or not len(self.keys):
             return nearest(self.keys, self.matrix, vector, limit)
         inside = np.isin(self.keys, allowed)
-        return nearest(self.keys[inside], self.matrix[inside], vector, limit)
+        if np.count_nonzero(inside) < _NARROW * len(inside):
+            return nearest(self.keys[inside], self.matrix[inside], vector, limit)
+        return best_of(self.keys[inside], cosines(self.matrix, vector)[inside], limit)
 
 
 def unpacked(rows: Iterable[tuple[int, bytes]]) -> tuple[Keys, Halves]:
@@ -69,9 +74,18 @@ def units(matrix: Matrix) -> Matrix:
 
 def nearest(keys: Keys, rows: Matrix, vector: Vector, limit: int) -> list[Scored]:
     """The highest cosines of unit rows with any vector, ties by key; with a zero vector all are 0.0."""
+    return best_of(keys, cosines(rows, vector), limit) if len(keys) else []
+
+
+def cosines(rows: Matrix, vector: Vector) -> Vector:
+    """Of unit rows with any vector."""
+    result: Vector = rows @ units(np.asarray(vector, dtype=np.float32))
+    return result
+
+
+def best_of(keys: Keys, scores: Vector, limit: int) -> list[Scored]:
     if not len(keys) or limit < 1:
         return []
-    cosines = rows @ units(np.asarray(vector, dtype=np.float32))
-    best = np.argpartition(-cosines, limit - 1)[:limit] if limit < len(keys) else np.arange(len(keys))
-    order = best[np.lexsort((keys[best], -cosines[best]))]
-    return [Scored(int(keys[place]), float(cosines[place])) for place in order]
+    best = np.argpartition(-scores, limit - 1)[:limit] if limit < len(keys) else np.arange(len(keys))
+    order = best[np.lexsort((keys[best], -scores[best]))]
+    return [Scored(int(keys[place]), float(scores[place])) for place in order]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from dowse.store.sqlite.vectors.changes import Moment, latest, since
 
 if TYPE_CHECKING:
     from dowse.store.sqlite.vectors.coded import CodedRows
-    from dowse.store.sqlite.vectors.exact import ExactRows, Vector
+    from dowse.store.sqlite.vectors.exact import ExactRows, Keys, Vector
 
 EXACT_UP_TO = 30_000
 """Vectors up to which comparing all of them is quick enough, and a cold start needs no file."""
@@ -66,9 +65,7 @@ class HeldVectors:
         self._no_build_before = 0.0
         self._sidecar_is_bad = False
 
-    def near(
-        self, vector: Vector, allowed: Sequence[int] | None, limit: int, made_by: str | None = None
-    ) -> list[Scored]:
+    def near(self, vector: Vector, allowed: Keys | None, limit: int, made_by: str | None = None) -> list[Scored]:
         """Raises OtherVectors when these are not the vectors of the encoder that made the query's."""
         from dowse.store.sqlite.vectors.exact import BlockDamaged
 
@@ -78,8 +75,7 @@ class HeldVectors:
             self._repair()
             return self._near(vector, allowed, limit, made_by)
 
-    def _near(self, vector: Vector, allowed: Sequence[int] | None, limit: int, made_by: str | None) -> list[Scored]:
-        import numpy as np
+    def _near(self, vector: Vector, allowed: Keys | None, limit: int, made_by: str | None) -> list[Scored]:
 
         with self._turn:
             held = self._held = self._held or self._load()
@@ -87,7 +83,7 @@ class HeldVectors:
             raise OtherVectors(f"the index's vectors are of {held.moment.made_by} now, not of {made_by}; ask again")
         if not len(held.rows) or limit < 1:
             return []
-        return held.rows.near(vector, None if allowed is None else np.array(allowed, dtype=np.int64), limit)
+        return held.rows.near(vector, allowed, limit)
 
     def refresh(self) -> bool:
         """Follow the index; reads only what has changed, as long as the log tells what that is."""

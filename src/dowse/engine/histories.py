@@ -1,0 +1,214 @@
+"""The histories of the repositories below the roots: found, brought into the index, and tied to the files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from dowse.engine.indexing import Indexing, after, never, quiet
+from dowse.errors import BadInput
+from dowse.ingest.embed import Progress
+from dowse.ingest.sources.git.commits import WHOLE
+from dowse.ingest.sources.git.moves import tips_of
+from dowse.ingest.sources.git.refs import refs_of
+from dowse.ingest.sources.git.repositories import (
+    Discovery,
+    Found,
+    git_directory_at,
+    home_of,
+    is_git_directory,
+    repositories,
+)
+from dowse.ingest.sources.git.repository import common_directory_of, is_work_tree, work_tree_above
+from dowse.model import COMMITS, FILES, Collection, Record, SyncReport
+from dowse.places import is_directory
+
+REFS: Final = "refs "
+TIPS: Final = "tips "
+_TREES: Final = "work trees "
+"""With the name of a history behind them, the manifest's keys for the state it was indexed at and how, for the commits
+that all others were found from, and for the work trees of its repository."""
+_STAGE: Final = "history"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    git_directory: Path
+    work_tree: Path | None
+
+
+class Histories(Indexing):
+    def index_history(
+        self,
+        *,
+        force: bool = False,
+        for_s: float | None = None,
+        pause: Callable[[], bool] = never,
+        progress: Progress = quiet,
+    ) -> SyncReport:
+        """Bring the history of every repository at, around and below the roots in line, words only: for at most
+        `for_s` seconds, and until `pause` says that other work waits; the next run goes on from there."""
+        report = SyncReport()
+        if not self.settings.git:
+            return report
+        out_of_time = after(for_s)
+        found = self._discovered()
+        report.notes += found.problems
+        for it in found.found:
+            report.add(self._index_repository(it, force, lambda: out_of_time() or pause(), progress))
+        self._leave(found, report)
+        return report
+
+    # --- asking about them ---
+
+    def repository(self, history: str) -> Repository:
+        """Where git keeps this history, and the work tree that belongs to it, if there is one."""
+        collection = self._collection(history)
+        if collection.source != COMMITS:
+            raise BadInput(f"{history!r} is no history of a repository; `dowse status` lists them")
+        trees = self._work_trees(collection)
+        return Repository(git_directory_at(collection.root), trees[0] if trees else None)
+
+    def history_of(self, record: Record) -> tuple[Collection, str] | None:
+        """The history that tells of this file, and the path the file has there; None outside of git."""
+        home = self._collection(record.collection)
+        place = Path(home.root, record.path)
+        top = work_tree_above(str(place.parent)) if home.source != COMMITS else None
+        if top is None:
+            return None
+        history = self._history_at(common_directory_of(top).resolve())
+        return (history, place.relative_to(top).as_posix()) if history else None
+
+    def file_of(self, history: str, repo_path: str) -> Record | None:
+        """The file that lies at this path of the repository now, if it is indexed."""
+        for top in self._work_trees(self._collection(history)):
+            place = top / repo_path
+            for home in self.collections():
+                if place.is_relative_to(home.root):
+                    found = self._store.records(place.relative_to(home.root).as_posix(), home.name)
+                    if found:
+                        return found[0]
+        return None
+
+    def _work_trees(self, history: Collection) -> list[Path]:
+        """Those that were met below the roots, as far as they still are of this repository."""
+        noted: list[str] = json.loads(self._store.manifest().get(_TREES + history.name) or "[]")
+        home = git_directory_at(history.root)
+        return [Path(it) for it in noted if is_work_tree(it) and common_directory_of(it).resolve() == home]
+
+    # --- bringing them in ---
+
+    def _discovered(self) -> Discovery:
+        """Each repository once, with the work trees that any root leads to."""
+        every = Discovery()
+        trees: dict[Path, tuple[Path, ...]] = {}
+        for root in self._file_roots():
+            if is_directory(root):
+                below = repositories(root, self._files(root).judge().has_directory)
+                every.problems += below.problems
+                for it in below.found:
+                    trees[it.git_directory] = tuple(dict.fromkeys((*trees.get(it.git_directory, ()), *it.work_trees)))
+        every.found = [Found(*it) for it in trees.items()]
+        return every
+
+    def _file_roots(self) -> list[Path]:
+        return [Path(it.root) for it in self._store.collections() if it.source == FILES and Path(it.root).is_absolute()]
+
+    def _index_repository(
+        self, found: Found, force: bool, enough: Callable[[], bool], progress: Progress
+    ) -> SyncReport:
+        refs = refs_of(str(found.git_directory))
+        if refs is None:
+            return SyncReport(notes=[f"{found.git_directory} can not be read; what was indexed of it was kept"])
+        state = f"{refs.token} {self._how_histories_are_read()}"
+        known = self._history_at(found.git_directory)
+        if known and not force and self._store.manifest().get(REFS + known.name) == state:
+            return SyncReport(listed=known.listed, unchanged=known.listed)
+        total = SyncReport()
+        while not enough():
+            report, is_whole = self._part(found, state, force, enough, progress)
+            total.go_on(report)
+            if is_whole:
+                return total
+        total.notes.append(f"the history in {found.git_directory} is indexed only in part; the next run goes on")
+        return total
+
+    def _part(
+        self, found: Found, state: str, force: bool, enough: Callable[[], bool], progress: Progress
+    ) -> tuple[SyncReport, bool]:
+        """As much as can be done until others want to write; whether that was all. A forced run reads everything in
+        one go, because nothing would tell the next one where it was."""
+        stop = never if force else lambda: enough() or self._store.waited_for()
+        tips = tips_of(found.git_directory)
+        with self._store.writing(self.settings.lock_timeout_s):
+            collection = self._history_at(found.git_directory) or self._add_history(found)
+            self._note_once(_TREES + collection.name, json.dumps([str(it) for it in found.work_trees]))
+            report = self._sync_history(collection, force, stop, progress)
+            is_whole = self._collection(collection.name).synced_at != collection.synced_at
+            problem = self._problem_of(collection)
+            if is_whole:
+                self._note_once(REFS + collection.name, "" if problem else state)
+                self._note_once(TIPS + collection.name, "" if problem else tips)
+        report.notes += [f"{collection.name}: {problem}"] if problem else []
+        return report, is_whole
+
+    def _sync_history(
+        self, collection: Collection, force: bool, enough: Callable[[], bool], progress: Progress
+    ) -> SyncReport:
+        def step(_: str, done: int, total: int) -> None:
+            progress(_STAGE, done, total)
+
+        source = self._commits(collection)
+        try:
+            return self._run_sync(source, collection, force=force, progress=step, enough=enough)
+        finally:
+            source.close()
+
+    def _add_history(self, found: Found) -> Collection:
+        taken = {it.root for it in self._store.collections()}
+        root = home_of(found.git_directory, taken)
+        return self._store.add_collection(root, source=COMMITS, name=found.name)
+
+    def _history_at(self, git_directory: Path) -> Collection | None:
+        return next((it for it in self.histories() if git_directory_at(it.root) == git_directory), None)
+
+    def _problem_of(self, collection: Collection) -> str:
+        """Why not all of it could be listed."""
+        return next(
+            (it.reason for it in self._store.skipped() if (it.collection, it.path) == (collection.name, WHOLE)), ""
+        )
+
+    def _how_histories_are_read(self) -> str:
+        from dowse.ingest.chunk import fingerprint  # brings every extractor with it
+
+        settings = self.settings
+        return f"{settings.max_commits} {settings.delta_lines} {fingerprint(self._limits())}"
+
+    def _leave(self, found: Discovery, report: SyncReport) -> None:
+        """What no root leads to any more is dropped; what is not there at all may only be out of reach."""
+        there = {it.git_directory for it in found.found}
+        complete = all(map(is_directory, self._file_roots()))
+        for it in self.histories():
+            place = git_directory_at(it.root)
+            if place in there:
+                continue
+            if not is_git_directory(str(place)):
+                report.notes.append(f"{place} is not there now; what was indexed of its history was kept")
+            elif complete:
+                self._drop_history(it, report)
+
+    def _drop_history(self, history: Collection, report: SyncReport) -> None:
+        with self._store.writing(self.settings.lock_timeout_s):
+            gone = self._store.drop(history.name, list(self._store.versions(history.name)))
+            self._store.mark(history.name, listed=0, at=None)
+            self._note_once(REFS + history.name, "")
+        if gone:
+            report.deleted += gone
+            report.notes.append(f"the history in {history.root} is below no root any more; it was dropped")
+
+    def _note_once(self, key: str, value: str) -> None:
+        if self._store.manifest().get(key, "") != value:
+            self._store.note(key, value)

@@ -1,0 +1,57 @@
+"""The newest commits of a history, brought in before an answer without listing all of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from dowse.engine.histories import REFS, TIPS, Histories
+from dowse.errors import BadInput
+from dowse.ingest.sources.git.commits import CommitSource
+from dowse.ingest.sources.git.moves import Moves, moves_between, tips_of
+from dowse.ingest.sources.git.refs import refs_of
+from dowse.ingest.sources.git.repositories import git_directory_at
+
+# What takes longer than this is for a sync, or for whoever watches.
+_MOST: Final = 20
+
+
+class Recent(Histories):
+    def histories_behind(self) -> dict[str, str]:
+        """Those whose repositories are not as they were indexed, each with what tells their state now."""
+        if not self.settings.git:
+            return {}
+        noted = self._store.manifest()
+        now = {it.name: refs_of(str(git_directory_at(it.root))) for it in self.histories()}
+        return {
+            name: refs.token
+            for name, refs in now.items()
+            if refs is not None and noted.get(REFS + name, "").partition(" ")[0] != refs.token
+        }
+
+    def _bring_newest(self, history: str, wait_s: float) -> None:
+        """Raises BadInput when they are more than a few, or nobody knows which."""
+        with self._store.writing(wait_s):
+            collection = self._collection(history)
+            place = git_directory_at(collection.root)
+            refs, tips = refs_of(str(place)), tips_of(place)
+            token, _, how = self._store.manifest().get(REFS + history, "").partition(" ")
+            moves = self._moves(history, place, tips)
+            if (
+                refs is None
+                or not token
+                or moves is None
+                or collection.listed + len(moves.came) > self.settings.max_commits
+            ):
+                raise BadInput(f"{history} changed much; `dowse index` reads all of it")
+            source = CommitSource(place, self.settings.max_commits, self.settings.delta_lines, moves.came)
+            try:
+                self._run_sync(source, collection, under=(*moves.came, *moves.went))
+            finally:
+                source.close()
+            self._note_once(REFS + history, f"{refs.token} {how}")
+            self._note_once(TIPS + history, tips)
+
+    def _moves(self, history: str, place: Path, tips: str) -> Moves | None:
+        before = self._store.manifest().get(TIPS + history, "")
+        return moves_between(place, before, tips, _MOST) if before and tips else None

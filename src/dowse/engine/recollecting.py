@@ -1,0 +1,95 @@
+"""Memories as a web: what follows what, which tags go together, what speaks of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dowse.engine.asking import Asking
+from dowse.engine.memories import Memories
+from dowse.errors import BadInput
+from dowse.lookup.memories.counts import MemoryCounts, memory_counts
+from dowse.lookup.memories.edges import SUPERSEDES, edges, key
+from dowse.lookup.memories.linked import Linking, by_relevance, linking
+from dowse.lookup.memories.names import Names, named
+from dowse.lookup.memories.standing import Standing, standing
+from dowse.lookup.memories.tags import Clustered, TagGraph, normal_tag, tag_cluster, tag_graph
+from dowse.lookup.memories.walk import Walk, follow
+from dowse.model import FILES, MEMORIES, Query, Record, Scope
+from dowse.text.globs import literal
+
+RECIPE = "hybrid"
+_MOST_RANKED = 500  # memories that link to one file: each is a path to be compared
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """What a memory refers to by one kind of link, and what refers to it."""
+
+    memory: Record
+    onward: Walk
+    back: Walk
+
+
+class Recollecting(Memories, Asking):
+    def memory_scope(self) -> Scope:
+        """The memories of the folder that is written to, and no others."""
+        folder = self.memory_folder()
+        held = [it.name for it in self.collections() if it.source == MEMORIES and Path(it.root) == folder]
+        # No collection is called nothing: a folder that does not exist yet holds no memories.
+        return Scope(collections=tuple(held) or ("",), kinds=("memory",))
+
+    def memory(self, name: str) -> Record:
+        """The memory of this name, with or without its suffix."""
+        self._seen()
+        found = Names.of(self._store.select(self.memory_scope())).find(named(name) or name.strip())
+        if found is None:
+            raise BadInput(f"there is no memory {name[:100]!r}; a search finds memories by what they say")
+        return found
+
+    def memory_web(self, name: str, kind: str, *, far: int | None = None) -> Web:
+        """Memories that one refers to by this kind of link, and those that refer to it, as far as wanted."""
+        record = self.memory(name)
+        among = edges(self._store, self.memory_scope(), kind)
+        return Web(record, follow(among, record, far=far), follow(among, record, back=True, far=far))
+
+    def standings(self, records: Iterable[Record]) -> list[Standing]:
+        """Whether what each memory says still counts, as far as memories tell; `stale` compares one with the code."""
+        among, now = edges(self._store, self.memory_scope(), SUPERSEDES), self._clock.now()
+        return [standing(record, among, now) for record in records]
+
+    def memory_counts(self) -> MemoryCounts:
+        return memory_counts(self._memories())
+
+    def memory_tags(self) -> TagGraph:
+        return tag_graph(self._memories())
+
+    def memory_cluster(self, tag: str, depth: int) -> list[Clustered]:
+        """Memories with this tag, and those that tags they share lead to."""
+        if not normal_tag(tag):
+            raise BadInput("the tag is empty; name one")
+        return tag_cluster(self._memories(), tag, depth)
+
+    def linked_memories(self, question: str, target: str) -> list[Linking]:
+        """The memories with links to a file, or whatever else the target is, those that fit the question best first."""
+        if not question.strip():
+            raise BadInput("the query is empty; ask for something")
+        self._seen()
+        scope = self.memory_scope()
+        roots = [it.root for it in self.collections() if it.source == FILES]
+        found = linking(self._store, scope, target, roots)
+        if not found:
+            return []
+        paths = tuple(literal(f"/{it.record.path}") for it in found[:_MOST_RANKED])
+        narrow = Scope(collections=scope.collections, kinds=scope.kinds, paths=paths)
+        answer = self.search(Query(question, narrow, limit=len(paths), recipe=RECIPE, min_score=0.0))
+        scores: dict[tuple[str, str], float] = {}
+        for hit in answer.hits:
+            place = key(hit.stored.record)
+            scores[place] = max(hit.score, scores.get(place, 0.0))
+        return by_relevance(found, question, scores)
+
+    def _memories(self) -> list[Record]:
+        self._seen()
+        return self._store.select(self.memory_scope())

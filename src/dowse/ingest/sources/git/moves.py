@@ -1,0 +1,55 @@
+"""Which commits came and which went between two states of a repository, as long as they are few."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from dowse.ingest.sources.git.refs import KINDS, is_name, refs_of, shallow_of
+from dowse.ingest.sources.git.running import ask_history
+
+_MOST_TIPS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    came: tuple[str, ...]
+    went: tuple[str, ...]
+
+
+def tips_of(git_directory: Path) -> str:
+    """What all that is reachable can be told from, as a text to be kept; empty if that is too much or not known."""
+    refs = refs_of(str(git_directory))
+    listing = ask_history(
+        str(git_directory), "for-each-ref", "--format=%(objectname)", *(f"refs/{kind}/" for kind in KINDS)
+    )
+    if refs is None or listing is None or listing.returncode:
+        return ""
+    tips = sorted({*refs.heads, *filter(is_name, listing.stdout.decode("ascii", "replace").split())})
+    edge = hashlib.sha256(" ".join(sorted(shallow_of(str(git_directory)))).encode()).hexdigest()
+    return " ".join([edge, *tips]) if len(tips) <= _MOST_TIPS else ""
+
+
+def moves_between(git_directory: Path, before: str, now: str, most: int) -> Moves | None:
+    """By two texts of `tips_of`; None if more commits than so many came or went, or nobody knows which."""
+    edge, *old = before.split() or [""]
+    same_edge, *new = now.split() or ["-"]
+    if edge != same_edge:
+        return None  # another part of the history was fetched
+    came, went = _reached(git_directory, new, old, most), _reached(git_directory, old, new, most)
+    if came is None or went is None or len(came) > most or len(went) > most:
+        return None
+    return Moves(came, went)
+
+
+def _reached(git_directory: Path, tips: Sequence[str], others: Sequence[str], most: int) -> tuple[str, ...] | None:
+    """From the tips and not from the others; None if one of them is not there any more."""
+    lines = [*tips, *(f"^{it}" for it in others)]
+    command = ("rev-list", f"--max-count={most + 1}", "--stdin")
+    listing = ask_history(str(git_directory), *command, given="".join(f"{it}\n" for it in lines).encode())
+    if listing is None or listing.returncode:
+        return None
+    return tuple(listing.stdout.decode("ascii").split()) if tips else ()

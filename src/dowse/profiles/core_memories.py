@@ -1,0 +1,142 @@
+"""The native tool that keeps notes, and memories as JSON and as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal
+
+from dowse.engine import Engine
+from dowse.engine.memories import Written
+from dowse.errors import BadInput
+from dowse.memories.staleness import Staleness
+from dowse.model import Facet, Record, Scope
+from dowse.profiles.tool import Param, Reply, Tool
+from dowse.text.times import ago, iso
+
+Mode = Literal["create", "append", "replace", "forget"]
+MemoryType = Literal["plan", "journal", "fact", "observation", "reflection"]
+_DONE = {"create": "created", "append": "appended", "replace": "replaced", "forget": "forgotten"}
+_NS = 1_000_000_000
+
+
+class MemoryTools:
+    """Bound to the engine of one server."""
+
+    def __init__(self, engine: Callable[[], Engine]) -> None:
+        self._engine = engine
+
+    def tools(self) -> tuple[Tool, ...]:
+        return (Tool(self.remember, "Keep a note", read_only=False, idempotent=False),)
+
+    def remember(
+        self,
+        name: Annotated[str, Param("What the note is called, such as auth-decisions: one Markdown file of that name")],
+        content: Annotated[
+            str, Param("Markdown without front matter; link files as [[src/app.py]], notes as [[memory:other]]")
+        ] = "",
+        mode: Annotated[
+            Mode, Param("create a new one; append to it; replace what it says; forget it (it goes to the trash)")
+        ] = "create",
+        type: Annotated[MemoryType | None, Param("Of a new note; a journal, if none is given")] = None,
+        tags: Annotated[list[str] | None, Param("Of a new note")] = None,
+        anchors: Annotated[
+            list[str] | None,
+            Param(
+                "What a new note is about: path, path#Symbol, path:LINE or commit:HASH; it is stale when that changes"
+            ),
+        ] = None,
+        valid_from: Annotated[str, Param("Of a new note: the first day it holds, e.g. 2026-11-02")] = "",
+        valid_until: Annotated[str, Param("Of a new note: the last day it holds")] = "",
+    ) -> Reply:
+        """Keep a note for later: what was decided and why, what to do next, what was found out. `search` finds it at
+        once, in this and every later session, and says when the code it is anchored to has changed."""
+        written = keep(
+            self._engine(), name, content, mode, type or "", tags or (), anchors or (), valid_from, valid_until
+        )
+        return Reply(written_json(mode, written), written_text(mode, written))
+
+
+def keep(
+    engine: Engine,
+    name: str,
+    content: str,
+    mode: str,
+    type: str,
+    tags: Sequence[str],
+    anchors: Sequence[str],
+    valid_from: str,
+    valid_until: str,
+) -> Written:
+    """Do what the mode says; raises BadInput for what has no meaning in it."""
+    if mode == "create":
+        facts = {"type": type or "journal", "valid_from": valid_from, "valid_until": valid_until}
+        return engine.remember(name, content, tags=tags, anchors=anchors, **facts)
+    if type or tags or anchors or valid_from or valid_until:
+        raise BadInput(
+            "type, tags, anchors and validity are given when a memory is created; edit its file to change them"
+        )
+    if mode == "forget":
+        if content:
+            raise BadInput("nothing is written when a memory is forgotten; leave the content out")
+        return engine.forget(name)
+    return engine.add_to_memory(name, content) if mode == "append" else engine.revise(name, content)
+
+
+def written_json(mode: str, written: Written) -> dict[str, object]:
+    data: dict[str, object] = {"status": _DONE[mode], "name": written.name, "path": str(written.path)}
+    return {**data, "note": written.note} if written.note else data
+
+
+def written_text(mode: str, written: Written) -> str:
+    return f"{_DONE[mode]} {written.name} ({written.path}){f'; {written.note}' if written.note else ''}"
+
+
+# --- the list ---
+
+
+def memories_scope(types: Sequence[str] = (), tags: Sequence[str] = ()) -> Scope:
+    return Scope(
+        kinds=("memory",), tags=tuple(it.lower() for it in tags), facets=tuple(Facet("type", it) for it in types)
+    )
+
+
+def memory_json(engine: Engine, record: Record, stale: Sequence[Staleness]) -> dict[str, object]:
+    facets = record.facets
+    return {
+        "name": record.path,
+        "collection": record.collection,
+        "title": record.title,
+        "type": facets.get("type", ""),
+        "status": facets.get("status", ""),
+        "tags": list(record.tags),
+        "created_at": iso(record.moment_ns / _NS),
+        "valid_from": facets.get("valid_from", ""),
+        "valid_until": facets.get("valid_until", ""),
+        "anchors": list(engine.anchors(record)),
+        "stale": [stale_json(it) for it in stale],
+        "problem": facets.get("front_matter_problem", ""),
+    }
+
+
+def stale_json(stale: Staleness) -> dict[str, object]:
+    commit = stale.commit
+    told = {"hash": commit.path, "title": commit.title, "at": iso(commit.moment_ns / _NS)} if commit else None
+    return {"anchor": stale.anchor, "why": stale.why, "commit": told}
+
+
+def memory_lines(record: Record, stale: Sequence[Staleness], now: float) -> list[str]:
+    """What it is on one line, and what a reader should know below it."""
+    facets = record.facets
+    tags = " ".join(f"#{it}" for it in record.tags)
+    parts = (record.path, facets.get("type", ""), ago(record.moment_ns / _NS, now), tags)
+    archived = ["archived"] if facets.get("status") == "archived" else []
+    problem = facets.get("front_matter_problem", "")
+    told = [*archived, *_validity(record, now), *(f"stale: {it.why}" for it in stale), *([problem] if problem else [])]
+    return ["  ".join(filter(None, parts)), *(f"    {it}" for it in told)]
+
+
+def _validity(record: Record, now: float) -> list[str]:
+    """ISO times in UTC sort as they follow each other."""
+    begins, ends = record.facets.get("valid_from", ""), record.facets.get("valid_until", "")
+    late = [f"not valid before {begins}"] if begins and iso(now) < begins else []
+    return [*late, *([f"not valid any more since {ends}"] if ends and iso(now) > ends else [])]

@@ -1,0 +1,46 @@
+"""What differs from kind to kind in a search: data only, read by retrievers and stages that know no kind."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dowse.model import IN_FILES
+
+
+class Family(NamedTuple):
+    """Kinds that are found together, and the most of the places they may take while others have something to show.
+
+    Each family has its own candidates, so that however many records another one has, its own are found.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    share: float = 1.0
+
+
+class Pace(NamedTuple):
+    """How records of a kind, with this value of their facet `type` (any, if empty), fade: `rate` of their score is
+    left with each day, and never less than `floor`."""
+
+    kind: str
+    type: str
+    rate: float
+    floor: float
+
+
+FAMILIES = (
+    Family("files", IN_FILES),
+    Family("commits", ("commit",), 0.25),
+    Family("memories", ("memory",), 0.25),
+)
+PACES = (
+    Pace("memory", "journal", 0.90, 0.1),
+    Pace("memory", "plan", 0.85, 0.1),
+    Pace("memory", "fact", 0.98, 0.2),
+    Pace("memory", "observation", 0.92, 0.15),
+    Pace("memory", "reflection", 0.95, 0.2),
+    Pace("memory", "", 0.90, 0.1),
+    Pace("commit", "", 0.5 ** (1 / 365), 0.3),
+)
+SUCCEEDING = ("memory",)
+"""The kinds of which one record may supersede another."""

@@ -1,0 +1,55 @@
+"""`dowse memories`"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dowse.profiles.core_memories import memories_scope, memory_json, memory_lines
+from dowse.shells.cli.options import exact_limit, json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.search import ready
+from dowse.text.memory_facts import TYPES
+
+
+@click.command("memories")
+@click.option("--stale", "only_stale", is_flag=True, help="Only those whose anchors have changed or are gone.")
+@click.option("--type", "type_", type=click.Choice(TYPES), help="Only of this type.")
+@click.option("--tag", "tags", multiple=True, help="Only with this tag; may be repeated, then any of them.")
+@root_option
+@json_option
+@settings_options
+def command(
+    only_stale: bool,
+    type_: str | None,
+    tags: tuple[str, ...],
+    root: Path | None,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401
+) -> int:
+    """List memories, newest first: what type, how old, with which tags, and whether what they are about has changed.
+
+    \b
+    dowse memories                     all of them
+    dowse memories --stale             those to look at again; `dowse remember NAME … --replace` renews one
+    dowse read notes.md                what one says
+    """
+    workspace = workspace_of(root, flags)
+    with ready(workspace) as engine:
+        records = engine.memories(memories_scope((type_,) if type_ else (), tags))
+        judged = ((it, engine.stale(it)) for it in records)
+        found = [(it, stale) for it, stale in judged if stale or not only_stale]
+        shown = found[: exact_limit(workspace.settings, flags)]
+        data = [memory_json(engine, it, stale) for it, stale in shown]
+    if as_json:
+        click.echo(json.dumps({"count": len(found), "memories": data}, ensure_ascii=False))
+        return 0 if found else 1
+    now = time.time()
+    lines = [line for it, stale in shown for line in memory_lines(it, stale, now)]
+    counted = f"{len(found):,} memor{'y' if len(found) == 1 else 'ies'}"
+    cut = f" (the first {len(shown):,} are shown; -k shows more)" if len(shown) < len(found) else ""
+    click.echo("\n".join([*lines, f"{counted}{cut}"]))
+    return 0 if found else 1

@@ -1,0 +1,106 @@
+"""The configuration file of mcp-markdown-ragdocs: what it says of memories and history, as our settings."""
+
+from __future__ import annotations
+
+import logging
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dowse.config import Settings, parse_setting
+from dowse.errors import BadInput
+from dowse.profiles.ragdocs_memory_desk import NO_OPTIONS, MemoryOptions
+from dowse.shells.workspace import Workspace, find_workspace
+
+log = logging.getLogger("dowse.ragdocs")
+
+FOLDER, NAME = ".mcp-markdown-ragdocs", "config.toml"
+_MAX_BYTES = 1_000_000
+_MEMORIES = "user"  # where the contract keeps memories unless it is told otherwise
+
+# Tables and keys that mean something here, with the setting they stand for.
+_SETTINGS = {
+    ("git_indexing", "enabled"): "git",
+    ("git_indexing", "delta_max_lines"): "delta_lines",
+    ("git_indexing", "watch_cooldown"): "git_debounce_s",
+    ("memory", "storage_strategy"): "memories",
+}
+_OPTIONS = {("memory", "enabled"), ("memory", "score_threshold")}
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Settings that count where nothing else sets them, and what concerns the memory tools alone."""
+
+    settings: Settings
+    memory: MemoryOptions = NO_OPTIONS
+
+
+def ragdocs_workspace(
+    roots: Sequence[Path], *, flags: Mapping[str, object], environment: Mapping[str, str], cwd: Path
+) -> tuple[Workspace, MemoryOptions]:
+    root = roots[0] if roots else None
+    setup = find_setup(cwd if root is None else cwd / root, environment)
+    workspace = find_workspace(cwd=cwd, environment=environment, flags=flags, root=root, defaults=setup.settings)
+    return workspace, setup.memory
+
+
+def find_setup(folder: Path, environment: Mapping[str, str]) -> Setup:
+    """What the nearest file says: in this directory or one above it, else in the user's own."""
+    path = next((it for it in _places(folder.absolute(), environment) if it.is_file()), None)
+    return _setup({} if path is None else _table(path), path or Path(NAME))
+
+
+def _places(folder: Path, environment: Mapping[str, str]) -> list[Path]:
+    around = [it / FOLDER / NAME for it in (folder, *folder.parents)]
+    home = environment.get("HOME", "")
+    settings = environment.get("XDG_CONFIG_HOME") or (f"{home}/.config" if home else "")
+    return [*around, Path(settings) / FOLDER.removeprefix(".") / NAME] if settings else around
+
+
+def _table(path: Path) -> dict[str, object]:
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise BadInput(f"{path} is not a settings file; it must be a regular file of at most 1 MB")
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"can not read {path}: {error}") from error
+
+
+def _setup(table: Mapping[str, object], path: Path) -> Setup:
+    given = {(name, key): value for name, part in table.items() for key, value in _keys(part).items()}
+    _tell_of_the_rest(given, path)
+    settings: dict[str, object] = {"memories": _MEMORIES}
+    for place, name in _SETTINGS.items():
+        if place in given:
+            settings[name] = parse_setting(name, given[place], f"{path}: {'.'.join(place)}")
+    try:
+        return Setup(Settings(**settings), _options(given, path))  # type: ignore[arg-type]
+    except BadInput as error:
+        raise BadInput(str(error) if str(path) in str(error) else f"{path}: {error}") from None
+
+
+def _keys(part: object) -> Mapping[str, object]:
+    return part if isinstance(part, dict) else {"": part}
+
+
+def _options(given: Mapping[tuple[str, str], object], path: Path) -> MemoryOptions:
+    usual = NO_OPTIONS
+    threshold = given.get(("memory", "score_threshold"), usual.score_threshold)
+    enabled = given.get(("memory", "enabled"), usual.enabled)
+    if not isinstance(enabled, bool):
+        raise BadInput(f"{path}: memory.enabled must be true or false, not {enabled!r}")
+    return MemoryOptions(enabled, _share(threshold, f"{path}: memory.score_threshold"))
+
+
+def _share(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise BadInput(f"{where} must be a number from 0 to 1, not {value!r}")
+    return float(value)
+
+
+def _tell_of_the_rest(given: Mapping[tuple[str, str], object], path: Path) -> None:
+    rest = sorted(".".join(filter(None, place)) for place in given if place not in _SETTINGS and place not in _OPTIONS)
+    if rest:
+        log.warning("%s: these have no effect here: %s", path, ", ".join(rest)[:1000])

@@ -1,0 +1,76 @@
+"""A Scope as SQL, the one filter of every question: SQLite's own conditions where they will do, else what is worked
+out of globs and facets beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import TypeVar
+
+from dowse.model import Scope
+from dowse.store.sqlite.database import Database
+from dowse.store.sqlite.members import Ids, Members
+from dowse.store.sqlite.rows import as_json
+from dowse.text.globs import compile_globs
+
+Value = TypeVar("Value")
+_NS = 1_000_000_000
+_FEW = 1_000  # records: told one by one they lead the search, more are asked about as they come
+
+Condition = tuple[str, list[object]]
+
+
+class Scopes:
+    """`members` gives what is worked out for the records as they are."""
+
+    def __init__(self, db: Database, members: Callable[[], Members]) -> None:
+        self._db = db
+        self._members = members
+
+    def condition(self, scope: Scope) -> Condition:
+        """SQL over `records` and `collections` that is true inside the scope; empty when everything is. It holds for
+        this thread's connection until another scope is asked for."""
+        parts = [*_columns(scope), *self._paths(scope), *self._known(scope)]
+        return " AND ".join(sql for sql, _ in parts), [value for _, values in parts for value in values]
+
+    def once(self, name: Hashable, make: Callable[[], Value]) -> Value:
+        """What `make` gave for the records as they are, as long as not too much else is kept."""
+        return self._members().once(name, make)
+
+    def _paths(self, scope: Scope) -> Iterator[Condition]:
+        for negation, function, globs in (("", "in_paths", scope.paths), ("NOT ", "in_excluded", scope.excluded)):
+            if globs:
+                self._register_globs(function, globs)
+                yield f"{negation}{function}(records.path)", []
+
+    def _register_globs(self, name: str, globs: tuple[str, ...]) -> None:
+        matches = compile_globs(globs)
+        self._register(name, lambda path: matches(str(path)))
+
+    def _known(self, scope: Scope) -> Iterator[Condition]:
+        sets = [self._members().holding(it) for it in scope.facets]
+        sets += [self._members().linked(scope.links)] if scope.links else []
+        if sets:
+            yield self._within(frozenset.intersection(*sets))
+
+    def _within(self, ids: Ids) -> Condition:
+        if len(ids) <= _FEW:
+            return "records.id IN (SELECT value FROM json_each(?))", [as_json(sorted(ids))]
+        self._register("is_member", ids.__contains__)
+        return "is_member(records.id)", []
+
+    def _register(self, name: str, holds: Callable[[object], bool]) -> None:
+        function = lambda *values: int(holds(values[0]))  # noqa: E731 - SQLite calls it with all arguments
+        self._db.reader().create_scalar_function(name, function, 1, deterministic=True)
+
+
+def _columns(scope: Scope) -> Iterator[Condition]:
+    for column, wanted in (("collections.name", scope.collections), ("records.kind", scope.kinds)):
+        if wanted:
+            yield f"{column} IN (SELECT value FROM json_each(?))", [as_json(list(wanted))]
+    if scope.tags:
+        tags = as_json([tag.lower() for tag in scope.tags])
+        found = "json_each(records.tags) AS tag WHERE tag.value IN (SELECT value FROM json_each(?))"
+        yield f"EXISTS (SELECT 1 FROM {found})", [tags]
+    for operator, moment in ((">=", scope.since), ("<=", scope.until)):
+        if moment is not None:
+            yield f"coalesce(records.at_ns, records.mtime_ns) {operator} ?", [int(moment * _NS)]

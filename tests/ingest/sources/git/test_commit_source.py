@@ -1,0 +1,384 @@
+"""What a history tells of each commit, however it was made, and how much of it can be missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dowse.errors import Unreadable
+from dowse.ingest.sources.git.channel import Channel
+from dowse.ingest.sources.git.commits import WHOLE, CommitSource
+from dowse.ingest.sources.git.parsing import LONGEST_LINE, cut_delta
+from dowse.ingest.sources.git.reader import NO_CHANGES, NO_FILES, NO_PARENTS, TOO_MUCH, Reader
+from dowse.ingest.sources.git.told import Person, Told, Touched
+from dowse.model import Item
+from gits import START, Repo
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    return Repo(tmp_path / "repo")
+
+
+def told(repo: Repo, max_commits: int = 1000, delta_lines: int = 200) -> dict[str, Told]:
+    """Every commit by its name, newest first."""
+    source = CommitSource(repo.git_directory, max_commits, delta_lines)
+    try:
+        listing = source.listing()
+        assert not listing.refused
+        return {it.path: Told.from_bytes(source.read(it)[1]) for it in listing.items}
+    finally:
+        source.close()
+
+
+def test_a_commit_is_told_with_its_people_files_and_lines(repo: Repo) -> None:
+    first = repo.commit("First thing\n\nWhy it is done.", {"a.py": "def a():\n    return 1\n"})
+    second = repo.commit("Second", {"a.py": "def a():\n    return 2\n", "docs/b.md": "text\n"})
+    found = told(repo)
+    assert list(found) == [second, first]
+    one = found[first]
+    assert one.message == "First thing\n\nWhy it is done."
+    assert one.parents == [] and found[second].parents == [first]
+    assert one.author == one.committer == Person("Ann", "ann@example.org", START + 60)
+    assert one.files == [Touched("A", "a.py")]
+    assert found[second].files == [Touched("M", "a.py"), Touched("A", "docs/b.md")]
+    assert "-    return 1\n+    return 2" in found[second].delta
+    assert (one.omitted, one.problem) == (0, "")
+
+
+def test_items_carry_the_committer_time(repo: Repo) -> None:
+    name = repo.commit("old", at=1_000_000_000)
+    assert CommitSource(repo.git_directory, 10, 10).listing().items == [Item(name, 0, 10**18, "commit")]
+
+
+def test_the_newest_are_listed_up_to_the_limit(repo: Repo) -> None:
+    names = [repo.commit(str(number)) for number in range(5)]
+    assert list(told(repo, max_commits=2)) == names[:2:-1]
+
+
+def test_every_branch_tag_remote_and_head_counts_but_no_stash_or_note(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("main", {"a": "1"})
+    repo.run("branch", "side")
+    repo.run("checkout", "-q", "side")
+    repo.commit("side")
+    repo.run("checkout", "-q", "--detach")
+    repo.commit("tagged")
+    repo.run("tag", "-a", "v1", "-m", "annotated")
+    repo.run("checkout", "-q", "main")
+    repo.run("checkout", "-q", "--detach")
+    repo.commit("detached")
+    repo.run("worktree", "add", "-q", "--detach", str(tmp_path / "linked"), "main")
+    linked = Repo(tmp_path / "linked")
+    linked.now = repo.now
+    linked.commit("of a linked work tree")
+    repo.run("update-ref", "refs/remotes/origin/x", repo.run("commit-tree", "-m", "remote", "HEAD^{tree}"))
+    repo.run("update-ref", "refs/notes/x", repo.run("commit-tree", "-m", "note", "HEAD^{tree}"))
+    repo.run("update-ref", "refs/pull/1/head", repo.run("commit-tree", "-m", "proposal", "HEAD^{tree}"))
+    (repo.place / "a").write_text("2")
+    repo.run("stash", "-q")
+    messages = {it.message for it in told(repo).values()}
+    assert messages == {"main", "side", "tagged", "detached", "of a linked work tree", "remote"}
+
+
+def test_renames_are_told_with_the_old_path(repo: Repo) -> None:
+    lines = "".join(f"line {number}\n" for number in range(30))
+    repo.commit("add", {"old.py": lines})
+    repo.run("mv", "old.py", "new.py")
+    name = repo.commit("rename", {"new.py": lines.replace("line 7\n", "line seven\n")})
+    assert told(repo)[name].files == [Touched("R", "new.py", "old.py")]
+
+
+def test_a_merge_has_no_delta(repo: Repo) -> None:
+    repo.commit("base", {"a": "1\n"})
+    repo.run("checkout", "-q", "-b", "side")
+    repo.commit("side", {"b": "1\n"})
+    repo.run("checkout", "-q", "main")
+    repo.commit("main", {"c": "1\n"})
+    repo.run("merge", "-q", "--no-ff", "-m", "merged", "side")
+    merge = next(it for it in told(repo).values() if it.message == "merged")
+    assert (len(merge.parents), merge.files, merge.delta) == (2, [], "")
+
+
+def test_binaries_modes_links_and_submodules(repo: Repo, tmp_path: Path) -> None:
+    other = Repo(tmp_path / "other")
+    other.commit("inner", {"x": "1"})
+    repo.commit("base", {"run.sh": "echo\n", "kind": "a file\n"})
+    (repo.place / "run.sh").chmod(0o755)
+    (repo.place / "kind").unlink()
+    (repo.place / "kind").symlink_to("run.sh")
+    repo.run("submodule", "--quiet", "add", str(other.place), "sub")
+    name = repo.commit("all", {"image.bin": b"\0\1\2" * 100})
+    one = told(repo)[name]
+    assert {it.path: it.status for it in one.files} == {
+        ".gitmodules": "A", "image.bin": "A", "kind": "T", "run.sh": "M", "sub": "A",
+    }  # fmt: skip
+    assert "Binary files /dev/null and b/image.bin differ" in one.delta
+    assert "old mode 100644\nnew mode 100755" in one.delta
+    assert "+Subproject commit " in one.delta
+
+
+def test_a_delta_is_cut_and_what_was_cut_is_counted(repo: Repo) -> None:
+    name = repo.commit("many lines", {"a": "".join(f"{number}\n" for number in range(100))})
+    one = told(repo, delta_lines=20)[name]
+    assert (one.delta.count("\n") + 1, one.omitted) == (20, 86)  # six lines of head stand before the hundred
+    nothing = told(repo, delta_lines=0)[name]
+    assert (nothing.delta, nothing.omitted) == ("", 106)
+
+
+@given(st.lists(st.text("ab\r\x0b ", max_size=8), max_size=12), st.integers(0, 15))
+def test_cutting_keeps_the_first_lines_and_counts_the_others(lines: list[str], limit: int) -> None:
+    kept, omitted = cut_delta("".join(f"{line}\n" for line in lines).encode(), limit)
+    assert kept == "\n".join(lines[:limit])
+    assert omitted == len(lines[limit:])
+
+
+def test_long_lines_and_zero_bytes_do_not_get_far(repo: Repo) -> None:
+    name = repo.commit("odd", {"long": "x" * 100_000 + "\n", "zero": "text\n" * 3000 + "a\0b\n"})
+    one = told(repo, delta_lines=10_000)[name]
+    assert max(map(len, one.delta.split("\n"))) == LONGEST_LINE + 1
+    assert "\0" not in one.delta and "+a\ufffdb" in one.delta
+
+
+def test_names_of_objects_are_as_long_however_many_there_are(repo: Repo) -> None:
+    name = repo.commit("a", {"a": "1\n"})
+    before = told(repo)[name]
+    assert "index 0000000..d00491f\n" in before.delta
+    repo.run("config", "core.abbrev", "30")
+    assert told(repo)[name] == before
+
+
+def test_what_is_checked_out_and_staged_changes_nothing(repo: Repo) -> None:
+    name = repo.commit("a", {"a": "1\n"})
+    before = told(repo)[name]
+    (repo.place / ".gitattributes").write_text("a binary\n")
+    repo.run("add", ".gitattributes")
+    assert told(repo)[name] == before
+    (repo.git_directory / "index").write_bytes(b"no index at all")
+    assert told(repo)[name] == before
+
+
+def test_messages_in_other_encodings_and_paths_in_none(repo: Repo) -> None:
+    repo.run("config", "i18n.commitEncoding", "ISO-8859-1")
+    place = os.fsencode(repo.place) + b"/caf\xe9.txt"
+    Path(os.fsdecode(place)).write_text("text\n")
+    repo.run("add", "-A")
+    repo.run("commit", "-q", "-F", "-", given="Schöne Grüße".encode("latin-1"))
+    repo.run("config", "i18n.commitEncoding", "UTF-8")
+    repo.run("commit", "-q", "--allow-empty", "-F", "-", given=b"broken \xff\xfe bytes")
+    broken, greeting = told(repo).values()
+    assert greeting.message == "Schöne Grüße"
+    assert greeting.files == [Touched("A", "caf\\xe9.txt")]
+    assert greeting.problem == "1 of its paths are not valid UTF-8"
+    assert broken.message.startswith("broken ") and broken.message.endswith(" bytes")
+    json.dumps(broken.message).encode()
+
+
+def test_commits_that_no_git_would_make(repo: Repo) -> None:
+    tree = repo.run("mktree")
+    text = f"tree {tree}\nauthor  <> 99999999999999999999 +0000\ncommitter A <a> 253402300800 +0000\n\n"
+    name = repo.run("hash-object", "-t", "commit", "-w", "--literally", "--stdin", given=text.encode())
+    repo.run("update-ref", "refs/heads/odd", name)
+    one = told(repo)[name]
+    assert (one.message, one.author.name) == ("", "")
+    source = CommitSource(repo.git_directory, 10, 10)
+    assert abs(source.listing().items[0].mtime_ns) < 2**63
+
+
+def test_sha256_repositories(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo", "--object-format=sha256")
+    name = repo.commit("a", {"a": "1\n"})
+    assert len(name) == 64
+    assert told(repo)[name].files == [Touched("A", "a")]
+
+
+def test_an_empty_repository_has_no_history(repo: Repo, tmp_path: Path) -> None:
+    assert told(repo) == {}
+    assert told(Repo(tmp_path / "bare", "--bare")) == {}
+
+
+# --- what is missing, or too much ---
+
+
+def blob(repo: Repo, name: str, path: str) -> str:
+    return repo.run("rev-parse", f"{name}:{path}")
+
+
+def test_without_its_objects_a_commit_keeps_message_and_paths(repo: Repo) -> None:
+    first = repo.commit("first", {"a": "1\n"})
+    lost = repo.commit("lost", {"a": "2\n", "b": "new\n"})
+    last = repo.commit("last", {"c": "3\n"})
+    repo.lose(blob(repo, lost, "b"))
+    found = told(repo)
+    assert list(found) == [last, lost, first]
+    assert (found[lost].message, found[lost].delta, found[lost].problem) == ("lost", "", NO_CHANGES)
+    assert found[lost].files == [Touched("M", "a"), Touched("A", "b")]
+    assert [found[it].problem for it in (first, last)] == ["", ""]
+
+
+def test_without_its_tree_a_commit_keeps_its_message(repo: Repo) -> None:
+    repo.commit("first", {"a": "1\n"})
+    lost = repo.commit("lost", {"a": "2\n"})
+    repo.commit("last", {"a": "3\n"})
+    repo.lose(repo.run("rev-parse", f"{lost}^{{tree}}"))
+    last, middle, first = told(repo).values()
+    assert (middle.message, middle.files, middle.problem) == ("lost", [], NO_FILES)
+    assert (last.problem, first.problem) == (NO_FILES, "")
+
+
+def test_where_history_breaks_off_nothing_may_be_taken_for_gone(repo: Repo) -> None:
+    first, lost, last = (repo.commit(word) for word in ("first", "lost", "last"))
+    repo.lose(lost)
+    source = CommitSource(repo.git_directory, 10, 10)
+    listing = source.listing()
+    assert [it.path for it in listing.items] in ([], [last])
+    assert listing.unseen == [""]
+    ((path, reason),) = listing.refused
+    assert path == WHOLE and "git could not list all of it" in reason
+    with pytest.raises(Unreadable):
+        source.read(Item(lost, 0, 0))
+    assert Told.from_bytes(source.read(Item(first, 0, 0))[1]).message == "first"
+    source.close()
+
+
+def test_a_ref_to_nowhere_hides_nothing_else(repo: Repo) -> None:
+    name = repo.commit("there")
+    (repo.git_directory / "refs" / "heads" / "lost").write_text("1" * 40 + "\n")
+    (repo.git_directory / "refs" / "heads" / "garbage").write_text("no name\n")
+    assert list(told(repo)) == [name]
+
+
+def test_the_edge_of_a_shallow_clone_is_not_told_as_new(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("first", {"a": "1\n"})
+    edge = repo.commit("edge", {"b": "1\n"})
+    last = repo.commit("last", {"c": "1\n"})
+    clone = Repo(tmp_path / "home")
+    clone.run("clone", "-q", "--depth=2", f"file://{repo.place}", str(tmp_path / "clone"))
+    shallow = Repo(tmp_path / "clone")
+    found = told(shallow)
+    assert list(found) == [last, edge]
+    assert (found[edge].message, found[edge].files, found[edge].delta) == ("edge", [], "")
+    assert found[edge].problem == NO_PARENTS
+    assert found[last].files == [Touched("A", "c")]
+    sizes = {it.path: it.size for it in CommitSource(shallow.git_directory, 10, 10).listing().items}
+    assert sizes == {last: 0, edge: 1}
+
+
+def test_a_diff_of_fifty_megabytes_is_ended_and_told(repo: Repo) -> None:
+    small = repo.commit("small", {"a": "1\n"})
+    huge = repo.commit("huge", {f"big{part}": f"{'word ' * 19}{part:03}\n" * 100_000 for part in range(5)})
+    last = repo.commit("last", {"b": "1\n"})
+    found = told(repo)
+    assert found[huge].problem == TOO_MUCH
+    assert len(found[huge].files) == 5
+    assert found[huge].omitted > 100_000 and len(found[huge].delta) < 200 * (LONGEST_LINE + 2)
+    assert found[small].delta and found[last].delta
+
+
+def test_ten_thousand_files_in_one_commit(repo: Repo) -> None:
+    files = "".join(f"M 644 inline d{n % 100}/f{n}\ndata 2\n{n % 10}\n\n" for n in range(10_000))
+    head = "commit refs/heads/main\ncommitter Ann <ann@example.org> 1700000000 +0000\ndata 4\nmany\n"
+    repo.run("fast-import", "--quiet", given=(head + files).encode())
+    (one,) = told(repo).values()
+    assert len(one.files) == 10_000
+    assert one.omitted > 10_000
+
+
+def test_a_git_process_that_is_killed_costs_nothing(repo: Repo) -> None:
+    names = [repo.commit(str(number), {"a": f"{number}\n"}) for number in range(6)]
+    opened: list[Channel] = []
+
+    def open_channel(directory: str) -> Channel:
+        opened.append(Channel(directory))
+        return opened[-1]
+
+    reader = Reader(str(repo.git_directory), 200, processes=1, open_channel=open_channel)
+    try:
+        assert Told.from_bytes(reader.told(names[0])).delta
+        os.kill(opened[0]._process.pid, signal.SIGKILL)
+        opened[0]._process.wait()
+        assert all(Told.from_bytes(reader.told(name)).delta for name in names)
+        assert len(opened) == 2
+    finally:
+        reader.close()
+
+
+def test_a_process_that_says_nothing_is_ended(repo: Repo) -> None:
+    name = repo.commit("a", {"a": "1\n"})
+    other = repo.commit("b", {"a": "2\n"})
+
+    def silent(directory: str) -> Channel:
+        channel = Channel(directory, silence_s=0.05)
+        os.kill(channel._process.pid, signal.SIGSTOP)
+        return channel
+
+    reader = Reader(str(repo.git_directory), 200, processes=1, open_channel=silent)
+    try:
+        assert [Told.from_bytes(reader.told(it)).problem for it in (name, other)] == [NO_CHANGES, NO_CHANGES]
+    finally:
+        reader.close()
+
+
+def test_closing_ends_threads_and_processes_and_whoever_waits(repo: Repo) -> None:
+    name = repo.commit("a", {"a": "1\n"})
+    opened: list[Channel] = []
+    asked = threading.Event()
+
+    def stopped(directory: str) -> Channel:
+        opened.append(Channel(directory))
+        os.kill(opened[-1]._process.pid, signal.SIGSTOP)
+        asked.set()
+        return opened[-1]
+
+    reader = Reader(str(repo.git_directory), 200, processes=1, open_channel=stopped)
+    refused: list[Unreadable] = []
+
+    def wait() -> None:
+        try:
+            reader.told(name)
+        except Unreadable as error:
+            refused.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    assert asked.wait(30)
+    reader.close()
+    thread.join(30)
+    assert refused and not refused[0].lasting
+    assert all(it._process.poll() is not None for it in opened)
+    assert not [it for it in threading.enumerate() if it.name == "dowse-git"]
+
+
+def test_what_is_no_name_of_a_commit_is_not_asked_for(repo: Repo) -> None:
+    name = repo.commit("a")
+    source = CommitSource(repo.git_directory, 10, 10)
+    try:
+        for path in ("", "HEAD", "--output=x", name[:10], name + "\n", name.upper()):
+            with pytest.raises(Unreadable):
+                source.read(Item(path, 0, 0))
+        with pytest.raises(Unreadable):
+            source.read(Item("0" * 40, 0, 0))
+        assert Told.from_bytes(source.read(Item(name, 0, 0))[1]).message == "a"
+    finally:
+        source.close()
+
+
+def test_many_threads_read_what_one_would(repo: Repo) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    for number in range(60):
+        repo.commit(str(number), {f"f{number % 7}": f"{number}\n"})
+    alone = told(repo)
+    source = CommitSource(repo.git_directory, 1000, 200)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            read = [Told.from_bytes(data) for _, data in pool.map(source.read, source.listing().items)]
+    finally:
+        source.close()
+    assert read == list(alone.values())
