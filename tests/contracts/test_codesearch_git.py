@@ -365,7 +365,8 @@ def test_help_mentions_every_one(past: Served) -> None:
         ({"repo": ".", "file": "."}, "file must name something"),
         ({"repo": ".", "file": "../../etc/passwd"}, "leaves the repository"),
         ({"repo": ".", "file": "/etc/passwd"}, "leaves the repository"),
-        ({"repo": ".", "file": "a\0b"}, "zero byte"),
+        ({"repo": ".", "file": "a\0b"}, "can be no path"),
+        ({"repo": ".", "file": "x" * 5000}, "can be no path"),
         ({"repo": ".", "file": PARSER, "from": "yesterday"}, "YYYY-MM-DD"),
         ({"repo": ".", "file": PARSER, "to": "2026-02-30"}, "YYYY-MM-DD"),
         ({"repo": ".", "file": PARSER, "from": "20260101"}, "YYYY-MM-DD"),
@@ -381,7 +382,7 @@ def test_bad_input(past: Served, arguments: dict[str, Any], words: str) -> None:
     assert words in past.refusal("search_git_history", **arguments)
 
 
-@pytest.mark.parametrize("file", ["-x", "--output=x", ":(top)src", "src/*", "HEAD", "'; rm -rf .", "x" * 5000, "a\nb"])
+@pytest.mark.parametrize("file", ["-x", "--output=x", ":(top)src", "src/*", "HEAD", "'; rm -rf .", "x" * 3000, "a\nb"])
 def test_odd_paths_are_just_unknown(past: Served, file: str) -> None:
     for no_cache in (False, True):
         found = past.ask("search_git_history", repo=".", file=file, noCache=no_cache)
