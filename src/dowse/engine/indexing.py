@@ -14,7 +14,7 @@ from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import holds_no_file
 from dowse.ingest.sources.memories import FOLDER
-from dowse.model import Collection, Skipped, SyncReport
+from dowse.model import FILES, Collection, Skipped, SyncReport
 from dowse.places import Places, checked_root, is_directory
 from dowse.store.base import KEPT, Catalog
 
@@ -223,6 +223,17 @@ class Indexing(Moving):
         gone = [it for it in inside if not is_directory(it)]
         report.notes += [f"{it} is not there any more; what was indexed of it was kept" for it in gone]
         return [(root, () if under == "." else (under,)), *((it, ()) for it in inside if it not in gone)]
+
+    def _take_in_new_memories(self, timeout_s: float) -> None:
+        """A folder of memories that somebody made in a root since that was indexed: no collection has it yet, so that
+        no look at the disk would find it."""
+        known = self._store.collections()
+        roots = [Path(it.root) for it in known if it.source == FILES and Path(it.root).is_absolute()]
+        places = {it for root in roots for it in self._memory_folders(root)} - {Path(it.root) for it in known}
+        for place in places:
+            with suppress(IndexBusy), self._store.writing(timeout_s):  # who indexes now takes it in, or the next answer
+                collection = self._add_collection(place)
+                self._sync(self._files(place), collection, (), False, True, quiet)
 
     def _memory_folders(self, root: Path) -> list[Path]:
         """Those that come with a root, whoever wrote them; a link in their place may lead anywhere."""

@@ -16,7 +16,7 @@ from dowse.memories.anchored import Anchored
 from dowse.memories.facts import MAX_ENTRIES, checked_facts, merged_facts
 from dowse.memories.folder import Folder
 from dowse.memories.staleness import Judge, Staleness
-from dowse.model import FILES, Collection, Record, Scope
+from dowse.model import FILES, Record, Scope
 from dowse.places import Places
 from dowse.text.anchors import ANCHORED
 from dowse.text.frontmatter import Value, strings
@@ -123,7 +123,7 @@ class Memories(Fresh):
 
     def stale(self, record: Record) -> tuple[Staleness, ...]:
         """What of that to which a memory is anchored has changed since, as it is indexed; nothing for other records."""
-        return Judge(self._anchored(record.collection), self._history_of).stale(record)
+        return Judge(self._anchored(record.collection), self.history_of).stale(record)
 
     def anchors(self, record: Record) -> tuple[str, ...]:
         """What a memory is anchored to, without digests."""
@@ -161,9 +161,6 @@ class Memories(Fresh):
         place = next((root for root, it in roots.items() if it.name == memories), None) or self.memory_folder()
         home = roots.get(place.parent)
         return Anchored(self._store, home.name if home else "")
-
-    def _history_of(self, record: Record) -> tuple[Collection, str] | None:
-        return None
 
     def _inside(self, anchor: str) -> str:
         """An absolute path as it is called in its root."""

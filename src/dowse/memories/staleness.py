@@ -44,7 +44,7 @@ class Judge:
         digest = self.anchored.digest(file, anchor.symbol) if file else ""
         if digest and digest == anchor.digest:
             return None
-        home = self.history_of(file or self._stand_in(anchor.path))
+        home = self._home(file, anchor.path)
         commit = self._newest(home, anchor, since_ns(memory)) if home else None
         if digest and not anchor.digest and commit is None:
             return None  # nothing is known of what was there, and no commit has touched it
@@ -67,9 +67,12 @@ class Judge:
         exact = [record for record, link in found if link.target != path]
         return next(iter([*exact, *(record for record, _ in found)]), None)
 
-    def _stand_in(self, path: str) -> Record:
-        """For a file that is gone: where it would be."""
-        return Record(next(iter(self.anchored.roots()), ""), path, "", "", 0, 0, "", "")
+    def _home(self, file: Record | None, path: str) -> tuple[Collection, str] | None:
+        """Of a file that is gone, the history of the place where it was."""
+        roots = self.anchored.roots()
+        if file is None and roots:
+            file = Record(roots[0], path, "", "", 0, 0, "", "")
+        return self.history_of(file) if file else None
 
 
 def since_ns(memory: Record) -> int:

@@ -72,16 +72,17 @@ def subject_text(subject: Subject) -> str:
         return subject.name
     if record.kind == _COMMIT:
         return f"commit {_commit_text(record)}: {record.title}"
-    lines = f":{subject.first_line}-{subject.last_line}" if subject.first_line else ""
+    last = f"-{subject.last_line}" if subject.last_line > subject.first_line else ""
+    lines = f":{subject.first_line}{last}" if subject.first_line else ""
     what = f"{subject.name}  {definition.symbol.kind}  " if definition else f"{record.kind}  "
     return f"{what}{record.path}{lines}"
 
 
-def neighbour_text(it: Neighbour) -> str:
-    return "  ".join(_parts(it))
+def neighbour_text(it: Neighbour, *, with_kind: bool = True) -> str:
+    return "  ".join(_parts(it, with_kind))
 
 
-def _parts(it: Neighbour) -> Iterator[str]:
+def _parts(it: Neighbour, with_kind: bool) -> Iterator[str]:
     record = it.record
     line = f":{it.line}" if it.line else ""
     if record is None:
@@ -94,11 +95,18 @@ def _parts(it: Neighbour) -> Iterator[str]:
         yield f"{it.name}  {record.path}{line}"
     if it.text:
         yield f'"{it.text}"'
-    because = ": ".join(filter(None, ("" if it.sure == "exact" else it.sure or it.kind, it.how)))
-    if because:
+    if because := ": ".join(filter(None, (_tie(it, with_kind), it.how))):
         yield f"[{because}]"
     if it.warning:
         yield f"! {it.warning}"
+
+
+def _tie(it: Neighbour, with_kind: bool) -> str:
+    """How sure it is, or what ties it, unless its words say so."""
+    if it.sure:
+        return "" if it.sure == "exact" else it.sure
+    is_told = it.kind == "names" or (it.record is not None and it.record.kind == _COMMIT)
+    return "" if not with_kind or (is_told and it.how) else it.kind
 
 
 def _commit_text(record: Record) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from dowse.engine.memories import Written
 from dowse.errors import DowseError
-from dowse.profiles.ragdocs_memory_desk import FileName, MemoryDesk, MemoryType, checked_tags
+from dowse.profiles.ragdocs_memory_desk import FileName, MemoryDesk, MemoryType
 from dowse.profiles.ragdocs_memory_search import MemorySearch
 from dowse.profiles.ragdocs_memory_text import counts_text, notes
 from dowse.profiles.ragdocs_memory_web import MemoryWeb
@@ -54,7 +54,7 @@ class MemoryFiles:
 
         def create() -> dict[str, object]:
             engine = self._desk.engine()
-            written = engine.remember(filename, content, type=memory_type, tags=checked_tags("tags", tags))
+            written = engine.remember(filename, content, type=memory_type, tags=tags)
             return _done("created", written, "path")
 
         return _told(create)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from dowse.engine import Engine
 from dowse.errors import BadInput
+from dowse.lookup.memories.tags import normal_tag
 from dowse.model import Answer, Record
 from dowse.profiles.ragdocs_memory_text import caveats
 from dowse.profiles.tool import Param
@@ -48,7 +49,7 @@ class MemoryDesk:
         """Of each, why what it says may not count any more."""
         engine = self.engine()
         standings = engine.standings(records)
-        return [list(caveats(record, it)) for record, it in zip(records, standings, strict=True)]
+        return [list(caveats(record, it, engine.stale(record))) for record, it in zip(records, standings, strict=True)]
 
 
 def checked(name: str, text: str) -> str:
@@ -61,7 +62,12 @@ def checked(name: str, text: str) -> str:
     return text
 
 
+def checked_tag(name: str, tag: str) -> str:
+    """As tags are compared: without # and casing."""
+    return checked(name, normal_tag(checked(name, tag)))
+
+
 def checked_tags(name: str, tags: Sequence[str]) -> tuple[str, ...]:
     if len(tags) > MAX_TAGS:
         raise BadInput(f"{name}: {len(tags):,} tags; at most {MAX_TAGS} are taken")
-    return tuple(checked(name, it) for it in tags)
+    return tuple(checked_tag(name, it) for it in tags)

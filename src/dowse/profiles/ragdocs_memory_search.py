@@ -55,7 +55,7 @@ class MemorySearch:
         since, until = self._times(after_timestamp, before_timestamp, relative_days)
         scope = replace(
             engine.memory_scope(),
-            tags=tuple(it.removeprefix("#") for it in checked_tags("filter_tags", filter_tags or ())),
+            tags=checked_tags("filter_tags", filter_tags or ()),
             facets=(Facet("type", filter_type),) if filter_type else (),
             since=since,
             until=until,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from dowse.lookup.memories.edges import CONTRADICTS, DEPENDS_ON, SUPERSEDES
-from dowse.lookup.memories.tags import normal_tag
-from dowse.profiles.ragdocs_memory_desk import FileName, MemoryDesk, Tag, checked
+from dowse.profiles.ragdocs_memory_desk import FileName, MemoryDesk, Tag, checked_tag
 from dowse.profiles.ragdocs_memory_text import cluster_text, notes, page, related_text, tag_graph_text, walk_text
 from dowse.profiles.tool import Param, Reply, Tool
 
@@ -37,7 +36,7 @@ class MemoryWeb:
     ) -> Reply:
         """The memories with a tag, and those that the tags they share lead to, the nearest and newest first."""
         engine = self._desk.ready()
-        name = normal_tag(checked("tag", tag))
+        name = checked_tag("tag", tag)
         found = engine.memory_cluster(name, depth)
         return Reply({}, cluster_text(name, found, limit, engine.memory_counts().memories))
 
@@ -47,7 +46,7 @@ class MemoryWeb:
 
     def suggest_related_tags(self, tag: Tag) -> Reply:
         """The tags that stand on the same memories as this one, those that do most often first."""
-        graph, name = self._desk.ready().memory_tags(), normal_tag(checked("tag", tag))
+        graph, name = self._desk.ready().memory_tags(), checked_tag("tag", tag)
         return Reply({}, related_text(name, graph.related(name), graph))
 
     # --- links ---

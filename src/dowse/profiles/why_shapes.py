@@ -116,7 +116,7 @@ def _section_lines(section: Section) -> Iterator[str]:
 
 def _group_lines(group: Group) -> Iterator[str]:
     yield f"{_ARROWS[group.direction]} {group.kind}{_counted(len(group.shown), group.total)}"
-    yield from (f"  {neighbour_text(it)}" for it in group.shown)
+    yield from (f"  {neighbour_text(it, with_kind=False)}" for it in group.shown)
 
 
 def _counted(shown: int, total: int) -> str:

@@ -63,12 +63,12 @@ def make_profile(
     if name == "codesearch":
         workspace = codesearch_workspace(roots, flags=flags, environment=environment, cwd=cwd)
         return codesearch_profile(workspace, backstage)
-    if name == "all" and len(roots) > 1:
-        raise BadInput("the profile all serves one directory; start a server for each")
     if name == "ragdocs":
         workspace, memory = ragdocs_workspace(roots, flags=flags, environment=environment, cwd=cwd)
         behind = backstage.behind(workspace, *_places(workspace, roots, cwd))
         return Ragdocs(behind.engine, behind.jobs, workspace.settings.first_answer_s, memory).profile()
+    if name == "all" and len(roots) > 1:
+        raise BadInput("the profile all serves one directory; start a server for each")
     workspace = find_workspace(cwd=cwd, environment=environment, flags=flags, root=roots[0] if roots else None)
     behind = backstage.behind(workspace, *_places(workspace, roots, cwd))
     if name == "all":
@@ -76,19 +76,19 @@ def make_profile(
     return Core(behind.engine, behind.jobs, behind.upkeep).profile()
 
 
+def _places(workspace: Workspace, roots: tuple[Path, ...], cwd: Path) -> tuple[Path, ...]:
+    return tuple(checked_root(cwd / it, any_root=workspace.settings.any_root) for it in roots) or (workspace.root,)
+
+
 def _families(workspace: Workspace, behind: Behind, cwd: Path, environment: Mapping[str, str]) -> tuple[Profile, ...]:
     """Every contract on one index: in each, what is asked is asked of the same engine."""
     settings = workspace.settings
     options = replace(rifflux.options_from(environment), auto_reindex=False, watched=())
-    passages = rifflux.Rifflux(behind.engines.at, behind.jobs, cwd, settings, options, keeping=behind.upkeep.keeping)
-    documents = Ragdocs(behind.engine, behind.jobs, settings.first_answer_s)
+    compatible = rifflux.Rifflux(behind.engines.at, behind.jobs, cwd, settings, options, keeping=behind.upkeep.keeping)
     desk = Desk(behind.engine, behind.jobs, workspace.root, Options(max_response_kb=settings.max_response_kb))
-    core = Core(behind.engine, behind.jobs, behind.upkeep)
-    return core.profile(), passages.profile(), documents.profile(), codesearch.codesearch(desk)
-
-
-def _places(workspace: Workspace, roots: tuple[Path, ...], cwd: Path) -> tuple[Path, ...]:
-    return tuple(checked_root(cwd / it, any_root=workspace.settings.any_root) for it in roots) or (workspace.root,)
+    core = Core(behind.engine, behind.jobs, behind.upkeep).profile()
+    documents = Ragdocs(behind.engine, behind.jobs, settings.first_answer_s).profile()
+    return core, compatible.profile(), documents, codesearch.codesearch(desk)
 
 
 def _rifflux(

@@ -44,10 +44,14 @@ class CallGraph:
             return imported(world, record, link)
 
     def importers(self, record: Record) -> list[tuple[Record, Link]]:
-        """The imports that bring this file in, each with the record it stands in."""
+        """The files that import this one, each with the first of its imports that does."""
+        found: dict[tuple[str, str], tuple[Record, Link]] = {}
         with self._world() as world:
-            written = self._store.linking(import_spellings(record.path), (IMPORT,))
-            return [(home, link) for home, link in written if imported(world, home, link) == record]
+            for home, link in self._store.linking(import_spellings(record.path), (IMPORT,)):
+                place = (home.collection, home.path)
+                if place not in found and imported(world, home, link) == record:
+                    found[place] = (home, link)
+        return list(found.values())
 
     def impact(self, changes: Mapping[str, Spans], query: CallQuery, collection: str | None = None) -> Impact:
         with self._world() as world:

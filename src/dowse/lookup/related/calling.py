@@ -9,6 +9,7 @@ from dowse.lookup.calls.question import CallQuery
 from dowse.lookup.related.question import Edge
 from dowse.lookup.symbols.question import Definition, Wanted
 from dowse.lookup.why.callers import CODE, calling, importer
+from dowse.lookup.why.inherited import last_name
 from dowse.lookup.why.question import Ground, Neighbour, Subject
 from dowse.lookup.why.target import qualified
 from dowse.model import UNPARSED, Scope
@@ -46,8 +47,7 @@ def _types(ground: Ground, definition: Definition) -> Iterator[Edge]:
     """By the last name of the base, which is how it is written: another type of this name may be meant."""
     scope = Scope(collections=(definition.record.collection,))
     for base in definition.symbol.bases:
-        last = base.replace("::", ".").rpartition(".")[2].partition("<")[0].partition("[")[0]
-        asked = Wanted(names=(last,), matching="exact", kinds=tuple(sorted(TYPES)), scope=scope, limit=2)
+        asked = Wanted(names=(last_name(base),), matching="exact", kinds=tuple(sorted(TYPES)), scope=scope, limit=2)
         found = ground.store.definitions(asked).definitions
         yield Edge("out", _found(found[0], INHERITS) if len(found) == 1 else Neighbour(INHERITS, base, None))
     below = ground.store.definitions(Wanted(base=definition.symbol.name, scope=scope, limit=_MOST))

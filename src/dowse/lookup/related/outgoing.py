@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dowse.lookup.calls.imports import IMPORT
+from dowse.lookup.history.question import TOUCHES
 from dowse.lookup.related.meaning import meant
 from dowse.lookup.related.question import Edge
 from dowse.lookup.why.commits import CHANGES, OF_COMMITS, deed
@@ -35,7 +36,8 @@ def _neighbour(ground: Ground, record: Record, link: Link) -> Neighbour:
     name = end.record.title if end.record is not None and end.definition is None else end.name
     if link.kind in OF_COMMITS:
         text = shortened(link.context) if link.kind == CHANGES else ""
-        return Neighbour(link.kind, name, end.record, link.line or end.first_line, deed(link), text)
+        how = link.context if link.kind == TOUCHES else "" if end.definition else deed(link)
+        return Neighbour(link.kind, name, end.record, link.line or end.first_line, how, text)
     text = "" if link.kind in _TEXTLESS else shortened(link.context)
     return Neighbour(link.kind, name, end.record, end.first_line, f"line {link.line}" if link.line else "", text)
 

@@ -35,7 +35,7 @@ def together(ground: Ground, subject: Subject) -> Iterator[Edge]:
             latest.setdefault(other, commit)
     for other, times in sorted(shared.items(), key=lambda it: (-it[1], it[0])):
         if times >= _LEAST:
-            how = f"in {times} of {len(own)} commits, last in {latest[other].path[:12]} ({latest[other].title})"
+            how = f"in {times} of {len(own)} commits, last in {latest[other].path[:12]}"
             yield Edge("in", Neighbour(CHANGES_WITH, other, ground.file_of(history, other), how=how))
 
 

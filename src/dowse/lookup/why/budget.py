@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from dowse.lookup.why.found import Found
 from dowse.lookup.why.question import NO_SOURCE, Neighbour, Section, Source, Subject
-from dowse.model import CHARS_PER_TOKEN
+from dowse.model import CHARS_PER_TOKEN, Record
 
 _FRAME_CHARS = 260  # names of keys, totals of sections
-_ITEM_CHARS = 150  # names of keys, a hash, a date
+_ITEM_CHARS = 100  # names of keys, a line
+_COMMIT_CHARS = 30  # the beginning of a hash, a date
 _LINE_CHARS = 8
 _SOURCE_SHARE = 0.3
 _MOST_LINES = 40
@@ -64,11 +65,15 @@ def _fit(neighbour: Neighbour, room: int) -> Neighbour | None:
 
 def cost(neighbour: Neighbour) -> int:
     """Its length in the longest form it is shown in."""
-    record = neighbour.record
     texts = (neighbour.name, neighbour.how, neighbour.text, neighbour.warning, neighbour.sure, neighbour.kind)
-    place = record.collection + record.path if record else ""
-    author = record.facets.get("author", "") if record else ""
-    return _ITEM_CHARS + sum(len(_quoted(it)) for it in (*texts, place, author))
+    return _ITEM_CHARS + sum(len(_quoted(it)) for it in texts) + _place_chars(neighbour.record)
+
+
+def _place_chars(record: Record | None) -> int:
+    if record is None:
+        return 0
+    author = record.facets.get("author", "")
+    return _COMMIT_CHARS + len(author) if author else len(_quoted(record.collection)) + len(_quoted(record.path))
 
 
 def _quoted(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from dowse.lookup.calls.kinds import CALLABLE
 from dowse.lookup.calls.question import CallQuery, Edge
@@ -14,32 +14,36 @@ from dowse.lookup.why.target import qualified
 from dowse.model import UNPARSED, Link, Record
 
 CODE = "code"
-MOST_CALLERS = 50
-DEADLINE_S = 2.0
+MOST_CALLERS = 100
+DEADLINE_S = 1.0
 
 _TESTS = re.compile(r"(^|/)(tests?|__tests__|specs?)/|(^|/)test_[^/]*$|[._-](test|spec)\.\w+$|Tests?\.\w+$")
 _SURE = {"exact": 0, "virtual": 1, "possible": 2}
 
 
 def callers(ground: Ground, subject: Subject) -> tuple[Found, Found]:
-    """Callers, and the tests among them; of a whole file, who imports it."""
+    """Callers, and tests that call; of a whole file, who imports it."""
     definition = subject.definition
     if subject.record is None or subject.record.kind != CODE:
         return Found(), Found()
     if definition is None:
-        return _apart([importer(*it) for it in ground.calls.importers(subject.record)])
+        found = [importer(*it) for it in ground.calls.importers(subject.record)]
+        tests = tuple(it for it in found if it.record and is_test(it.record.path))
+        return Found(tuple(it for it in found if it not in tests)), Found(tests)
     if why := _silence(definition):
         return Found(notes=(why,)), Found()
-    query = CallQuery(definition.symbol.name, depth=1, width=MOST_CALLERS, nodes=MOST_CALLERS, deadline_s=DEADLINE_S)
+    # Asked for apart: where there are very many of the one, they must not hide the other.
+    outside = _calling(ground, definition, lambda path: not is_test(path), "callers")
+    return outside, _calling(ground, definition, is_test, "tests that call it")
+
+
+def _calling(ground: Ground, definition: Definition, wanted: Callable[[str], bool], what: str) -> Found:
+    most = MOST_CALLERS
+    query = CallQuery(definition.symbol.name, depth=1, width=most, nodes=most, wanted=wanted, deadline_s=DEADLINE_S)
     tree = ground.calls.around(definition, query)
     edges = sorted((it.edge for it in tree.nodes), key=lambda it: _SURE[it.confidence])
-    notes = (f"there may be more callers than the {len(edges)} that were looked at",) if tree.cut else ()
-    return _apart([calling(it) for it in edges], notes)
-
-
-def _apart(found: Sequence[Neighbour], notes: tuple[str, ...] = ()) -> tuple[Found, Found]:
-    tests = tuple(it for it in found if _is_test(it))
-    return Found(tuple(it for it in found if it not in tests), notes), Found(tests)
+    notes = (f"there may be more {what} than the {len(edges):,} that were looked at",) if tree.cut else ()
+    return Found(tuple(calling(it) for it in edges), notes)
 
 
 def _silence(definition: Definition) -> str:
@@ -51,7 +55,7 @@ def _silence(definition: Definition) -> str:
 
 
 def importer(record: Record, link: Link) -> Neighbour:
-    return Neighbour("import", record.path, record, link.line, f"imports {link.target}")
+    return Neighbour("import", record.path, record, link.line, link.target)
 
 
 def calling(edge: Edge) -> Neighbour:
@@ -65,5 +69,5 @@ def calling(edge: Edge) -> Neighbour:
     )
 
 
-def _is_test(neighbour: Neighbour) -> bool:
-    return neighbour.record is not None and bool(_TESTS.search(neighbour.record.path))
+def is_test(path: str) -> bool:
+    return bool(_TESTS.search(path))

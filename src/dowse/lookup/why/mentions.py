@@ -78,21 +78,25 @@ class _Wording(NamedTuple):
     term: str
     manner: Manner
     collections: tuple[str, ...]
+    sure: str = ""
 
 
 def _naming(store: Store, subject: Subject) -> Iterator[Neighbour]:
-    for term, manner, collections in _wordings(store, subject):
-        scope = Scope(collections=collections, kinds=(DOCUMENT, MEMORY))
-        asked = Lines((term,), manner, case_sensitive=True, scope=scope, limit=_FILES, deadline_s=_DEADLINE_S)
+    for wording in _wordings(store, subject):
+        scope = Scope(collections=wording.collections, kinds=(DOCUMENT, MEMORY))
+        terms = (wording.term,)
+        asked = Lines(terms, wording.manner, case_sensitive=True, scope=scope, limit=_FILES, deadline_s=_DEADLINE_S)
         for it in grep(store, asked).files:
             for record in store.records(it.path, it.collection):
-                yield _named_in(store, record, it.lines)
+                yield _named_in(store, record, it.lines, wording.sure)
 
 
-def _named_in(store: Store, record: Record, lines: Sequence[int]) -> Neighbour:
+def _named_in(store: Store, record: Record, lines: Sequence[int], sure: str) -> Neighbour:
     shown = excerpts(store, record.collection, record.path, lines[:1])
+    text = shortened(shown[0].lines[0] if shown else "")
     how = "names it" if len(lines) == 1 else f"names it in {len(lines):,} lines"
-    return Neighbour("names", record.title, record, lines[0], how, shortened(shown[0].lines[0] if shown else ""))
+    how += ", or another of this name" if sure else ""
+    return Neighbour("names", record.title, record, lines[0], how, text, sure)
 
 
 def _wordings(store: Store, subject: Subject) -> Iterator[_Wording]:
@@ -104,13 +108,18 @@ def _wordings(store: Store, subject: Subject) -> Iterator[_Wording]:
         name, full = subject.definition.symbol.name, qualified(subject.definition)
         if full != name:
             yield _Wording(full, "substring", here)
-        yield _Wording(_as_code(name), "regex", () if _is_only_one(store, name) else here)
+        if _is_only_one(store, name):
+            yield _Wording(_as_code(name), "regex", ())
+        else:
+            yield _Wording(path, "substring", here)
+            yield _Wording(_as_code(name), "regex", here, "possible")
     yield _Wording(path, "substring", here)
 
 
 def _as_code(name: str) -> str:
     word = rf"\b{escaped(name)}\b" if name.isidentifier() else escaped(name)
-    return word if _TELLING.search(name) else rf"`[^`]*{word}[^`]*`|{word}\("
+    # Without blanks: between two pieces of code there is prose.
+    return word if _TELLING.search(name) else rf"`[^`\s]*{word}[^`\s]*`|{word}\("
 
 
 def _nearby(store: Store, record: Record) -> tuple[str, ...]:

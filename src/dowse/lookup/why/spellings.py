@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from dowse.lookup.why.question import Subject
 from dowse.lookup.why.target import definitions_in, qualified
-from dowse.model import FILES, Record
+from dowse.model import COMMITS, FILES, Record
 from dowse.store.base import Store
 
 _MOST_MEMBERS = 100
@@ -36,9 +36,9 @@ def names_of(store: Store, subject: Subject) -> list[str]:
 
 def speaks_of(store: Store, writers: str, subject: Record | None) -> bool:
     """Whether a path written in this collection can mean one of the subject's: it lies in there, or in no root."""
-    if subject is None or writers == subject.collection:
-        return True
     known = {it.name: it for it in store.collections()}
+    if subject is None or writers == subject.collection or known[subject.collection].source == COMMITS:
+        return True
     place = PurePath(known[writers].root)
     around = [it.name for it in known.values() if it.source == FILES and PurePath(it.root) in place.parents]
     return not around or subject.collection in around

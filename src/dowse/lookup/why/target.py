@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dowse.errors import BadInput
 from dowse.lookup.calls.kinds import FUNCTIONS, VALUES
 from dowse.lookup.symbols.question import Definition, Wanted
+from dowse.lookup.why.inherited import inherited
 from dowse.lookup.why.question import MAX_TARGET_CHARS, Subject
 from dowse.model import COMMITS, Record, Scope, Symbol, normal_path
 from dowse.store.base import Store
@@ -118,6 +119,8 @@ def _named(store: Store, name: str, collection: str | None) -> list[Definition]:
     scope = Scope(collections=(collection,) if collection else ())
     asked = Wanted(names=wanted[-1:], matching="exact", scope=scope, limit=_MOST_DEFINITIONS)
     found = [it for it in store.definitions(asked).definitions if _ends(it, wanted)]
+    if not found and len(wanted) > 1:
+        found = inherited(store, wanted[-2], wanted[-1], scope)
     return _preferred([it for it in found if it.symbol.name == _last(name)] or found)
 
 

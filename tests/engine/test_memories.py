@@ -1,0 +1,260 @@
+"""Memories as verbs of the engine: written as files, found at once, and never documents of a root."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dowse.engine import Engine
+from dowse.errors import BadInput
+from dowse.live.watch.places import place_of
+from dowse.model import FILES, MEMORIES, Facet, Query, Record, Scope
+from dowse.store.sqlite.locks import write_lock
+from support import OpenEngine, write
+
+
+def found(engine: Engine, words: str) -> list[tuple[str, str]]:
+    hits = engine.search(Query(words, recipe="lexical")).hits
+    return [(it.stored.record.path, it.stored.record.kind) for it in hits]
+
+
+def memory(engine: Engine, name: str) -> Record:
+    (record,) = [it for it in engine.memories() if it.path == name]
+    return record
+
+
+@pytest.fixture
+def engine(root: Path, open_engine: OpenEngine) -> Engine:
+    write(root, {"src/app.py": "def start():\n    return 1\n", "README.md": "# Readme\n\nquokka\n"})
+    engine = open_engine()
+    engine.index([root])
+    return engine
+
+
+def test_a_memory_from_its_making_to_the_trash(engine: Engine, root: Path) -> None:
+    written = engine.remember("auth", "The quokka guards [[src/app.py]]", type="fact", tags=["Auth"])
+    assert (written.name, written.path, written.note) == ("auth.md", root / ".memories/auth.md", "")
+    assert found(engine, "guards") == [("auth.md", "memory")]
+    assert engine.add_to_memory("auth.md", "and a wombat").path == written.path
+    assert found(engine, "wombat") == [("auth.md", "memory")]
+    recalled = engine.recall("auth")
+    assert recalled.content == "The quokka guards [[src/app.py]]\n\nand a wombat"
+    assert recalled.text == written.path.read_text()
+    assert (recalled.facts["type"], recalled.facts["tags"]) == ("fact", ("Auth",))
+    engine.revise("auth", "only a numbat")
+    assert engine.recall("auth").facts == recalled.facts
+    assert (found(engine, "wombat"), found(engine, "numbat")) == ([], [("auth.md", "memory")])
+    record = memory(engine, "auth.md")
+    assert (record.tags, record.facets["type"], record.facets["status"]) == (("auth",), "fact", "active")
+    thrown = engine.forget("auth").path
+    assert thrown.parent == root / ".memories/.trash"
+    assert "numbat" in thrown.read_text()
+    assert found(engine, "numbat") == []
+    assert engine.memories() == []
+
+
+def test_merging_keeps_tags_and_what_was_said_lies_in_the_trash(engine: Engine) -> None:
+    engine.remember("a", "alpha", type="fact", tags=["x", "y"], anchors=["README.md"])
+    engine.remember("b", "beta", type="fact", tags=["y", "z"])
+    merged = engine.merge_memories(["a", "b"], "both", "gamma")
+    record = memory(engine, "both.md")
+    assert (record.tags, record.facets["type"]) == (("x", "y", "z"), "fact")
+    assert engine.anchors(record) == ("README.md",)
+    assert [it.path for it in engine.memories()] == [merged.path.name]
+    assert sorted("alpha" in it.read_text() for it in merged.moved) == [False, True]
+    assert (found(engine, "alpha"), found(engine, "gamma")) == ([], [("both.md", "memory")])
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"type": "novel"}, "no type of memory"),
+        ({"tags": ["a,b"]}, "tags are"),
+        ({"tags": ["#"]}, "tags are"),
+        ({"tags": ["a\nb: c"]}, "tags are"),
+        ({"tags": ["x"] * 0 + [str(it) for it in range(101)]}, "tags are"),
+        ({"valid_from": "soon"}, "valid_from must be a time"),
+        ({"anchors": ["../x"]}, "is no anchor"),
+        ({"anchors": ["src/gone.py"]}, "is not indexed"),
+        ({"anchors": ["src/app.py#Gone"]}, "has no definition 'Gone'"),
+        ({"anchors": ["README.md"] * 101}, "too many"),
+        ({"content": " \n"}, "nothing to remember"),
+        ({"name": "../x"}, "has a path"),
+    ],
+)
+def test_what_can_not_be_is_told_before_anything_is_written(
+    engine: Engine, root: Path, changes: dict[str, object], why: str
+) -> None:
+    with pytest.raises(BadInput, match=why):
+        engine.remember(**{"name": "notes", "content": "x", **changes})  # type: ignore[arg-type]
+    assert not (root / ".memories").exists()
+
+
+def test_filters_by_type_tag_and_time(engine: Engine) -> None:
+    engine.remember("a", "x", type="fact", tags=["one"])
+    engine.remember("b", "x", type="plan", tags=["one", "two"])
+    assert [it.path for it in engine.memories(Scope(facets=(Facet("type", "plan"),)))] == ["b.md"]
+    assert {it.path for it in engine.memories(Scope(tags=("one",)))} == {"a.md", "b.md"}
+    assert engine.memories(Scope(until=1.0)) == []
+
+
+# --- the folder and the roots ---
+
+
+def test_a_folder_that_came_with_a_clone_is_memories_and_no_document(root: Path, open_engine: OpenEngine) -> None:
+    write(root, {".memories/old.md": "---\ntype: fact\n---\nechidna", ".memories/.trash/x.md": "echidna", "a.md": "x"})
+    write(root, {".memories/.hidden.md": "echidna", ".memories/notes.txt": "echidna", ".gitignore": "*.md\n"})
+    engine = open_engine()
+    engine.index([root])
+    assert found(engine, "echidna") == [("old.md", "memory")]
+    assert [(it.name, it.source) for it in engine.collections()] == [("root", FILES), ("root.memories", MEMORIES)]
+    engine.remember("new", "bilby")
+    engine.index([root])
+    assert found(engine, "bilby") == [("new.md", "memory")]
+    assert len(engine.collections()) == 2
+
+
+def test_a_folder_asked_for_by_name_is_memories_too(root: Path, open_engine: OpenEngine) -> None:
+    write(root, {".memories/old.md": "echidna", "a.md": "x"})
+    engine = open_engine()
+    engine.index([root / ".memories"])
+    engine.index([root])
+    assert found(engine, "echidna") == [("old.md", "memory")]
+
+
+def test_looking_makes_no_folder(engine: Engine, root: Path) -> None:
+    engine.memories()
+    found(engine, "quokka")
+    engine.memory_folder()
+    with pytest.raises(BadInput):
+        engine.recall("notes")
+    assert not (root / ".memories").exists()
+
+
+def test_a_file_edited_by_hand_is_in_the_next_answer(engine: Engine, root: Path) -> None:
+    engine.remember("notes", "one")
+    place = root / ".memories/notes.md"
+    place.write_text(place.read_text() + "\nbandicoot by hand\n")
+    assert found(engine, "bandicoot") == [("notes.md", "memory")]
+    (root / ".memories/other.md").write_text("potoroo")
+    assert found(engine, "potoroo") == [("other.md", "memory")]
+    place.unlink()
+    assert found(engine, "bandicoot") == []
+
+
+def test_a_folder_made_by_hand_is_in_the_next_answer(engine: Engine, root: Path) -> None:
+    write(root, {".memories/notes.md": "potoroo"})
+    assert found(engine, "potoroo") == [("notes.md", "memory")]
+    assert [it.path for it in engine.memories()] == ["notes.md"]
+
+
+def test_the_watcher_follows_what_is_worth_it(engine: Engine) -> None:
+    engine.remember("notes", "one")
+    (name,) = [it.name for it in engine.collections() if it.source == MEMORIES]
+    place = place_of(name, engine.files(name))
+    assert place.wanted("notes.md")
+    assert not place.wanted_dir(".trash")
+    assert not place.wanted(".writing")
+    documents = place_of("root", engine.files("root"))
+    assert not documents.wanted_dir(".memories")
+
+
+def test_the_users_own_folder(root: Path, open_engine: OpenEngine, tmp_path: Path) -> None:
+    write(root, {"a.md": "x"})
+    engine = open_engine(memories="user")
+    engine.index([root])
+    assert engine.memory_folder() == tmp_path / "data/memories"
+    assert not engine.memory_folder().exists()
+    written = engine.remember("notes", "dunnart", anchors=["a.md"])
+    assert written.path == tmp_path / "data/memories/notes.md"
+    assert found(engine, "dunnart") == [("notes.md", "memory")]
+    engine.index([root])
+    assert found(engine, "dunnart") == [("notes.md", "memory")]
+    assert not (root / ".memories").exists()
+
+
+def test_a_data_directory_inside_the_root(root: Path, open_engine: OpenEngine) -> None:
+    write(root, {"a.md": "x"})
+    engine = open_engine(memories="user", data_dir=root / "data")
+    engine.index([root])
+    engine.remember("notes", "dunnart")
+    engine.index([root])
+    assert found(engine, "dunnart") == [("notes.md", "memory")]
+
+
+def test_another_index_finds_the_users_memories(root: Path, open_engine: OpenEngine, tmp_path: Path) -> None:
+    write(root, {"a.md": "x"})
+    write(tmp_path / "data/memories", {"old.md": "kowari"})
+    engine = open_engine(memories="user")
+    engine.index([root])
+    assert found(engine, "kowari") == [("old.md", "memory")]
+
+
+def test_without_a_root_there_is_no_place_for_memories(open_engine: OpenEngine) -> None:
+    with pytest.raises(BadInput, match="`dowse index` first"):
+        open_engine().remember("notes", "x")
+
+
+def test_a_link_in_place_of_the_folder_is_neither_read_nor_written(
+    root: Path, open_engine: OpenEngine, tmp_path: Path
+) -> None:
+    write(tmp_path / "outside", {"secret.md": "numbat"})
+    write(root, {"a.md": "x"})
+    (root / ".memories").symlink_to(tmp_path / "outside")
+    engine = open_engine()
+    engine.index([root])
+    assert found(engine, "numbat") == []
+    with pytest.raises(BadInput, match="links are not followed"):
+        engine.remember("notes", "x")
+    assert [it.name for it in (tmp_path / "outside").iterdir()] == ["secret.md"]
+
+
+def test_a_folder_that_was_removed_is_no_error(engine: Engine, root: Path) -> None:
+    engine.remember("notes", "one")
+    (root / ".memories/notes.md").unlink()
+    (root / ".memories").rmdir()
+    report = engine.index([root])
+    assert any(".memories is not there any more" in it for it in report.notes)
+    engine.remember("notes", "two")
+    assert engine.recall("notes").content == "two"
+
+
+def test_while_others_index_a_memory_is_written_and_says_so(
+    engine: Engine, root: Path, open_engine: OpenEngine
+) -> None:
+    other = open_engine(lock_timeout_s=0.1)
+    with write_lock(engine.index_path, 1.0):
+        written = other.remember("notes", "quoll")
+    assert "as soon as the index is free" in written.note
+    assert written.path.exists()
+    engine.index([root])
+    assert found(engine, "quoll") == [("notes.md", "memory")]
+
+
+# --- many writers, through the engine ---
+
+WRITER = """
+import sys
+from pathlib import Path
+from dowse.config import Settings
+from dowse.engine import Engine
+index, data, who = sys.argv[1:]
+with Engine(Settings(encoder="none", data_dir=Path(data), lock_timeout_s=60), Path(index), create=False) as engine:
+    for turn in range(3):
+        engine.add_to_memory("shared", f"entry{who}{'klm'[turn]}")
+        assert not engine.remember(f"own-{who}-{turn}", f"owned{who}{'klm'[turn]}").note
+"""
+
+
+def test_what_several_processes_write_is_found(engine: Engine, tmp_path: Path) -> None:
+    engine.remember("shared", "first")
+    command = [sys.executable, "-c", WRITER, str(engine.index_path), str(tmp_path / "data")]
+    running = [subprocess.Popen([*command, who]) for who in "abcd"]
+    assert [it.wait(timeout=120) for it in running] == [0] * 4
+    for who in "abcd":
+        for turn in range(3):
+            assert found(engine, f"entry{who}{'klm'[turn]}") == [("shared.md", "memory")]
+            assert found(engine, f"owned{who}{'klm'[turn]}") == [(f"own-{who}-{turn}.md", "memory")]

@@ -1,0 +1,224 @@
+"""A memory that is anchored to code knows when that has changed, and by which commit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dowse.engine import Engine
+from dowse.model import Record
+from support import OpenEngine, write
+
+START = 1_700_000_000
+APP = """import os
+
+class Server:
+    def start(self):
+        return 1
+
+    def stop(self):
+        return 2
+
+
+def main():
+    return Server().start()
+"""
+
+
+def git(root: Path, *words: str, at: int = START) -> str:
+    variables = {
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_AUTHOR_NAME": "Ann",
+        "GIT_AUTHOR_EMAIL": "ann@example.org",
+        "GIT_COMMITTER_NAME": "Ann",
+        "GIT_COMMITTER_EMAIL": "ann@example.org",
+        "GIT_AUTHOR_DATE": f"@{at} +0000",
+        "GIT_COMMITTER_DATE": f"@{at} +0000",
+    }
+    command = ["git", "-C", str(root), "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main", *words]
+    done = subprocess.run(command, env=os.environ | variables, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+FUTURE = 4_000_000_000  # after whatever time this is run at
+
+
+def commit(root: Path, title: str, at: int = FUTURE) -> str:
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", title, at=at)
+    return git(root, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def engine(root: Path, open_engine: OpenEngine) -> Engine:
+    git(root, "init", "-q")
+    write(root, {"src/app.py": APP, "docs/guide.md": "# Guide\n\n## Setup\n\nInstall it.\n\n## Use\n\nRun it.\n"})
+    write(root, {".gitignore": ".memories/\n"})
+    commit(root, "First", START)
+    engine = open_engine(repair_ms=5_000)
+    bring_in(engine, root)
+    return engine
+
+
+def bring_in(engine: Engine, root: Path) -> None:
+    engine.index([root])
+    engine.index_history()
+
+
+def memory(engine: Engine, name: str = "notes.md") -> Record:
+    (record,) = [it for it in engine.memories() if it.path == name]
+    return record
+
+
+def told(engine: Engine) -> list[tuple[str, str, str]]:
+    return [(it.anchor, it.why, it.commit.title if it.commit else "") for it in engine.stale(memory(engine))]
+
+
+def change(root: Path, old: str, new: str, path: str = "src/app.py") -> None:
+    place = root / path
+    text = place.read_text()
+    assert old in text
+    place.write_text(text.replace(old, new))
+
+
+def test_what_did_not_change_is_not_stale(engine: Engine, root: Path) -> None:
+    anchors = ["src/app.py", "src/app.py#Server.start", "docs/guide.md#Setup", "docs/guide.md"]
+    engine.remember("notes", "x", anchors=anchors)
+    assert engine.anchors(memory(engine)) == tuple(anchors)
+    assert told(engine) == []
+    os.utime(root / "src/app.py")
+    bring_in(engine, root)
+    assert told(engine) == []
+
+
+def test_a_definition_is_stale_when_it_changes_not_when_it_moves(engine: Engine, root: Path) -> None:
+    engine.remember("notes", "x", anchors=["src/app.py#Server.start"])
+    change(root, "import os\n", "import os\nimport sys\n\n# more\n")
+    change(root, "return 2", "return 22")
+    commit(root, "Around it")
+    bring_in(engine, root)
+    assert told(engine) == []
+    change(root, "return 1", "return 11")
+    head = commit(root, "Start differently", FUTURE + 10)
+    bring_in(engine, root)
+    assert told(engine) == [
+        (
+            "src/app.py#Server.start",
+            f"src/app.py#Server.start has changed since the memory was written by commit {head[:12]}",
+            "Start differently",
+        )
+    ]
+
+
+def test_the_newest_commit_since_is_named(engine: Engine, root: Path) -> None:
+    engine.remember("notes", "x", anchors=["src/app.py"])
+    for turn in range(3):
+        change(root, f"return {2 + turn}", f"return {3 + turn}")
+        commit(root, f"Change {turn}", FUTURE + turn)
+    bring_in(engine, root)
+    assert [title for _, _, title in told(engine)] == ["Change 2"]
+
+
+def test_what_is_not_committed_yet_is_told_so(engine: Engine, root: Path) -> None:
+    engine.remember("notes", "x", anchors=["src/app.py#main", "docs/guide.md"])
+    change(root, "Server().start()", "None")
+    assert told(engine) == [
+        ("src/app.py#main", "src/app.py#main has changed since the memory was written, not committed yet", "")
+    ]
+
+
+def test_what_is_gone_is_told_with_the_commit_that_removed_it(engine: Engine, root: Path) -> None:
+    engine.remember("notes", "x", anchors=["src/app.py#Server.stop", "docs/guide.md#Use"])
+    change(root, "    def stop(self):\n        return 2\n", "")
+    (root / "docs/guide.md").unlink()
+    (root / "docs").rmdir()
+    head = commit(root, "Away with it")
+    bring_in(engine, root)
+    assert told(engine) == [
+        (
+            "src/app.py#Server.stop",
+            f"src/app.py has no Server.stop any more (changed by commit {head[:12]})",
+            "Away with it",
+        ),
+        ("docs/guide.md#Use", f"docs/guide.md is not there any more (changed by commit {head[:12]})", "Away with it"),
+    ]
+
+
+def test_a_renamed_file_is_told_with_its_commit(engine: Engine, root: Path) -> None:
+    engine.remember("notes", "x", anchors=["src/app.py"])
+    git(root, "mv", "src/app.py", "src/server.py")
+    commit(root, "Rename it")
+    bring_in(engine, root)
+    assert [(why.partition(" (")[0], title) for _, why, title in told(engine)] == [
+        ("src/app.py is not there any more", "Rename it")
+    ]
+
+
+def test_a_line_becomes_the_definition_that_holds_it(engine: Engine, root: Path) -> None:
+    engine.remember("notes", "x", anchors=["src/app.py:5", "src/app.py:1", f"{root}/src/app.py:11"])
+    assert engine.anchors(memory(engine)) == ("src/app.py#Server.start", "src/app.py", "src/app.py#main")
+
+
+@pytest.mark.parametrize("renew", ["add_to_memory", "revise"])
+def test_writing_again_renews_what_it_is_anchored_to(engine: Engine, root: Path, renew: str) -> None:
+    engine.remember("notes", "x", anchors=["src/app.py#main", "docs/guide.md"])
+    change(root, "Server().start()", "None")
+    assert len(told(engine)) == 1
+    getattr(engine, renew)("notes", "looked at it again")
+    assert told(engine) == []
+    change(root, "return None", "return 0")
+    assert [anchor for anchor, _, _ in told(engine)] == ["src/app.py#main"]
+
+
+def test_anchors_written_by_hand_go_by_the_commits_since(engine: Engine, root: Path) -> None:
+    write(root, {".memories/notes.md": "---\ncreated_at: 2099-01-01\nanchors: [src/app.py#main, src/no.py]\n---\nx\n"})
+    assert [anchor for anchor, _, _ in told(engine)] == ["src/no.py"]
+    change(root, "Server().start()", "None")
+    commit(root, "Before it", 4_070_908_800 - 10)  # 2099-01-01
+    bring_in(engine, root)
+    assert [anchor for anchor, _, _ in told(engine)] == ["src/no.py"]
+    change(root, "return None", "return 0")
+    commit(root, "After it", 4_070_908_800 + 10)
+    bring_in(engine, root)
+    assert [(anchor, title) for anchor, _, title in told(engine)] == [
+        ("src/app.py#main", "After it"),
+        ("src/no.py", ""),
+    ]
+
+
+def test_a_commit_that_is_gone_is_told(engine: Engine, root: Path) -> None:
+    head = git(root, "rev-parse", "HEAD")
+    engine.remember("notes", "x", anchors=[f"commit:{head[:10].upper()}"])
+    assert engine.anchors(memory(engine)) == (f"commit:{head}",)
+    assert told(engine) == []
+    git(root, "commit", "-q", "--amend", "-m", "Other", at=START + 1)
+    git(root, "reflog", "expire", "--expire=now", "--all")
+    bring_in(engine, root)
+    assert told(engine) == [
+        (f"commit:{head}", f"commit {head[:12]} is in no indexed history any more", ""),
+    ]
+
+
+def test_without_git_changes_are_told_all_the_same(tmp_path: Path, open_engine: OpenEngine) -> None:
+    root = tmp_path / "plain"
+    write(root, {"a.py": "def f():\n    return 1\n"})
+    engine = open_engine(repair_ms=5_000)
+    engine.index([root])
+    engine.remember("notes", "x", anchors=["a.py#f", "commit:abcdef1"])
+    change(root, "return 1", "return 2", "a.py")
+    assert told(engine) == [("a.py#f", "a.py#f has changed since the memory was written", "")]
+
+
+def test_memories_that_supersede_each_other_hang_nothing(engine: Engine) -> None:
+    engine.remember("a", "supersedes [[memory:b]], depends on [[memory:a]]", anchors=["src/app.py"])
+    engine.remember("b", "supersedes [[memory:a]]")
+    assert [engine.stale(it) for it in engine.memories()] == [(), ()]
+
+
+def test_other_records_are_never_stale(engine: Engine) -> None:
+    (record,) = engine.record("src/app.py")
+    assert engine.stale(record) == ()

@@ -1,0 +1,196 @@
+"""Neighbours of anything, by typed links in both directions, so many of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from why_ground import FIRST, SECOND, THIRD, Project, whole_project
+
+from dowse.errors import BadInput
+from dowse.lookup.related.question import RelatedAnswer
+from dowse.lookup.related.related import related
+from dowse.model import Link, public_chunk_id
+from dowse.store.base import Store
+from dowse.store.dicts import DictStore
+from dowse.store.sqlite import SqliteStore
+
+REPO = "src/app/repo.py"
+
+
+@pytest.fixture(params=["dicts", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    made: Store = DictStore() if request.param == "dicts" else SqliteStore(tmp_path / "index.db", create=True)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def project(store: Store) -> Project:
+    return whole_project(store)
+
+
+def ask(project: Project, target: str, *kinds: str, limit: int = 5, collection: str | None = None) -> RelatedAnswer:
+    return related(project.ground(), target, kinds, limit, collection)
+
+
+def ends(answer: RelatedAnswer) -> dict[str, list[str]]:
+    """By direction and kind, where each neighbour is; names of what is not indexed."""
+    return {
+        f"{it.direction} {it.kind}": [one.record.path if one.record else one.name for one in it.shown]
+        for it in answer.groups
+    }
+
+
+def test_a_file(project: Project) -> None:
+    assert ends(ask(project, REPO)) == {
+        "in import": ["src/app/service.py", "tests/test_repo.py"],
+        "in mentions": ["why-save.md"],
+        "in links_to": ["docs/guide.md"],
+        "in touches": [THIRD, SECOND],
+        "in changes_with": ["src/app/service.py"],
+    }
+
+
+def test_a_file_of_code_leads_to_what_it_imports(project: Project) -> None:
+    (out,) = [it for it in ask(project, "tests/test_repo.py").groups if it.direction == "out"]
+    assert (out.kind, [it.name for it in out.shown], out.shown[0].how) == ("import", ["repo.py"], "line 1")
+    project.files({"src/app/alone.py": "import json\n"})
+    assert ends(ask(project, "src/app/alone.py")) == {"out import": ["json"]}
+
+
+def test_a_definition(project: Project) -> None:
+    found = ask(project, "Repo.save")
+    assert ends(found) == {
+        "in calls": ["src/app/service.py", "tests/test_repo.py"],
+        "out calls": [REPO],
+        "in anchored": ["anchored.md"],
+        "in mentions": ["why-save.md"],
+        "in changes": [THIRD],
+        "in changes_with": ["src/app/service.py"],
+    }
+    callee = next(it for it in found.groups if it.direction == "out").shown[0]
+    assert (callee.name, callee.line, callee.how, callee.sure) == ("store", 11, "line 5", "exact")
+
+
+def test_types_above_and_below(project: Project) -> None:
+    project.files({"src/app/disk.py": "from app.repo import Repo\n\n\nclass Disk(Repo, Elsewhere):\n    pass\n"})
+    assert ends(ask(project, "Disk", "inherits")) == {"out inherits": [REPO, "Elsewhere"]}
+    assert ends(ask(project, "Repo", "inherits")) == {"in inherits": ["src/app/disk.py"]}
+
+
+@pytest.mark.parametrize("target", [SECOND, SECOND[:7], f"commit:{SECOND[:4]}", SECOND[:7].upper()])
+def test_a_commit_by_its_hash_or_the_beginning_of_it(project: Project, target: str) -> None:
+    project.memory("about.md", "x", [Link("anchored", f"commit:{SECOND[:9]}", 0, "")])
+    answer = ask(project, target)
+    assert ends(answer) == {
+        "out touches": [REPO, "src/app/service.py"],
+        "out renames": ["src/old.py"],
+        "in anchored": ["about.md"],
+    }
+    touched = answer.groups[0].shown[1]
+    assert (touched.line, touched.how) == (1, "M")
+    assert answer.groups[1].shown[0].how == f"src/old.py to {REPO}"
+
+
+def test_what_a_commit_changed(project: Project) -> None:
+    (changes,) = ask(project, THIRD, "changes").groups
+    (one,) = changes.shown
+    assert one.record and (one.name, one.record.path, one.line, one.text) == (
+        "Repo.save", REPO, 4, "def save(self, item):"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["why-save.md", "why-save", "memory:why-save", "memory:why-save.md"])
+def test_a_memory_by_its_name(project: Project, target: str) -> None:
+    project.memory("newer.md", "x", [Link("supersedes", "memory:why-save", 1, "instead of [[memory:why-save]]")])
+    project.memory("ghost.md", "x", [Link("mentions", "src/nowhere.py", 1, "[[src/nowhere.py]]")])
+    assert ends(ask(project, target)) == {"out mentions": [REPO], "in supersedes": ["newer.md"]}
+    assert ends(ask(project, "ghost")) == {"out mentions": ["src/nowhere.py"]}
+    assert ends(ask(project, "newer")) == {"out supersedes": ["why-save.md"]}
+    assert ask(project, "newer").groups[0].shown[0].warning == "superseded by newer.md"
+
+
+def test_an_anchor_leads_to_the_definition(project: Project) -> None:
+    (group,) = ask(project, "anchored.md").groups
+    assert [(it.name, it.line, it.text) for it in group.shown] == [("Repo.save", 4, "")]
+
+
+def test_a_chunk_by_its_id(project: Project) -> None:
+    answer = ask(project, public_chunk_id("docs/guide.md", 0))
+    assert answer.subject and answer.subject.record and answer.subject.record.path == "docs/guide.md"
+
+
+def test_a_document_leads_to_what_it_links_to_and_a_ghost_is_known_by_who_names_it(project: Project) -> None:
+    assert ends(ask(project, "docs/guide.md")) == {"out links_to": [REPO]}
+    answer = ask(project, "src/old.py")
+    assert answer.notes == ("src/old.py is not indexed now; this is what is said of it",)
+    assert ends(answer) == {"in renames": [SECOND], "in touches": [FIRST]}
+
+
+def test_no_kind_drowns_the_rest_and_all_are_counted(project: Project) -> None:
+    for it in range(30):
+        project.memory(f"note{it:02}.md", "n", [Link("mentions", REPO, 1, "n")])
+    groups = {(it.direction, it.kind): it for it in ask(project, REPO, limit=3).groups}
+    assert (len(groups["in", "mentions"].shown), groups["in", "mentions"].total) == (3, 31)
+    assert groups["in", "links_to"].total == 1
+
+
+def test_only_the_kinds_that_are_wanted(project: Project) -> None:
+    assert set(ends(ask(project, REPO, "links_to", "import"))) == {"in import", "in links_to"}
+    none = ask(project, REPO, "plans")
+    assert none.groups == ()
+    assert none.notes == (
+        "it has no neighbours of kind plans; it has import, mentions, links_to, touches, changes_with",
+    )
+
+
+def test_files_that_change_together_in_small_commits(project: Project) -> None:
+    (group,) = ask(project, REPO, "changes_with").groups
+    assert group.shown[0].how == f"in 2 of 3 commits, last in {SECOND[:12]}"
+    many = [Link("touches", f"file{it}.py", 1, "M") for it in range(40)]
+    project.commit("5" * 40, "Everything", 5, [Link("touches", REPO, 1, "M"), *many], THIRD)
+    project.commit("6" * 40, "Everything again", 6, [Link("touches", REPO, 1, "M"), *many], "5" * 40)
+    (group,) = ask(project, REPO, "changes_with").groups
+    assert [it.name for it in group.shown] == ["src/app/service.py"]
+
+
+def test_two_roots_and_beginnings_of_several_commits_need_a_choice(project: Project) -> None:
+    project.files({REPO: "x = 1\n"}, "/work/twin")
+    answer = ask(project, REPO)
+    assert answer.subject is None and len(answer.candidates) == 2
+    assert ask(project, REPO, collection="twin").subject
+    alike = FIRST[:4] + "f" * 36
+    project.commit(alike, "Alike", 9, [], THIRD)
+    assert [it.name for it in ask(project, FIRST[:4]).candidates] == [alike, FIRST]
+
+
+def test_what_is_alone_says_so_and_what_is_unknown_has_near_names(project: Project) -> None:
+    project.files({"lonely.md": "# Lonely\n"})
+    assert ask(project, "lonely.md").notes == ("nothing links to it, and it links to nothing",)
+    unknown = ask(project, "src/app/repos.py")
+    assert unknown.subject is None and "nothing indexed is called" in unknown.notes[0]
+
+
+@pytest.mark.parametrize("limit", [0, -1, 101, 10**9])
+def test_absurd_limits_are_refused(project: Project, limit: int) -> None:
+    with pytest.raises(BadInput, match="a limit is 1 to 100"):
+        ask(project, REPO, limit=limit)
+
+
+@pytest.fixture(scope="module")
+def small() -> Project:
+    return whole_project(DictStore())
+
+
+@given(target=st.text(max_size=40), kind=st.text(max_size=10))
+def test_anything_is_answered_or_refused(small: Project, target: str, kind: str) -> None:
+    try:
+        answer = ask(small, target, kind)
+    except BadInput as error:
+        assert "\n" not in str(error)
+    else:
+        assert answer.subject or answer.candidates or answer.notes

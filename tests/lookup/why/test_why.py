@@ -1,0 +1,263 @@
+"""From a line or a name to its definition, callers, commits, documents and memories, each with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from why_ground import FIRST, OTHER, REPO, SECOND, THIRD, Project, whole_project
+
+from dowse.errors import BadInput
+from dowse.lookup.why.question import Neighbour, WhyAnswer
+from dowse.lookup.why.why import why
+from dowse.model import Link
+from dowse.store.base import Store
+from dowse.store.dicts import DictStore
+from dowse.store.sqlite import SqliteStore
+
+
+@pytest.fixture(params=["dicts", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    made: Store = DictStore() if request.param == "dicts" else SqliteStore(tmp_path / "index.db", create=True)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def project(store: Store) -> Project:
+    return whole_project(store)
+
+
+def section(answer: WhyAnswer, name: str) -> tuple[Neighbour, ...]:
+    return next(it.shown for it in answer.sections if it.name == name)
+
+
+def ask(project: Project, target: str, budget: int = 1500, collection: str | None = None) -> WhyAnswer:
+    return why(project.ground(), target, budget, collection)
+
+
+def test_a_line_has_all_of_it(project: Project) -> None:
+    answer = ask(project, "src/app/repo.py:5")
+    assert answer.subject is not None and answer.subject.name == "Repo.save"
+    assert (answer.subject.first_line, answer.subject.last_line) == (4, 5)
+    assert answer.source.lines == ("    def save(self, item):", "        return store(item)")
+    assert [(it.name, it.line, it.sure) for it in section(answer, "callers")] == [("Service.keep", 9, "exact")]
+    assert [(it.name, it.line) for it in section(answer, "tests")] == [("test_save", 5)]
+    commits = {it.record.path: it for it in section(answer, "commits") if it.record}
+    assert list(commits) == [THIRD, FIRST, SECOND]
+    assert (commits[THIRD].kind, commits[THIRD].how) == (
+        "wrote", "wrote lines 5 as they are, changed def save(self, item):"
+    )  # fmt: skip
+    assert (commits[FIRST].kind, commits[FIRST].how) == (
+        "wrote", "wrote lines 4 as they are, changed class Repo:, brought the file"
+    )  # fmt: skip
+    assert (commits[SECOND].kind, commits[SECOND].how) == ("renames", "moved the file from src/old.py")
+    (guide,) = section(answer, "documents")
+    assert guide.record and (guide.record.path, guide.line, guide.kind) == ("docs/guide.md", 3, "links_to")
+    memories = {it.record.path: it for it in section(answer, "memories") if it.record}
+    assert {path: it.kind for path, it in memories.items()} == {"anchored.md": "anchored", "why-save.md": "mentions"}
+    assert answer.notes == ()
+
+
+def test_who_wrote_the_line_comes_first_then_the_newest_and_the_oldest(project: Project) -> None:
+    found = section(ask(project, "src/app/repo.py:4"), "commits")
+    assert [it.record.path for it in found if it.record] == [FIRST, THIRD, SECOND]
+    named = section(ask(project, "Repo.save"), "commits")
+    assert [it.record.path for it in named if it.record] == [THIRD, FIRST, SECOND]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "Repo.save", "repo.Repo.save", "app.repo.Repo.save", "Repo::save", "Repo#save", "save", "save()", "repo.save",
+        "src/app/repo.py#Repo.save", "src/app/repo.py#save", "repo.py:5", "./src/app/repo.py:4", "src/app/repo.py:4:9",
+        "/work/app/src/app/repo.py:5", "src\\app\\repo.py:5", "src/./app/../app/repo.py:5", "src/app/repo.py:4-5",
+        " Repo.save ",
+    ],
+)  # fmt: skip
+def test_many_ways_to_name_it(project: Project, target: str) -> None:
+    subject = ask(project, target).subject
+    assert subject is not None and (subject.name, subject.first_line) == ("Repo.save", 4)
+
+
+def test_a_class_has_the_changes_of_its_members_and_the_callers_of_its_constructor(project: Project) -> None:
+    answer = ask(project, "Repo")
+    assert [it.name for it in section(answer, "callers")] == ["main"]
+    assert {it.record.path for it in section(answer, "commits") if it.record} == {FIRST, SECOND, THIRD}
+
+
+def test_a_line_outside_of_definitions_and_a_whole_file(project: Project) -> None:
+    line = ask(project, "src/app/service.py:1")
+    assert line.subject is not None and line.subject.definition is None
+    assert line.source.lines == ("from app.repo import Repo, store",)
+    assert [it.record.path for it in section(line, "commits") if it.record] == [FIRST]
+    whole = ask(project, "src/app/repo.py")
+    assert [(it.kind, it.name) for it in section(whole, "callers")] == [("import", "src/app/service.py")]
+    assert [it.name for it in section(whole, "tests")] == ["tests/test_repo.py"]
+    assert [it.record.path for it in section(whole, "commits") if it.record] == [THIRD, FIRST, SECOND]
+
+
+def test_a_field_has_no_callers_and_says_so(project: Project) -> None:
+    answer = ask(project, "Repo.limit")
+    assert answer.notes == ("a field has no callers; `grep` finds where it is used",)
+
+
+def test_a_section_of_a_document_is_a_definition_too(project: Project) -> None:
+    answer = ask(project, "docs/guide.md:7")
+    assert answer.subject is not None and answer.subject.name == "Guide.Saving"
+
+
+def test_words_of_prose_are_no_mentions(project: Project) -> None:
+    """`save` and `Repo` stand in other.md as words, not as code."""
+    for target in ("Repo.save", "Repo"):
+        assert "docs/other.md" not in {it.record.path for it in section(ask(project, target), "documents") if it.record}
+    project.files({"docs/other.md": OTHER + "\nCall `Repo` first.\n"})
+    found = {it.record.path: it for it in section(ask(project, "Repo"), "documents") if it.record}
+    assert (found["docs/other.md"].kind, found["docs/other.md"].line) == ("names", 5)
+    assert found["docs/other.md"].text == "Call `Repo` first."
+
+
+def test_stale_archived_and_superseded_memories_say_so_and_come_last(project: Project) -> None:
+    project.stale["anchored.md"] = ("src/app/repo.py#Repo.save changed in 333333333333",)
+    project.memory("old.md", "x [[src/app/repo.py]]", [Link("plans", "src/app/repo.py", 1, "x")], status="archived")
+    project.memory("newer.md", "y", [Link("supersedes", "memory:old", 1, "y")])
+    found = {it.record.path: it.warning for it in section(ask(project, "Repo.save"), "memories") if it.record}
+    assert next(iter(found)) == "why-save.md" and found["why-save.md"] == ""
+    assert found["anchored.md"] == "src/app/repo.py#Repo.save changed in 333333333333"
+    assert found["old.md"] == "archived; superseded by newer.md"
+
+
+def test_several_of_a_name_are_listed_and_need_a_choice(project: Project) -> None:
+    project.files({"src/app/disk.py": "class Disk:\n    def save(self):\n        pass\n"})
+    answer = ask(project, "save")
+    assert answer.subject is None and answer.sections == ()
+    assert [(it.name, it.first_line) for it in answer.candidates] == [("Disk.save", 2), ("Repo.save", 4)]
+    assert answer.notes == ("'save' may be any of 2; ask for one of them as path:line",)
+    assert ask(project, "Disk.save").subject is not None
+
+
+def test_two_roots_with_the_same_path(project: Project) -> None:
+    twin = project.files({"src/app/repo.py": REPO, "docs/guide.md": "See `src/app/repo.py`.\n"}, "/work/twin").name
+    project.memory("twin.md", "z [[src/app/repo.py]]", [Link("mentions", "src/app/repo.py", 1, "z")], "/work/twin")
+    answer = ask(project, "src/app/repo.py:5")
+    assert answer.subject is None and "with its collection" in answer.notes[0]
+    assert {it.record.collection for it in answer.candidates if it.record} == {"app", twin}
+    mine, other = ask(project, "Repo.save", collection="app"), ask(project, "src/app/repo.py:5", collection=twin)
+    assert "twin.md" not in {it.record.path for it in section(mine, "memories") if it.record}
+    assert [it.record.path for it in section(other, "memories") if it.record] == ["twin.md"]
+    assert [it.record.collection for it in section(other, "documents") if it.record] == [twin]
+    assert section(other, "commits") == ()
+    assert "src/app/repo.py is in no git history that is indexed" in other.notes
+    assert ask(project, "/work/twin/src/app/repo.py:5").subject == other.subject
+
+
+def test_another_file_of_a_former_name_is_another(project: Project) -> None:
+    """After the move, a new file at the old place does not belong to the life of this one."""
+    project.commit("4" * 40, "Something new at the old place", 4, [
+        Link("touches", "src/old.py", 1, "A"), Link("changes", "src/old.py#Repo.save", 1, "x"),
+    ], THIRD)  # fmt: skip
+    found = {it.record.path for it in section(ask(project, "Repo.save"), "commits") if it.record}
+    assert found == {FIRST, SECOND, THIRD}
+
+
+def test_something_that_is_gone_is_known_by_what_is_said_of_it(project: Project) -> None:
+    answer = ask(project, "src/old.py")
+    assert answer.subject is not None and answer.subject.record is None
+    assert {it.record.path for it in section(answer, "commits") if it.record} == {FIRST, SECOND}
+    assert answer.notes == ("src/old.py is not indexed now; this is what is said of it",)
+
+
+def test_what_is_unknown_has_near_names(project: Project) -> None:
+    answer = ask(project, "Repo.svae")
+    assert answer.subject is None and answer.notes[0].startswith("nothing indexed is called 'Repo.svae'")
+    assert "Repo.save" in ask(project, "Repo.saves").near
+    assert "src/app/repo.py" in ask(project, "src/repo.py:3").near
+
+
+def test_without_a_history_it_says_so(store: Store) -> None:
+    project = Project(store)
+    project.files({"a.py": REPO})
+    assert ask(project, "Repo.save").notes == ("no git history is indexed; `dowse index` does, where there is any",)
+
+
+def test_what_blame_can_not_tell_is_a_note(project: Project) -> None:
+    project.problem = "who wrote its lines is not known: it took too long"
+    project.written["src/app/repo.py", 5] = "9" * 40
+    answer = ask(project, "Repo.save")
+    assert answer.notes == (project.problem, "1 commits that wrote lines of it are not indexed yet")
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("", "the target is empty"),
+        (" \n", "the target is empty"),
+        ("x" * 10_000, "at most 1,000 characters"),
+        ("src/app/repo.py:0", "lines are counted from 1"),
+        ("src/app/repo.py:999999999", "has 12 lines; line 999,999,999 is beyond its end"),
+    ],
+)
+def test_bad_targets_are_refused(project: Project, target: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        ask(project, target)
+
+
+@pytest.mark.parametrize("budget", [49, 0, -1, 10**9])
+def test_absurd_budgets_are_refused(project: Project, budget: int) -> None:
+    with pytest.raises(BadInput, match="a budget is 50 to 100,000 tokens"):
+        ask(project, "Repo", budget)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "..", "../../etc/passwd", "/", "-x", "--help", ":", "#", ":5", "#x", "x#", "a\0b", "\ud800", "[a-", "(?", "*",
+        'NEAR("a" b)', '" OR 1=1', "a AND", "%", "_", ".", "...", "::", "()", "commit:", "commit:zz", "memory:",
+        "memory:..", "0" * 40, "é" * 500, "🦊", "src/app", "src/app/", "C:\\x:3", "x:99999999999999999999",
+    ],
+)  # fmt: skip
+def test_hostile_targets_find_nothing(project: Project, target: str) -> None:
+    answer = ask(project, target)
+    assert answer.subject is None and not answer.candidates and len(answer.notes[0]) < 400
+
+
+def test_the_best_of_every_section_before_the_second_of_any(project: Project) -> None:
+    many = "".join(f"\n\ndef caller_number_{it}(repo: Repo):\n    return repo.save({it})\n" for it in range(120))
+    project.files({"src/app/many.py": "from app.repo import Repo\n" + many})
+    for it in range(30):
+        project.memory(f"note{it}.md", "n", [Link("mentions", "src/app/repo.py", 1, f"n {'long ' * 20}")])
+    answer = ask(project, "Repo.save", 700)
+    counts = {it.name: (len(it.shown), it.left_out > 0) for it in answer.sections}
+    assert all(shown >= 1 for shown, _ in counts.values()), counts
+    assert counts["callers"][1] and counts["memories"][1]
+    assert abs(counts["callers"][0] - counts["memories"][0]) <= 1
+    assert "there may be more callers than the 100 that were looked at" in answer.notes
+
+
+@pytest.fixture(scope="module")
+def small() -> Project:
+    return whole_project(DictStore())
+
+
+@given(target=st.text(max_size=60))
+def test_any_target_is_answered_or_refused(small: Project, target: str) -> None:
+    try:
+        answer = ask(small, target, 50)
+    except BadInput as error:
+        assert "\n" not in str(error)
+    else:
+        assert answer.subject or answer.candidates or answer.notes
+
+
+def test_a_member_of_a_base_is_found_under_the_class_that_has_it(project: Project) -> None:
+    derived = (
+        "class Disk(repo.Repo):\n    pass\n\n\nclass Fast(Disk, Loop):\n    pass\n\n\nclass Loop(Fast):\n    pass\n"
+    )
+    project.files({"src/app/disk.py": derived})
+    for target in ("Disk.save", "Fast.save", "app.disk.Loop.save"):
+        subject = ask(project, target).subject
+        assert subject is not None and subject.name == "Repo.save", target
+    assert ask(project, "Loop.nothing").subject is None
