@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dowse.engine.asking import Asking
 from dowse.engine.health import Healing, Mended
 from dowse.engine.reading import Reading, Status
 from dowse.engine.recollecting import Recollecting
