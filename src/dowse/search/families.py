@@ -15,8 +15,11 @@ _ENOUGH = 0.25  # of what a family would have been asked for alone
 Ask = Callable[[Scope, int], list[Scored]]
 
 
+_OF_KIND = {kind: family for family in FAMILIES for kind in family.kinds}
+
+
 def family_of(kind: str) -> Family:
-    return next((it for it in FAMILIES if kind in it.kinds), FAMILIES[0])
+    return _OF_KIND.get(kind, FAMILIES[0])
 
 
 def families_within(scope: Scope, kinds: Iterable[str]) -> tuple[Family, ...]:
@@ -33,20 +36,18 @@ def gathered(scope: Scope, run: Run, limit: int, ask: Ask) -> list[Scored]:
     wide = limit * _TOGETHER
     together = ask(scope, wide)
     run.kinds |= run.store.kinds_of([it.key for it in together])
-    best = {family: [it for it in together if _is_of(it, family, run)][:limit] for family in families}
+    best: dict[Family, list[Scored]] = {family: [] for family in families}
+    for scored in together:
+        best.setdefault(family_of(run.kinds.get(scored.key, "")), []).append(scored)
     for family, found in best.items():
         if len(together) == wide and len(found) < limit * _ENOUGH:
             best[family] = ask(replace(scope, kinds=_kinds(family, scope)), limit)
-            run.kinds |= run.store.kinds_of([it.key for it in best[family]])
-    return in_order(it for found in best.values() for it in found)
+            run.kinds |= dict.fromkeys((it.key for it in best[family]), family.kinds[0])
+    return in_order(it for found in best.values() for it in found[:limit])
 
 
 def _kinds(family: Family, scope: Scope) -> tuple[str, ...]:
     return tuple(kind for kind in family.kinds if not scope.kinds or kind in scope.kinds)
-
-
-def _is_of(scored: Scored, family: Family, run: Run) -> bool:
-    return family_of(run.kinds.get(scored.key, "")) == family
 
 
 def in_order(ranking: Iterable[Scored]) -> list[Scored]:
@@ -58,6 +59,9 @@ def parted(ranking: list[Scored], kinds: Collection[str], run: Run) -> tuple[lis
     one family was found."""
     if not kinds or not run.kinds:
         return ranking, []
-    concerned = [it for it in ranking if not set(family_of(run.kinds.get(it.key, "")).kinds).isdisjoint(kinds)]
-    keys = {it.key for it in concerned}
-    return concerned, [it for it in ranking if it.key not in keys]
+    families = {family_of(kind) for kind in kinds}
+    concerned: list[Scored] = []
+    others: list[Scored] = []
+    for scored in ranking:
+        (concerned if family_of(run.kinds.get(scored.key, "")) in families else others).append(scored)
+    return concerned, others

@@ -253,7 +253,9 @@ def test_any_target_is_answered_or_refused(small: Project, target: str) -> None:
 
 
 def test_a_member_of_a_base_is_found_under_the_class_that_has_it(project: Project) -> None:
-    derived = "class Disk(repo.Repo):\n    pass\n\n\nclass Fast(Disk, Loop):\n    pass\n\n\nclass Loop(Fast):\n    pass\n"
+    derived = (
+        "class Disk(repo.Repo):\n    pass\n\n\nclass Fast(Disk, Loop):\n    pass\n\n\nclass Loop(Fast):\n    pass\n"
+    )
     project.files({"src/app/disk.py": derived})
     for target in ("Disk.save", "Fast.save", "app.disk.Loop.save"):
         subject = ask(project, target).subject
