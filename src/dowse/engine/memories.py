@@ -16,7 +16,7 @@ from dowse.memories.anchored import Anchored
 from dowse.memories.facts import MAX_ENTRIES, checked_facts, merged_facts
 from dowse.memories.folder import Folder
 from dowse.memories.staleness import Judge, Staleness, outside_validity
-from dowse.model import FILES, Record, Scope
+from dowse.model import FILES, Record, Scope, Seen
 from dowse.places import Places
 from dowse.text.anchors import ANCHORED, ANCHORS
 from dowse.text.frontmatter import Value, strings
@@ -43,6 +43,14 @@ class Recalled:
     text: str
     content: str
     facts: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Memories, and how that stands to the files on disk."""
+
+    records: tuple[Record, ...]
+    seen: Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +124,10 @@ class Memories(Fresh):
         name, names, moved = folder.merge(sources, target, text, now)
         return Merged(folder.place / name, moved, self._indexed(name, *names).note)
 
-    def memories(self, scope: Scope = MEMORY_SCOPE) -> list[Record]:
+    def memories(self, scope: Scope = MEMORY_SCOPE) -> Listed:
         """The memories within the scope, newest first."""
-        self._seen()
-        return self._store.select(replace(scope, kinds=MEMORY_SCOPE.kinds))
+        seen = self._seen()
+        return Listed(tuple(self._store.select(replace(scope, kinds=MEMORY_SCOPE.kinds))), seen)
 
     def stale(self, record: Record) -> tuple[Staleness, ...]:
         """What of that to which a memory is anchored has changed since, as it is indexed; nothing for other records."""
