@@ -79,7 +79,6 @@ UNFIT: list[tuple[dict[str, object], str]] = [
     ({"anchors": ["src/gone.py"]}, "is not indexed"),
     ({"anchors": ["src/app.py#Gone"]}, "has no definition 'Gone'"),
     ({"anchors": ["README.md"] * 101}, "too many"),
-    ({"content": " \n"}, "nothing to remember"),
     ({"name": "../x"}, "has a path"),
 ]
 

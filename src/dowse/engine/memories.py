@@ -84,7 +84,6 @@ class Memories(Fresh):
         valid_until: str = "",
     ) -> Written:
         """Write a new memory."""
-        _check_content(content)
         now = self._clock.now()
         facts = checked_facts(type=type, tags=tags, created_at=iso(now), valid_from=valid_from, valid_until=valid_until)
         text = front.composed({**facts, **self._anchor_facts(anchors, iso(now))}, content)
@@ -93,12 +92,10 @@ class Memories(Fresh):
     def add_to_memory(self, name: str, content: str) -> Written:
         """Write below what a memory says already; it counts as written anew, so that what it is anchored to is what
         is there now."""
-        _check_content(content)
         return self._indexed(self._folder().append(name, content, self._renewal()))
 
     def revise(self, name: str, content: str) -> Written:
         """Let a memory say something else; its front matter stays, and counts as written anew."""
-        _check_content(content)
         return self._indexed(self._folder().replace(name, content, self._renewal()))
 
     def recall(self, name: str) -> Recalled:
@@ -204,8 +201,3 @@ class Memories(Fresh):
         collection = self._add_collection(place)
         under = names if collection.synced_at else ()
         self._sync(self._files(place, under), collection, under, False, True, quiet)
-
-
-def _check_content(content: str) -> None:
-    if not content.strip():
-        raise BadInput("there is nothing to remember in that; say what shall be kept")

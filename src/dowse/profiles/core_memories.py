@@ -69,6 +69,8 @@ def keep(
     valid_until: str,
 ) -> Written:
     """Do what the mode says; raises BadInput for what has no meaning in it."""
+    if mode != "forget" and not content.strip():
+        raise BadInput("there is nothing to remember in that; say what shall be kept")
     if mode == "create":
         facts = {"type": type or "journal", "valid_from": valid_from, "valid_until": valid_until}
         return engine.remember(name, content, tags=tags, anchors=anchors, **facts)
