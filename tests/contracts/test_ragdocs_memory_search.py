@@ -61,7 +61,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def test_a_result_says_what_it_is_and_is_whole(server: Served) -> None:
-    first = found(server, "gulls on roofs", limit=1)[0]
+    first = found(server, "gulls on roofs", limit=1, filter_type="plan")[0]
     assert (first.rank, first.name) == (1, "mid.md")
     assert 0 < first.score <= 1
     assert first.content == (
