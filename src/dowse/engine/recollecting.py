@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.engine.asking import Asking
-from dowse.engine.memories import Memories
 from dowse.errors import BadInput
 from dowse.lookup.memories.counts import MemoryCounts, memory_counts
 from dowse.lookup.memories.edges import SUPERSEDES, edges, key
@@ -33,7 +32,7 @@ class Web:
     back: Walk
 
 
-class Recollecting(Memories, Asking):
+class Recollecting(Asking):
     def memory_scope(self) -> Scope:
         """The memories of the folder that is written to, and no others."""
         folder = self.memory_folder()
