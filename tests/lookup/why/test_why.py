@@ -49,16 +49,19 @@ def test_a_line_has_all_of_it(project: Project) -> None:
     commits = {it.record.path: it for it in section(answer, "commits") if it.record}
     assert list(commits) == [THIRD, FIRST, SECOND]
     assert (commits[THIRD].kind, commits[THIRD].how) == (
-        "wrote", "wrote lines 5 as they are, changed def save(self, item):"
+        "wrote", "wrote line 5 as it is, changed def save(self, item):"
     )  # fmt: skip
     assert (commits[FIRST].kind, commits[FIRST].how) == (
-        "wrote", "wrote lines 4 as they are, changed class Repo:, brought the file"
+        "wrote", "wrote line 4 as it is, changed class Repo:, brought the file"
     )  # fmt: skip
     assert (commits[SECOND].kind, commits[SECOND].how) == ("renames", "moved the file from src/old.py")
     (guide,) = section(answer, "documents")
     assert guide.record and (guide.record.path, guide.line, guide.kind) == ("docs/guide.md", 3, "links_to")
     memories = {it.record.path: it for it in section(answer, "memories") if it.record}
     assert {path: it.kind for path, it in memories.items()} == {"anchored.md": "anchored", "why-save.md": "mentions"}
+    assert (memories["anchored.md"].how, memories["anchored.md"].text) == (
+        "src/app/repo.py#Repo.save", "Nobody may retry here."
+    )  # fmt: skip
     assert answer.notes == ()
 
 
@@ -187,7 +190,7 @@ def test_what_blame_can_not_tell_is_a_note(project: Project) -> None:
     project.problem = "who wrote its lines is not known: it took too long"
     project.written["src/app/repo.py", 5] = "9" * 40
     answer = ask(project, "Repo.save")
-    assert answer.notes == (project.problem, "1 commits that wrote lines of it are not indexed yet")
+    assert answer.notes == (project.problem, "not indexed yet: 1 of the commits that wrote its lines")
 
 
 @pytest.mark.parametrize(

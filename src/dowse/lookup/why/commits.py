@@ -26,6 +26,7 @@ _TOUCHED = {
 }
 _NO_HISTORY = "no git history is indexed; `dowse index` does, where there is any"
 _MOST_HUNKS = 2
+_MOST_SPANS = 4
 
 
 @dataclass(slots=True)
@@ -104,7 +105,7 @@ def _add_writers(ground: Ground, shaped: dict[str, _Shaped], subject: Subject, h
         unknown += not records
         for record in records:
             shaped.setdefault(commit, _Shaped(record)).wrote = spans
-    missing = f"{unknown:,} commits that wrote lines of it are not indexed yet" if unknown else ""
+    missing = f"not indexed yet: {unknown:,} of the commits that wrote its lines" if unknown else ""
     return tuple(filter(None, (written.problem, missing)))
 
 
@@ -130,7 +131,7 @@ def _neighbour(it: _Shaped) -> Neighbour:
     line = it.wrote[0].first if it.wrote else (it.changed[0].line if it.changed else 0)
     hunks = dict.fromkeys(link.context.strip() or link.target.partition("#")[2] for link in it.changed)
     how = [
-        f"wrote {_spans(it.wrote)} as they are" if it.wrote else "",
+        f"wrote {_spans(it.wrote)}" if it.wrote else "",
         f"changed {'; '.join(list(hunks)[:_MOST_HUNKS])}" if hunks else "",
         f"moved the file from {it.moved_from}" if it.moved_from else _deed(it),
     ]
@@ -143,8 +144,10 @@ def _deed(it: _Shaped) -> str:
 
 
 def _spans(spans: Sequence[Span]) -> str:
-    shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans[:4])
-    return f"lines {shown}{' …' if len(spans) > 4 else ''}"
+    if len(spans) == 1 and spans[0].first == spans[0].last:
+        return f"line {spans[0].first} as it is"
+    shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans[:_MOST_SPANS])
+    return f"lines {shown}{' …' if len(spans) > _MOST_SPANS else ''} as they are"
 
 
 def deed(link: Link) -> str:

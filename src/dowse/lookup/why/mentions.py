@@ -37,13 +37,9 @@ def mentions(ground: Ground, subject: Subject) -> tuple[Found, Found]:
         assert it.record is not None
         if it.record != subject.record:
             best.setdefault((it.record.collection, it.record.path), it)
-    memories = (_with_warning(ground, it) for it in best.values() if _kind(it) == MEMORY)
+    memories = (as_memory(ground, it, it.record) for it in best.values() if it.record and it.record.kind == MEMORY)
     ordered = sorted(memories, key=lambda it: bool(it.warning))
-    return Found(tuple(it for it in best.values() if _kind(it) != MEMORY)), Found(tuple(ordered))
-
-
-def _kind(neighbour: Neighbour) -> str:
-    return neighbour.record.kind if neighbour.record else ""
+    return Found(tuple(it for it in best.values() if it.record and it.record.kind != MEMORY)), Found(tuple(ordered))
 
 
 # --- by links ---
@@ -140,9 +136,11 @@ def shortened(text: str) -> str:
 # --- what a reader should know ---
 
 
-def _with_warning(ground: Ground, it: Neighbour) -> Neighbour:
-    assert it.record is not None
-    return replace(it, warning="; ".join(warnings(ground, it.record)))
+def as_memory(ground: Ground, it: Neighbour, record: Record) -> Neighbour:
+    """With what it says, where the link itself is no part of that, and with why that may be so no more."""
+    chunks = ground.store.chunks(record) if not it.text else []
+    text = it.text or shortened(chunks[0].chunk.text if chunks else "")
+    return replace(it, text=text, warning="; ".join(warnings(ground, record)))
 
 
 def warnings(ground: Ground, record: Record) -> Iterable[str]:
