@@ -52,6 +52,18 @@ class Repo:
         self.run("commit", "-q", "--allow-empty", "-m", message, *options, **moment)
         return self.run("rev-parse", "HEAD")
 
+    def many(self, count: int) -> None:
+        """So many commits on top, each of one line, in one go."""
+        head = self.run("rev-parse", "HEAD")
+        self.now += 60 * count
+        lines = [
+            f"commit refs/heads/main\ncommitter Ann <ann@example.org> {self.now - 60 * (count - number)} +0000\n"
+            f"data {len(f'Step {number}')}\nStep {number}\n"
+            f"{f'from {head}{chr(10)}' if not number else ''}M 644 inline step\ndata {len(str(number))}\n{number}\n"
+            for number in range(count)
+        ]
+        self.run("fast-import", "--quiet", "--force", given="".join(lines).encode())
+
     @property
     def git_directory(self) -> Path:
         return (self.place / self.run("rev-parse", "--git-common-dir")).resolve()

@@ -292,10 +292,13 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
+    """`notes` are sentences a reader should know before relying on it."""
+
     stored: Stored
     score: float
     evidence: Mapping[str, float]
     freshness: Freshness = "unknown"
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from git_repository import DAY_S, PAST, TITLES, lay_out
-from rifflux_server import Served, serving
+from rifflux_server import JOB_DEADLINE_S, Served, serving
 
 from imported import START, Made, repository, run
 
@@ -30,7 +31,16 @@ def hashes(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def past(tmp_path_factory: pytest.TempPathFactory, hashes: list[str]) -> Iterator[Served]:
     folder = tmp_path_factory.getbasetemp() / "past0" / "work"
     with serving(folder, "dowse", "mcp", "--profile", "codesearch") as served:
+        wait_for_history(served)
         yield served
+
+
+def wait_for_history(served: Served) -> None:
+    """Until commits are told from the index."""
+    deadline = time.monotonic() + JOB_DEADLINE_S
+    while served.ask("search_git_activity", repo=".")["summary"]["source"] != "index":
+        assert time.monotonic() < deadline, "the history was not indexed"
+        time.sleep(0.05)
 
 
 def history(served: Served, file: str = PARSER, **arguments: Any) -> list[str]:
@@ -38,7 +48,7 @@ def history(served: Served, file: str = PARSER, **arguments: Any) -> list[str]:
     found = served.ask("search_git_history", repo=".", file=file, **arguments)
     direct = served.ask("search_git_history", repo=".", file=file, noCache=True, **arguments)
     assert direct["commits"] == found["commits"]
-    assert direct["summary"]["source"] == "git"
+    assert (found["summary"]["source"], direct["summary"]["source"]) == ("index", "git")
     assert found["summary"]["returned"] == len(found["commits"])
     return [it["message"] for it in found["commits"]]
 
@@ -355,7 +365,8 @@ def test_help_mentions_every_one(past: Served) -> None:
         ({"repo": ".", "file": "."}, "file must name something"),
         ({"repo": ".", "file": "../../etc/passwd"}, "leaves the repository"),
         ({"repo": ".", "file": "/etc/passwd"}, "leaves the repository"),
-        ({"repo": ".", "file": "a\0b"}, "zero byte"),
+        ({"repo": ".", "file": "a\0b"}, "can be no path"),
+        ({"repo": ".", "file": "x" * 5000}, "can be no path"),
         ({"repo": ".", "file": PARSER, "from": "yesterday"}, "YYYY-MM-DD"),
         ({"repo": ".", "file": PARSER, "to": "2026-02-30"}, "YYYY-MM-DD"),
         ({"repo": ".", "file": PARSER, "from": "20260101"}, "YYYY-MM-DD"),
@@ -371,7 +382,7 @@ def test_bad_input(past: Served, arguments: dict[str, Any], words: str) -> None:
     assert words in past.refusal("search_git_history", **arguments)
 
 
-@pytest.mark.parametrize("file", ["-x", "--output=x", ":(top)src", "src/*", "HEAD", "'; rm -rf .", "x" * 5000, "a\nb"])
+@pytest.mark.parametrize("file", ["-x", "--output=x", ":(top)src", "src/*", "HEAD", "'; rm -rf .", "x" * 3000, "a\nb"])
 def test_odd_paths_are_just_unknown(past: Served, file: str) -> None:
     for no_cache in (False, True):
         found = past.ask("search_git_history", repo=".", file=file, noCache=no_cache)
@@ -427,6 +438,44 @@ def test_a_repository_in_the_directory_and_the_one_around_it(tmp_path: Path) -> 
             assert found["summary"]["totalCommits"] == len(PAST) - 1
         for outside in ("../..", "link", "../../elsewhere", str(tmp_path / "elsewhere"), "../docs/../.."):
             assert "Server started" in served.refusal("search_git_history", repo=outside, file=PARSER)
+
+
+def test_a_commit_is_told_at_once(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    lay_out(work)
+    with serving(work, "dowse", "mcp", "--profile", "codesearch") as served:
+        assert len(served.ask("search_git_history", repo=".", file="README.md")["commits"]) == 1
+        wait_for_history(served)
+        (work / "README.md").write_text("# Quay\n")
+        run(work, "commit", "-qam", "Rename the harbour")
+        found = served.ask("search_git_history", repo=".", file="README.md")
+        assert [it["message"] for it in found["commits"]] == ["Rename the harbour", TITLES[0]]
+        run(work, "reset", "-q", "--hard", "HEAD~1")
+        found = served.ask("search_git_history", repo=".", file="README.md")
+        assert [it["message"] for it in found["commits"]] == [TITLES[0]]
+
+
+def test_histories_that_are_not_indexed_are_asked_of_git(tmp_path: Path) -> None:
+    lay_out(tmp_path / "work")
+    with serving(tmp_path / "work", "dowse", "mcp", "--profile", "codesearch", DOWSE_GIT="false") as served:
+        found = served.ask("search_git_history", repo=".", file=PARSER)
+        assert len(found["commits"]) == 4
+        assert found["summary"]["source"] == "git"
+        assert found["summary"]["sourceReason"] == "the history is not indexed yet"
+
+
+def test_an_index_of_the_newest_commits_only_says_so(tmp_path: Path) -> None:
+    lay_out(tmp_path / "work")
+    with serving(tmp_path / "work", "dowse", "mcp", "--profile", "codesearch", DOWSE_MAX_COMMITS="2") as served:
+        wait_for_history(served)
+        found = served.ask("search_git_history", repo=".", file="docs")
+        assert found["summary"]["sourceReason"].startswith("only the newest 2 commits are indexed")
+        assert served.ask("search_git_history", repo=".", file=PARSER, noCache=True)["summary"]["totalCommits"] == 4
+
+
+def test_info_tells_the_history(past: Served) -> None:
+    (told,) = [it for it in past.ask("search_info")["indexes"] if it["type"] == "git-history"]
+    assert (told["root"], told["commits"]) == (str(past.folder / ".git"), len(PAST))
 
 
 def test_lines_that_are_not_committed_yet(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from dowse.engine.fresh import Fresh
+from dowse.engine.memories import Memories
 from dowse.errors import BadInput, damage
 from dowse.model import NOT_LOOKED, Answer, Completeness, Hit, Query, Seen
 from dowse.search.plan import answer
@@ -15,7 +15,7 @@ from dowse.search.search import Ranked, search
 from dowse.store.health import SIDECARS
 
 
-class Asking(Fresh):
+class Asking(Memories):
     def search(self, query: Query) -> Answer:
         if not query.text.strip():
             raise BadInput("the query is empty; ask for something")
@@ -48,9 +48,10 @@ class Asking(Fresh):
         return {"lexical": words, "headline": words, "semantic": self.settings.semantic_weight}
 
     def _checked(self, hits: Iterable[Hit]) -> Iterator[Hit]:
-        """Each hit with how its file compares with the disk now."""
+        """Each hit with how its file compares with the disk now, and what a reader should know of it besides."""
         for hit in hits:
-            yield replace(hit, freshness=self.freshness(hit.stored.record))
+            record = hit.stored.record
+            yield replace(hit, freshness=self.freshness(record), notes=self.doubts(record))
 
     def completeness(self, seen: Seen = NOT_LOOKED) -> Completeness:
         collections, counts = self._store.collections(), self._store.counts()

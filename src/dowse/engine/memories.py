@@ -15,10 +15,10 @@ from dowse.memories import front
 from dowse.memories.anchored import Anchored
 from dowse.memories.facts import MAX_ENTRIES, checked_facts, merged_facts
 from dowse.memories.folder import Folder
-from dowse.memories.staleness import Judge, Staleness
+from dowse.memories.staleness import Judge, Staleness, outside_validity
 from dowse.model import FILES, Record, Scope
 from dowse.places import Places
-from dowse.text.anchors import ANCHORED
+from dowse.text.anchors import ANCHORED, ANCHORS
 from dowse.text.frontmatter import Value, strings
 from dowse.text.times import iso
 
@@ -123,7 +123,14 @@ class Memories(Fresh):
 
     def stale(self, record: Record) -> tuple[Staleness, ...]:
         """What of that to which a memory is anchored has changed since, as it is indexed; nothing for other records."""
+        if ANCHORS not in record.facets:
+            return ()
         return Judge(self._anchored(record.collection), self.history_of).stale(record)
+
+    def doubts(self, record: Record) -> tuple[str, ...]:
+        """Sentences about what a record says that may not hold now: it is out of its time, or stale. Costs nothing for
+        records that are not anchored."""
+        return (*outside_validity(record.facets, self._clock.now()), *(it.why for it in self.stale(record)))
 
     def anchors(self, record: Record) -> tuple[str, ...]:
         """What a memory is anchored to, without digests."""
@@ -139,7 +146,7 @@ class Memories(Fresh):
         self._seen()  # what was saved just now is anchored as it was saved
         anchored = self._anchored()
         written = [anchored.resolved(self._inside(it)).written for it in anchors]
-        return {front.ANCHORS: list(dict.fromkeys(written)), front.ANCHORED_AT: now}
+        return {ANCHORS: list(dict.fromkeys(written)), front.ANCHORED_AT: now}
 
     def _renewal(self) -> Callable[[str], str]:
         """Gives the text of a memory with the digests of what its anchors lead to now; lost ones stay as they are."""
@@ -148,7 +155,7 @@ class Memories(Fresh):
 
         def renewed(text: str) -> str:
             found: dict[str, str] = {}
-            for it in strings(front.facts(text), front.ANCHORS)[:MAX_ENTRIES]:
+            for it in strings(front.facts(text), ANCHORS)[:MAX_ENTRIES]:
                 with suppress(BadInput):
                     found[it] = anchored.resolved(it).written
             return front.renewed(text, found, now)

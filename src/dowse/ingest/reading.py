@@ -76,7 +76,8 @@ class Reader:
         parsed = is_parsed(task.item)
         if parsed and len(task.data) > MAX_PARSED_BYTES:
             return _as_text(task, f"too large to parse ({len(task.data):,} bytes, at most {MAX_PARSED_BYTES:,})")
-        elsewhere = self.workers if many or parsed else None
+        # What has a form of its own is small and read in less time than it would take to send.
+        elsewhere = self.workers if parsed or (many and not task.item.form) else None
         try:
             return elsewhere.prepare(task) if elsewhere else prepare(task, extract)
         except ParserFailed as failure:

@@ -59,6 +59,7 @@ def hit_json(rank: int, hit: Hit) -> dict[str, object]:
         "text": chunk.text,
         "evidence": dict(hit.evidence),
         "freshness": hit.freshness,
+        "notes": list(hit.notes),
     }
 
 

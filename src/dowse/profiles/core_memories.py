@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from dowse.engine import Engine
 from dowse.engine.memories import Written
 from dowse.errors import BadInput
-from dowse.memories.staleness import Staleness
+from dowse.memories.staleness import Staleness, outside_validity
 from dowse.model import Facet, Record, Scope
 from dowse.profiles.tool import Param, Reply, Tool
 from dowse.text.times import ago, iso
@@ -131,12 +131,10 @@ def memory_lines(record: Record, stale: Sequence[Staleness], now: float) -> list
     parts = (record.path, facets.get("type", ""), ago(record.moment_ns / _NS, now), tags)
     archived = ["archived"] if facets.get("status") == "archived" else []
     problem = facets.get("front_matter_problem", "")
-    told = [*archived, *_validity(record, now), *(f"stale: {it.why}" for it in stale), *([problem] if problem else [])]
+    told = [
+        *archived,
+        *outside_validity(facets, now),
+        *(f"stale: {it.why}" for it in stale),
+        *([problem] if problem else []),
+    ]
     return ["  ".join(filter(None, parts)), *(f"    {it}" for it in told)]
-
-
-def _validity(record: Record, now: float) -> list[str]:
-    """ISO times in UTC sort as they follow each other."""
-    begins, ends = record.facets.get("valid_from", ""), record.facets.get("valid_until", "")
-    late = [f"not valid before {begins}"] if begins and iso(now) < begins else []
-    return [*late, *([f"not valid any more since {ends}"] if ends and iso(now) > ends else [])]

@@ -39,6 +39,7 @@ def answer_text(answer: Answer, explain: bool = False, running: str = "") -> str
         lines += [
             f"{rank}. {place_text(hit, answer)}{f'  {trail}' if trail else ''}{stale}",
             f"   id {hit.stored.chunk_id}; {evidence_text(hit.evidence)}",
+            *(f"   {note}" for note in hit.notes),
             chunk.text,
             "",
         ]

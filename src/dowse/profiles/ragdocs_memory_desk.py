@@ -45,6 +45,13 @@ class MemoryDesk:
         self.wait()
         return self.engine()
 
+    def writing(self) -> Engine:
+        """Not waiting for anything, unless memories lie in a root and none is known so early."""
+        engine = self.engine()
+        if engine.settings.memories == "project" and not engine.collections():
+            self.wait()
+        return engine
+
     def caveats(self, records: Sequence[Record]) -> list[list[str]]:
         """Of each, why what it says may not count any more."""
         engine = self.engine()

@@ -16,6 +16,7 @@ _NO_SECTION = "(no section)"
 _MOST_CHARS = 20_000  # of one memory among several
 _MOST_TAGS = 100
 _MOST_PAIRS = 200
+_MOST_STEPS = 50
 _NS_PER_SECOND = 1_000_000_000
 
 
@@ -162,7 +163,7 @@ def cluster_text(tag: str, found: Sequence[Clustered], limit: int, total: int) -
 def walk_text(title: str, walk: Walk, none: str) -> str:
     lines = [_step(it) for it in walk.steps]
     more = ["\nThere are more than are shown."] * walk.more
-    return "\n".join([f"## {title}", "", list_of(lines) or none, *more])
+    return "\n".join([f"## {title}", "", list_of(lines, _MOST_STEPS) or none, *more])
 
 
 def _step(step: Step) -> str:

@@ -42,5 +42,7 @@ PACES = (
     Pace("memory", "", 0.90, 0.1),
     Pace("commit", "", 0.5 ** (1 / 365), 0.3),
 )
+LIMITED = tuple(kind for family in FAMILIES if family.share < 1 for kind in family.kinds)
+PASSING = tuple({pace.kind: None for pace in PACES})
 SUCCEEDING = ("memory",)
-"""The kinds of which one record may supersede another."""
+"""The kinds of which one record may supersede another, or hold for some time only."""

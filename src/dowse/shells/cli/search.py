@@ -146,7 +146,8 @@ def _hit_lines(rank: int, hit: Hit, answer: Answer, explain: bool) -> list[str]:
     text = chunk.text.strip("\n").split("\n")
     shown = text[:_SHOWN_LINES] + (["…"] if len(text) > _SHOWN_LINES else [])
     why = [f"   {hit.stored.chunk_id}  score {hit.score:.4g}: {evidence_text(hit.evidence)}"] if explain else []
-    return [f"{rank}. {place}{f'  {trail}' if trail else ''}{stale}", *why, *(f"   {line}" for line in shown)]
+    notes = [click.style(f"   {note}", fg="yellow") for note in hit.notes]
+    return [f"{rank}. {place}{f'  {trail}' if trail else ''}{stale}", *why, *notes, *(f"   {line}" for line in shown)]
 
 
 def _step_line(name: str, before: int, after: int, ms: float, note: str) -> str:

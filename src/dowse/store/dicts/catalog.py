@@ -144,6 +144,9 @@ class DictCatalog(DictWords, DictVectors):
     def places(self, keys: Sequence[int]) -> dict[int, tuple[str, str, int]]:
         return {it.key: (it.record.collection, it.record.path, it.chunk.ordinal) for it in self.load(keys)}
 
+    def kinds_of(self, keys: Sequence[int]) -> dict[int, str]:
+        return {it.key: it.record.kind for it in self.load(keys)}
+
     def by_chunk_id(self, chunk_id: str, collection: str | None = None) -> list[Stored]:
         return [it for it in self._in_order() if it.chunk_id == chunk_id and _in(it.record, collection)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import apsw
 
@@ -23,6 +24,17 @@ _ROLE = 2
 _CONTENT = 5  # from here on, the values do not change with the place of a chunk
 
 
+class Before(Enum):
+    """What was there of a record that is written: nothing, or chunks whose words from the record are the same or not.
+
+    Of a new one nothing has to be looked for, which is half of the work.
+    """
+
+    NOTHING = 0
+    OTHER_WORDS = 1
+    SAME_WORDS = 2
+
+
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """The rows that may stay, by role, digest, trail and text: their keys and contents; and those that are damaged."""
@@ -31,20 +43,23 @@ class _Kept:
     damaged: list[int]
 
 
+_NOTHING_KEPT = _Kept({}, [])
+
+
 def put_chunks(
-    connection: apsw.Connection, words: LateWords, key: int, record: Record, pieces: Sequence[Piece], *, reuse: bool
+    connection: apsw.Connection, words: LateWords, key: int, record: Record, pieces: Sequence[Piece], before: Before
 ) -> list[int]:
     """Rows whose words are unchanged only move to their new place, which spares the words index and the vector.
 
     Returns the seals of all, in their order.
     """
-    kept = _kept(connection, key)
+    kept = _NOTHING_KEPT if before is Before.NOTHING else _kept(connection, key)
     tags = " ".join((*record.tags, *record.aliases))
     seals: list[int] = []
     for piece in pieces:
         trail, place = join_trail(piece.chunk.trail), _place(record, piece)
         same = kept.sound.get((piece.chunk.role, piece.digest, trail, piece.chunk.text))
-        if reuse and same:
+        if before is Before.SAME_WORDS and same:
             row_key, content = same.pop()
             seals.append(seal((*place, *content)))
             connection.execute(_MOVE, (*place, seals[-1], row_key))

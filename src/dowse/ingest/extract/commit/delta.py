@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 _FILE = re.compile(r"^diff --(?:git|cc|combined) ", re.MULTILINE)
-_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)\n?", re.MULTILINE)
+_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@ ?(.*)\n?", re.MULTILINE)
 _QUOTED = re.compile(r"\\([0-7]{3}|.)", re.DOTALL)
 _ESCAPES: Final = {"a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
+_MAX_HEADING_CHARS: Final = 200  # git itself shows fewer
 _NOTHING: Final = "/dev/null"
 
 
@@ -56,7 +57,7 @@ def _hunks(section: str, found: re.Match[str] | None) -> Iterator[Hunk]:
     while found:
         following = _HUNK.search(section, found.end())
         text = section[found.end() : following.start() if following else len(section)]
-        yield Hunk(int(found[1]), found[2].rstrip(), text.removesuffix("\n").split("\n"))
+        yield Hunk(int(found[1]), found[2][:_MAX_HEADING_CHARS].rstrip(), text.removesuffix("\n").split("\n"))
         found = following
 
 

@@ -16,6 +16,7 @@ MAX_TITLE_CHARS: Final = 1_000
 MAX_MESSAGE_CHARS: Final = 10_000
 _HEAD_CHARS: Final = 1_900  # a chunk, with the lines that are joined to it
 _MAX_PATHS: Final = 200
+_MAX_PATHS_CHARS: Final = 10_000
 _MAX_LINE_CHARS: Final = 500  # longer ones were made by programs
 _MAX_DELTA_CHARS: Final = 50_000
 
@@ -49,9 +50,9 @@ def _parted(message: str) -> tuple[str, str]:
 def _paths(told: Told) -> str:
     if not told.files:
         return ""
-    more = len(told.files) - _MAX_PATHS
-    shown = [it.path for it in told.files[:_MAX_PATHS]]
-    return "\n".join(["Files changed:", *shown, *([f"... ({more} files more)"] if more > 0 else [])])
+    shown = _within([it.path for it in told.files[:_MAX_PATHS]], _MAX_PATHS_CHARS)
+    more = len(told.files) - len(shown)
+    return "\n".join(["Files changed:", *shown, *([f"... ({more} files more)"] if more else [])])
 
 
 def _delta(told: Told) -> tuple[str, int]:

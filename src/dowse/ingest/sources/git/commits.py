@@ -22,8 +22,6 @@ WHOLE: Final = "history"
 """Stands for all commits among what was refused."""
 _EVERY: Final = ("branches", "tags", "remotes")
 _FIRST_AHEAD, _MOST_AHEAD = 8, 256
-_SHALLOW_SIZE: Final = 1
-"""A commit never changes; only one at the edge of a shallow clone is told anew when its parents come to be there."""
 
 
 class CommitSource:
@@ -106,4 +104,9 @@ class CommitSource:
     def _item(self, line: bytes, shallow: frozenset[str]) -> Item:
         at, _, name = line.partition(b" ")
         path = name.decode("ascii")
-        return Item(path, _SHALLOW_SIZE if path in shallow else 0, seconds(at) * 10**9, FORM)
+        return Item(path, self._manner(path in shallow), seconds(at) * 10**9, FORM)
+
+    def _manner(self, is_edge: bool) -> int:
+        """A commit never changes, but what is told of it may: with more or fewer lines, or when the parents of one at
+        the edge of a shallow clone come to be there. It stands in the place of a size, so that it is read anew."""
+        return 2 * self._delta_lines + is_edge

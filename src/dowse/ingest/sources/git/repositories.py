@@ -7,10 +7,11 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dowse.ingest.sources.git.repository import common_directory_of, git_directory_of, is_work_tree, work_tree_above
+from dowse.ingest.sources.git.repository import common_directory_of, git_directory_of, work_tree_above
 
 GIT = ".git"
 _OBJECTS = "objects"
+_MOST_CHARS = 4096  # the longest path
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +74,20 @@ def is_git_directory(place: str) -> bool:
 
 
 def _look_at(place: str, trees: dict[Path, list[Path]], problems: list[str]) -> None:
-    if is_work_tree(place):
-        common = Path(os.path.realpath(common_directory_of(place)))
-        if is_git_directory(str(common)):
-            trees.setdefault(common, []).append(Path(place))
-        else:
-            problems.append(f"{place}/{GIT} leads to {common}, where no repository is: its history is not indexed")
-    elif os.path.lexists(f"{place}/{GIT}"):
-        target = git_directory_of(place)
-        lost = target is not None and target.name != GIT
-        where = f"names {target}, where no repository is" if lost else "is no repository"
-        problems.append(f"{place}/{GIT} {where}: its history is not indexed")
-    elif is_git_directory(place):
-        trees.setdefault(Path(os.path.realpath(place)), [])
+    target = git_directory_of(place)
+    common = Path(os.path.realpath(common_directory_of(place) if target else place))
+    if not is_git_directory(str(common)):
+        is_elsewhere = target is not None and target.name != GIT
+        where = f"names {_printable(target)}, where no repository is" if is_elsewhere else "is no repository"
+        problems.append(f"{_printable(place)}/{GIT} {where}: its history is not indexed")
+    elif _printable(common) != str(common):
+        problems.append(f"{_printable(common)} is no path in valid UTF-8: its history is not indexed")
+    else:
+        trees.setdefault(common, []).extend([Path(place)] if target else [])
+
+
+def _printable(path: Path | str | None) -> str:
+    return os.fsencode(path or "").decode("utf-8", "backslashreplace")[:_MOST_CHARS]
 
 
 def _places(root: str, enters: Callable[[str], bool]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import apsw
 
 from dowse.model import Call, Link, Record, Symbol
+from dowse.store.sqlite.chunks import Before
 from dowse.store.sqlite.database import Row, fetch
 from dowse.store.sqlite.rows import as_json, packed
 from dowse.store.sqlite.seals import seal
@@ -14,10 +15,12 @@ from dowse.store.sqlite.symbols import put_symbols
 
 LINKS = "ordinal, kind, target, line, context"
 CALLS = "ordinal, name, callee, line, symbol, arguments, kind"
+_ADD_LINKS = f"INSERT INTO links (record, {LINKS}) VALUES (?, ?, ?, ?, ?, ?)"
+_ADD_CALLS = f"INSERT INTO calls (record, {CALLS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
-def put_record(connection: apsw.Connection, collection: int, record: Record, lined: bool) -> tuple[int, bool]:
-    """The record's key, and whether what its chunks inherit from it in the words index is as before."""
+def put_record(connection: apsw.Connection, collection: int, record: Record, lined: bool) -> tuple[int, Before]:
+    """The record's key, and what was there of it."""
     inherited = (as_json(list(record.tags)), as_json(list(record.aliases)), record.title)
     before = fetch(
         connection,
@@ -38,7 +41,14 @@ def put_record(connection: apsw.Connection, collection: int, record: Record, lin
         "at_ns = excluded.at_ns, lined = excluded.lined RETURNING id",
         (*values, collection, record.path),
     )
-    return int(key), before == [(key, *inherited)]
+    if not before:
+        return int(key), Before.NOTHING
+    return int(key), Before.SAME_WORDS if before == [(key, *inherited)] else Before.OTHER_WORDS
+
+
+def delete_details(connection: apsw.Connection, key: int) -> None:
+    for table in ("symbols", "traits", "links", "calls"):
+        connection.execute(f"DELETE FROM {table} WHERE record = ?", (key,))
 
 
 def put_details(
@@ -49,27 +59,24 @@ def put_details(
     calls: Sequence[Call],
 ) -> tuple[list[Row], list[Row], list[Row]]:
     """The rows of symbols, links and calls that were written, without the key of their record."""
-    for table in ("symbols", "traits", "links", "calls"):
-        connection.execute(f"DELETE FROM {table} WHERE record = ?", (key,))
     symbol_rows = put_symbols(connection, key, symbols)
     call_rows: list[Row] = [(place, *it) for place, it in enumerate(calls)]
     link_rows: list[Row] = [(place, it.kind, it.target, it.line, it.context) for place, it in enumerate(links)]
-    connection.executemany(
-        f"INSERT INTO calls (record, {CALLS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [(key, *row) for row in call_rows]
-    )
-    connection.executemany(
-        f"INSERT INTO links (record, {LINKS}) VALUES (?, ?, ?, ?, ?, ?)", [(key, *row) for row in link_rows]
-    )
+    for statement, rows in ((_ADD_CALLS, call_rows), (_ADD_LINKS, link_rows)):
+        if rows:
+            connection.executemany(statement, [(key, *row) for row in rows])
     return symbol_rows, link_rows, call_rows
 
 
-def put_text(connection: apsw.Connection, key: int, text: str | None) -> bytes:
+def put_text(connection: apsw.Connection, key: int, text: str | None, before: Before) -> bytes:
     """What is kept of the text, if it is to be kept."""
+    is_new = before is Before.NOTHING
     if text is None:
-        connection.execute("DELETE FROM texts WHERE record = ?", (key,))
+        if not is_new:
+            connection.execute("DELETE FROM texts WHERE record = ?", (key,))
         return b""
     body = packed(text)
-    if fetch(connection, "SELECT body FROM texts WHERE record = ?", (key,)) != [(body,)]:
+    if is_new or fetch(connection, "SELECT body FROM texts WHERE record = ?", (key,)) != [(body,)]:
         connection.execute("INSERT OR REPLACE INTO texts (record, body) VALUES (?, ?)", (key, body))
     return body
 

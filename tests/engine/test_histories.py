@@ -1,0 +1,259 @@
+"""Histories in the index: tied to files, followed as they move, and kept where a repository is out of reach."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dowse.engine import Engine
+from dowse.errors import BadInput
+from dowse.model import COMMITS, Query, Scope
+from gits import Repo
+from support import OpenEngine
+
+COMMIT = Scope(kinds=("commit",))
+
+
+@pytest.fixture
+def repo(root: Path) -> Repo:
+    made = Repo(root)
+    made.commit("Walk the trail", {"src/walk.py": "def walk():\n    return 1\n", "notes.md": "# Trail\n\ntext\n"})
+    made.commit("Run the trail\n\nBecause walking is slow.", {"src/walk.py": "def walk():\n    return 2\n"})
+    return made
+
+
+def indexed(engine: Engine, root: Path) -> Engine:
+    engine.index([root])
+    engine.index_history()
+    return engine
+
+
+def titles(engine: Engine) -> list[str]:
+    return [it.title for it in engine._store.select(COMMIT)]
+
+
+def test_commits_are_records_like_any_other(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    engine = indexed(open_engine(), root)
+    assert titles(engine) == ["Run the trail", "Walk the trail"]
+    answer = engine.search(Query("walking slow", scope=COMMIT))
+    assert answer.hits[0].stored.record.title == "Run the trail"
+    assert answer.hits[0].freshness == "fresh"
+    assert not answer.completeness.seen.sentences()
+    (history,) = engine.histories()
+    assert (history.name, history.root, history.source) == ("root.git", str(root / ".git"), COMMITS)
+    assert history.name not in [it.name for it in engine.collections()]
+
+
+def test_lines_of_a_commit_are_its_readable_text(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    engine = indexed(open_engine(), root)
+    record = engine._store.select(COMMIT)[0]
+    text = engine.lines(record).text
+    assert text.startswith("Run the trail\n\nBecause walking is slow.\n")
+    assert "+    return 2" in text and '"hash"' not in text
+    (stored, *_) = engine.chunks(record)
+    assert engine.passage(stored).text.strip() == stored.chunk.text.strip()
+
+
+def test_files_and_their_history_lead_to_each_other(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    engine = indexed(open_engine(), root)
+    (record,) = engine.record("src/walk.py")
+    home = engine.history_of(record)
+    assert home is not None
+    assert (home[0].name, home[1]) == ("root.git", "src/walk.py")
+    assert engine.file_of("root.git", "src/walk.py") == record
+    assert engine.file_of("root.git", "gone.py") is None
+    assert engine.file_of("root.git", "../root/src/walk.py") is None
+    assert engine.repository("root.git").git_directory == root / ".git"
+    assert engine.repository("root.git").work_tree == root
+    with pytest.raises(BadInput):
+        engine.repository("root")
+    assert engine.history_of(engine._store.select(COMMIT)[0]) is None
+
+
+def test_a_root_inside_of_a_work_tree(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    engine = indexed(open_engine(), root / "src")
+    assert len(titles(engine)) == 2
+    (record,) = engine.record("walk.py")
+    home = engine.history_of(record)
+    assert home is not None and home[1] == "src/walk.py"
+    assert engine.file_of(home[0].name, "src/walk.py") == record
+    assert engine.file_of(home[0].name, "notes.md") is None
+
+
+def test_a_submodule_has_its_own_history(open_engine: OpenEngine, repo: Repo, root: Path, tmp_path: Path) -> None:
+    other = Repo(tmp_path / "other")
+    other.commit("Inner", {"inner.md": "text\n"})
+    repo.run("submodule", "--quiet", "add", str(other.place), "sub")
+    repo.commit("With a part")
+    engine = indexed(open_engine(), root)
+    assert sorted(it.name for it in engine.histories()) == ["root.git", "sub.git"]
+    home = engine.history_of(engine.record("sub/inner.md")[0])
+    assert home is not None and (home[0].name, home[1]) == ("sub.git", "inner.md")
+    assert engine.file_of("sub.git", "inner.md") == engine.record("sub/inner.md")[0]
+
+
+def test_a_bare_repository_may_be_a_root(open_engine: OpenEngine, repo: Repo, root: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "mirror.git"
+    repo.run("clone", "-q", "--bare", str(root), str(bare))
+    engine = indexed(open_engine(), bare)
+    assert len(titles(engine)) == 2
+    (history,) = engine.histories()
+    assert engine.repository(history.name).git_directory == bare
+    assert engine.repository(history.name).work_tree is None
+    assert engine.lines(engine._store.select(COMMIT)[0]).text.startswith("Run the trail")
+    assert engine.index_history().unchanged == 2
+
+
+def test_linked_work_trees_in_two_roots_are_one_history(
+    open_engine: OpenEngine, repo: Repo, root: Path, tmp_path: Path
+) -> None:
+    repo.run("worktree", "add", "-q", str(tmp_path / "linked"))
+    engine = open_engine()
+    engine.index([root, tmp_path / "linked"])
+    assert engine.index_history().indexed == 2
+    assert len(engine.histories()) == 1
+    for record in engine.record("src/walk.py"):
+        home = engine.history_of(record)
+        assert home is not None and home[1] == "src/walk.py"
+
+
+def test_without_git_there_are_no_histories(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    engine = indexed(open_engine(git=False), root)
+    assert engine.histories() == [] and titles(engine) == []
+    repo.commit("more")
+    assert engine.search(Query("trail")).completeness.complete
+
+
+# --- following ---
+
+
+def test_a_commit_made_just_before_a_question_is_in_the_answer(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    engine = indexed(open_engine(repair_ms=10_000), root)
+    repo.commit("Climb the ridge")
+    answer = engine.search(Query("climb ridge", scope=COMMIT))
+    assert [it.stored.record.title for it in answer.hits[:1]] == ["Climb the ridge"]
+    assert not answer.completeness.seen.sentences()
+    repo.commit("Climb the peak", None, "--amend")
+    engine.search(Query("climb"))
+    assert titles(engine) == ["Climb the peak", "Run the trail", "Walk the trail"]
+    assert not engine.histories_behind()
+    assert engine.index_history().indexed == 0
+
+
+def test_what_is_too_much_for_a_question_is_told(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    engine = indexed(open_engine(repair_ms=10_000), root)
+    repo.many(21)
+    for _ in range(2):
+        answer = engine.search(Query("trail"))
+        assert any("commits of root.git came or went" in it for it in answer.completeness.seen.sentences())
+    assert engine.index_history().indexed == 21
+    assert not engine.search(Query("trail")).completeness.seen.sentences()
+
+
+def test_without_patience_it_is_only_told(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    engine = indexed(open_engine(repair_ms=0), root)
+    repo.commit("Climb the ridge")
+    answer = engine.search(Query("climb ridge", scope=COMMIT))
+    assert "commits of root.git came or went that this answer does not know of" in answer.completeness.sentence(0)
+    assert len(titles(engine)) == 2
+
+
+def test_other_settings_read_everything_again(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    with open_engine() as engine:
+        indexed(engine, root)
+    with open_engine(delta_lines=3) as engine:
+        assert (engine.index_history().indexed, engine.index_history().unchanged) == (2, 2)
+        assert int(engine._store.select(COMMIT)[0].facets["omitted"]) > 0
+
+
+def test_what_time_is_left_for_is_done_and_the_rest_goes_on(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    repo.many(250)
+    engine = open_engine()
+    engine.index([root])
+    report = engine.index_history(for_s=0.0)
+    assert report.indexed == 0 and "only in part" in report.notes[0]
+    asked = iter([False, True])
+    report = engine.index_history(pause=lambda: next(asked, True))
+    assert 0 < report.indexed < 252
+    assert "root.git is indexed only in part so far" in engine.completeness().notes
+    assert engine.index_history().indexed == 252 - report.indexed
+    assert not any("in part" in it for it in engine.completeness().notes)
+
+
+def test_progress_tells_its_own_stage(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    engine = open_engine()
+    engine.index([root])
+    seen: list[tuple[str, int, int]] = []
+    engine.index_history(progress=lambda *step: seen.append(step))
+    assert seen[-1] == ("history", 2, 2) and {it[0] for it in seen} == {"history"}
+
+
+def test_forced_it_reads_everything_once(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    engine = indexed(open_engine(), root)
+    assert engine.index_history(force=True).indexed == 2
+
+
+# --- what is gone ---
+
+
+def test_a_repository_out_of_reach_keeps_what_was_indexed(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    engine = indexed(open_engine(), root)
+    (root / ".git").rename(root.parent / "aside")
+    report = engine.index_history()
+    assert report.notes == [f"{root / '.git'} is not there now; what was indexed of its history was kept"]
+    assert len(titles(engine)) == 2
+    record = engine._store.select(COMMIT)[0]
+    assert engine.freshness(record) == "gone"
+    assert engine.lines(record).text.startswith("Run the trail")
+    (root.parent / "aside").rename(root / ".git")
+    assert engine.index_history().unchanged == 2
+
+
+def test_a_repository_that_is_left_out_from_now_on_is_dropped(open_engine: OpenEngine, root: Path) -> None:
+    Repo(root / "vendor").commit("Theirs", {"a.md": "text\n"})
+    Repo(root / "own").commit("Ours", {"a.md": "text\n"})
+    with open_engine() as engine:
+        indexed(engine, root)
+        assert sorted(titles(engine)) == ["Ours", "Theirs"]
+    with open_engine(exclude=("vendor/",)) as engine:
+        report = engine.index_history()
+        assert report.deleted == 1 and "is below no root any more" in report.notes[0]
+        assert titles(engine) == ["Ours"]
+        assert engine.index_history().notes == []
+    with open_engine() as engine:
+        engine.index_history()
+        assert sorted(titles(engine)) == ["Ours", "Theirs"]
+
+
+def test_a_moved_project_takes_its_history_along(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    with open_engine() as engine:
+        indexed(engine, root)
+    moved = root.rename(root.parent / "moved")
+    with open_engine() as engine:
+        engine.index([moved])
+        report = engine.index_history()
+        assert (report.indexed, report.unchanged) == (0, 2)
+        assert [it.root for it in engine.histories()] == [str(moved / ".git")]
+        assert engine.repository("root.git").work_tree == moved
+
+
+def test_a_repository_made_later_is_found(open_engine: OpenEngine, root: Path) -> None:
+    (root / "a.md").write_text("text\n")
+    engine = indexed(open_engine(), root)
+    assert engine.histories() == []
+    Repo(root).commit("First")
+    assert engine.index_history().indexed == 1
+    shutil.rmtree(root / ".git")
+    assert "is not there now" in engine.index_history().notes[0]
+
+
+def test_damaged_records_of_commits_are_read_again(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    engine = indexed(open_engine(), root)
+    name = engine._store.select(COMMIT)[0].path
+    engine._store.drop("root.git", [name])
+    mended = engine.mend(["records"])
+    assert not mended.left
+    engine.index_history(force=True)
+    assert len(titles(engine)) == 2

@@ -1,0 +1,206 @@
+"""Whatever is done to a repository between two runs, the index is what a fresh one would be."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from subprocess import CalledProcessError
+
+import pytest
+
+from dowse.config import Settings
+from dowse.engine import Engine
+from dowse.model import Query, Scope
+from gits import START, Repo
+
+Step = Callable[[Repo, random.Random], object]
+
+
+def file(rng: random.Random) -> dict[str, str | bytes]:
+    lines = "".join(f"line {rng.randrange(9)}\n" for _ in range(rng.randrange(1, 12)))
+    return {f"{rng.choice(('src', 'docs'))}/f{rng.randrange(4)}.{rng.choice(('py', 'md'))}": lines}
+
+
+def some(repo: Repo, rng: random.Random, kind: str) -> str:
+    names = repo.run("for-each-ref", "--format=%(refname)", f"refs/{kind}").splitlines()
+    return rng.choice(names)
+
+
+def commit(repo: Repo, rng: random.Random) -> None:
+    repo.commit(f"commit {rng.random()}", file(rng))
+
+
+def back_dated(repo: Repo, rng: random.Random) -> None:
+    repo.commit(f"old {rng.random()}", file(rng), at=START - rng.randrange(10**8))
+
+
+def amend(repo: Repo, rng: random.Random) -> None:
+    repo.commit(f"amended {rng.random()}", file(rng), "--amend")
+
+
+def branch(repo: Repo, rng: random.Random) -> None:
+    repo.run("checkout", "-q", "-b", f"b{rng.random()}", rng.choice(["HEAD", "HEAD~1", "HEAD~2"]))
+    commit(repo, rng)
+
+
+def switch(repo: Repo, rng: random.Random) -> None:
+    repo.run("checkout", "-q", some(repo, rng, "heads").removeprefix("refs/heads/"))
+
+
+def delete_branch(repo: Repo, rng: random.Random) -> None:
+    repo.run("branch", "-q", "-D", some(repo, rng, "heads").removeprefix("refs/heads/"))
+
+
+def tag(repo: Repo, rng: random.Random) -> None:
+    options = rng.choice([(), ("-a", "-m", "annotated")])
+    repo.run("tag", *options, f"t{rng.random()}", rng.choice(["HEAD", "HEAD~1"]))
+
+
+def delete_tag(repo: Repo, rng: random.Random) -> None:
+    repo.run("tag", "-d", some(repo, rng, "tags").removeprefix("refs/tags/"))
+
+
+def merge(repo: Repo, rng: random.Random) -> None:
+    try:
+        repo.run("merge", "-q", "-X", "ours", "-m", f"merge {rng.random()}", some(repo, rng, "heads"))
+    except CalledProcessError:
+        repo.run("reset", "-q", "--hard")
+
+
+def rebase(repo: Repo, rng: random.Random) -> None:
+    try:
+        repo.run("rebase", "-q", "-X", "theirs", some(repo, rng, "heads"))
+    except CalledProcessError:
+        repo.run("rebase", "--abort")
+
+
+def reset(repo: Repo, rng: random.Random) -> None:
+    repo.run("reset", "-q", "--hard", "HEAD~1")
+
+
+def detach(repo: Repo, rng: random.Random) -> None:
+    repo.run("checkout", "-q", "--detach")
+    commit(repo, rng)
+
+
+def fetch(repo: Repo, rng: random.Random) -> None:
+    upstream = Repo(repo.place.parent / "upstream")
+    upstream.now = repo.now
+    for _ in range(rng.randrange(1, 4)):
+        commit(upstream, rng)
+    repo.run("fetch", "-q", "--force", str(upstream.place), "+refs/heads/*:refs/remotes/up/*")
+
+
+def linked(repo: Repo, rng: random.Random) -> None:
+    place = repo.place.parent / f"linked{rng.random()}"
+    repo.run("worktree", "add", "-q", "--detach", str(place))
+    other = Repo(place)
+    other.now = repo.now
+    commit(other, rng)
+
+
+def unlink(repo: Repo, rng: random.Random) -> None:
+    trees = repo.run("worktree", "list", "--porcelain").split("worktree ")[2:]
+    repo.run("worktree", "remove", "--force", rng.choice(trees).splitlines()[0])
+
+
+def gc(repo: Repo, rng: random.Random) -> None:
+    repo.run("reflog", "expire", "--expire=now", "--all")
+    repo.run("gc", "-q", "--prune=now")
+
+
+def pack(repo: Repo, rng: random.Random) -> None:
+    repo.run("pack-refs", "--all")
+
+
+STEPS: tuple[Step, ...] = (
+    commit, commit, commit, back_dated, amend, branch, switch, delete_branch, tag, delete_tag, merge, rebase, reset,
+    detach, fetch, linked, unlink, gc, pack,
+)  # fmt: skip
+
+
+def opened(tmp_path: Path, name: str, **changes: object) -> Engine:
+    settings = Settings(encoder="none", data_dir=tmp_path / "data", workers=1, **changes)  # type: ignore[arg-type]
+    return Engine(settings, tmp_path / name / "index.db", create=True)
+
+
+def state(engine: Engine) -> tuple[object, ...]:
+    """All that two equal indexes have in common, besides when they were made."""
+    commits = Scope(kinds=("commit",))
+    chunks = [(it.record.path, it.chunk) for it in engine.export() if it.record.kind == "commit"]
+    records = [(it.path, it.title, it.moment_ns, it.digest, dict(it.facets)) for it in engine._store.select(commits)]
+    links = [engine._store.links(it) for it in engine._store.select(commits)]
+    listed = [it.listed for it in engine.histories()]
+    return chunks, sorted(records, key=str), sorted(map(str, links)), listed
+
+
+def fresh(tmp_path: Path, root: Path, name: str, **changes: object) -> tuple[object, ...]:
+    with opened(tmp_path, name, **changes) as engine:
+        engine.index([root])
+        engine.index_history()
+        return state(engine)
+
+
+def reachable(repo: Repo) -> set[str]:
+    heads = [it.split()[0] for it in repo.run("worktree", "list", "--porcelain").split("HEAD ")[1:]]
+    return set(repo.run("rev-list", "--branches", "--tags", "--remotes", *heads).split())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_sequence_of_steps(tmp_path: Path, root: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    repo = Repo(root)
+    for _ in range(3):
+        commit(repo, rng)
+    with opened(tmp_path, "index") as engine:
+        engine.index([root])
+        engine.index_history()
+        for number in range(3):
+            done = []
+            for step in rng.choices(STEPS, k=rng.randrange(1, 5)):
+                with suppress(CalledProcessError, IndexError):
+                    step(repo, rng)
+                    done.append(step.__name__)
+            # Few commits come in with a question, everything with a run; one must not keep the other from being right.
+            if rng.random() < 0.5:
+                engine.search(Query("line"))
+            if rng.random() < 0.5 or engine.histories_behind():
+                engine.index_history()
+            names = {it.path for it in engine._store.select(Scope(kinds=("commit",)))}
+            assert names == reachable(repo), done
+            assert state(engine) == fresh(tmp_path, root, f"fresh{number}"), done
+        assert engine.index_history().indexed == 0
+
+
+def test_a_history_that_is_cut_follows_the_newest(tmp_path: Path, root: Path) -> None:
+    rng = random.Random(1)
+    repo = Repo(root)
+    for _ in range(6):
+        commit(repo, rng)
+    with opened(tmp_path, "index", max_commits=5) as engine:
+        engine.index([root])
+        engine.index_history()
+        commit(repo, rng)
+        assert engine.search(Query("line")).completeness.seen.sentences()
+        assert engine.index_history().deleted == 1
+        assert state(engine) == fresh(tmp_path, root, "fresh", max_commits=5)
+
+
+def test_a_shallow_clone_that_is_deepened(tmp_path: Path, root: Path) -> None:
+    rng = random.Random(2)
+    upstream = Repo(tmp_path / "upstream")
+    for _ in range(6):
+        commit(upstream, rng)
+    Repo(tmp_path / "home").run("clone", "-q", "--depth=2", f"file://{upstream.place}", str(root))
+    clone = Repo(root)
+    with opened(tmp_path, "index") as engine:
+        engine.index([root])
+        assert engine.index_history().indexed == 2
+        for number, how in enumerate(("--deepen=2", "--unshallow")):
+            clone.run("fetch", "-q", how)
+            engine.search(Query("line"))
+            engine.index_history()
+            assert state(engine) == fresh(tmp_path, root, f"fresh{number}")
+        assert engine._store.count(Scope(kinds=("commit",))) == 6

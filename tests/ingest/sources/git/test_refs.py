@@ -1,0 +1,122 @@
+"""The token of a repository's state moves with everything a history is made from, and with little else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dowse.ingest.sources.git.moves import Moves, moves_between, tips_of
+from dowse.ingest.sources.git.refs import is_name, refs_of
+from gits import Repo
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    made = Repo(tmp_path / "repo")
+    made.commit("first", {"a": "1\n"})
+    made.commit("second", {"a": "2\n"})
+    return made
+
+
+def token(repo: Repo) -> str:
+    refs = refs_of(str(repo.git_directory))
+    assert refs is not None
+    return refs.token
+
+
+MOVING: dict[str, Callable[[Repo], object]] = {
+    "commit": lambda repo: repo.commit("more"),
+    "amend": lambda repo: repo.commit("other words", None, "--amend"),
+    "branch": lambda repo: repo.run("branch", "side", "HEAD~1"),
+    "nested branch": lambda repo: repo.run("branch", "a/b/c"),
+    "switch": lambda repo: repo.run("checkout", "-q", "-b", "side"),
+    "detach": lambda repo: repo.run("checkout", "-q", "--detach"),
+    "tag": lambda repo: repo.run("tag", "v1"),
+    "remote": lambda repo: repo.run("update-ref", "refs/remotes/origin/main", "HEAD"),
+    "pack": lambda repo: repo.run("pack-refs", "--all"),
+    "work tree": lambda repo: repo.run("worktree", "add", "-q", "--detach", str(repo.place.parent / "linked")),
+    "shallow": lambda repo: (repo.git_directory / "shallow").write_text(repo.run("rev-parse", "HEAD") + "\n"),
+}
+
+
+@pytest.mark.parametrize("what", MOVING)
+def test_it_moves(repo: Repo, what: str) -> None:
+    before = token(repo)
+    MOVING[what](repo)
+    assert token(repo) != before
+
+
+def test_it_moves_in_packed_refs_and_in_linked_work_trees(repo: Repo, tmp_path: Path) -> None:
+    repo.run("branch", "side")
+    repo.run("pack-refs", "--all")
+    before = token(repo)
+    repo.run("branch", "-D", "side")
+    assert token(repo) != before
+    repo.run("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    before = token(repo)
+    Repo(tmp_path / "linked").commit("there")
+    assert token(repo) != before
+
+
+def test_it_stays_while_nothing_happens_to_refs(repo: Repo) -> None:
+    before = token(repo)
+    (repo.place / "a").write_text("3\n")
+    repo.run("add", "-A")
+    (repo.git_directory / "refs" / "heads" / "main.lock").write_text("")
+    repo.run("update-ref", "refs/notes/x", "HEAD")
+    assert token(repo) == before
+
+
+def test_hostile_refs_are_read_in_no_time(repo: Repo) -> None:
+    heads = repo.git_directory / "refs" / "heads"
+    os.mkfifo(heads / "pipe")
+    (heads / "loop").symlink_to(heads)
+    (heads / "large").write_bytes(b"x" * 10_000_000)
+    Path(os.fsdecode(os.fsencode(heads) + b"/odd\xff")).write_bytes(b"\xff")
+    assert token(repo)
+
+
+def test_no_repository_has_no_state(tmp_path: Path) -> None:
+    assert refs_of(str(tmp_path)) is None
+    assert refs_of(str(tmp_path / "nothing")) is None
+
+
+def test_names_are_whole_and_plain() -> None:
+    assert is_name("a" * 40) and is_name("0" * 64)
+    assert not any(map(is_name, ("", "a" * 39, "A" * 40, "-" * 40, "a" * 39 + "\n", "g" * 40)))
+
+
+# --- what came and went ---
+
+
+def test_few_moves_are_told_both_ways(repo: Repo) -> None:
+    before = tips_of(repo.git_directory)
+    old = repo.run("rev-parse", "HEAD")
+    new = repo.commit("second, again", {"a": "22\n"}, "--amend")
+    assert moves_between(repo.git_directory, before, tips_of(repo.git_directory), 5) == Moves((new,), (old,))
+
+
+def test_many_moves_and_unknown_ones_are_not_told(repo: Repo) -> None:
+    before = tips_of(repo.git_directory)
+    names = [repo.commit(str(number)) for number in range(4)]
+    now = tips_of(repo.git_directory)
+    assert moves_between(repo.git_directory, before, now, 3) is None
+    assert moves_between(repo.git_directory, before, now, 4) == Moves(tuple(reversed(names)), ())
+    assert moves_between(repo.git_directory, before + " " + "1" * 40, now, 4) is None
+
+
+def test_another_edge_of_a_shallow_clone_is_no_small_move(repo: Repo) -> None:
+    before = tips_of(repo.git_directory)
+    (repo.git_directory / "shallow").write_text(repo.run("rev-parse", "HEAD") + "\n")
+    assert moves_between(repo.git_directory, before, tips_of(repo.git_directory), 5) is None
+
+
+def test_tips_are_kept_once_each(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    names = [repo.run("commit-tree", "-m", str(number), repo.run("mktree")) for number in range(3)]
+    lines = "".join(f"create refs/tags/t{number} {names[number % 3]}\n" for number in range(1200))
+    repo.run("update-ref", "--stdin", given=lines.encode())
+    assert len(tips_of(repo.git_directory).split()) == 4  # each commit once
