@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 START = 1_700_000_000
+LATER = START + 10_000_000  # of what git itself is told to commit
 GIT_VARIABLES = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 
 
@@ -29,7 +30,7 @@ def run(directory: Path, *command: str, given: bytes = b"") -> str:
     done = subprocess.run(
         ["git", "-C", str(directory), "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main", *command],
         input=given,
-        env={**os.environ, **GIT_VARIABLES, "GIT_AUTHOR_DATE": f"@{START} +0000", **_committer()},
+        env={**os.environ, **GIT_VARIABLES, "GIT_AUTHOR_DATE": f"@{LATER} +0000", **_committer()},
         check=True,
         capture_output=True,
     )
@@ -42,7 +43,7 @@ def _committer() -> dict[str, str]:
         "GIT_AUTHOR_EMAIL": "ann@example.org",
         "GIT_COMMITTER_NAME": "Ann",
         "GIT_COMMITTER_EMAIL": "ann@example.org",
-        "GIT_COMMITTER_DATE": f"@{START} +0000",
+        "GIT_COMMITTER_DATE": f"@{LATER} +0000",
     }
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from git_repository import DAY_S, PAST, TITLES, lay_out
-from rifflux_server import Served, serving
+from rifflux_server import JOB_DEADLINE_S, Served, serving, text_of
 
 from imported import START, Made, repository, run
 
@@ -30,7 +32,16 @@ def hashes(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def past(tmp_path_factory: pytest.TempPathFactory, hashes: list[str]) -> Iterator[Served]:
     folder = tmp_path_factory.getbasetemp() / "past0" / "work"
     with serving(folder, "dowse", "mcp", "--profile", "codesearch") as served:
+        wait_for_history(served)
         yield served
+
+
+def wait_for_history(served: Served) -> None:
+    """Until commits are told from the index."""
+    deadline = time.monotonic() + JOB_DEADLINE_S
+    while served.ask("search_git_activity", repo=".")["summary"]["source"] != "index":
+        assert time.monotonic() < deadline, "the history was not indexed"
+        time.sleep(0.05)
 
 
 def history(served: Served, file: str = PARSER, **arguments: Any) -> list[str]:
@@ -38,7 +49,7 @@ def history(served: Served, file: str = PARSER, **arguments: Any) -> list[str]:
     found = served.ask("search_git_history", repo=".", file=file, **arguments)
     direct = served.ask("search_git_history", repo=".", file=file, noCache=True, **arguments)
     assert direct["commits"] == found["commits"]
-    assert direct["summary"]["source"] == "git"
+    assert (found["summary"]["source"], direct["summary"]["source"]) == ("index", "git")
     assert found["summary"]["returned"] == len(found["commits"])
     return [it["message"] for it in found["commits"]]
 
@@ -316,28 +327,11 @@ def test_branch_status_after_a_fetch(tmp_path: Path) -> None:
 # --- what all of them share ---
 
 
-def test_the_tools_and_their_parameters(past: Served) -> None:
-    tools = {name: tool for name, tool in past.tools().items() if name in GIT_TOOLS}
-    assert set(tools) == GIT_TOOLS
-    shown = {name: (list(it.input_schema["properties"]), it.input_schema["required"]) for name, it in tools.items()}
-    assert shown == {
-        "search_git_history": (
-            ["repo", "file", "from", "to", "date", "maxResults", "author", "message", "noCache"],
-            ["repo", "file"],
-        ),
-        "search_git_diff": (
-            ["repo", "file", "from", "to", "date", "maxResults", "author", "message"],
-            ["repo", "file"],
-        ),
-        "search_git_authors": (["repo", "path", "file", "from", "to", "top", "message", "noCache"], ["repo"]),
-        "search_git_activity": (["repo", "from", "to", "date", "author", "message", "noCache"], ["repo"]),
-        "search_git_blame": (["repo", "file", "startLine", "endLine"], ["repo", "file", "startLine"]),
-        "search_branch_status": (["repo"], ["repo"]),
-    }
-
-
 def test_help_mentions_every_one(past: Served) -> None:
-    assert {it["tool"] for it in past.ask("search_help")["tasks"]} >= GIT_TOOLS
+    tasks = [it for it in past.ask("search_help")["tasks"] if it["tool"] in GIT_TOOLS]
+    assert {it["tool"] for it in tasks} == GIT_TOOLS
+    known = {name: tool.input_schema["properties"].keys() for name, tool in past.tools().items()}
+    assert all(task["arguments"].keys() <= known[task["tool"]] for task in tasks)
 
 
 @pytest.mark.parametrize(
@@ -355,7 +349,8 @@ def test_help_mentions_every_one(past: Served) -> None:
         ({"repo": ".", "file": "."}, "file must name something"),
         ({"repo": ".", "file": "../../etc/passwd"}, "leaves the repository"),
         ({"repo": ".", "file": "/etc/passwd"}, "leaves the repository"),
-        ({"repo": ".", "file": "a\0b"}, "zero byte"),
+        ({"repo": ".", "file": "a\0b"}, "can be no path"),
+        ({"repo": ".", "file": "x" * 5000}, "can be no path"),
         ({"repo": ".", "file": PARSER, "from": "yesterday"}, "YYYY-MM-DD"),
         ({"repo": ".", "file": PARSER, "to": "2026-02-30"}, "YYYY-MM-DD"),
         ({"repo": ".", "file": PARSER, "from": "20260101"}, "YYYY-MM-DD"),
@@ -371,7 +366,7 @@ def test_bad_input(past: Served, arguments: dict[str, Any], words: str) -> None:
     assert words in past.refusal("search_git_history", **arguments)
 
 
-@pytest.mark.parametrize("file", ["-x", "--output=x", ":(top)src", "src/*", "HEAD", "'; rm -rf .", "x" * 5000, "a\nb"])
+@pytest.mark.parametrize("file", ["-x", "--output=x", ":(top)src", "src/*", "HEAD", "'; rm -rf .", "x" * 3000, "a\nb"])
 def test_odd_paths_are_just_unknown(past: Served, file: str) -> None:
     for no_cache in (False, True):
         found = past.ask("search_git_history", repo=".", file=file, noCache=no_cache)
@@ -429,6 +424,44 @@ def test_a_repository_in_the_directory_and_the_one_around_it(tmp_path: Path) -> 
             assert "Server started" in served.refusal("search_git_history", repo=outside, file=PARSER)
 
 
+def test_a_commit_is_told_at_once(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    lay_out(work)
+    with serving(work, "dowse", "mcp", "--profile", "codesearch") as served:
+        assert len(served.ask("search_git_history", repo=".", file="README.md")["commits"]) == 1
+        wait_for_history(served)
+        (work / "README.md").write_text("# Quay\n")
+        run(work, "commit", "-qam", "Rename the harbour")
+        found = served.ask("search_git_history", repo=".", file="README.md")
+        assert [it["message"] for it in found["commits"]] == ["Rename the harbour", TITLES[0]]
+        run(work, "reset", "-q", "--hard", "HEAD~1")
+        found = served.ask("search_git_history", repo=".", file="README.md")
+        assert [it["message"] for it in found["commits"]] == [TITLES[0]]
+
+
+def test_histories_that_are_not_indexed_are_asked_of_git(tmp_path: Path) -> None:
+    lay_out(tmp_path / "work")
+    with serving(tmp_path / "work", "dowse", "mcp", "--profile", "codesearch", DOWSE_GIT="false") as served:
+        found = served.ask("search_git_history", repo=".", file=PARSER)
+        assert len(found["commits"]) == 4
+        assert found["summary"]["source"] == "git"
+        assert found["summary"]["sourceReason"] == "the history is not indexed yet"
+
+
+def test_an_index_of_the_newest_commits_only_says_so(tmp_path: Path) -> None:
+    lay_out(tmp_path / "work")
+    with serving(tmp_path / "work", "dowse", "mcp", "--profile", "codesearch", DOWSE_MAX_COMMITS="2") as served:
+        wait_for_history(served)
+        found = served.ask("search_git_history", repo=".", file="docs")
+        assert found["summary"]["sourceReason"].startswith("only the newest 2 commits are indexed")
+        assert served.ask("search_git_history", repo=".", file=PARSER, noCache=True)["summary"]["totalCommits"] == 4
+
+
+def test_info_tells_the_history(past: Served) -> None:
+    (told,) = [it for it in past.ask("search_info")["indexes"] if it["type"] == "git-history"]
+    assert (told["root"], told["commits"]) == (str(past.folder / ".git"), len(PAST))
+
+
 def test_lines_that_are_not_committed_yet(tmp_path: Path) -> None:
     work = tmp_path / "work"
     first, *_ = repository(work, [Made("make", {"a.txt": "one\ntwo\nthree\n"})])
@@ -442,3 +475,23 @@ def test_lines_that_are_not_committed_yet(tmp_path: Path) -> None:
             ("2", nobody),
             ("three", first),
         ]
+
+
+def test_broken_repositories_are_told_in_one_line(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    repository(work / "torn", [Made("make", {"a.txt": "one\n"}), Made("edit", {"a.txt": "two\n"})])
+    (work / "lost").mkdir()
+    (work / "lost" / ".git").write_text("gitdir: /nowhere/at/all\n")
+    with serving(work, "dowse", "mcp", "--profile", "codesearch") as served:
+        assert "no git repository" in served.refusal("search_git_history", repo="lost", file="a.txt")
+        shutil.rmtree(work / "torn" / ".git" / "objects")
+        (work / "torn" / ".git" / "objects").mkdir()
+        for tool, arguments in (
+            ("search_git_history", {"file": "a.txt", "noCache": True}),
+            ("search_git_activity", {"noCache": True}),
+            ("search_git_blame", {"file": "a.txt", "startLine": 1}),
+        ):
+            result = served.call(tool, repo="torn", **arguments)
+            assert "failed unexpectedly" not in text_of(result)
+        assert "git could not read" in served.refusal("search_git_history", repo="torn", file="a.txt", noCache=True)
+        assert served.ask("search_branch_status", repo="torn")["behindMain"] is None

@@ -105,7 +105,6 @@ def test_memories_can_lie_in_the_project(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     write(folder, {".mcp-markdown-ragdocs/config.toml": '[memory]\nstorage_strategy = "project"'})
     with noting(folder) as served:
-        text(served, "query_documents", query="lighthouse")  # the root is known when it is indexed
         told = did(served, "create_memory", filename="a", content="The heron nests here.")
         assert told["path"] == str(folder / ".memories/a.md")
         assert names(served, "heron nests") == {"a.md"}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dowse.engine.base import Base
+from dowse.engine.fresh import Fresh
 from dowse.errors import BadInput
 from dowse.lookup.history.history import activity, chosen, commits, most_changed
 from dowse.lookup.history.question import TOUCHES, Activity, History, Sought
@@ -36,7 +36,7 @@ class Source:
     reason: str = ""
 
 
-class Past(Base):
+class Past(Fresh):
     def checkout(self, place: Path) -> Checkout:
         """The repository that holds this directory, or is it."""
         from dowse.ingest.sources.git.checkout import checkout_at
@@ -107,10 +107,17 @@ class Past(Base):
     def _answering(self, checkout: Checkout, from_git: bool) -> tuple[Collection | None, Source]:
         if from_git:
             return None, Source("git")
-        history = next((it for it in self.histories() if it.root == str(checkout.common)), None)
+        self._newest.look()
+        history = self._history_at(checkout.common)
         if history is None or not history.synced_at:
             return None, Source("git", "the history is not indexed yet")
-        return history, Source("index")
+        if history.name in self.histories_behind():
+            return None, Source("git", "commits came or went that are not indexed yet")
+        limit = self.settings.max_commits
+        cut = (
+            f"only the newest {limit:,} commits are indexed; noCache asks git itself" if history.listed >= limit else ""
+        )
+        return history, Source("index", cut)
 
 
 def _logged(checkout: Checkout, sought: Sought, limit: int | None) -> History:

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.engine.asking import Asking
-from dowse.engine.memories import Memories
 from dowse.errors import BadInput
 from dowse.lookup.memories.counts import MemoryCounts, memory_counts
 from dowse.lookup.memories.edges import SUPERSEDES, edges, key
+from dowse.lookup.memories.known import known, known_names
 from dowse.lookup.memories.linked import Linking, by_relevance, linking
-from dowse.lookup.memories.names import Names, named
+from dowse.lookup.memories.names import named
 from dowse.lookup.memories.standing import Standing, standing
 from dowse.lookup.memories.tags import Clustered, TagGraph, normal_tag, tag_cluster, tag_graph
 from dowse.lookup.memories.walk import Walk, follow
 from dowse.model import FILES, MEMORIES, Query, Record, Scope
 from dowse.text.globs import literal
 
-RECIPE = "hybrid"
+RECIPE = "memories"
 _MOST_RANKED = 500  # memories that link to one file: each is a path to be compared
 
 
@@ -32,7 +32,7 @@ class Web:
     back: Walk
 
 
-class Recollecting(Memories, Asking):
+class Recollecting(Asking):
     def memory_scope(self) -> Scope:
         """The memories of the folder that is written to, and no others."""
         folder = self.memory_folder()
@@ -43,7 +43,7 @@ class Recollecting(Memories, Asking):
     def memory(self, name: str) -> Record:
         """The memory of this name, with or without its suffix."""
         self._seen()
-        found = Names.of(self._store.select(self.memory_scope())).find(named(name) or name.strip())
+        found = known_names(self._store, self.memory_scope()).find(named(name) or name.strip())
         if found is None:
             raise BadInput(f"there is no memory {name[:100]!r}; a search finds memories by what they say")
         return found
@@ -92,4 +92,4 @@ class Recollecting(Memories, Asking):
 
     def _memories(self) -> list[Record]:
         self._seen()
-        return self._store.select(self.memory_scope())
+        return known(self._store, self.memory_scope())

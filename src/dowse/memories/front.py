@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from dowse.text.anchors import ANCHORS
 from dowse.text.frontmatter import Value, front_matter, strings
 
-ANCHORS: Final = "anchors"
 ANCHORED_AT: Final = "anchored_at"
 
 _BOM = "\ufeff"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dowse.memories.anchored import Anchored, spellings
@@ -80,6 +80,14 @@ def since_ns(memory: Record) -> int:
     taken = moment_of(memory.facets.get("anchored_at", ""))
     seconds = memory.moment_ns // _NS if taken is None else int(taken)
     return seconds * _NS
+
+
+def outside_validity(facets: Mapping[str, str], now: float) -> list[str]:
+    """Whether it is too early or too late for what it says."""
+    begins, ends = facets.get("valid_from", ""), facets.get("valid_until", "")
+    first, last = moment_of(begins), moment_of(ends, last=True)
+    early = [f"not valid before {begins}"] if first is not None and now < first else []
+    return [*early, *([f"not valid any more since {ends}"] if last is not None and now > last else [])]
 
 
 def _why(anchor: Anchor, file: Record | None, digest: str, commit: Record | None, *, known: bool) -> str:

@@ -20,6 +20,7 @@ Who = Annotated[str, Param("Part of the author's name or address; case is ignore
 Message = Annotated[str, Param("Part of the commit message; case is ignored")]
 NoCache = Annotated[bool, Param("Ask git itself and not the index")]
 
+_MAX_PATH_CHARS = 4000
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
@@ -45,8 +46,8 @@ def repository(given: str, server_dir: Path) -> Checkout:
 def path_in(checkout: Checkout, given: str, name: str = "file") -> str:
     """From the top of the repository, with `/`; an absolute path below it will do."""
     text = given.strip().replace("\\", "/")
-    if "\0" in text:
-        raise BadInput(f"{name} has a zero byte in it; give a path from the top of the repository")
+    if "\0" in text or len(text) > _MAX_PATH_CHARS:
+        raise BadInput(f"{name} can be no path: it has a zero byte in it, or is too long")
     if text.startswith("/") and checkout.top is not None and Path(text).is_relative_to(checkout.top):
         text = Path(text).relative_to(checkout.top).as_posix()
     path = PurePosixPath(text)

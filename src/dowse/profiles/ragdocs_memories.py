@@ -53,7 +53,7 @@ class MemoryFiles:
         say that it plans, implements, supersedes, depends on or contradicts what it links to."""
 
         def create() -> dict[str, object]:
-            engine = self._desk.engine()
+            engine = self._desk.writing()
             written = engine.remember(filename, content, type=memory_type, tags=tags)
             return _done("created", written, "path")
 
@@ -63,7 +63,7 @@ class MemoryFiles:
         """Add text at the end of a memory; what it says already is kept."""
 
         def append() -> dict[str, object]:
-            written = self._desk.engine().add_to_memory(filename, content)
+            written = self._desk.writing().add_to_memory(filename, content)
             return _done("appended", written, "path")
 
         return _told(append)
@@ -72,7 +72,7 @@ class MemoryFiles:
         """Put another text in the place of a memory's; type, tags and the time it was created stay."""
 
         def update() -> dict[str, object]:
-            written = self._desk.engine().revise(filename, content)
+            written = self._desk.writing().revise(filename, content)
             return _done("updated", written, "path")
 
         return _told(update)
@@ -81,7 +81,7 @@ class MemoryFiles:
         """Move a memory to `.trash` in its folder, from where it can be taken back by hand."""
 
         def delete() -> dict[str, object]:
-            written = self._desk.engine().forget(filename)
+            written = self._desk.writing().forget(filename)
             return _done("deleted", written, "moved_to")
 
         return _told(delete)
@@ -95,7 +95,7 @@ class MemoryFiles:
         """Put one memory in the place of several: it has all their tags, and they go to the trash."""
 
         def merge() -> dict[str, object]:
-            merged = self._desk.engine().merge_memories(tuple(source_files), target_file, summary_content)
+            merged = self._desk.writing().merge_memories(tuple(source_files), target_file, summary_content)
             written = Written(merged.path.name, merged.path, merged.note)
             return {**_done("merged", written, "path"), "moved_to": [str(it) for it in merged.moved]}
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 
 from dowse.lookup.memories.counts import MemoryCounts
-from dowse.lookup.memories.standing import Standing
 from dowse.lookup.memories.tags import Clustered, Related, TagGraph
 from dowse.lookup.memories.walk import Step, Walk
-from dowse.memories.staleness import Staleness
 from dowse.model import TRAIL_SEPARATOR, Hit, Record
 from dowse.text.times import iso
 
@@ -16,6 +14,7 @@ _NO_SECTION = "(no section)"
 _MOST_CHARS = 20_000  # of one memory among several
 _MOST_TAGS = 100
 _MOST_PAIRS = 200
+_MOST_STEPS = 50
 _NS_PER_SECOND = 1_000_000_000
 
 
@@ -54,22 +53,6 @@ def facts(record: Record) -> str:
 
 def created(record: Record) -> str:
     return iso(record.moment_ns / _NS_PER_SECOND)
-
-
-def caveats(record: Record, standing: Standing, stale: Sequence[Staleness]) -> Iterator[str]:
-    """Why what it says may not count any more; nothing where it does."""
-    if standing.superseded_by:
-        yield f"superseded by {', '.join(standing.superseded_by)}"
-    if standing.archived:
-        yield "archived"
-    if standing.not_before:
-        yield f"not valid before {standing.not_before}"
-    if standing.not_after:
-        yield f"not valid any more: it was until {standing.not_after}"
-    for each in stale:
-        yield f"stale: {each.why}" + (f" ({each.commit.title})" if each.commit else "")
-    if problem := record.facets.get("front_matter_problem"):
-        yield problem
 
 
 def cut(text: str) -> str:
@@ -162,7 +145,7 @@ def cluster_text(tag: str, found: Sequence[Clustered], limit: int, total: int) -
 def walk_text(title: str, walk: Walk, none: str) -> str:
     lines = [_step(it) for it in walk.steps]
     more = ["\nThere are more than are shown."] * walk.more
-    return "\n".join([f"## {title}", "", list_of(lines) or none, *more])
+    return "\n".join([f"## {title}", "", list_of(lines, _MOST_STEPS) or none, *more])
 
 
 def _step(step: Step) -> str:

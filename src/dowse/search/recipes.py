@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 from dowse.errors import BadInput
 from dowse.model import Scored
-from dowse.search.refine.calibrate import Calibrate, MinConfidence, normalise
+from dowse.search.kinds import LIMITED, PASSING, SUCCEEDING
+from dowse.search.refine.calibrate import Calibrate, MinConfidence, Vouched, normalise
 from dowse.search.refine.code import CODE, CodePriors
 from dowse.search.refine.context import ParentSection
 from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
@@ -17,9 +18,10 @@ from dowse.search.refine.fading import Fading
 from dowse.search.refine.files import FileScores
 from dowse.search.refine.graph import CommunityBoost, GraphNeighbours
 from dowse.search.refine.limits import best_first, within_budget
+from dowse.search.refine.quotas import Quotas
 from dowse.search.refine.recency import RecencyTiers
 from dowse.search.refine.rerank import Rerank
-from dowse.search.refine.stage import Stage
+from dowse.search.refine.stage import Concerning, Stage
 from dowse.search.refine.subjects import subject_priors
 from dowse.search.refine.superseded import Superseded
 from dowse.search.refine.validity import Validity
@@ -38,7 +40,17 @@ from dowse.text.terms import headline
 # A match in a title or heading says more than one in the text; the parts of identifiers say less than
 # the identifier, and a path repeats what the title says.
 WORDS = Weights(title=2.0, trail=1.5, text=1.0, names=0.5, tags=1.0, path=0.5)
-PASSAGES: tuple[Stage, ...] = (subject_priors, best_first, within_budget)
+_AS_THEY_COME: tuple[Stage, ...] = (subject_priors, best_first, within_budget)
+# Of several families of kinds, what is old, over or superseded counts less, and none takes the places of all others.
+PASSAGES: tuple[Stage | Concerning, ...] = (
+    subject_priors,
+    Concerning(PASSING, Fading(0.3)),
+    Concerning(SUCCEEDING, Validity()),
+    Concerning(SUCCEEDING, Superseded()),
+    Concerning(LIMITED, Quotas()),
+    best_first,
+    within_budget,
+)
 # None far behind the best, nothing said twice. Scores are shares of the best, not of a fixed scale: how many retrievers
 # had something to say, which differs from index to index, must not decide whether anything is shown.
 _SURE_AND_ONCE: tuple[Stage, ...] = (
@@ -82,7 +94,7 @@ class Recipe:
 
     name: str
     routes: Mapping[str, Route]
-    stages: tuple[Stage, ...] = PASSAGES
+    stages: tuple[Stage | Concerning, ...] = PASSAGES
     prepare: tuple[Prepare, ...] = ()
     weigh: tuple[Weigh, ...] = ()
     weights: Weights = WORDS
@@ -96,7 +108,7 @@ class Recipe:
 
     def loaded(self, limit: int) -> int:
         """How many candidates the stages need to see: all of them only where some will be folded away."""
-        needed = limit if self.stages == PASSAGES else limit * self.folded_per_hit * len(self.routes)
+        needed = limit if self.stages in (PASSAGES, _AS_THEY_COME) else limit * self.folded_per_hit * len(self.routes)
         return max(needed, self.loaded_least)
 
 
@@ -141,7 +153,7 @@ _RAGDOCS = Recipe(
 _MEMORIES = Recipe(
     "memories",
     _PLAIN,
-    stages=(Calibrate(), MinConfidence(0.2), Fading(), Validity(), Superseded(), PerRecord(1), *PASSAGES),
+    stages=(Vouched(0.2), Calibrate(), Fading(), Validity(), Superseded(), PerRecord(1), *_AS_THEY_COME),
     weigh=(shared_out,),
     folded_per_hit=4,
 )
@@ -149,17 +161,17 @@ _MEMORIES = Recipe(
 _COMMITS = Recipe(
     "commits",
     _PLAIN,
-    stages=(Fading(0.3), PerRecord(1), normalise, MinConfidence(0.0), *PASSAGES),
+    stages=(Fading(0.3), PerRecord(1), normalise, MinConfidence(0.0), *_AS_THEY_COME),
     weigh=(encoder_worth,),
     folded_per_hit=4,
 )
 # The Rifflux contract fixes the order, and the depth: twice as many candidates as hits.
-_RIFFLUX = Recipe("rifflux-hybrid", _PLAIN, pool_per_hit=2, pool_least=1)
+_RIFFLUX = Recipe("rifflux-hybrid", _PLAIN, stages=_AS_THEY_COME, pool_per_hit=2, pool_least=1)
 
 
 def _reranked(name: str, rerank: Rerank) -> tuple[Recipe, Recipe]:
     """Hybrid, with the best of it judged once more, for passages and for whole files."""
-    stages: tuple[Stage, ...] = (rerank, *PASSAGES)
+    stages: tuple[Stage | Concerning, ...] = (rerank, *PASSAGES)
     return (
         replace(_HYBRID, name=name, stages=stages, loaded_least=rerank.top),
         replace(_HYBRID_FILES, name=f"{name}-files", stages=stages, loaded_least=rerank.top),

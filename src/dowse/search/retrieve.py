@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 from dowse.errors import OtherVectors
 from dowse.model import Scope, Scored
+from dowse.search.families import gathered
 from dowse.search.run import QueryVector, Run
 from dowse.text.terms import MAX_QUERY_CHARS, Terms, headline, parse
 
@@ -47,11 +49,16 @@ def nearest(run: Run, limit: int) -> tuple[list[Scored], str]:
         if query.vector is None:
             return [], query.why_not
         try:
-            return run.store.near(query.vector, run.query.scope, limit, query.made_by), ""
+            return gathered(run.query.scope, run, limit, partial(_near, run, query)), ""
         except OtherVectors:
             # The index was switched to another encoder since the query was encoded.
             run.vector = None
     return [], "skipped: the index's vectors are being replaced, ask again"
+
+
+def _near(run: Run, query: QueryVector, scope: Scope, limit: int) -> list[Scored]:
+    assert query.vector is not None  # asked before
+    return run.store.near(query.vector, scope, limit, query.made_by)
 
 
 def query_vector(run: Run) -> QueryVector:
@@ -63,7 +70,8 @@ def query_vector(run: Run) -> QueryVector:
 
 def matched(terms: Terms, scope: Scope, run: Run) -> list[Scored]:
     """The run's best chunks by BM25 for these terms."""
-    return _stable(run.store.match(terms, scope, run.weights, run.pool), run, digits=None)
+    found = gathered(scope, run, run.pool, lambda within, limit: run.store.match(terms, within, run.weights, limit))
+    return _stable(found, run, digits=None)
 
 
 def _stable(ranking: list[Scored], run: Run, digits: int | None) -> list[Scored]:

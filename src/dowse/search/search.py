@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
 from dowse.errors import DowseError, IndexDamaged, PartDamaged
 from dowse.model import Hit, Query, Scored, Step
+from dowse.search.families import family_of, parted
 from dowse.search.fuse import SCORE_NAMES, Candidate, fuse, single
+from dowse.search.kinds import Family
 from dowse.search.recipes import Recipe, Route, recipe_named
-from dowse.search.refine.stage import stage_name
+from dowse.search.refine.stage import Concerning, Stage, stage_name
 from dowse.search.run import NOTHING, Models, Result, Run
 from dowse.store.base import Store
 
@@ -46,9 +49,9 @@ def search(
     alone = len(routes) == 1
     rankings = {name: _refined(name, it, _retrieved(name, it, run, alone=alone), run) for name, it in routes.items()}
     # What is promoted may come from far down.
-    candidates = _fused(recipe, rankings, run)[: run.pool if priors else recipe.loaded(query.limit)]
+    candidates = _first(_fused(recipe, rankings, run), run.pool if priors else recipe.loaded(query.limit), run)
     hits = run.step("load", candidates, partial(_load, candidates, run))
-    for stage in recipe.stages:
+    for stage in _wanted(recipe.stages, run):
         hits = run.step(stage_name(stage), hits, partial(_unless_damaged, partial(stage, hits, run), hits, run))
     return Ranked(hits, run.steps, run.vector.traits.unrelated if run.vector else 0.0)
 
@@ -63,6 +66,7 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
     """The retriever's candidates after its own stages; those not looked at follow in their order."""
     if not route.stages or not ranking or not _concerns(route, run):
         return ranking
+    ranking, others = parted(ranking, route.kinds, run)
     scores = dict(ranking[: route.refined])
     evidence = SCORE_NAMES[name]
     hits = [Hit(stored, scores[stored.key], {evidence: scores[stored.key]}) for stored in run.store.load(list(scores))]
@@ -72,13 +76,24 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
         run.evidence[hit.stored.key] |= hit.evidence
     lowest = hits[-1].score if hits else 0.0
     rest = [Scored(it.key, min(it.score, lowest)) for it in ranking[route.refined :]]
-    return [*(Scored(hit.stored.key, hit.score) for hit in hits), *rest]
+    refined = [*(Scored(hit.stored.key, hit.score) for hit in hits), *rest]
+    return sorted([*refined, *others], key=lambda it: -it.score) if others else refined
 
 
 def _concerns(route: Route, run: Run) -> bool:
     """To look at the candidates costs more than to find them: not where the stages would leave them as they are."""
+    return not route.kinds or _may_be_found(route.kinds, run)
+
+
+def _may_be_found(kinds: tuple[str, ...], run: Run) -> bool:
     wanted = run.query.scope.kinds
-    return not route.kinds or any(kind in run.store.kinds() and (not wanted or kind in wanted) for kind in route.kinds)
+    return any(kind in run.store.kinds() and (not wanted or kind in wanted) for kind in kinds)
+
+
+def _wanted(stages: Iterable[Stage | Concerning], run: Run) -> list[Stage]:
+    """Those that have something to do."""
+    concerned = (it for it in stages if not isinstance(it, Concerning) or _may_be_found(it.kinds, run))
+    return [it.stage if isinstance(it, Concerning) else it for it in concerned]
 
 
 def _unless_damaged(work: Callable[[], Result], otherwise: Result, run: Run) -> Result:
@@ -109,6 +124,20 @@ def _fused(recipe: Recipe, rankings: dict[str, list[Scored]], run: Run) -> list[
     for weigh in recipe.weigh:
         run.step(stage_name(weigh), found, partial(weigh, rankings, run))
     return run.step("fuse", found, partial(fuse, rankings, run.shares, run.rrf_k))
+
+
+def _first(candidates: list[Candidate], wanted: int, run: Run) -> list[Candidate]:
+    """So many of each family, where there are several: what becomes of them is for the stages to say."""
+    if not run.kinds:
+        return candidates[:wanted]
+    taken: Counter[Family] = Counter()
+    kept: list[Candidate] = []
+    for candidate in candidates:
+        family = family_of(run.kinds.get(candidate.key, ""))
+        taken[family] += 1
+        if taken[family] <= wanted:
+            kept.append(candidate)
+    return kept
 
 
 def _load(candidates: list[Candidate], run: Run) -> list[Hit]:

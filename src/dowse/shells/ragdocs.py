@@ -1,4 +1,4 @@
-"""The commands of mcp-markdown-ragdocs under their own names: the server, a query, and an index made anew."""
+"""The commands of mcp-markdown-ragdocs under their own names: the server, queries, and an index made anew."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dowse.live.jobs import Jobs
 from dowse.live.rebuilding import Rebuilding
 from dowse.profiles.core_json import report_json
 from dowse.profiles.ragdocs import Ragdocs
+from dowse.profiles.ragdocs_git import GitHistory
 from dowse.shells.cli.search import ready
 from dowse.shells.ragdocs_settings import ragdocs_workspace
 from dowse.shells.serving import serve
@@ -46,6 +47,15 @@ def query(text: str, as_json: bool, top_n: int, project: Path | None) -> None:
     _run(lambda: _query(text, as_json, top_n, _workspace(project)))
 
 
+@main.command("search-commits")
+@click.argument("text")
+@click.option("--top-n", default=5, show_default=True, type=click.IntRange(1, 100), help="How many commits at most.")
+@_project
+def search_commits(text: str, top_n: int, project: Path | None) -> None:
+    """Search what commits said and changed."""
+    _run(lambda: _search_commits(text, top_n, _workspace(project)))
+
+
 @main.command("rebuild-index")
 @_project
 def rebuild_index(project: Path | None) -> None:
@@ -56,6 +66,12 @@ def rebuild_index(project: Path | None) -> None:
 def _rebuild(workspace: Workspace) -> None:
     rebuilding = Rebuilding(workspace.settings, workspace.index, workspace.root)
     _print(report_json(rebuilding.run(lambda stage, done, total: None)))
+
+
+def _search_commits(text: str, top_n: int, workspace: Workspace) -> None:
+    with ready(workspace) as engine:
+        tool = GitHistory(lambda: engine, wait=lambda: None, states=lambda: ())
+        click.echo(tool.search_git_history(text, top_n).text)
 
 
 def _query(text: str, as_json: bool, top_n: int, workspace: Workspace) -> None:

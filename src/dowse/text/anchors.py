@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 
 ANCHORED: Final = "anchored"
 """The kind of the links from a memory to what it is anchored to; their context is the digest."""
+ANCHORS: Final = "anchors"
+"""The key in the front matter; as a facet, how many there are."""
 COMMIT: Final = "commit:"
 _DIGITS: Final = 16
 _DIGEST = re.compile(rf"@([0-9a-f]{{{_DIGITS}}})\Z")

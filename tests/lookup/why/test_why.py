@@ -49,16 +49,19 @@ def test_a_line_has_all_of_it(project: Project) -> None:
     commits = {it.record.path: it for it in section(answer, "commits") if it.record}
     assert list(commits) == [THIRD, FIRST, SECOND]
     assert (commits[THIRD].kind, commits[THIRD].how) == (
-        "wrote", "wrote lines 5 as they are, changed def save(self, item):"
+        "wrote", "wrote line 5 as it is, changed def save(self, item):"
     )  # fmt: skip
     assert (commits[FIRST].kind, commits[FIRST].how) == (
-        "wrote", "wrote lines 4 as they are, changed class Repo:, brought the file"
+        "wrote", "wrote line 4 as it is, changed class Repo:, brought the file"
     )  # fmt: skip
     assert (commits[SECOND].kind, commits[SECOND].how) == ("renames", "moved the file from src/old.py")
     (guide,) = section(answer, "documents")
     assert guide.record and (guide.record.path, guide.line, guide.kind) == ("docs/guide.md", 3, "links_to")
     memories = {it.record.path: it for it in section(answer, "memories") if it.record}
     assert {path: it.kind for path, it in memories.items()} == {"anchored.md": "anchored", "why-save.md": "mentions"}
+    assert (memories["anchored.md"].how, memories["anchored.md"].text) == (
+        "src/app/repo.py#Repo.save", "Nobody may retry here."
+    )  # fmt: skip
     assert answer.notes == ()
 
 
@@ -105,6 +108,13 @@ def test_a_field_has_no_callers_and_says_so(project: Project) -> None:
     assert answer.notes == ("a field has no callers; `grep` finds where it is used",)
 
 
+def test_a_language_that_is_not_known_says_so(project: Project) -> None:
+    project.files({"src/tool.zig": "pub fn main() void {}\n"})
+    answer = ask(project, "src/tool.zig:1")
+    assert answer.subject is not None and answer.subject.definition is None
+    assert "no definitions are known in src/tool.zig, and so no callers" in answer.notes
+
+
 def test_a_section_of_a_document_is_a_definition_too(project: Project) -> None:
     answer = ask(project, "docs/guide.md:7")
     assert answer.subject is not None and answer.subject.name == "Guide.Saving"
@@ -137,6 +147,13 @@ def test_several_of_a_name_are_listed_and_need_a_choice(project: Project) -> Non
     assert [(it.name, it.first_line) for it in answer.candidates] == [("Disk.save", 2), ("Repo.save", 4)]
     assert answer.notes == ("'save' may be any of 2; ask for one of them as path:line",)
     assert ask(project, "Disk.save").subject is not None
+
+
+def test_a_whole_name_is_meant_before_the_end_of_another(project: Project) -> None:
+    project.files({"src/app/disk.py": "class Disk:\n    def store(self):\n        pass\n"})
+    answer = ask(project, "store")
+    assert answer.subject is not None and answer.subject.name == "store"
+    assert answer.notes == ("also called so: Disk.store (src/app/disk.py:2)",)
 
 
 def test_two_roots_with_the_same_path(project: Project) -> None:
@@ -187,7 +204,7 @@ def test_what_blame_can_not_tell_is_a_note(project: Project) -> None:
     project.problem = "who wrote its lines is not known: it took too long"
     project.written["src/app/repo.py", 5] = "9" * 40
     answer = ask(project, "Repo.save")
-    assert answer.notes == (project.problem, "1 commits that wrote lines of it are not indexed yet")
+    assert answer.notes == (project.problem, "not indexed yet: 1 of the commits that wrote its lines")
 
 
 @pytest.mark.parametrize(
@@ -253,7 +270,9 @@ def test_any_target_is_answered_or_refused(small: Project, target: str) -> None:
 
 
 def test_a_member_of_a_base_is_found_under_the_class_that_has_it(project: Project) -> None:
-    derived = "class Disk(repo.Repo):\n    pass\n\n\nclass Fast(Disk, Loop):\n    pass\n\n\nclass Loop(Fast):\n    pass\n"
+    derived = (
+        "class Disk(repo.Repo):\n    pass\n\n\nclass Fast(Disk, Loop):\n    pass\n\n\nclass Loop(Fast):\n    pass\n"
+    )
     project.files({"src/app/disk.py": derived})
     for target in ("Disk.save", "Fast.save", "app.disk.Loop.save"):
         subject = ask(project, target).subject

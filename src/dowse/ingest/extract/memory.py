@@ -12,7 +12,7 @@ from typing import Final
 from dowse.ingest.extract.markdown import MAX_FACET_CHARS, read_markdown
 from dowse.ingest.extract.memory_links import relations
 from dowse.model import Extract, Item, Link
-from dowse.text.anchors import ANCHORED, parse_anchor
+from dowse.text.anchors import ANCHORED, ANCHORS, parse_anchor
 from dowse.text.decode import decode
 from dowse.text.frontmatter import Value, front_matter, scalar, strings
 from dowse.text.memory_facts import ACTIVE, JOURNAL, STATUSES, TYPES, moment_of
@@ -38,6 +38,8 @@ def extract_memory(item: Item, data: bytes) -> Extract:
         **{name: iso(moment) for name, moment in times.items() if moment is not None},
     }
     anchors = _anchors(front.values, problems)
+    if anchors:
+        own[ANCHORS] = str(len(anchors))  # so that who reads the record knows whether to look for them
     created = times["created_at"]
     return replace(
         note,
@@ -67,7 +69,7 @@ def _time(values: Mapping[str, Value], name: str, problems: list[str]) -> float 
 
 
 def _anchors(values: Mapping[str, Value], problems: list[str]) -> list[Link]:
-    written = strings(values, "anchors")
+    written = strings(values, ANCHORS)
     parsed = [(it, parse_anchor(it)) for it in written[:MAX_ANCHORS]]
     problems += [f"{_shown(it)} is no anchor" for it, anchor in parsed if anchor is None]
     if len(written) > MAX_ANCHORS:
@@ -77,7 +79,7 @@ def _anchors(values: Mapping[str, Value], problems: list[str]) -> list[Link]:
 
 def _facets(given: Mapping[str, str], own: Mapping[str, str], problems: list[str]) -> Mapping[str, str]:
     """What else the front matter says stays; of times that are none only the problem is kept."""
-    others = {name: value for name, value in given.items() if name not in (*_TIMES, PROBLEM)}
+    others = {name: value for name, value in given.items() if name not in (*_TIMES, ANCHORS, PROBLEM)}
     told = "; ".join(filter(None, [given.get(PROBLEM, ""), *problems]))[:MAX_FACET_CHARS]
     return MappingProxyType({**others, **own, **({PROBLEM: told} if told else {})})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from dowse.lookup.history.following import Life, life_of
 from dowse.lookup.history.question import AUTHOR, RENAMES, TOUCHES, Activity, Author, History, Sought
@@ -45,15 +46,11 @@ def person(facet: str) -> tuple[str, str]:
 
 
 def activity(store: Store, history: str, sought: Sought) -> Activity:
-    found = commits(store, history, sought)
-    within = {it.path for it in found.commits}
-    changed = Counter(
-        target
-        for record, links in store.linked((TOUCHES,))
-        if record.collection == history and record.path in within
-        for target in {it.target for it in links}
-    )
-    return most_changed(changed, found.total)
+    """Of all commits that fit, whatever they touched."""
+    everywhere = replace(sought, path="")
+    fitting = store.linked((TOUCHES,), everywhere.scope(history, ()))
+    changed = Counter(path for record, links in fitting if sought.says(record) for path in {it.target for it in links})
+    return most_changed(changed, commits(store, history, everywhere, 0).total)
 
 
 def most_changed(changed: Counter[str], count: int) -> Activity:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from dowse.lookup.memories.known import known_names
 from dowse.lookup.memories.names import Names, named
 from dowse.model import Link, Record, Scope
 from dowse.store.base import Store
-from dowse.text.scopes import inside
 
 Key = tuple[str, str]
 
@@ -62,6 +62,10 @@ def key(record: Record) -> Key:
 
 def edges(store: Store, scope: Scope, kind: str) -> Edges:
     """Every reference once, in the order the memories and their lines have; none of a memory to itself."""
+    return store.remembered(f"{kind} among memories {scope}", lambda: _edges(store, scope, kind))
+
+
+def _edges(store: Store, scope: Scope, kind: str) -> Edges:
     found: dict[tuple[Key, Key], Edge] = {}
     for edge in _told(store, scope, kind):
         if edge.source.key != edge.target.key:
@@ -75,12 +79,9 @@ def edges(store: Store, scope: Scope, kind: str) -> Edges:
 
 
 def _told(store: Store, scope: Scope, kind: str) -> Iterator[Edge]:
-    is_inside = inside(scope)
-    names = Names.of(store.select(scope))
+    names = known_names(store, scope)
     kinds = (kind, _REVERSED[kind]) if kind in _REVERSED else (kind,)
-    for record, links in store.linked(kinds):
-        if not is_inside(record, links):
-            continue
+    for record, links in store.linked(kinds, scope):
         for link in links:
             if name := named(link.target):
                 here, there = End(record.path, record), _end(name, names)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dowse.lookup.memories.edges import Key, key
+from dowse.lookup.memories.known import known
 from dowse.lookup.memories.targets import means
 from dowse.model import Link, Record, Scope
 from dowse.store.base import Store
@@ -14,7 +15,6 @@ from dowse.text.names import words
 from dowse.text.terms import parse
 
 _OF_TEXT: Final = 0.6  # the rest of the score is how much of the question stands around the link
-_REMEMBERED: Final = "links of memories"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class Linking:
 def linking(store: Store, scope: Scope, target: str, roots: Sequence[str]) -> list[Linking]:
     """The memories of the scope with links to the target, newest first."""
     is_meant = means(target, roots)
-    known = store.remembered(f"{_REMEMBERED} {scope}", lambda: _all_links(store, scope))
-    found = ((record, tuple(it for it in links if is_meant(it.target))) for record, links in known)
+    every = store.remembered(f"links of memories {scope}", lambda: _all_links(store, scope))
+    found = ((record, tuple(it for it in links if is_meant(it.target))) for record, links in every)
     return [Linking(record, links) for record, links in found if links]
 
 
@@ -52,4 +52,4 @@ def _said(wanted: Sequence[str], linking: Linking) -> float:
 
 
 def _all_links(store: Store, scope: Scope) -> list[tuple[Record, list[Link]]]:
-    return [(record, store.links(record)) for record in store.select(scope)]
+    return [(record, store.links(record)) for record in known(store, scope)]

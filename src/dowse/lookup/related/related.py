@@ -11,7 +11,7 @@ from dowse.lookup.related.incoming import incoming
 from dowse.lookup.related.outgoing import outgoing
 from dowse.lookup.related.question import MOST_LIMIT, Direction, Edge, Group, RelatedAnswer
 from dowse.lookup.related.together import together
-from dowse.lookup.why.mentions import warnings
+from dowse.lookup.why.mentions import as_memory
 from dowse.lookup.why.near import near_names
 from dowse.lookup.why.question import Ground, Neighbour, Subject
 from dowse.lookup.why.target import checked
@@ -41,7 +41,7 @@ def _answer(
     ground: Ground, target: str, subject: Subject, groups: list[Group], kinds: Sequence[str], limit: int
 ) -> RelatedAnswer:
     wanted = [it for it in groups if not kinds or it.kind in kinds]
-    notes = [] if subject.record else [f"{subject.name} is not indexed now; this is what is said of it"]
+    notes = [*subject.notes()]
     if kinds and not wanted:
         known = ", ".join(dict.fromkeys(it.kind for it in groups)) or "none"
         notes.append(f"it has no neighbours of kind {', '.join(kinds)}; it has {known}")
@@ -73,4 +73,4 @@ def _warned(ground: Ground, shown: Iterable[Neighbour]) -> Iterator[Neighbour]:
     folders = {it.name for it in ground.store.collections() if it.source == MEMORIES}
     for it in shown:
         is_memory = it.record is not None and it.record.collection in folders
-        yield replace(it, warning="; ".join(warnings(ground, it.record))) if is_memory and it.record else it
+        yield as_memory(ground, it, it.record) if is_memory and it.record else it

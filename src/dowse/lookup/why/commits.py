@@ -10,6 +10,7 @@ from dowse.lookup.history.question import RENAMES, TOUCHES
 from dowse.lookup.history.traces import StoredTraces
 from dowse.lookup.why.found import Found
 from dowse.lookup.why.question import Ground, Neighbour, Span, Subject
+from dowse.lookup.why.shortened import shortened
 from dowse.lookup.why.spellings import names_of
 from dowse.model import COMMITS, Link, Record
 from dowse.store.base import Store
@@ -26,6 +27,7 @@ _TOUCHED = {
 }
 _NO_HISTORY = "no git history is indexed; `dowse index` does, where there is any"
 _MOST_HUNKS = 2
+_MOST_SPANS = 4
 
 
 @dataclass(slots=True)
@@ -104,7 +106,7 @@ def _add_writers(ground: Ground, shaped: dict[str, _Shaped], subject: Subject, h
         unknown += not records
         for record in records:
             shaped.setdefault(commit, _Shaped(record)).wrote = spans
-    missing = f"{unknown:,} commits that wrote lines of it are not indexed yet" if unknown else ""
+    missing = f"not indexed yet: {unknown:,} of the commits that wrote its lines" if unknown else ""
     return tuple(filter(None, (written.problem, missing)))
 
 
@@ -128,13 +130,13 @@ def _in_order(shaped: Iterable[_Shaped], subject: Subject) -> tuple[Neighbour, .
 def _neighbour(it: _Shaped) -> Neighbour:
     kind = "wrote" if it.wrote else CHANGES if it.changed else RENAMES if it.moved_from else TOUCHES
     line = it.wrote[0].first if it.wrote else (it.changed[0].line if it.changed else 0)
-    hunks = dict.fromkeys(link.context.strip() or link.target.partition("#")[2] for link in it.changed)
+    hunks = dict.fromkeys(shortened(link.context) or link.target.partition("#")[2] for link in it.changed)
     how = [
-        f"wrote {_spans(it.wrote)} as they are" if it.wrote else "",
+        f"wrote {_spans(it.wrote)}" if it.wrote else "",
         f"changed {'; '.join(list(hunks)[:_MOST_HUNKS])}" if hunks else "",
         f"moved the file from {it.moved_from}" if it.moved_from else _deed(it),
     ]
-    return Neighbour(kind, it.record.title, it.record, line, ", ".join(filter(None, how)))
+    return Neighbour(kind, shortened(it.record.title), it.record, line, ", ".join(filter(None, how)))
 
 
 def _deed(it: _Shaped) -> str:
@@ -143,8 +145,10 @@ def _deed(it: _Shaped) -> str:
 
 
 def _spans(spans: Sequence[Span]) -> str:
-    shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans[:4])
-    return f"lines {shown}{' …' if len(spans) > 4 else ''}"
+    if len(spans) == 1 and spans[0].first == spans[0].last:
+        return f"line {spans[0].first} as it is"
+    shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans[:_MOST_SPANS])
+    return f"lines {shown}{' …' if len(spans) > _MOST_SPANS else ''} as they are"
 
 
 def deed(link: Link) -> str:

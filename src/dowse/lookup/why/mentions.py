@@ -14,6 +14,7 @@ from dowse.lookup.references import references_of
 from dowse.lookup.symbols.question import Wanted
 from dowse.lookup.why.found import Found
 from dowse.lookup.why.question import Ground, Neighbour, Subject
+from dowse.lookup.why.shortened import shortened
 from dowse.lookup.why.spellings import speaks_of, spellings
 from dowse.lookup.why.target import qualified
 from dowse.model import COMMITS, FILES, Link, Record, Scope
@@ -23,9 +24,8 @@ from dowse.text.regexes import escaped
 MEMORY, DOCUMENT = "memory", "doc"
 ANCHORED = "anchored"
 
-_FILES = 20
+_FILES = 100
 _DEADLINE_S = 1.0
-_TEXT_CHARS = 160
 _TELLING = re.compile(r"_|\d|[a-z][A-Z]|[A-Z]{2}|\.")  # a name that is no word of prose
 
 
@@ -37,13 +37,9 @@ def mentions(ground: Ground, subject: Subject) -> tuple[Found, Found]:
         assert it.record is not None
         if it.record != subject.record:
             best.setdefault((it.record.collection, it.record.path), it)
-    memories = (_with_warning(ground, it) for it in best.values() if _kind(it) == MEMORY)
+    memories = (as_memory(ground, it, it.record) for it in best.values() if it.record and it.record.kind == MEMORY)
     ordered = sorted(memories, key=lambda it: bool(it.warning))
-    return Found(tuple(it for it in best.values() if _kind(it) != MEMORY)), Found(tuple(ordered))
-
-
-def _kind(neighbour: Neighbour) -> str:
-    return neighbour.record.kind if neighbour.record else ""
+    return Found(tuple(it for it in best.values() if it.record and it.record.kind != MEMORY)), Found(tuple(ordered))
 
 
 # --- by links ---
@@ -66,7 +62,7 @@ def _linking(ground: Ground, subject: Subject) -> Iterator[Neighbour]:
 def linked(record: Record, link: Link) -> Neighbour:
     """The end of a link that it comes from; `how` is its target as it is written there."""
     text = "" if link.kind == ANCHORED else link.context  # there it is a digest
-    return Neighbour(link.kind, record.title, record, link.line, link.target, shortened(text))
+    return Neighbour(link.kind, shortened(record.title), record, link.line, link.target, shortened(text))
 
 
 # --- by words ---
@@ -96,7 +92,7 @@ def _named_in(store: Store, record: Record, lines: Sequence[int], sure: str) -> 
     text = shortened(shown[0].lines[0] if shown else "")
     how = "names it" if len(lines) == 1 else f"names it in {len(lines):,} lines"
     how += ", or another of this name" if sure else ""
-    return Neighbour("names", record.title, record, lines[0], how, text, sure)
+    return Neighbour("names", shortened(record.title), record, lines[0], how, text, sure)
 
 
 def _wordings(store: Store, subject: Subject) -> Iterator[_Wording]:
@@ -132,17 +128,14 @@ def _is_only_one(store: Store, name: str) -> bool:
     return store.definitions(Wanted(names=(name,), matching="exact", limit=2)).total == 1
 
 
-def shortened(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _TEXT_CHARS else f"{flat[:_TEXT_CHARS]}…"
-
-
 # --- what a reader should know ---
 
 
-def _with_warning(ground: Ground, it: Neighbour) -> Neighbour:
-    assert it.record is not None
-    return replace(it, warning="; ".join(warnings(ground, it.record)))
+def as_memory(ground: Ground, it: Neighbour, record: Record) -> Neighbour:
+    """With what it says, where the link itself is no part of that, and with why that may be so no more."""
+    chunks = ground.store.chunks(record) if not it.text else []
+    text = it.text or shortened(chunks[0].chunk.text if chunks else "")
+    return replace(it, text=text, warning="; ".join(warnings(ground, record)))
 
 
 def warnings(ground: Ground, record: Record) -> Iterable[str]:

@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from dowse.model import Hit
 from dowse.search.run import Run
 
 Stage = Callable[[list[Hit], Run], list[Hit]]
+
+
+@dataclass(frozen=True, slots=True)
+class Concerning:
+    """A stage of a recipe that is left out where nothing of these kinds can be found."""
+
+    kinds: tuple[str, ...]
+    stage: Stage
 
 
 def stage_name(stage: Callable[..., object]) -> str:

@@ -37,7 +37,7 @@ class SqliteStore(SqliteHealth, SqliteDefinitions, SqliteCatalog, SqliteWords, S
         self.db = Database(path, create=create, busy_timeout_s=busy_timeout_s)
         self._memory = Memory()
         self._damage = Damage()
-        self._scopes = Scopes(self.db, lambda: self.remembered("members", lambda: Members(self.db)))
+        self._scopes = Scopes(self.db, lambda: self.remembered("members", lambda: Members(self.db)), self.kinds)
         self._late_words = LateWords()
         self._held = HeldVectors(self.db, exact_up_to, self._damage)
         self._lines = HeldLines(self.db, lines_without_file_up_to, self._damage)

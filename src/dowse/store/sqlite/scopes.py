@@ -3,7 +3,8 @@ out of globs and facets beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import replace
 from typing import TypeVar
 
 from dowse.model import Scope
@@ -20,15 +21,21 @@ Condition = tuple[str, list[object]]
 
 
 class Scopes:
-    """`members` gives what is worked out for the records as they are."""
+    """`members` gives what is worked out for the records as they are, `kinds` those that they have."""
 
-    def __init__(self, db: Database, members: Callable[[], Members]) -> None:
+    def __init__(self, db: Database, members: Callable[[], Members], kinds: Callable[[], frozenset[str]]) -> None:
         self._db = db
+        self._kinds = kinds
         self._members = members
+
+    def narrowed(self, scope: Scope) -> Scope:
+        """The same without what lets everything in: to ask of each record costs more than to find it."""
+        return replace(scope, kinds=()) if scope.kinds and self._kinds() <= {*scope.kinds} else scope
 
     def condition(self, scope: Scope) -> Condition:
         """SQL over `records` and `collections` that is true inside the scope; empty when everything is. It holds for
         this thread's connection until another scope is asked for."""
+        scope = self.narrowed(scope)
         parts = [*_columns(scope), *self._paths(scope), *self._known(scope)]
         return " AND ".join(sql for sql, _ in parts), [value for _, values in parts for value in values]
 
@@ -47,7 +54,7 @@ class Scopes:
         self._register(name, lambda path: matches(str(path)))
 
     def _known(self, scope: Scope) -> Iterator[Condition]:
-        sets = [self._members().holding(it) for it in scope.facets]
+        sets = [self._members().holding([it for it in scope.facets if it.name == name]) for name in _names(scope)]
         sets += [self._members().linked(scope.links)] if scope.links else []
         if sets:
             yield self._within(frozenset.intersection(*sets))
@@ -61,6 +68,10 @@ class Scopes:
     def _register(self, name: str, holds: Callable[[object], bool]) -> None:
         function = lambda *values: int(holds(values[0]))  # noqa: E731 - SQLite calls it with all arguments
         self._db.reader().create_scalar_function(name, function, 1, deterministic=True)
+
+
+def _names(scope: Scope) -> Iterable[str]:
+    return dict.fromkeys(it.name for it in scope.facets)
 
 
 def _columns(scope: Scope) -> Iterator[Condition]:

@@ -55,6 +55,14 @@ class Reading(CatalogBase):
         )
         return {key: (collection, path, ordinal) for key, collection, path, ordinal in rows}
 
+    def kinds_of(self, keys: Sequence[int]) -> dict[int, str]:
+        rows = self.db.rows(
+            "SELECT chunks.id, records.kind FROM json_each(?) AS wanted CROSS JOIN chunks ON chunks.id = wanted.value "
+            "CROSS JOIN records ON records.id = chunks.record",
+            (json.dumps(list(keys)),),
+        )
+        return dict(rows)
+
     def by_chunk_id(self, chunk_id: str, collection: str | None = None) -> list[Stored]:
         return self._stored("chunks.public_id = ?", chunk_id, collection)
 

@@ -79,6 +79,7 @@ class SqliteVectors:
             return self._near(vector, scope, limit, made_by)
 
     def _near(self, vector: Vector, scope: Scope, limit: int, made_by: str | None) -> list[Scored]:
+        scope = self._scopes.narrowed(scope)
         allowed = None if scope == EVERYTHING else self._scopes.once(("chunks", scope), lambda: self._chunks(scope))
         self.db.remembered("vectors", self._held.refresh)
         return self._held.near(vector, allowed, limit, made_by)

@@ -1,0 +1,16 @@
+"""The memories of a scope and what they may be called, kept from question to question until a record changes."""
+
+from __future__ import annotations
+
+from dowse.lookup.memories.names import Names
+from dowse.model import Record, Scope
+from dowse.store.base import Store
+
+
+def known(store: Store, scope: Scope) -> list[Record]:
+    """Newest first."""
+    return store.remembered(f"memories {scope}", lambda: store.select(scope))
+
+
+def known_names(store: Store, scope: Scope) -> Names:
+    return store.remembered(f"names of memories {scope}", lambda: Names.of(known(store, scope)))
