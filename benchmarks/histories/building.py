@@ -11,6 +11,7 @@ import apsw
 
 from dowse.config import Settings
 from dowse.engine import Engine
+from dowse.store.sqlite import SqliteStore
 from measuring import say
 from timing import timed
 
@@ -61,6 +62,15 @@ def index_in(place: Path) -> Path:
     return place / "index.db"
 
 
+@contextmanager
+def opened(place: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore(index_in(place), create=False)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
 def build(repository: Path, encoder: str, commits: int, place: Path, models: Path) -> Built:
     """Into `place`, which is empty."""
     commits = min(commits, TRANSFORMERS.get(encoder, commits))
@@ -72,7 +82,8 @@ def build(repository: Path, encoder: str, commits: int, place: Path, models: Pat
         engine.index([root_of(repository, place / "root")], vectors=False)
         report, words_ms = timed(engine.index_history)
         encode_ms = timed(engine.encode)[1] if encoder != WORDS_ONLY else 0.0
-        counts = engine.status().counts
+    with opened(place) as store:
+        counts = store.counts()
     sizes = sizes_of(index_in(place))
     return Built(
         encoder, report.indexed, counts.chunks, counts.vectors, counts.links, words_ms / 1000, encode_ms / 1000, sizes

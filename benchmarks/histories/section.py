@@ -9,9 +9,8 @@ from pathlib import Path
 
 from dowse.encoders.choose import choose
 from dowse.engine import Engine
-from dowse.store.sqlite import SqliteStore
 from histories.asking import COMMITS, Asked, Question, ask, questions
-from histories.building import TRANSFORMERS, WORDS_ONLY, Built, build, index_in, settings_of
+from histories.building import TRANSFORMERS, WORDS_ONLY, Built, build, index_in, opened, settings_of
 from histories.peers import ask_git
 from report import Section, table
 from timing import ms, p, times
@@ -42,12 +41,9 @@ def measure(repository: Path, commits: int, encoders: Sequence[str], work: Path)
     with tempfile.TemporaryDirectory(dir=work, prefix="history-") as folder:
         places = {name: Path(folder, name).resolve() for name in (WORDS_ONLY, *encoders)}
         built = [build(repository, name, commits, place, models) for name, place in places.items()]
-        store = SqliteStore(index_in(places[WORDS_ONLY]), create=False)
-        try:
+        with opened(places[WORDS_ONLY]) as store:
             asked = questions(store, _SEED)
             names = [it.path for it in store.select(COMMITS)]
-        finally:
-            store.close()
         searched = [_searched(it, places[it.encoder], asked, models) for it in built if it.encoder not in TRANSFORMERS]
         peers = ask_git(repository, names, asked)
     good = built[0].words_rate >= COMMITS_PER_S and all(map(_is_quick, searched))
@@ -77,7 +73,7 @@ def lines(
     return [
         f"`{_name(repository)}`: {first.commits:,} commits, {first.chunks:,} chunks, {first.links:,} links; diffs cut "
         f"at 200 lines. Words and links come first, vectors of messages and the beginnings of diffs behind them. Aims: "
-        f"{COMMITS_PER_S} commits/s before vectors, p50 of a search at most {SEARCH_MS:g} ms beside the encoder's time.",
+        f"{COMMITS_PER_S} commits/s before vectors, p50 of a search at most {SEARCH_MS:g} ms beside the encoder.",
         "",
         "### Indexing",
         "",
