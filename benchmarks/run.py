@@ -45,7 +45,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 def main() -> int:
     parser = _parser()
     options = parser.parse_args()
-    parts = options.parts or list(PARTS)
+    parts = options.parts or [it for it in PARTS if it != "history" or options.repository]
     if unknown := sorted(set(parts) - set(PARTS)):
         parser.error(f"there is no part {', '.join(unknown)}; choose from {', '.join(PARTS)}")
     if set(parts) - UNLABELLED:
