@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.lookup.memories.tags import normal_tag
-from dowse.model import Answer, Record
+from dowse.model import Answer, Pace, Record
 from dowse.profiles.core_memories import caveats
 from dowse.profiles.tool import Param
 
@@ -27,6 +27,7 @@ class MemoryOptions:
 
     enabled: bool = True
     score_threshold: float = 0.2
+    paces: tuple[Pace, ...] = ()
 
 
 NO_OPTIONS = MemoryOptions()
