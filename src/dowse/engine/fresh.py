@@ -40,7 +40,7 @@ class Fresh(Recent):
         repairs = Repairs(lambda name, paths: self._bring_in_line(name, paths, repair_s / 2), clock.elapsed)
         self._following = Following(self._look, repairs, clock, repair_s)
         newest = Repairs(lambda name, _: self._bring_newest(name, repair_s / 2), clock.elapsed)
-        self._newest = Newest(self.histories_behind, newest, clock.elapsed, repair_s)
+        self._newest = Newest(self._overtaken, newest, clock.elapsed, repair_s)
         self._clock = clock
 
     def close(self) -> None:
