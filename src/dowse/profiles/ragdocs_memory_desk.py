@@ -10,7 +10,7 @@ from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.lookup.memories.tags import normal_tag
 from dowse.model import Answer, Pace, Record
-from dowse.profiles.ragdocs_memory_text import caveats
+from dowse.profiles.core_memories import caveats
 from dowse.profiles.tool import Param
 
 MAX_TEXT_CHARS = 1_000

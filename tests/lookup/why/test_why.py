@@ -108,6 +108,13 @@ def test_a_field_has_no_callers_and_says_so(project: Project) -> None:
     assert answer.notes == ("a field has no callers; `grep` finds where it is used",)
 
 
+def test_a_language_that_is_not_known_says_so(project: Project) -> None:
+    project.files({"src/tool.zig": "pub fn main() void {}\n"})
+    answer = ask(project, "src/tool.zig:1")
+    assert answer.subject is not None and answer.subject.definition is None
+    assert "no definitions are known in src/tool.zig, and so no callers" in answer.notes
+
+
 def test_a_section_of_a_document_is_a_definition_too(project: Project) -> None:
     answer = ask(project, "docs/guide.md:7")
     assert answer.subject is not None and answer.subject.name == "Guide.Saving"
@@ -140,6 +147,13 @@ def test_several_of_a_name_are_listed_and_need_a_choice(project: Project) -> Non
     assert [(it.name, it.first_line) for it in answer.candidates] == [("Disk.save", 2), ("Repo.save", 4)]
     assert answer.notes == ("'save' may be any of 2; ask for one of them as path:line",)
     assert ask(project, "Disk.save").subject is not None
+
+
+def test_a_whole_name_is_meant_before_the_end_of_another(project: Project) -> None:
+    project.files({"src/app/disk.py": "class Disk:\n    def store(self):\n        pass\n"})
+    answer = ask(project, "store")
+    assert answer.subject is not None and answer.subject.name == "store"
+    assert answer.notes == ("also called so: Disk.store (src/app/disk.py:2)",)
 
 
 def test_two_roots_with_the_same_path(project: Project) -> None:
