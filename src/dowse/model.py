@@ -236,8 +236,8 @@ class Linked(NamedTuple):
 class Scope:
     """The one filter type. Empty fields do not filter; it is applied before ranking, never after.
 
-    `paths` and `excluded` are globs; what the second match is left out, whatever else would let it in. Every facet
-    must hold; of tags, paths and links, one.
+    `paths` and `excluded` are globs; what the second match is left out, whatever else would let it in. Every field
+    must hold, and every facet that is named; of the values of one facet, of tags, paths and links, one.
     """
 
     collections: tuple[str, ...] = ()
@@ -254,6 +254,16 @@ class Scope:
 EVERYTHING = Scope()
 
 
+class Pace(NamedTuple):
+    """How records of a kind, with this value of their facet `type` (any, if empty), fade: `rate` of their score is
+    left with each day, and never less than `floor`."""
+
+    kind: str
+    type: str
+    rate: float
+    floor: float
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     text: str
@@ -266,6 +276,8 @@ class Query:
     # Thresholds of the stages that have them, where the caller wants others than the recipe's.
     min_score: float | None = None
     same_above: float | None = None
+    # How fast records fade, where the caller wants other paces than those of their kind.
+    paces: tuple[Pace, ...] = ()
     # On whose behalf it is asked: what this subject prefers counts.
     subject: str = ""
 
@@ -336,9 +348,26 @@ class Seen:
 NOT_LOOKED = Seen()
 
 
+class Share(NamedTuple):
+    """How much of what sources of one kind offer is indexed."""
+
+    source: str
+    indexed: int
+    listed: int
+    skipped: int = 0
+
+    @property
+    def complete(self) -> bool:
+        return self.indexed + self.skipped >= self.listed
+
+    def plus(self, other: Share) -> Share:
+        counts = (mine + theirs for mine, theirs in zip(self[1:], other[1:], strict=True))
+        return Share(self.source, *counts)
+
+
 @dataclass(frozen=True, slots=True)
 class Completeness:
-    """How much of the collection the answer could see."""
+    """How much of the collections the answer could see: of files, and of what else there is (`others`)."""
 
     indexed: int
     listed: int
@@ -348,6 +377,7 @@ class Completeness:
     synced_at: float
     notes: tuple[str, ...] = ()
     seen: Seen = NOT_LOOKED
+    others: tuple[Share, ...] = ()
 
     @property
     def as_of(self) -> float:
@@ -356,15 +386,17 @@ class Completeness:
 
     @property
     def complete(self) -> bool:
-        return not self.notes and not self.seen.sentences() and self.indexed + self.skipped >= self.listed
+        return not self.notes and not self.seen.sentences() and all(it.complete for it in self.shares)
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        return Share(FILES, self.indexed, self.listed, self.skipped), *self.others
 
     def sentence(self, hits: int) -> str:
-        parts = [
-            f"{hits:,} hits" if hits != 1 else "1 hit",
-            f"{self.indexed:,} of {self.listed:,} files indexed",
-        ]
-        if self.skipped:
-            parts.append(f"{self.skipped:,} skipped (see status)")
+        told = ", ".join(f"{it.indexed:,} of {it.listed:,} {it.source}" for it in self.shares)
+        parts = [f"{hits:,} hits" if hits != 1 else "1 hit", f"{told} indexed"]
+        if skipped := sum(it.skipped for it in self.shares):
+            parts.append(f"{skipped:,} skipped (see status)")
         return "; ".join([parts[0], ", ".join(parts[1:]), *self.notes, *self.seen.sentences()])
 
 

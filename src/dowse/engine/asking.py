@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from dowse.engine.memories import Memories
 from dowse.errors import BadInput, damage
-from dowse.model import NOT_LOOKED, Answer, Completeness, Hit, Query, Seen
+from dowse.ingest.sources.base import Source
+from dowse.model import FILES, NOT_LOOKED, Answer, Completeness, Hit, Item, Query, Seen, Share
 from dowse.search.plan import answer
 from dowse.search.refine.subjects import Preference
 from dowse.search.run import Models
@@ -49,13 +51,17 @@ class Asking(Memories):
 
     def _checked(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Each hit with how its file compares with the disk now, and what a reader should know of it besides."""
+        sources: dict[str, Source] = {}  # each is looked up once, which takes longer than to ask it
         for hit in hits:
             record = hit.stored.record
-            yield replace(hit, freshness=self.freshness(record), notes=self.doubts(record))
+            source = sources.get(record.collection) or self._source(record.collection)
+            sources[record.collection] = source
+            freshness = source.freshness(Item(record.path, record.size, record.mtime_ns))
+            yield replace(hit, freshness=freshness, notes=self.doubts(record))
 
     def completeness(self, seen: Seen = NOT_LOOKED) -> Completeness:
         collections, counts = self._store.collections(), self._store.counts()
-        skipped = len(self._store.skipped())
+        shares = self._shares_of_sources()
         notes = []
         unfinished = [it.name for it in collections if not it.synced_at]
         if not collections:
@@ -65,15 +71,26 @@ class Asking(Memories):
         notes.extend(self._semantics.notes())
         notes.extend(damage(part, why) for part, why in self._store.damaged().items() if part != SIDECARS)
         return Completeness(
-            indexed=counts.records,
-            listed=max(sum(it.listed for it in collections), counts.records + skipped),
-            skipped=skipped,
+            indexed=shares[FILES].indexed,
+            listed=shares[FILES].listed,
+            skipped=shares[FILES].skipped,
             chunks=counts.chunks,
             vectors=counts.vectors,
             synced_at=min((it.synced_at for it in collections), default=0.0),
             notes=tuple(notes),
             seen=seen,
+            others=tuple(it for source, it in shares.items() if source != FILES),
         )
+
+    def _shares_of_sources(self) -> dict[str, Share]:
+        """How much is indexed of what each source offers: never more than that, whatever was left out."""
+        sizes, skipped = self._store.sizes(), Counter(it.collection for it in self._store.skipped())
+        shares = {FILES: Share(FILES, 0, 0)}
+        for it in self._store.collections():
+            held, left_out = sizes.get(it.name, 0), skipped[it.name]
+            own = Share(it.source, held, max(it.listed, held + left_out), left_out)
+            shares[it.source] = shares.get(it.source, Share(it.source, 0, 0)).plus(own)
+        return shares
 
 
 def _stale(hits: Iterable[Hit]) -> set[tuple[str, str]]:

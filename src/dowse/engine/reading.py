@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from dowse.engine.base import Base
 from dowse.ingest.sources.git.fingerprint import fingerprint
 from dowse.ingest.sources.git.repository import branch_at
 from dowse.lookup.read import Passage, read_lines
-from dowse.model import UNPARSED, Collection, Counts, Item, Record, Skipped, Stored
+from dowse.model import IN_FILES, UNPARSED, Collection, Counts, Item, Record, Scope, Skipped, Stored
 from dowse.semantics import Description
 from dowse.store.base import REVISION
 from dowse.store.sqlite.database import MIGRATIONS
@@ -18,7 +18,7 @@ from dowse.store.sqlite.database import MIGRATIONS
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The state of an index, for people and programs."""
+    """The state of an index, for people and programs; `counts` are of its files."""
 
     index: Path
     collections: tuple[Collection, ...]
@@ -30,6 +30,11 @@ class Status:
     schema: int
     skipped: tuple[Skipped, ...]
     quarantined: tuple[Skipped, ...]  # indexed, but as plain text, because their parser failed
+    sizes: Mapping[str, int]  # how many records each collection has
+
+    def of(self, source: str) -> list[Collection]:
+        """The collections of one source."""
+        return [it for it in self.collections if it.source == source]
 
 
 class Reading(Base):
@@ -87,7 +92,7 @@ class Reading(Base):
         return Status(
             index=self.index_path,
             collections=tuple(self._store.collections()),
-            counts=self._store.counts(),
+            counts=self._store.counts(Scope(kinds=IN_FILES)),
             encoder=choice.name,
             encoder_why=choice.why,
             reranker=offer.name,
@@ -95,4 +100,5 @@ class Reading(Base):
             schema=len(MIGRATIONS),
             skipped=tuple(self._store.skipped()),
             quarantined=tuple(Skipped(*row) for row in self._store.faceted(UNPARSED)),
+            sizes=self._store.sizes(),
         )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.lookup.grep.question import Excerpt, FileLines, GrepAnswer, Lines, Manner
+from dowse.model import IN_FILES
 from dowse.profiles.codesearch_desk import Desk
 from dowse.profiles.codesearch_territory import Territory
 from dowse.profiles.codesearch_words import CountOnly, Dir, Exclude, ExcludeDir, Ext, MaxResults, listed, one_of
@@ -88,7 +89,7 @@ class GrepTool:
                 asked.terms,
                 asked.manner,
                 every=asked.every,
-                scope=territory.scope,
+                scope=replace(territory.scope, kinds=IN_FILES),
                 wanted=territory.keep(extension=self._desk.extension(asked.ext), excluded=asked.excluded),
                 limit=1 if asked.count_only else asked.limit,
             )

@@ -9,7 +9,7 @@ from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.lookup.read import within
 from dowse.model import Query
-from dowse.profiles.core_asking import make_scope, of_files, read
+from dowse.profiles.core_asking import file_kinds, make_scope, of_files, read
 from dowse.profiles.core_json import (
     answer_json,
     passage_json,
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from dowse.live.upkeep import Upkeep
 
 INSTRUCTIONS = """\
-Dowse searches this project's files (documents and code) on this machine; nothing leaves it.
+Dowse searches this project's documents, code, git history and memories on this machine; nothing leaves it.
 - `search` first, with a question or keywords; put a "phrase" in quotes to require it. Hits come with \
-path, lines, the trail of headings and an id.
+path (of a commit: its hash), lines, the trail of headings and an id. `kinds` picks doc, code, commit or memory.
 - `fetch` an id or a path to read more: lines around a hit, or a whole file.
 - `grep` finds every line with a pattern, `symbols` what is defined (by name, base, attribute, or at path:line), \
 `calls` who calls a function or what it calls. All three are exact and need no reading of files.
@@ -63,7 +63,7 @@ class Core:
         from dowse.profiles.core_why import WhyTools
 
         tools = (
-            Tool(self.search, "Search documents and code"),
+            Tool(self.search, "Search documents, code, commits and memories"),
             Tool(self.fetch, "Read a hit or a file"),
             *CodeTools(self._engine).tools(),
             *WhyTools(self._engine).tools(),
@@ -84,12 +84,17 @@ class Core:
                 "rerank: a second look at the best; ragdocs: few passages, nothing twice, whole sections"
             ),
         ] = "auto",
-        kinds: Annotated[list[Literal["doc", "code"]] | None, Param("Only these kinds of content")] = None,
-        paths: Annotated[list[str] | None, Param("Only files matching these globs, e.g. docs/** or *.py")] = None,
+        kinds: Annotated[
+            list[Literal["doc", "code", "commit", "memory"]] | None, Param("Only these kinds of content")
+        ] = None,
+        paths: Annotated[
+            list[str] | None, Param("Only files matching these globs, e.g. docs/** or *.py; commits that touch them")
+        ] = None,
         not_paths: Annotated[list[str] | None, Param("No files matching these globs")] = None,
-        tags: Annotated[list[str] | None, Param("Only documents with any of these tags")] = None,
-        since: Annotated[str | None, Param("Only files changed since: 2026-11-02, 7d, 12h")] = None,
-        until: Annotated[str | None, Param("Only files last changed before this")] = None,
+        tags: Annotated[list[str] | None, Param("Only documents and memories with any of these tags")] = None,
+        authors: Annotated[list[str] | None, Param("Only commits by any of these: parts of names or addresses")] = None,
+        since: Annotated[str | None, Param("Only what was changed or made since: 2026-11-02, 7d, 12h")] = None,
+        until: Annotated[str | None, Param("Only what was last changed or made before this")] = None,
         files: Annotated[bool, Param("Each file once, by its best passage")] = False,
         hypothesis: Annotated[
             str, Param("A sentence such as the answer might be: compared by meaning in place of the query")
@@ -97,9 +102,10 @@ class Core:
         budget_tokens: Annotated[int, Param("About how long the answer's texts may be", ge=50, le=100_000)] = 3000,
         explain: Annotated[bool, Param("Also say what each step did and cost")] = False,
     ) -> Reply:
-        """Search the indexed files and get ranked passages with path, lines, heading trail, why each was found,
-        whether its file has changed since, and how complete the index is."""
-        scope = make_scope(kinds or (), paths or (), tags or (), since, until, not_paths or ())
+        """Search files, commits and memories and get ranked passages with path, lines, heading trail, why each was
+        found, whether its file has changed since, and how complete the index is."""
+        wanted = file_kinds(kinds or (), files)
+        scope = make_scope(wanted, paths or (), tags or (), since, until, not_paths or (), authors or ())
         name = of_files(recipe) if files else recipe
         answer = self._engine().search(Query(query, scope, limit, name, budget_tokens, hypothesis))
         return Reply(answer_json(answer, self._running()), answer_text(answer, explain, self._running()))

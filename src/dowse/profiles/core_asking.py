@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.lookup.read import Passage
-from dowse.model import Scope
+from dowse.model import IN_FILES, Facet, Scope
 from dowse.text.times import parse_moment
 
 _WHOLE_FILES = ("auto", "hybrid", "lexical", "semantic", "late", "rerank")
@@ -21,7 +21,9 @@ def make_scope(
     since: str | None = None,
     until: str | None = None,
     excluded: Sequence[str] = (),
+    authors: Sequence[str] = (),
 ) -> Scope:
+    """`authors` are parts of names or addresses; only commits have one."""
     now = time.time()
     return Scope(
         kinds=tuple(kinds),
@@ -30,7 +32,13 @@ def make_scope(
         tags=tuple(tags),
         since=None if since is None else parse_moment(since, now),
         until=None if until is None else parse_moment(until, now),
+        facets=tuple(Facet("author", it, whole=False) for it in authors),
     )
+
+
+def file_kinds(kinds: Sequence[str], files: bool) -> Sequence[str]:
+    """Who wants each file once wants files, unless kinds are named."""
+    return kinds or (IN_FILES if files else ())
 
 
 def of_files(recipe: str) -> str:

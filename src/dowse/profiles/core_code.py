@@ -13,7 +13,7 @@ from dowse.errors import BadInput
 from dowse.lookup.calls.question import MAX_DEPTH, CallQuery, Confidence
 from dowse.lookup.grep.question import Excerpt, Lines
 from dowse.lookup.symbols.question import SymbolAnswer, Wanted
-from dowse.model import CHARS_PER_TOKEN, Scope
+from dowse.model import CHARS_PER_TOKEN, IN_FILES, Scope
 from dowse.profiles.call_trees import tree_json, tree_text
 from dowse.profiles.code_json import body_text, definition_text, symbols_json
 from dowse.profiles.core_grep import Around, ShownFile, grep_json, grep_sentence, shown_files, stale_sentence
@@ -66,7 +66,7 @@ class CodeTools:
             manner=manner,
             every=bool(also),
             case_sensitive=case_sensitive,
-            scope=Scope(paths=tuple(paths or ()), excluded=tuple(not_paths or ())),
+            scope=Scope(kinds=IN_FILES, paths=tuple(paths or ()), excluded=tuple(not_paths or ())),
             limit=limit,
         )
         answer = engine.grep(asked)

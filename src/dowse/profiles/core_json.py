@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dowse.engine import Engine, Status
 from dowse.lookup.read import Passage
-from dowse.model import Answer, Hit, Stored, SyncReport
+from dowse.model import COMMITS, FILES, MEMORIES, Answer, Collection, Hit, Stored, SyncReport
 from dowse.profiles.core_text import completeness_text
 from dowse.profiles.pending import pending_json
 from dowse.text.times import iso
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dowse.live.upkeep import Keeping
 
 _ECHOED_CHARS = 1000
+_FACET_CHARS = 200
+_NS = 1_000_000_000
 
 
 def answer_json(answer: Answer, running: str = "") -> dict[str, object]:
@@ -37,6 +39,7 @@ def answer_json(answer: Answer, running: str = "") -> dict[str, object]:
             "skipped": answer.completeness.skipped,
             "chunks": answer.completeness.chunks,
             "vectors": answer.completeness.vectors,
+            "others": [it._asdict() for it in answer.completeness.others],
             "as_of": iso(answer.completeness.as_of) if answer.completeness.as_of else None,
             "pending": pending_json(answer.completeness.seen),
         },
@@ -59,6 +62,9 @@ def hit_json(rank: int, hit: Hit) -> dict[str, object]:
         "text": chunk.text,
         "evidence": dict(hit.evidence),
         "freshness": hit.freshness,
+        "at": iso(record.moment_ns / _NS),
+        "tags": list(record.tags),
+        "facets": {name: value for name, value in record.facets.items() if len(value) <= _FACET_CHARS},
         "notes": list(hit.notes),
     }
 
@@ -89,6 +95,7 @@ def export_json(stored: Stored) -> dict[str, object]:
         "text": stored.chunk.text,
         "collection": stored.record.collection,
         "chunk_id": stored.chunk_id,
+        "kind": stored.record.kind,
     }
 
 
@@ -128,21 +135,25 @@ def status_quarantined(status: Status) -> list[dict[str, str]]:
     return [{"collection": it.collection, "path": it.path, "reason": it.reason} for it in status.quarantined]
 
 
+def _collection_json(collection: Collection, status: Status) -> dict[str, object]:
+    return {
+        "name": collection.name,
+        "root": collection.root,
+        "listed": collection.listed,
+        "synced_at": iso(collection.synced_at) if collection.synced_at else None,
+        "indexed": status.sizes.get(collection.name, 0),
+    }
+
+
 def status_json(status: Status, engine: Engine, leader: int | None = None) -> dict[str, object]:
     completeness = engine.completeness()
     counts = status.counts
     return {
-        "root": status.collections[0].root if status.collections else None,
+        "root": status.of(FILES)[0].root if status.of(FILES) else None,
         "index": str(status.index),
-        "collections": [
-            {
-                "name": it.name,
-                "root": it.root,
-                "listed": it.listed,
-                "synced_at": iso(it.synced_at) if it.synced_at else None,
-            }
-            for it in status.collections
-        ],
+        "collections": [_collection_json(it, status) for it in status.of(FILES)],
+        "histories": [_collection_json(it, status) for it in status.of(COMMITS)],
+        "memories": [_collection_json(it, status) for it in status.of(MEMORIES)],
         "records": counts.records,
         "chunks": counts.chunks,
         "symbols": counts.symbols,

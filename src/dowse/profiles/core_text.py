@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from dowse.lookup.read import Passage
 from dowse.model import TRAIL_SEPARATOR, Answer, Hit
-from dowse.text.times import ago
+from dowse.text.times import ago, iso
 
 if TYPE_CHECKING:
     from dowse.live.jobs import Jobs
 
+_NS = 1_000_000_000
+_SHORT_HASH = 10
 _DECISIONS = ("freshness", "plan", "abstain")
 _MAKE_INCOMPLETE = {
     "index": "indexing is running",
@@ -58,10 +60,31 @@ def shown_notes(answer: Answer) -> list[str]:
 
 
 def place_text(hit: Hit, answer: Answer) -> str:
-    """Path and lines; with the collection where hits come from several."""
-    chunk, record = hit.stored.chunk, hit.stored.record
-    several = len({it.stored.record.collection for it in answer.hits}) > 1
-    return f"{f'[{record.collection}] ' if several else ''}{record.path}:{chunk.start_line}-{chunk.end_line}"
+    """Where it is, as its kind is named; with the collection where hits of that kind come from several."""
+    record = hit.stored.record
+    several = len({it.stored.record.collection for it in answer.hits if it.stored.record.kind == record.kind}) > 1
+    return f"{f'[{record.collection}] ' if several else ''}{_PLACES.get(record.kind, _lines_of)(hit)}"
+
+
+def _lines_of(hit: Hit) -> str:
+    return f"{hit.stored.record.path}:{hit.stored.chunk.start_line}-{hit.stored.chunk.end_line}"
+
+
+def _commit(hit: Hit) -> str:
+    record = hit.stored.record
+    author = record.facets.get("author", "").partition(" <")[0]
+    return f"commit {record.path[:_SHORT_HASH]} {iso(record.moment_ns / _NS)[:10]} {author}: {record.title}"
+
+
+def _memory(hit: Hit) -> str:
+    record = hit.stored.record
+    told = [record.facets.get("type", ""), ago(record.moment_ns / _NS, time.time())]
+    told += ["superseded"] if "superseded" in hit.evidence else []
+    return f"{_lines_of(hit)} ({', '.join(filter(None, told))})"
+
+
+# How a hit is told that is not just lines of a file.
+_PLACES: Mapping[str, Callable[[Hit], str]] = {"commit": _commit, "memory": _memory}
 
 
 def evidence_text(evidence: Mapping[str, float]) -> str:

@@ -15,7 +15,7 @@ from dowse.engine import Engine
 from dowse.errors import BadInput, IndexUnusable
 from dowse.live.jobs import Job, Jobs, Progress, Task
 from dowse.live.upkeep import Keeping
-from dowse.model import NOT_LOOKED, TRAIL_SEPARATOR, Hit, Query, Stored, SyncReport
+from dowse.model import FILES, IN_FILES, NOT_LOOKED, TRAIL_SEPARATOR, Hit, Query, Scope, Stored, SyncReport
 from dowse.places import checked_root
 from dowse.profiles.pending import if_pending
 from dowse.profiles.tool import Param, Profile, Reply, Tool
@@ -30,6 +30,7 @@ INDEX = Path(".tmp/rifflux/rifflux.db")
 # The contract's globs alone decide what is indexed, so what git ignores or we would leave out is taken too.
 DEFAULTS = Settings(
     index=INDEX,
+    git=False,
     watch=False,
     repair_ms=0,
     gitignore=False,
@@ -151,7 +152,7 @@ class Rifflux:
         hits: Sequence[Hit] = ()
         seen = NOT_LOOKED
         if query.strip():
-            answer = engine.search(Query(query, limit=top_k, recipe=f"rifflux-{mode}"))
+            answer = engine.search(Query(query, Scope(kinds=IN_FILES), limit=top_k, recipe=f"rifflux-{mode}"))
             hits, seen = answer.hits, answer.completeness.seen
         results = [{**_chunk_json(it.stored), **_scores_json(it, mode)} for it in hits]
         return Reply(
@@ -196,7 +197,7 @@ class Rifflux:
                 "embedding_model": status.encoder,
                 "index_include_globs": list(engine.settings.include),
                 "index_exclude_globs": list(engine.settings.exclude),
-                "git_fingerprint": engine.fingerprint([Path(it.root) for it in status.collections]),
+                "git_fingerprint": engine.fingerprint([Path(it.root) for it in status.of(FILES)]),
                 "background_jobs": [self._job_json(job) for job in self._jobs.all()],
                 "file_watcher": self._watcher_json(),
                 **_if_any("skipped", [{"path": it.path, "reason": it.reason} for it in status.skipped]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from dowse.model import Scope, Scored
+from dowse.model import Linked, Scope, Scored
 from dowse.search.kinds import FAMILIES, Family
 from dowse.search.run import Run
 
@@ -15,8 +15,11 @@ _ENOUGH = 0.25  # of what a family would have been asked for alone
 Ask = Callable[[Scope, int], list[Scored]]
 
 
+_OF_KIND = {kind: family for family in FAMILIES for kind in family.kinds}
+
+
 def family_of(kind: str) -> Family:
-    return next((it for it in FAMILIES if kind in it.kinds), FAMILIES[0])
+    return _OF_KIND.get(kind, FAMILIES[0])
 
 
 def families_within(scope: Scope, kinds: Iterable[str]) -> tuple[Family, ...]:
@@ -29,24 +32,37 @@ def gathered(scope: Scope, run: Run, limit: int, ask: Ask) -> list[Scored]:
     """The best of every family that can be found, so many of each, in one ranking: their scores are of one scale."""
     families = families_within(scope, run.store.kinds())
     if len(families) < 2:
-        return ask(scope, limit)
-    wide = limit * _TOGETHER
-    together = ask(scope, wide)
+        return ask(_about(families[0], scope) if families else scope, limit)
+    best = _together(scope, families, run, limit, ask)
+    for family in families:
+        if family not in best:
+            best[family] = ask(replace(_about(family, scope), kinds=_kinds(family, scope)), limit)
+            run.kinds |= dict.fromkeys((it.key for it in best[family]), family.kinds[0])
+    return in_order(it for found in best.values() for it in found[:limit])
+
+
+def _together(scope: Scope, families: Iterable[Family], run: Run, limit: int, ask: Ask) -> dict[Family, list[Scored]]:
+    """What one question finds of the families that have enough among the best of all; of the others, nothing."""
+    if any(_about(it, scope) != scope for it in families):
+        return {}
+    together = ask(scope, limit * _TOGETHER)
     run.kinds |= run.store.kinds_of([it.key for it in together])
-    best = {family: [it for it in together if _is_of(it, family, run)][:limit] for family in families}
-    for family, found in best.items():
-        if len(together) == wide and len(found) < limit * _ENOUGH:
-            best[family] = ask(replace(scope, kinds=_kinds(family, scope)), limit)
-            run.kinds |= run.store.kinds_of([it.key for it in best[family]])
-    return in_order(it for found in best.values() for it in found)
+    best: dict[Family, list[Scored]] = {family: [] for family in families}
+    for scored in together:
+        best.setdefault(family_of(run.kinds.get(scored.key, "")), []).append(scored)
+    least = limit * _ENOUGH if len(together) == limit * _TOGETHER else 0
+    return {family: found for family, found in best.items() if len(found) >= least}
+
+
+def _about(family: Family, scope: Scope) -> Scope:
+    """The scope as it is to be put to a family: whose records have no paths of their own is asked by their links."""
+    if not family.about or not scope.paths or scope.links:
+        return scope
+    return replace(scope, paths=(), links=tuple(Linked(family.about, glob) for glob in scope.paths))
 
 
 def _kinds(family: Family, scope: Scope) -> tuple[str, ...]:
     return tuple(kind for kind in family.kinds if not scope.kinds or kind in scope.kinds)
-
-
-def _is_of(scored: Scored, family: Family, run: Run) -> bool:
-    return family_of(run.kinds.get(scored.key, "")) == family
 
 
 def in_order(ranking: Iterable[Scored]) -> list[Scored]:
@@ -58,6 +74,9 @@ def parted(ranking: list[Scored], kinds: Collection[str], run: Run) -> tuple[lis
     one family was found."""
     if not kinds or not run.kinds:
         return ranking, []
-    concerned = [it for it in ranking if not set(family_of(run.kinds.get(it.key, "")).kinds).isdisjoint(kinds)]
-    keys = {it.key for it in concerned}
-    return concerned, [it for it in ranking if it.key not in keys]
+    families = {family_of(kind) for kind in kinds}
+    concerned: list[Scored] = []
+    others: list[Scored] = []
+    for scored in ranking:
+        (concerned if family_of(run.kinds.get(scored.key, "")) in families else others).append(scored)
+    return concerned, others

@@ -4,33 +4,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dowse.model import IN_FILES
+from dowse.model import IN_FILES, Pace
 
 
 class Family(NamedTuple):
     """Kinds that are found together, and the most of the places they may take while others have something to show.
 
-    Each family has its own candidates, so that however many records another one has, its own are found.
+    Each family has its own candidates, so that however many records another one has, its own are found. Where the path
+    of a record is not that of a file, those it is about are the targets of its links of the kind `about`.
     """
 
     name: str
     kinds: tuple[str, ...]
     share: float = 1.0
-
-
-class Pace(NamedTuple):
-    """How records of a kind, with this value of their facet `type` (any, if empty), fade: `rate` of their score is
-    left with each day, and never less than `floor`."""
-
-    kind: str
-    type: str
-    rate: float
-    floor: float
+    about: str = ""
 
 
 FAMILIES = (
     Family("files", IN_FILES),
-    Family("commits", ("commit",), 0.25),
+    Family("commits", ("commit",), 0.25, about="touches"),
     Family("memories", ("memory",), 0.25),
 )
 PACES = (

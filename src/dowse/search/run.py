@@ -66,7 +66,7 @@ class Run:
     now: Callable[[], float] = time.time
     steps: list[Step] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    # The kinds of the candidates by key, where several families of kinds may be found.
+    # A kind of the family of each candidate, by its key, where several families of kinds may be found.
     kinds: dict[int, str] = field(default_factory=dict)
     # The passage that stands for a record where whole records are ranked.
     faces: dict[tuple[str, str], Stored] = field(default_factory=dict)

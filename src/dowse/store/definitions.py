@@ -82,10 +82,12 @@ class Definitions(Protocol):
 
     def definition_count(self) -> int: ...
 
-    def record_count(self) -> int: ...
+    def record_count(self) -> int:
+        """How many records of files there are."""
+        ...
 
     def files(self) -> list[FileFacts]:
-        """Every record, ordered by collection and path."""
+        """Every record of a file, ordered by collection and path."""
         ...
 
     def defining(self) -> set[tuple[str, str]]:

@@ -21,6 +21,8 @@ def inside(scope: Scope) -> Inside:
     tags = {tag.lower() for tag in scope.tags}
     targets = [(it.kind, compile_globs((it.glob,))) for it in scope.links]
 
+    facets = [[it for it in scope.facets if it.name == name] for name in {it.name for it in scope.facets}]
+
     def is_linked(links: Sequence[Link]) -> bool:
         return any(matches(it.target) for it in links for kind, matches in targets if not kind or kind == it.kind)
 
@@ -33,7 +35,7 @@ def inside(scope: Scope) -> Inside:
             and (not tags or not tags.isdisjoint(record.tags))
             and (scope.since is None or record.moment_ns >= int(scope.since * _NS_PER_SECOND))
             and (scope.until is None or record.moment_ns <= int(scope.until * _NS_PER_SECOND))
-            and all(_holds(record, it) for it in scope.facets)
+            and all(any(_holds(record, it) for it in wanted) for wanted in facets)
             and (not targets or is_linked(links))
         )
 

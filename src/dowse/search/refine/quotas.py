@@ -21,7 +21,7 @@ class Quotas:
     and at least one, where it has something `worth` that share of the best score. A query that names its kinds gets
     them as they come."""
 
-    worth: float = 0.5
+    worth: float = 0.66
 
     def __call__(self, hits: list[Hit], run: Run) -> list[Hit]:
         families = {_family(hit) for hit in hits}
@@ -30,9 +30,10 @@ class Quotas:
         places = list(self._places(hits, run.query.limit))
         reserved = self._reserved(hits, places, run.query.limit)
         kept = places[: len(places) - len(reserved)] if len(places) >= run.query.limit else places
-        if left := len(hits) - len(kept) - len(reserved):
-            run.notes.append(f"{left} hits gave way: {_told(hits, kept)}")
-        return [self._marked(hits[place], place in reserved) for place in sorted({*kept, *reserved})]
+        chosen = {*kept, *reserved}
+        if passed := [hit for place, hit in enumerate(hits[: run.query.limit]) if place not in chosen]:
+            run.notes.append(f"{_told(passed)} gave way to others")
+        return [self._marked(hits[place], place in reserved) for place in sorted(chosen)]
 
     def _places(self, hits: list[Hit], limit: int) -> Iterator[int]:
         """The places of the hits that are kept: within the shares first, then whatever is best of the rest."""
@@ -63,6 +64,6 @@ def _family(hit: Hit) -> Family:
     return family_of(hit.stored.record.kind)
 
 
-def _told(hits: list[Hit], kept: list[int]) -> str:
-    counts = Counter(_family(hits[place]).name for place in kept)
-    return ", ".join(f"{count} of {name}" for name, count in counts.items())
+def _told(hits: list[Hit]) -> str:
+    counts = Counter(_family(hit).name for hit in hits)
+    return ", ".join(f"{count} of the {name}" for name, count in counts.items())

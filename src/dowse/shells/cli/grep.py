@@ -11,6 +11,7 @@ import click
 
 from dowse.errors import BadInput
 from dowse.lookup.grep.question import Excerpt, Lines, Manner
+from dowse.model import IN_FILES
 from dowse.profiles.core_asking import make_scope
 from dowse.profiles.core_grep import Around, ShownFile, grep_json, grep_sentence, shown_files, stale_sentence
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
@@ -67,7 +68,7 @@ def command(
         manner=manner or "regex",
         every=every,
         case_sensitive=not ignore_case,
-        scope=make_scope(paths=paths, excluded=not_paths),
+        scope=make_scope(IN_FILES, paths=paths, excluded=not_paths),
         limit=_DEFAULT_FILES if flags.get("limit") is None else workspace.settings.limit,
     )
     with ready(workspace) as engine:

@@ -13,7 +13,7 @@ import click
 from dowse.engine import Engine
 from dowse.errors import BadInput, IndexBusy, NotIndexed
 from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query
-from dowse.profiles.core_asking import make_scope, of_files
+from dowse.profiles.core_asking import file_kinds, make_scope, of_files
 from dowse.profiles.core_json import answer_json
 from dowse.profiles.core_text import evidence_text, place_text, shown_notes
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
@@ -35,14 +35,23 @@ FIRST_HISTORY_S = 3.0  # before the first answer; `dowse index` and servers read
     "--kind",
     "kinds",
     multiple=True,
-    type=click.Choice(["doc", "code"]),
+    type=click.Choice(["doc", "code", "commit", "memory"]),
     help="Only this kind; may be repeated.",
 )
-@click.option("--path", "paths", multiple=True, metavar="GLOB", help="Only files matching; may be repeated.")
+@click.option(
+    "--path",
+    "paths",
+    multiple=True,
+    metavar="GLOB",
+    help="Only files matching, or commits that touch them; may be repeated.",
+)
 @click.option("--not-path", "not_paths", multiple=True, metavar="GLOB", help="No files matching; may be repeated.")
-@click.option("--tag", "tags", multiple=True, help="Only documents with this tag; may be repeated.")
-@click.option("--since", metavar="TIME", help="Only files changed since: 2026-11-02, 7d, 12h.")
-@click.option("--until", metavar="TIME", help="Only files last changed before this.")
+@click.option("--tag", "tags", multiple=True, help="Only documents and memories with this tag; may be repeated.")
+@click.option(
+    "--author", "authors", multiple=True, metavar="PART", help="Only commits of theirs: a part of the name or address."
+)
+@click.option("--since", metavar="TIME", help="Only what was changed or made since: 2026-11-02, 7d, 12h.")
+@click.option("--until", metavar="TIME", help="Only what was last changed or made before this.")
 @click.option(
     "--hypothesis", default="", metavar="TEXT", help="What an answer might say; compared by meaning in place of QUERY."
 )
@@ -65,6 +74,7 @@ def command(
     paths: tuple[str, ...],
     not_paths: tuple[str, ...],
     tags: tuple[str, ...],
+    authors: tuple[str, ...],
     since: str | None,
     until: str | None,
     hypothesis: str,
@@ -85,7 +95,7 @@ def command(
     name = recipe or mode or "auto"
     asked = Query(
         " ".join(query),
-        make_scope(kinds, paths, tags, since, until, not_paths),
+        make_scope(file_kinds(kinds, files), paths, tags, since, until, not_paths, authors),
         workspace.settings.limit,
         of_files(name) if files and not name.endswith("-files") else name,
         budget,

@@ -40,6 +40,8 @@ def _lines(data: dict[str, Any]) -> list[str]:
         f"root      {it['root']} ({it['listed']:,} files, synced {it['synced_at'] or 'never'})"
         for it in data["collections"]
     ]
+    lines += [_kept("history ", it, "commits") for it in data["histories"]]
+    lines += [_kept("memories", it, "memories") for it in data["memories"]]
     counted = ", ".join(
         f"{data[name]:,} {name}" for name in ("records", "chunks", "symbols", "links", "calls", "vectors")
     )
@@ -50,6 +52,11 @@ def _lines(data: dict[str, Any]) -> list[str]:
     lines.append(f"watcher   {followed}")
     lines += [f"note      {note}" for note in data["freshness"]["notes"]]
     return [*lines, *_listed("skipped  ", data["skipped"]), *_listed("unparsed ", data["quarantined"])]
+
+
+def _kept(title: str, collection: dict[str, Any], what: str) -> str:
+    of = f"{collection['indexed']:,} of {max(collection['listed'], collection['indexed']):,} {what}"
+    return f"{title}  {collection['root']} ({of}, synced {collection['synced_at'] or 'never'})"
 
 
 def _listed(title: str, files: list[dict[str, str]]) -> list[str]:

@@ -206,17 +206,27 @@ class DictCatalog(DictWords, DictVectors):
         rows = (row.stored for row in self._rows.values())
         return iter(sorted(rows, key=lambda it: (it.record.collection, it.record.path, it.chunk.ordinal)))
 
-    def counts(self) -> Counts:
-        entries = self._entries.values()
+    def sizes(self) -> dict[str, int]:
+        return {name: sum(key[0] == name for key in self._entries) for name in self._collections}
+
+    def counts(self, scope: Scope = EVERYTHING) -> Counts:
+        within = inside(scope)
+        entries = [entry for entry in self._entries.values() if within(entry.record, entry.links)]
+        places = {(entry.record.collection, entry.record.path) for entry in entries}
+        rows = {
+            key: row
+            for key, row in self._rows.items()
+            if (row.stored.record.collection, row.stored.record.path) in places
+        }
         return Counts(
             records=len(entries),
-            chunks=len(self._rows),
+            chunks=len(rows),
             symbols=sum(len(entry.symbols) for entry in entries),
             links=sum(len(entry.links) for entry in entries),
             calls=sum(len(entry.calls) for entry in entries),
-            vectors=len(self._answering.rows),
-            next_vectors=len(self._next.rows),
-            unencoded=sum(row.stored.chunk.role in UNENCODED for row in self._rows.values()),
+            vectors=len(self._answering.rows.keys() & rows.keys()),
+            next_vectors=len(self._next.rows.keys() & rows.keys()),
+            unencoded=sum(row.stored.chunk.role in UNENCODED for row in rows.values()),
         )
 
     def manifest(self) -> Mapping[str, str]:

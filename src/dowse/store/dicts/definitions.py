@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dowse.model import Record, Symbol
+from dowse.model import IN_FILES, Record, Symbol
 from dowse.store.definitions import HEADING, TYPES, Definition, FileFacts, Found, Wanted
 from dowse.store.dicts.state import State
 from dowse.text.matching import EXACT, nearness, regex_search
@@ -40,10 +40,10 @@ class DictDefinitions(State):
         return len(self._all())
 
     def record_count(self) -> int:
-        return len(list(self.entries()))
+        return len(self.files())
 
     def files(self) -> list[FileFacts]:
-        records = [entry.record for entry in self.entries()]
+        records = [entry.record for entry in self.entries() if entry.record.kind in IN_FILES]
         facts = [FileFacts(it.collection, it.path, it.size, it.facets) for it in records]
         return sorted(facts, key=lambda it: (it.collection, it.path))
 

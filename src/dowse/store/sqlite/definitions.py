@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dowse.model import Record, Symbol
+from dowse.model import IN_FILES, Record, Scope, Symbol
 from dowse.store.definitions import HEADING, TYPES, Definition, FileFacts, Found, Wanted
 from dowse.store.sqlite.candidates import MEASURES, Candidates, candidates
 from dowse.store.sqlite.catalog import SqliteCatalog
@@ -80,12 +80,13 @@ class SqliteDefinitions(SqliteCatalog):
         return self.remembered("definitions", lambda: int(self.db.rows(statement)[0][0]))
 
     def record_count(self) -> int:
-        return int(self.db.rows("SELECT count(*) FROM records")[0][0])
+        return self.count(Scope(kinds=IN_FILES))
 
     def files(self) -> list[FileFacts]:
         rows = self.db.rows(
             f"SELECT collections.name, records.path, records.size, records.facets FROM {RECORDS} "
-            "ORDER BY collections.name, records.path"
+            "WHERE records.kind IN (SELECT value FROM json_each(?)) ORDER BY collections.name, records.path",
+            (as_json(list(IN_FILES)),),
         )
         known = {text: facets_of(text) for text in {row[3] for row in rows}}  # few differ
         return [FileFacts(name, path, size, known[facets]) for name, path, size, facets in rows]

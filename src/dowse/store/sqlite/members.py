@@ -36,7 +36,11 @@ class Members:
         """Those with at least one of the links."""
         return frozenset[int]().union(*map(self._linked_once, wanted))
 
-    def holding(self, facet: Facet) -> Ids:
+    def holding(self, wanted: Sequence[Facet]) -> Ids:
+        """Those with at least one of the facets."""
+        return frozenset[int]().union(*map(self._holding_once, wanted))
+
+    def _holding_once(self, facet: Facet) -> Ids:
         return self.once(facet, lambda: self._holding(facet))
 
     def _linked_once(self, wanted: Linked) -> Ids:

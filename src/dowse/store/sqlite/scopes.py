@@ -3,7 +3,7 @@ out of globs and facets beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
@@ -54,7 +54,7 @@ class Scopes:
         self._register(name, lambda path: matches(str(path)))
 
     def _known(self, scope: Scope) -> Iterator[Condition]:
-        sets = [self._members().holding(it) for it in scope.facets]
+        sets = [self._members().holding([it for it in scope.facets if it.name == name]) for name in _names(scope)]
         sets += [self._members().linked(scope.links)] if scope.links else []
         if sets:
             yield self._within(frozenset.intersection(*sets))
@@ -68,6 +68,10 @@ class Scopes:
     def _register(self, name: str, holds: Callable[[object], bool]) -> None:
         function = lambda *values: int(holds(values[0]))  # noqa: E731 - SQLite calls it with all arguments
         self._db.reader().create_scalar_function(name, function, 1, deterministic=True)
+
+
+def _names(scope: Scope) -> Iterable[str]:
+    return dict.fromkeys(it.name for it in scope.facets)
 
 
 def _columns(scope: Scope) -> Iterator[Condition]:

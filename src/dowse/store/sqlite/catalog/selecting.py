@@ -99,8 +99,31 @@ class Selecting(CatalogBase):
             links[key].append(Link(*link))
         return list(self._damage.sound(records, lambda row: (record_of(row[1:]), links[row[0]])))
 
-    def counts(self) -> Counts:
-        return self.db.remembered("counts", self._count)
+    def sizes(self) -> dict[str, int]:
+        return dict(
+            self._remembered(
+                "SELECT collections.name, (SELECT count(*) FROM records WHERE collection = collections.id) "
+                "FROM collections ORDER BY id"
+            )
+        )
+
+    def counts(self, scope: Scope = EVERYTHING) -> Counts:
+        scope = self._scopes.narrowed(scope)
+        if scope == EVERYTHING:
+            return self.db.remembered("counts", self._count)
+        return self.db.remembered(f"counts of {scope}", lambda: self._count_within(scope))
+
+    def _count_within(self, scope: Scope) -> Counts:
+        condition, values = self._scopes.condition(scope)
+        records = f"SELECT records.id FROM {RECORDS} WHERE {condition}"
+        chunks = f"SELECT id FROM chunks WHERE record IN ({records})"
+        parts = [
+            f"records WHERE id IN ({records})",
+            *(f"{table} WHERE record IN ({records})" for table in ("chunks", "symbols", "links", "calls")),
+            *(f"{table} WHERE chunk IN ({chunks})" for table in ("vectors", "next_vectors")),
+            f"{UNENCODED_CHUNKS} AND record IN ({records})",
+        ]
+        return Counts(*(int(self.db.rows(f"SELECT count(*) FROM {it}", values)[0][0]) for it in parts))
 
     def _count(self) -> Counts:
         tables = ("records", "chunks", "symbols", "links", "calls", "vectors", "next_vectors")
