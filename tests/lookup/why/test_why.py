@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from why_ground import FIRST, OTHER, REPO, SECOND, THIRD, Project, whole_project
 
 from dowse.errors import BadInput
+from dowse.lookup.calls.question import CallQuery
+from dowse.lookup.symbols.question import Definition
 from dowse.lookup.why.question import Neighbour, WhyAnswer
 from dowse.lookup.why.why import why
 from dowse.model import Link
@@ -267,6 +269,41 @@ def test_any_target_is_answered_or_refused(small: Project, target: str) -> None:
         assert "\n" not in str(error)
     else:
         assert answer.subject or answer.candidates or answer.notes
+
+
+def test_the_link_that_is_most_particular_is_the_evidence(project: Project) -> None:
+    """A memory that names the file first and the method later is about the method."""
+    new = "src/app/repo.py"
+    project.memory("both.md", "b", [Link("mentions", new, 1, "the file"), Link("plans", f"{new}#Repo.save", 2, "this")])
+    found = {it.record.path: it for it in section(ask(project, "Repo.save"), "memories") if it.record}
+    assert (found["both.md"].kind, found["both.md"].line, found["both.md"].text) == ("plans", 2, "this")
+
+
+def test_what_stands_between_two_pieces_of_code_is_prose(project: Project) -> None:
+    project.files({"docs/other.md": "Use `a` to save what `b` holds.\n"})
+    assert "docs/other.md" not in {
+        it.record.path for it in section(ask(project, "Repo.save"), "documents") if it.record
+    }
+
+
+def test_functions_are_meant_before_values_and_the_function_a_line_stands_in_before_a_field(project: Project) -> None:
+    project.files({"src/app/main.py": "def start():\n    return 1\n\n\nclass Plan:\n    start = 2\n"})
+    assert [it.symbol.kind for it in _definitions(ask(project, "app.start"), ask(project, "start"))] == ["function"]
+    field = ask(project, "src/app/service.py:6").subject  # self.repo = repo
+    assert field is not None and field.name == "Service.__init__"
+
+
+def _definitions(*answers: WhyAnswer) -> list[Definition]:
+    return [it.subject.definition for it in answers if it.subject and it.subject.definition and not it.subject.also]
+
+
+def test_a_definition_that_moved_meanwhile_has_no_callers(project: Project) -> None:
+    subject = ask(project, "Repo.save").subject
+    assert subject is not None and subject.definition is not None
+    graph, query = project.ground().calls, CallQuery("save", depth=1)
+    assert graph.around(subject.definition, query).nodes
+    project.files({"src/app/repo.py": "\n" + REPO})
+    assert not graph.around(subject.definition, query).roots
 
 
 def test_a_member_of_a_base_is_found_under_the_class_that_has_it(project: Project) -> None:

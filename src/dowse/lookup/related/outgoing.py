@@ -21,10 +21,11 @@ def outgoing(ground: Ground, subject: Subject) -> Iterator[Edge]:
     """Of a definition, the links in its lines; the same target once for each kind."""
     if subject.record is None:
         return
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     for link in ground.store.links(subject.record):
-        if (link.kind, link.target) not in seen and _is_of(link, subject):
-            seen.add((link.kind, link.target))
+        what = (link.kind, link.target, link.context if link.kind == IMPORT else "")
+        if what not in seen and _is_of(link, subject):
+            seen.add(what)
             yield Edge("out", _neighbour(ground, subject.record, link))
 
 
