@@ -11,6 +11,7 @@
     python benchmarks/run.py code --corpora python                searching one code base; prints its tables
     python benchmarks/run.py freshness --saves 20                 from a save to the answer that has it
     python benchmarks/run.py clients --soak-s 15                  many servers and commands on one index at once
+    python benchmarks/run.py history --repository ../django       commits of a repository, indexed and searched
     python benchmarks/run.py crashes --kills 1000                 kills at random moments, and what they leave
 
 Scores, indexes, vectors and fetched corpora are kept in --work: a run that was cut goes on where it was, and a second
@@ -44,7 +45,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 def main() -> int:
     parser = _parser()
     options = parser.parse_args()
-    parts = options.parts or list(PARTS)
+    parts = options.parts or [it for it in PARTS if it != "history" or options.repository]
     if unknown := sorted(set(parts) - set(PARTS)):
         parser.error(f"there is no part {', '.join(unknown)}; choose from {', '.join(PARTS)}")
     if set(parts) - UNLABELLED:
@@ -124,6 +125,16 @@ def _clients(options: argparse.Namespace) -> Done:
     return measured, options.soak_s >= 60, good
 
 
+def _history(options: argparse.Namespace) -> Done:
+    from histories import section
+
+    if options.repository is None:
+        raise SystemExit("history needs a repository; say where one of 10,000 commits or more is with --repository")
+    encoders = _available(options.encoders, options.work)
+    measured, good = section.measure(options.repository, options.commits, encoders, options.work)
+    return measured, True, good
+
+
 def _crashes(options: argparse.Namespace) -> Done:
     from crashes import section
 
@@ -140,9 +151,10 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "freshness": _freshness,
     "clients": _clients,
     "crashes": _crashes,
+    "history": _history,
 }
-UNLABELLED = {"code", "freshness", "clients", "crashes"}
-"""What needs neither labelled sets nor encoders."""
+UNLABELLED = {"code", "freshness", "clients", "crashes", "history"}
+"""What needs no labelled sets."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -188,6 +200,9 @@ def _parser() -> argparse.ArgumentParser:
     crashes = parser.add_argument_group("crashes")
     crashes.add_argument("--kills", type=int, default=1000, metavar="N", help="how many, of all kinds together")
     crashes.add_argument("--seed", type=int, default=1, metavar="N", help="of the corpora and the moments")
+    add = parser.add_argument_group("history").add_argument
+    add("--repository", type=Path, metavar="PATH", help="the repository whose history is indexed, bare or not")
+    add("--commits", type=int, default=10_000, metavar="N", help="how many of its commits, the newest (default: 10000)")
     return parser
 
 

@@ -254,6 +254,16 @@ class Scope:
 EVERYTHING = Scope()
 
 
+class Pace(NamedTuple):
+    """How records of a kind, with this value of their facet `type` (any, if empty), fade: `rate` of their score is
+    left with each day, and never less than `floor`."""
+
+    kind: str
+    type: str
+    rate: float
+    floor: float
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     text: str
@@ -266,6 +276,8 @@ class Query:
     # Thresholds of the stages that have them, where the caller wants others than the recipe's.
     min_score: float | None = None
     same_above: float | None = None
+    # How fast records fade, where the caller wants other paces than those of their kind.
+    paces: tuple[Pace, ...] = ()
     # On whose behalf it is asked: what this subject prefers counts.
     subject: str = ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 from git_repository import DAY_S, PAST, TITLES, lay_out
-from rifflux_server import JOB_DEADLINE_S, Served, serving
+from rifflux_server import JOB_DEADLINE_S, Served, serving, text_of
 
 from imported import START, Made, repository, run
 
@@ -326,28 +327,11 @@ def test_branch_status_after_a_fetch(tmp_path: Path) -> None:
 # --- what all of them share ---
 
 
-def test_the_tools_and_their_parameters(past: Served) -> None:
-    tools = {name: tool for name, tool in past.tools().items() if name in GIT_TOOLS}
-    assert set(tools) == GIT_TOOLS
-    shown = {name: (list(it.input_schema["properties"]), it.input_schema["required"]) for name, it in tools.items()}
-    assert shown == {
-        "search_git_history": (
-            ["repo", "file", "from", "to", "date", "maxResults", "author", "message", "noCache"],
-            ["repo", "file"],
-        ),
-        "search_git_diff": (
-            ["repo", "file", "from", "to", "date", "maxResults", "author", "message"],
-            ["repo", "file"],
-        ),
-        "search_git_authors": (["repo", "path", "file", "from", "to", "top", "message", "noCache"], ["repo"]),
-        "search_git_activity": (["repo", "from", "to", "date", "author", "message", "noCache"], ["repo"]),
-        "search_git_blame": (["repo", "file", "startLine", "endLine"], ["repo", "file", "startLine"]),
-        "search_branch_status": (["repo"], ["repo"]),
-    }
-
-
 def test_help_mentions_every_one(past: Served) -> None:
-    assert {it["tool"] for it in past.ask("search_help")["tasks"]} >= GIT_TOOLS
+    tasks = [it for it in past.ask("search_help")["tasks"] if it["tool"] in GIT_TOOLS]
+    assert {it["tool"] for it in tasks} == GIT_TOOLS
+    known = {name: tool.input_schema["properties"].keys() for name, tool in past.tools().items()}
+    assert all(task["arguments"].keys() <= known[task["tool"]] for task in tasks)
 
 
 @pytest.mark.parametrize(
@@ -491,3 +475,23 @@ def test_lines_that_are_not_committed_yet(tmp_path: Path) -> None:
             ("2", nobody),
             ("three", first),
         ]
+
+
+def test_broken_repositories_are_told_in_one_line(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    repository(work / "torn", [Made("make", {"a.txt": "one\n"}), Made("edit", {"a.txt": "two\n"})])
+    (work / "lost").mkdir()
+    (work / "lost" / ".git").write_text("gitdir: /nowhere/at/all\n")
+    with serving(work, "dowse", "mcp", "--profile", "codesearch") as served:
+        assert "no git repository" in served.refusal("search_git_history", repo="lost", file="a.txt")
+        shutil.rmtree(work / "torn" / ".git" / "objects")
+        (work / "torn" / ".git" / "objects").mkdir()
+        for tool, arguments in (
+            ("search_git_history", {"file": "a.txt", "noCache": True}),
+            ("search_git_activity", {"noCache": True}),
+            ("search_git_blame", {"file": "a.txt", "startLine": 1}),
+        ):
+            result = served.call(tool, repo="torn", **arguments)
+            assert "failed unexpectedly" not in text_of(result)
+        assert "git could not read" in served.refusal("search_git_history", repo="torn", file="a.txt", noCache=True)
+        assert served.ask("search_branch_status", repo="torn")["behindMain"] is None

@@ -38,6 +38,22 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     },
     "search_reindex_definitions": {"dir": "", "ext": ""},
     "search_help": {},
+    "search_git_history": {
+        "repo": REQUIRED, "file": REQUIRED, "from": "", "to": "", "date": "", "maxResults": 50, "author": "",
+        "message": "", "noCache": False,
+    },
+    "search_git_diff": {
+        "repo": REQUIRED, "file": REQUIRED, "from": "", "to": "", "date": "", "maxResults": 50, "author": "",
+        "message": "",
+    },
+    "search_git_authors": {
+        "repo": REQUIRED, "path": "", "file": "", "from": "", "to": "", "top": 10, "message": "", "noCache": False,
+    },
+    "search_git_activity": {
+        "repo": REQUIRED, "from": "", "to": "", "date": "", "author": "", "message": "", "noCache": False,
+    },
+    "search_git_blame": {"repo": REQUIRED, "file": REQUIRED, "startLine": REQUIRED, "endLine": None},
+    "search_branch_status": {"repo": REQUIRED},
 }  # fmt: skip
 EACH = [
     pytest.param(tool, name, default, id=f"{tool}-{name}")
@@ -93,7 +109,15 @@ def test_choices_are_in_the_schema(
 
 @pytest.mark.parametrize(
     ("tool", "name"),
-    [("search_grep", "terms"), ("search_find", "pattern"), ("search_fast", "pattern"), ("search_callers", "method")],
+    [
+        ("search_grep", "terms"),
+        ("search_find", "pattern"),
+        ("search_fast", "pattern"),
+        ("search_callers", "method"),
+        ("search_git_authors", "repo"),
+        ("search_git_activity", "repo"),
+        ("search_branch_status", "repo"),
+    ],
 )
 def test_what_is_required_is_named_when_it_is_missing(code: Served, tool: str, name: str) -> None:
     assert code.refusal(tool) == f"Missing required parameter: {name}"
@@ -101,7 +125,8 @@ def test_what_is_required_is_named_when_it_is_missing(code: Served, tool: str, n
 
 @pytest.mark.parametrize("tool", PARAMETERS)
 def test_unknown_parameters_are_named(code: Served, tool: str) -> None:
-    required = {name: "x" for name, default in PARAMETERS[tool].items() if default == REQUIRED}
+    required: dict[str, Any] = {name: "x" for name, default in PARAMETERS[tool].items() if default == REQUIRED}
+    required |= {"startLine": 1} if "startLine" in required else {}
     refusal = code.refusal(tool, **required, maxHits=3)
     assert refusal.startswith("unknown parameter 'maxHits' (known: ")
     assert all(name in refusal for name in PARAMETERS[tool])
@@ -113,7 +138,7 @@ def test_a_misspelt_required_parameter_is_told_both_ways(code: Served) -> None:
     assert "unknown parameter 'term'" in refusal
 
 
-@pytest.mark.parametrize("name", ["search_git_history", "grep", "", "SEARCH_GREP"])
+@pytest.mark.parametrize("name", ["search_commits", "grep", "", "SEARCH_GREP"])
 def test_unknown_tools_are_named(code: Served, name: str) -> None:
     assert code.refusal(name) == f"Unknown tool: {name}".strip()
 

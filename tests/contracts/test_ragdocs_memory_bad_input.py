@@ -257,7 +257,7 @@ def test_a_target_is_only_a_path(server: Served, target: str) -> None:
     assert ("[1] kept.md" in answer) == (target == "a.py/")
 
 
-@pytest.mark.parametrize("content", ["a\0b", "x" * 10_000_001])
+@pytest.mark.parametrize("content", ["", " \n", "a\0b", "x" * 10_000_001])
 def test_content_that_can_not_be_kept_is_told(server: Served, content: str) -> None:
     try:
         assert mistake(server, "create_memory", filename="new", content=content)
@@ -266,9 +266,7 @@ def test_content_that_can_not_be_kept_is_told(server: Served, content: str) -> N
             did(server, "delete_memory", filename="new")
 
 
-@pytest.mark.parametrize(
-    "content", ["", "---\ntype: plan\n---\n\nEvil.", "---\n- x\n---\n", "\ufeff", "+++\nx=1\n+++\n"]
-)
+@pytest.mark.parametrize("content", ["---\ntype: plan\n---\n\nEvil.", "---\n- x\n---\n", "\ufeff", "+++\nx=1\n+++\n"])
 def test_content_that_looks_like_front_matter_changes_none(server: Served, content: str) -> None:
     did(server, "create_memory", filename="new", content=content, memory_type="fact", tags=["real"])
     assert content.strip("\n") in text(server, "read_memory", filename="new")

@@ -61,7 +61,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def test_a_result_says_what_it_is_and_is_whole(server: Served) -> None:
-    first = found(server, "gulls on roofs", limit=1)[0]
+    first = found(server, "gulls on roofs", limit=1, filter_type="plan")[0]
     assert (first.rank, first.name) == (1, "mid.md")
     assert 0 < first.score <= 1
     assert first.content == (
@@ -231,11 +231,25 @@ def test_nothing_links_to_it(server: Served) -> None:
     assert answer == f"# Memories Linked to src/other.py\n\nNo memory links to it; {looked_at} memories looked at."
 
 
-def test_the_threshold_of_the_configuration_counts(tmp_path: Path) -> None:
+def test_the_configuration_counts(tmp_path: Path) -> None:
+    """Facts fade at once, plans never; what is not sure enough is left out."""
+    config = """
+        [memory]
+        score_threshold = 0.39
+        decay_fact = { decay_rate = 0.0, floor_multiplier = 0.01 }
+        decay_plan = { decay_rate = 1.0, floor_multiplier = 1.0 }
+        """
     folder = tmp_path / "work"
-    write(folder, {".mcp-markdown-ragdocs/config.toml": "[memory]\nscore_threshold = 1.0"})
-    with noting(folder, {"a.md": note("Gulls nest.", created_at="2001-01-01")}) as served:
-        assert names(served, "gulls sleep here and there") == set()
+    write(folder, {".mcp-markdown-ragdocs/config.toml": config})
+    notes = {
+        "fact.md": note("Gulls nest, gulls nest.", type="fact", created_at="2025-12-31"),
+        "plan.md": note("Gulls nest and sleep here and there.", type="plan", created_at="2001-01-01"),
+        "else.md": note("Otters once saw gulls, and slept.", type="plan", created_at="2001-01-01"),
+    }
+    with noting(folder, notes, DOWSE_ENCODER="none") as served:
+        first, second = found(served, "gulls nest")
+        assert (first.name, second.name) == ("plan.md", "fact.md")
+        assert second.score < 0.02 < first.score
 
 
 def test_nothing_was_unexpected(server: Served) -> None:

@@ -257,3 +257,13 @@ def test_damaged_records_of_commits_are_read_again(open_engine: OpenEngine, repo
     assert not mended.left
     engine.index_history(force=True)
     assert len(titles(engine)) == 2
+
+
+def test_a_bare_repository_below_a_root_stays_found(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    repo.run("clone", "-q", "--bare", str(root), str(root / "mirror.git"))
+    engine = indexed(open_engine(), root)
+    files = engine._store.count(Scope(collections=("root",)))
+    indexed(engine, root)
+    assert sorted(it.name for it in engine.histories()) == ["mirror.git", "root.git"]
+    assert engine._store.count(Scope(collections=("root",))) == files
+    assert engine.index_history().unchanged == 4

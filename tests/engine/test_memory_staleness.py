@@ -59,7 +59,7 @@ def engine(root: Path, open_engine: OpenEngine) -> Engine:
     write(root, {"src/app.py": APP, "docs/guide.md": "# Guide\n\n## Setup\n\nInstall it.\n\n## Use\n\nRun it.\n"})
     write(root, {".gitignore": ".memories/\n"})
     commit(root, "First", START)
-    engine = open_engine(repair_ms=5_000)
+    engine = open_engine(repair_ms=60_000)
     bring_in(engine, root)
     return engine
 
@@ -70,7 +70,7 @@ def bring_in(engine: Engine, root: Path) -> None:
 
 
 def memory(engine: Engine, name: str = "notes.md") -> Record:
-    (record,) = [it for it in engine.memories() if it.path == name]
+    (record,) = [it for it in engine.memories().records if it.path == name]
     return record
 
 
@@ -206,7 +206,7 @@ def test_a_commit_that_is_gone_is_told(engine: Engine, root: Path) -> None:
 def test_without_git_changes_are_told_all_the_same(tmp_path: Path, open_engine: OpenEngine) -> None:
     root = tmp_path / "plain"
     write(root, {"a.py": "def f():\n    return 1\n"})
-    engine = open_engine(repair_ms=5_000)
+    engine = open_engine(repair_ms=60_000)
     engine.index([root])
     engine.remember("notes", "x", anchors=["a.py#f", "commit:abcdef1"])
     change(root, "return 1", "return 2", "a.py")
@@ -216,7 +216,7 @@ def test_without_git_changes_are_told_all_the_same(tmp_path: Path, open_engine: 
 def test_memories_that_supersede_each_other_hang_nothing(engine: Engine) -> None:
     engine.remember("a", "supersedes [[memory:b]], depends on [[memory:a]]", anchors=["src/app.py"])
     engine.remember("b", "supersedes [[memory:a]]")
-    assert [engine.stale(it) for it in engine.memories()] == [(), ()]
+    assert [engine.stale(it) for it in engine.memories().records] == [(), ()]
 
 
 def test_other_records_are_never_stale(engine: Engine) -> None:

@@ -30,6 +30,7 @@ def run(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.chdir(root)
     monkeypatch.setenv("DOWSE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("DOWSE_ENCODER", "none")
+    monkeypatch.setenv("DOWSE_REPAIR_MS", "60000")
 
     def run_it(*words: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as ended:
@@ -66,7 +67,7 @@ def test_a_note_from_its_making_to_the_trash(run: Run, root: Path) -> None:
     code, out, _ = run("memories")
     assert (code, out.splitlines()) == (
         0,
-        ["auth.md  fact  just now  #auth", "    not valid any more since 2020-01-01T23:59:59Z", "1 memory"],
+        ["auth.md  fact  just now  #auth", "    not valid any more: it was until 2020-01-01T23:59:59Z", "1 memory"],
     )
     assert run("remember", "auth", "--replace", "quokka", "--json")[0] == 0
     assert "quokka" in (root / ".memories/auth.md").read_text()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dowse.errors import BadInput
+from dowse.model import Pace
 from dowse.profiles.ragdocs_memory_desk import MemoryOptions
 from dowse.shells.ragdocs_settings import find_setup, ragdocs_workspace
 from support import write
@@ -34,6 +35,10 @@ def test_everything_it_can_say(tmp_path: Path) -> None:
         enabled = false
         storage_strategy = "project"
         score_threshold = 0.5
+        decay_plan = { decay_rate = 0.5, floor_multiplier = 0 }
+        [memory.decay_fact]
+        decay_rate = 1
+        floor_multiplier = 0.25
         [git_indexing]
         enabled = false
         delta_max_lines = 50
@@ -43,7 +48,8 @@ def test_everything_it_can_say(tmp_path: Path) -> None:
     setup = find_setup(tmp_path, {})
     told = setup.settings
     assert (told.memories, told.git, told.delta_lines, told.git_debounce_s) == ("project", False, 50, 1.5)
-    assert setup.memory == MemoryOptions(enabled=False, score_threshold=0.5)
+    paces = (Pace("memory", "plan", 0.5, 0.0), Pace("memory", "fact", 1.0, 0.25))
+    assert setup.memory == MemoryOptions(enabled=False, score_threshold=0.5, paces=paces)
 
 
 def test_the_nearest_file_counts_and_the_users_own_last(tmp_path: Path) -> None:
@@ -81,6 +87,12 @@ def test_our_own_settings_count_more(tmp_path: Path) -> None:
         ("[memory]\nscore_threshold = 1.5", "memory.score_threshold must be a number from 0 to 1, not 1.5"),
         ("[memory]\nscore_threshold = nan", "memory.score_threshold must be a number from 0 to 1, not nan"),
         ("[memory]\nscore_threshold = true", "memory.score_threshold must be a number from 0 to 1, not True"),
+        (
+            "[memory]\ndecay_fact = 0.5",
+            "memory.decay_fact must be a table with decay_rate and floor_multiplier, not 0.5",
+        ),
+        ("[memory.decay_fact]\ndecay_rate = 0.5", "memory.decay_fact must be a table with decay_rate and floor_mult"),
+        ("[memory.decay_fact]\ndecay_rate = 2\nfloor_multiplier = 0", "memory.decay_fact.decay_rate must be a number"),
         ("[git_indexing]\ndelta_max_lines = -1", "delta_lines must be between 0 and"),
         ("[git_indexing]\ndelta_max_lines = 'many'", "git_indexing.delta_max_lines must be a whole number"),
         ("[git_indexing]\nenabled = 7", "git_indexing.enabled must be true or false"),

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from dowse.engine.memories import Memories
 from dowse.errors import BadInput, damage
-from dowse.model import FILES, NOT_LOOKED, Answer, Completeness, Hit, Query, Seen, Share
+from dowse.ingest.sources.base import Source
+from dowse.model import FILES, NOT_LOOKED, Answer, Completeness, Hit, Item, Query, Seen, Share
 from dowse.search.plan import answer
 from dowse.search.refine.subjects import Preference
 from dowse.search.run import Models
@@ -50,9 +51,13 @@ class Asking(Memories):
 
     def _checked(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Each hit with how its file compares with the disk now, and what a reader should know of it besides."""
+        sources: dict[str, Source] = {}  # each is looked up once, which takes longer than to ask it
         for hit in hits:
             record = hit.stored.record
-            yield replace(hit, freshness=self.freshness(record), notes=self.doubts(record))
+            source = sources.get(record.collection) or self._source(record.collection)
+            sources[record.collection] = source
+            freshness = source.freshness(Item(record.path, record.size, record.mtime_ns))
+            yield replace(hit, freshness=freshness, notes=self.doubts(record))
 
     def completeness(self, seen: Seen = NOT_LOOKED) -> Completeness:
         collections, counts = self._store.collections(), self._store.counts()

@@ -118,7 +118,7 @@ class Base:
         return self._files(Path(self._collection(collection).root))
 
     def _files(self, root: Path, under: tuple[str, ...] = ()) -> FileSource:
-        known = {Path(it.root): it for it in self._store.collections()}
+        known = {Path(it.root): it for it in self.collections()}
         if root in known and known[root].source == MEMORIES:
             return memory_files(root, under)
         inner = {it for it in known if root in it.parents}

@@ -40,7 +40,7 @@ class Fresh(Recent):
         repairs = Repairs(lambda name, paths: self._bring_in_line(name, paths, repair_s / 2), clock.elapsed)
         self._following = Following(self._look, repairs, clock, repair_s)
         newest = Repairs(lambda name, _: self._bring_newest(name, repair_s / 2), clock.elapsed)
-        self._newest = Newest(self.histories_behind, newest, clock.elapsed, repair_s)
+        self._newest = Newest(self._overtaken, newest, clock.elapsed, repair_s)
         self._clock = clock
 
     def close(self) -> None:
@@ -60,9 +60,9 @@ class Fresh(Recent):
         return self._source(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
 
     def _looked(self) -> Outlook:
-        if self.settings.repair_ms:
-            self._take_in_new_memories(self.settings.repair_ms / 1000)
-        outlook, notes = self._following.look(), self._newest.look()
+        repair_s = self.settings.repair_ms / 1000
+        new = self._take_in_new_memories(repair_s / 2) if repair_s else ()
+        outlook, notes = self._following.look(), (*new, *self._newest.look())
         seen = replace(outlook.seen, notes=(*outlook.seen.notes, *notes))
         return replace(outlook, seen=seen) if notes else outlook
 

@@ -221,19 +221,33 @@ class Indexing(Moving):
         inside = [it for it in known if place in it.parents]
         inside += [it for it in self._memory_folders(root) if under == "." and it not in known]
         gone = [it for it in inside if not is_directory(it)]
-        report.notes += [f"{it} is not there any more; what was indexed of it was kept" for it in gone]
+        report.deleted += sum(self._forget_folder(it) for it in gone if it == root / FOLDER)
+        kept = [it for it in gone if it != root / FOLDER]
+        report.notes += [f"{it} is not there any more; what was indexed of it was kept" for it in kept]
         return [(root, () if under == "." else (under,)), *((it, ()) for it in inside if it not in gone)]
 
-    def _take_in_new_memories(self, timeout_s: float) -> None:
+    def _forget_folder(self, place: Path) -> int:
+        """A folder of memories that was removed from a root that is there: with its files goes what was indexed."""
+        known = next(it for it in self._store.collections() if Path(it.root) == place)
+        dropped = self._store.drop(known.name, list(self._store.versions(known.name)))
+        self._store.mark(known.name, listed=0, at=None)
+        return dropped
+
+    def _take_in_new_memories(self, timeout_s: float) -> tuple[str, ...]:
         """A folder of memories that somebody made in a root since that was indexed: no collection has it yet, so that
-        no look at the disk would find it."""
+        no look at the disk would find it. Sentences about those that could not be taken in."""
         known = self._store.collections()
         roots = [Path(it.root) for it in known if it.source == FILES and Path(it.root).is_absolute()]
         places = {it for root in roots for it in self._memory_folders(root)} - {Path(it.root) for it in known}
-        for place in places:
-            with suppress(IndexBusy), self._store.writing(timeout_s):  # who indexes now takes it in, or the next answer
-                collection = self._add_collection(place)
-                self._sync(self._files(place), collection, (), False, True, quiet)
+        notes = []
+        for place in sorted(places):
+            try:
+                with self._store.writing(timeout_s):
+                    collection = self._add_collection(place)
+                    self._sync(self._files(place), collection, (), False, True, quiet)
+            except DowseError as error:
+                notes.append(f"{place} is not indexed yet: {error}")
+        return tuple(notes)
 
     def _memory_folders(self, root: Path) -> list[Path]:
         """Those that come with a root, whoever wrote them; a link in their place may lead anywhere."""

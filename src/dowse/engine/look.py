@@ -150,7 +150,7 @@ class Look:
                 yield collection, disk
 
     def _missing(self) -> tuple[str, ...]:
-        disks = [(it.root, self._disk(it)) for it in self._store.collections()]
+        disks = [(it.root, self._disk(it)) for it in self._store.collections() if it.listed]
         return tuple(f"{root} is not there now" for root, disk in disks if disk and not disk.is_there())
 
     def _disk(self, collection: Collection) -> Disk | None:

@@ -16,7 +16,7 @@ from dowse.memories.anchored import Anchored
 from dowse.memories.facts import MAX_ENTRIES, checked_facts, merged_facts
 from dowse.memories.folder import Folder
 from dowse.memories.staleness import Judge, Staleness, outside_validity
-from dowse.model import FILES, Record, Scope
+from dowse.model import FILES, Record, Scope, Seen
 from dowse.places import Places
 from dowse.text.anchors import ANCHORED, ANCHORS
 from dowse.text.frontmatter import Value, strings
@@ -43,6 +43,14 @@ class Recalled:
     text: str
     content: str
     facts: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Memories, and how that stands to the files on disk."""
+
+    records: tuple[Record, ...]
+    seen: Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,6 @@ class Memories(Fresh):
         valid_until: str = "",
     ) -> Written:
         """Write a new memory."""
-        _check_content(content)
         now = self._clock.now()
         facts = checked_facts(type=type, tags=tags, created_at=iso(now), valid_from=valid_from, valid_until=valid_until)
         text = front.composed({**facts, **self._anchor_facts(anchors, iso(now))}, content)
@@ -85,12 +92,10 @@ class Memories(Fresh):
     def add_to_memory(self, name: str, content: str) -> Written:
         """Write below what a memory says already; it counts as written anew, so that what it is anchored to is what
         is there now."""
-        _check_content(content)
         return self._indexed(self._folder().append(name, content, self._renewal()))
 
     def revise(self, name: str, content: str) -> Written:
         """Let a memory say something else; its front matter stays, and counts as written anew."""
-        _check_content(content)
         return self._indexed(self._folder().replace(name, content, self._renewal()))
 
     def recall(self, name: str) -> Recalled:
@@ -116,10 +121,10 @@ class Memories(Fresh):
         name, names, moved = folder.merge(sources, target, text, now)
         return Merged(folder.place / name, moved, self._indexed(name, *names).note)
 
-    def memories(self, scope: Scope = MEMORY_SCOPE) -> list[Record]:
+    def memories(self, scope: Scope = MEMORY_SCOPE) -> Listed:
         """The memories within the scope, newest first."""
-        self._seen()
-        return self._store.select(replace(scope, kinds=MEMORY_SCOPE.kinds))
+        seen = self._seen()
+        return Listed(tuple(self._store.select(replace(scope, kinds=MEMORY_SCOPE.kinds))), seen)
 
     def stale(self, record: Record) -> tuple[Staleness, ...]:
         """What of that to which a memory is anchored has changed since, as it is indexed; nothing for other records."""
@@ -196,8 +201,3 @@ class Memories(Fresh):
         collection = self._add_collection(place)
         under = names if collection.synced_at else ()
         self._sync(self._files(place, under), collection, under, False, True, quiet)
-
-
-def _check_content(content: str) -> None:
-    if not content.strip():
-        raise BadInput("there is nothing to remember in that; say what shall be kept")

@@ -29,6 +29,11 @@ class Recent(Histories):
             if refs is not None and noted.get(REFS + name, "").partition(" ")[0] != refs.token
         }
 
+    def _overtaken(self) -> dict[str, str]:
+        """Those of them that were indexed to their end once: what is there in part is told anyway."""
+        noted = self._store.manifest()
+        return {name: state for name, state in self.histories_behind().items() if noted.get(REFS + name)}
+
     def _bring_newest(self, history: str, wait_s: float) -> None:
         """Raises BadInput when they are more than a few, or nobody knows which."""
         with self._store.writing(wait_s):

@@ -19,7 +19,7 @@ from dowse.lookup.memories.walk import Walk, follow
 from dowse.model import FILES, MEMORIES, Query, Record, Scope
 from dowse.text.globs import literal
 
-RECIPE = "hybrid"
+RECIPE = "memories"
 _MOST_RANKED = 500  # memories that link to one file: each is a path to be compared
 
 

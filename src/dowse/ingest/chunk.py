@@ -116,6 +116,8 @@ def _cut(text: str, start: int, limit: int, *, whole: bool) -> int:
 
 def _last(mark: re.Pattern[str], text: str, floor: int, limit: int) -> int:
     """The last place of a mark in `floor..limit`, or 0; the character at `limit` may be looked at."""
+    if mark is _LINE:  # the most usual one, and this is much quicker
+        return max(0, text.rfind("\n", floor, limit + 1))
     return max(
         (match.start() for match in mark.finditer(text, floor, limit + 1) if match.start() <= limit),
         default=0,

@@ -77,7 +77,7 @@ class Upkeep:
         self._compare_at: float | None = None  # the next comparison of everything
         self._encoded = ""  # the state of the records when vectors were last asked for
         self._waiting_since: dict[str, float] = {}
-        self._quiet = Quiet(settings.git_debounce_s)
+        self._quiet = Quiet(settings.git_debounce_s, _AGAIN_AFTER_S)
         self._problem = ""
         self._started = False
         self._stopping = threading.Event()
@@ -198,8 +198,8 @@ class Upkeep:
 
     def _see_to_histories(self, engine: Engine) -> None:
         """Not everything that moves branches and tags is seen as a change of files: the repositories are asked."""
-        if self._quiet.is_due(engine.histories_behind, self._clock()):
-            self._once("history", self.read_history)
+        if self._jobs.running("history") is None and self._quiet.is_due(engine.histories_behind, self._clock()):
+            self.read_history()
 
     def _watch(self, engine: Engine) -> None:
         """Follow every collection. Whenever that begins, all of it is compared, for what was missed before."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dowse.model import FILES, Link, Record
+from dowse.model import FILES, Link, Record, Scope
 from dowse.store.base import Catalog
 from dowse.text.targets import DOCUMENT_LINKS, Targets, targets
 
@@ -43,8 +43,8 @@ def references_of(catalog: Catalog) -> References:
 
 
 def _references(catalog: Catalog) -> References:
-    files = {it.name for it in catalog.collections() if it.source == FILES}
-    entries = [it for it in catalog.linked(MARKDOWN_LINKS) if it[0].collection in files]
+    files = tuple(it.name for it in catalog.collections() if it.source == FILES)
+    entries = catalog.linked(MARKDOWN_LINKS, Scope(collections=files)) if files else []
     by_collection: dict[str, list[Record]] = defaultdict(list)
     for record, _ in entries:
         by_collection[record.collection].append(record)

@@ -15,6 +15,7 @@ from dowse.text.globs import literal
 
 _BETWEEN_NAMES = re.compile(r"\.|::|->")
 _DIGITS = 16
+_REMEMBERED = "digests of what is anchored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,14 @@ class Anchored:
         """Of the file, or of all definitions that are so named; empty where none is."""
         if not symbol:
             return record.digest[:_DIGITS]
+        # Worked out once for each state of the index: a file may hold thousands of definitions.
+        known: dict[tuple[str, str, str], str] = self.store.remembered(_REMEMBERED, dict)
+        key = record.collection, record.path, symbol
+        if key not in known:
+            known[key] = self._digest(record, symbol)
+        return known[key]
+
+    def _digest(self, record: Record, symbol: str) -> str:
         spans = [(it.start_line, it.end_line) for it in named(self.store.symbols(record), symbol)]
         lines = self.store.text(record).split("\n") if spans else []
         return digest_of("\n".join(line for first, last in spans for line in lines[first - 1 : last])) if spans else ""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Literal
 
 from dowse.engine import Engine
 from dowse.engine.memories import Written
 from dowse.errors import BadInput
-from dowse.memories.staleness import Staleness, outside_validity
+from dowse.lookup.memories.standing import Standing
+from dowse.memories.staleness import Staleness
 from dowse.model import Facet, Record, Scope
 from dowse.profiles.tool import Param, Reply, Tool
 from dowse.text.times import ago, iso
@@ -68,6 +69,8 @@ def keep(
     valid_until: str,
 ) -> Written:
     """Do what the mode says; raises BadInput for what has no meaning in it."""
+    if mode != "forget" and not content.strip():
+        raise BadInput("there is nothing to remember in that; say what shall be kept")
     if mode == "create":
         facts = {"type": type or "journal", "valid_from": valid_from, "valid_until": valid_until}
         return engine.remember(name, content, tags=tags, anchors=anchors, **facts)
@@ -100,7 +103,7 @@ def memories_scope(types: Sequence[str] = (), tags: Sequence[str] = ()) -> Scope
     )
 
 
-def memory_json(engine: Engine, record: Record, stale: Sequence[Staleness]) -> dict[str, object]:
+def memory_json(engine: Engine, record: Record, standing: Standing, stale: Sequence[Staleness]) -> dict[str, object]:
     facets = record.facets
     return {
         "name": record.path,
@@ -113,6 +116,7 @@ def memory_json(engine: Engine, record: Record, stale: Sequence[Staleness]) -> d
         "valid_from": facets.get("valid_from", ""),
         "valid_until": facets.get("valid_until", ""),
         "anchors": list(engine.anchors(record)),
+        "superseded_by": list(standing.superseded_by),
         "stale": [stale_json(it) for it in stale],
         "problem": facets.get("front_matter_problem", ""),
     }
@@ -124,17 +128,24 @@ def stale_json(stale: Staleness) -> dict[str, object]:
     return {"anchor": stale.anchor, "why": stale.why, "commit": told}
 
 
-def memory_lines(record: Record, stale: Sequence[Staleness], now: float) -> list[str]:
+def memory_lines(record: Record, caveats: Iterable[str], now: float) -> list[str]:
     """What it is on one line, and what a reader should know below it."""
-    facets = record.facets
     tags = " ".join(f"#{it}" for it in record.tags)
-    parts = (record.path, facets.get("type", ""), ago(record.moment_ns / _NS, now), tags)
-    archived = ["archived"] if facets.get("status") == "archived" else []
-    problem = facets.get("front_matter_problem", "")
-    told = [
-        *archived,
-        *outside_validity(facets, now),
-        *(f"stale: {it.why}" for it in stale),
-        *([problem] if problem else []),
-    ]
-    return ["  ".join(filter(None, parts)), *(f"    {it}" for it in told)]
+    parts = (record.path, record.facets.get("type", ""), ago(record.moment_ns / _NS, now), tags)
+    return ["  ".join(filter(None, parts)), *(f"    {it}" for it in caveats)]
+
+
+def caveats(record: Record, standing: Standing, stale: Sequence[Staleness]) -> Iterator[str]:
+    """Why what it says may not count any more; nothing where it does."""
+    if standing.superseded_by:
+        yield f"superseded by {', '.join(standing.superseded_by)}"
+    if standing.archived:
+        yield "archived"
+    if standing.not_before:
+        yield f"not valid before {standing.not_before}"
+    if standing.not_after:
+        yield f"not valid any more: it was until {standing.not_after}"
+    for each in stale:
+        yield f"stale: {each.why}" + (f" ({each.commit.title})" if each.commit else "")
+    if problem := record.facets.get("front_matter_problem"):
+        yield problem

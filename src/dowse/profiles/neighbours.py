@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dowse.lookup.why.question import Neighbour, Subject
+from dowse.lookup.why.shortened import shortened
 from dowse.model import Record
 from dowse.text.times import iso
 
@@ -26,7 +27,7 @@ def subject_json(subject: Subject) -> dict[str, object]:
     if subject.first_line:
         data |= {"start_line": subject.first_line, "end_line": subject.last_line}
     if definition and definition.symbol.signature:
-        data["signature"] = definition.symbol.signature
+        data["signature"] = shortened(definition.symbol.signature)
     return data
 
 
@@ -89,7 +90,7 @@ def _parts(it: Neighbour, with_kind: bool) -> Iterator[str]:
         yield f"{it.name} (not indexed)"
     elif record.kind == _COMMIT:
         yield f"{_commit_text(record)}: {it.name}"
-    elif it.name in (record.title, record.path):
+    elif it.name in (shortened(record.title), record.path):
         yield f"{record.path}{line}{_type_text(record)}"
     else:
         yield f"{it.name}  {record.path}{line}"

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.lookup.memories.tags import normal_tag
-from dowse.model import Answer, Record
-from dowse.profiles.ragdocs_memory_text import caveats
+from dowse.model import Answer, Pace, Record
+from dowse.profiles.core_memories import caveats
 from dowse.profiles.tool import Param
 
 MAX_TEXT_CHARS = 1_000
@@ -27,6 +27,7 @@ class MemoryOptions:
 
     enabled: bool = True
     score_threshold: float = 0.2
+    paces: tuple[Pace, ...] = ()
 
 
 NO_OPTIONS = MemoryOptions()

@@ -60,8 +60,9 @@ class MemorySearch:
             since=since,
             until=until,
         )
-        threshold = self._desk.options.score_threshold
-        answer = engine.search(Query(query.strip(), scope, limit, RECIPE, min_score=threshold))
+        options = self._desk.options
+        wanted = Query(query.strip(), scope, limit, RECIPE, min_score=options.score_threshold, paces=options.paces)
+        answer = engine.search(wanted)
         return Reply({}, self._results(answer, self._full if load_full_memory else _passage))
 
     def search_linked_memories(

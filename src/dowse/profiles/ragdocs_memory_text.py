@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 
 from dowse.lookup.memories.counts import MemoryCounts
-from dowse.lookup.memories.standing import Standing
 from dowse.lookup.memories.tags import Clustered, Related, TagGraph
 from dowse.lookup.memories.walk import Step, Walk
-from dowse.memories.staleness import Staleness
 from dowse.model import TRAIL_SEPARATOR, Hit, Record
 from dowse.text.times import iso
 
@@ -55,22 +53,6 @@ def facts(record: Record) -> str:
 
 def created(record: Record) -> str:
     return iso(record.moment_ns / _NS_PER_SECOND)
-
-
-def caveats(record: Record, standing: Standing, stale: Sequence[Staleness]) -> Iterator[str]:
-    """Why what it says may not count any more; nothing where it does."""
-    if standing.superseded_by:
-        yield f"superseded by {', '.join(standing.superseded_by)}"
-    if standing.archived:
-        yield "archived"
-    if standing.not_before:
-        yield f"not valid before {standing.not_before}"
-    if standing.not_after:
-        yield f"not valid any more: it was until {standing.not_after}"
-    for each in stale:
-        yield f"stale: {each.why}" + (f" ({each.commit.title})" if each.commit else "")
-    if problem := record.facets.get("front_matter_problem"):
-        yield problem
 
 
 def cut(text: str) -> str:

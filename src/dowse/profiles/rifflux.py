@@ -30,6 +30,7 @@ INDEX = Path(".tmp/rifflux/rifflux.db")
 # The contract's globs alone decide what is indexed, so what git ignores or we would leave out is taken too.
 DEFAULTS = Settings(
     index=INDEX,
+    git=False,
     watch=False,
     repair_ms=0,
     gitignore=False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dowse.model import IN_FILES
+from dowse.model import IN_FILES, Pace
 
 
 class Family(NamedTuple):
@@ -18,16 +18,6 @@ class Family(NamedTuple):
     kinds: tuple[str, ...]
     share: float = 1.0
     about: str = ""
-
-
-class Pace(NamedTuple):
-    """How records of a kind, with this value of their facet `type` (any, if empty), fade: `rate` of their score is
-    left with each day, and never less than `floor`."""
-
-    kind: str
-    type: str
-    rate: float
-    floor: float
 
 
 FAMILIES = (

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from dowse.errors import BadInput
 from dowse.model import Scored
 from dowse.search.kinds import LIMITED, PASSING, SUCCEEDING
-from dowse.search.refine.calibrate import Calibrate, MinConfidence, normalise
+from dowse.search.refine.calibrate import Calibrate, MinConfidence, Vouched, normalise
 from dowse.search.refine.code import CODE, CodePriors
 from dowse.search.refine.context import ParentSection
 from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
@@ -153,7 +153,7 @@ _RAGDOCS = Recipe(
 _MEMORIES = Recipe(
     "memories",
     _PLAIN,
-    stages=(Calibrate(), MinConfidence(0.2), Fading(), Validity(), Superseded(), PerRecord(1), *_AS_THEY_COME),
+    stages=(Vouched(0.2), Calibrate(), Fading(), Validity(), Superseded(), PerRecord(1), *_AS_THEY_COME),
     weigh=(shared_out,),
     folded_per_hit=4,
 )

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from dowse.config import Settings, parse_setting
 from dowse.errors import BadInput
+from dowse.model import Pace
 from dowse.profiles.ragdocs_memory_desk import NO_OPTIONS, MemoryOptions
 from dowse.shells.workspace import Workspace, find_workspace
+from dowse.text.memory_facts import TYPES
 
 log = logging.getLogger("dowse.ragdocs")
 
@@ -26,7 +28,8 @@ _SETTINGS = {
     ("git_indexing", "watch_cooldown"): "git_debounce_s",
     ("memory", "storage_strategy"): "memories",
 }
-_OPTIONS = {("memory", "enabled"), ("memory", "score_threshold")}
+_DECAYS = {("memory", f"decay_{kind}"): kind for kind in TYPES}
+_OPTIONS = {("memory", "enabled"), ("memory", "score_threshold"), *_DECAYS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,17 @@ def _options(given: Mapping[tuple[str, str], object], path: Path) -> MemoryOptio
     enabled = given.get(("memory", "enabled"), usual.enabled)
     if not isinstance(enabled, bool):
         raise BadInput(f"{path}: memory.enabled must be true or false, not {enabled!r}")
-    return MemoryOptions(enabled, _share(threshold, f"{path}: memory.score_threshold"))
+    decays = [(place, kind) for place, kind in _DECAYS.items() if place in given]
+    paces = tuple(_pace(kind, given[place], f"{path}: {'.'.join(place)}") for place, kind in decays)
+    return MemoryOptions(enabled, _share(threshold, f"{path}: memory.score_threshold"), paces)
+
+
+def _pace(kind: str, value: object, where: str) -> Pace:
+    """What of a score is left with each day, and at least; both have to be there."""
+    if not isinstance(value, dict) or set(value) != {"decay_rate", "floor_multiplier"}:
+        raise BadInput(f"{where} must be a table with decay_rate and floor_multiplier, not {value!r}")
+    rate, floor = (_share(value[name], f"{where}.{name}") for name in ("decay_rate", "floor_multiplier"))
+    return Pace("memory", kind, rate, floor)
 
 
 def _share(value: object, where: str) -> float:

@@ -22,14 +22,17 @@ def moment_of(text: str, *, last: bool = False) -> float | None:
 
     Of a day without a time it is the first second, or the `last`.
     """
-    text = text.strip()
+    seconds = _seconds(text.strip(), last)
+    return seconds if seconds is not None and abs(seconds) < _MAX_S else None
+
+
+def _seconds(text: str, last: bool) -> float | None:
     if _SECONDS.match(text):
         return float(text)
     try:
         moment = datetime.fromisoformat(text)
         if last and _DATE.match(text):
             moment += _LAST
-        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
-    return seconds if abs(seconds) < _MAX_S else None

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from recorded import HISTORY, stored
+from recorded import HISTORY, put, stored
 
+from dowse.ingest.sources.git.log import Change
 from dowse.lookup.history.history import activity, authors, commits, person
 from dowse.lookup.history.question import Sought
+from dowse.lookup.history.traces import StoredTraces
+from dowse.model import COMMITS, Record
 from imported import START, Made, repository
 
 
@@ -193,6 +196,30 @@ def test_activity_counts_commits_by_file(varied: Path) -> None:
         ("src/a.py", 1),
         ("src/lex/b.py", 1),
     )
+
+
+def test_two_renamings_in_one_commit_are_kept_apart(tmp_path: Path) -> None:
+    repository(
+        tmp_path,
+        [
+            Made("make a", {"a.py": text("a")}),
+            Made("make b", {"b.py": text("b")}),
+            Made("move both", renames=[("a.py", "x.py"), ("b.py", "y.py")]),
+        ],
+    )
+    assert titles(tmp_path, path="x.py") == ["move both", "make a"]
+    assert titles(tmp_path, path="y.py") == ["move both", "make b"]
+
+
+def test_another_history_with_the_same_paths_has_a_life_of_its_own(tmp_path: Path) -> None:
+    repository(tmp_path, [Made("make", {"a.py": text("a")}), Made("move", renames=[("a.py", "b.py")])])
+    store = stored(tmp_path / ".git")
+    store.add_collection("/other/.git", source=COMMITS, name="other.git")
+    record = Record("other.git", "f" * 40, "commit", "theirs", 0, START, "", "")
+    put(store, record, [Change("R", "a.py", "b.py"), Change("M", "b.py")])
+    assert [it.title for it in commits(store, HISTORY, Sought("b.py")).commits] == ["move", "make"]
+    assert commits(store, HISTORY, Sought("b.py")).names == ("b.py", "a.py")
+    assert StoredTraces(store, HISTORY).departures("b.py") == set()
 
 
 def test_another_history_in_the_same_store_counts_for_nothing(varied: Path) -> None:

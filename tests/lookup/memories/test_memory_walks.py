@@ -48,6 +48,7 @@ def test_other_kinds_other_targets_and_other_records_are_no_references(tmp_path:
     )
     among = edges(store, SCOPE, "supersedes")
     assert told(follow(among, a)) == told(follow(among, b, back=True)) == []
+    assert not follow(among, a).circular  # what says that it supersedes itself says nothing
 
 
 def test_a_memory_that_is_not_there_is_told_once(tmp_path: Path) -> None:

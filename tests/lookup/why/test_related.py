@@ -62,6 +62,13 @@ def test_a_file_of_code_leads_to_what_it_imports(project: Project) -> None:
     assert ends(ask(project, "src/app/alone.py")) == {"out import": ["json"]}
 
 
+def test_a_module_that_is_imported_from_its_package(project: Project) -> None:
+    project.files({"src/app/__init__.py": "", "src/app/late.py": "from app import repo, service\n"})
+    assert ends(ask(project, "src/app/late.py")) == {"out import": [REPO, "src/app/service.py"]}
+    project.files({"src/app/late.py": "from . import service\n"})
+    assert "src/app/late.py" in ends(ask(project, "src/app/service.py"))["in import"]
+
+
 def test_a_definition(project: Project) -> None:
     found = ask(project, "Repo.save")
     assert ends(found) == {
@@ -151,8 +158,9 @@ def test_only_the_kinds_that_are_wanted(project: Project) -> None:
 def test_files_that_change_together_in_small_commits(project: Project) -> None:
     (group,) = ask(project, REPO, "changes_with").groups
     assert group.shown[0].how == f"in 2 of 3 commits, last in {SECOND[:12]}"
+    project.commit("4" * 40, "Once", 4, [Link("touches", REPO, 1, "M"), Link("touches", "once.py", 1, "M")], THIRD)
     many = [Link("touches", f"file{it}.py", 1, "M") for it in range(40)]
-    project.commit("5" * 40, "Everything", 5, [Link("touches", REPO, 1, "M"), *many], THIRD)
+    project.commit("5" * 40, "Everything", 5, [Link("touches", REPO, 1, "M"), *many], "4" * 40)
     project.commit("6" * 40, "Everything again", 6, [Link("touches", REPO, 1, "M"), *many], "5" * 40)
     (group,) = ask(project, REPO, "changes_with").groups
     assert [it.name for it in group.shown] == ["src/app/service.py"]

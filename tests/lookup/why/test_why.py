@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from why_ground import FIRST, OTHER, REPO, SECOND, THIRD, Project, whole_project
 
 from dowse.errors import BadInput
+from dowse.lookup.calls.question import CallQuery
+from dowse.lookup.symbols.question import Definition
 from dowse.lookup.why.question import Neighbour, WhyAnswer
 from dowse.lookup.why.why import why
 from dowse.model import Link
@@ -108,6 +110,13 @@ def test_a_field_has_no_callers_and_says_so(project: Project) -> None:
     assert answer.notes == ("a field has no callers; `grep` finds where it is used",)
 
 
+def test_a_language_that_is_not_known_says_so(project: Project) -> None:
+    project.files({"src/tool.zig": "pub fn main() void {}\n"})
+    answer = ask(project, "src/tool.zig:1")
+    assert answer.subject is not None and answer.subject.definition is None
+    assert "no definitions are known in src/tool.zig, and so no callers" in answer.notes
+
+
 def test_a_section_of_a_document_is_a_definition_too(project: Project) -> None:
     answer = ask(project, "docs/guide.md:7")
     assert answer.subject is not None and answer.subject.name == "Guide.Saving"
@@ -140,6 +149,13 @@ def test_several_of_a_name_are_listed_and_need_a_choice(project: Project) -> Non
     assert [(it.name, it.first_line) for it in answer.candidates] == [("Disk.save", 2), ("Repo.save", 4)]
     assert answer.notes == ("'save' may be any of 2; ask for one of them as path:line",)
     assert ask(project, "Disk.save").subject is not None
+
+
+def test_a_whole_name_is_meant_before_the_end_of_another(project: Project) -> None:
+    project.files({"src/app/disk.py": "class Disk:\n    def store(self):\n        pass\n"})
+    answer = ask(project, "store")
+    assert answer.subject is not None and answer.subject.name == "store"
+    assert answer.notes == ("also called so: Disk.store (src/app/disk.py:2)",)
 
 
 def test_two_roots_with_the_same_path(project: Project) -> None:
@@ -253,6 +269,41 @@ def test_any_target_is_answered_or_refused(small: Project, target: str) -> None:
         assert "\n" not in str(error)
     else:
         assert answer.subject or answer.candidates or answer.notes
+
+
+def test_the_link_that_is_most_particular_is_the_evidence(project: Project) -> None:
+    """A memory that names the file first and the method later is about the method."""
+    new = "src/app/repo.py"
+    project.memory("both.md", "b", [Link("mentions", new, 1, "the file"), Link("plans", f"{new}#Repo.save", 2, "this")])
+    found = {it.record.path: it for it in section(ask(project, "Repo.save"), "memories") if it.record}
+    assert (found["both.md"].kind, found["both.md"].line, found["both.md"].text) == ("plans", 2, "this")
+
+
+def test_what_stands_between_two_pieces_of_code_is_prose(project: Project) -> None:
+    project.files({"docs/other.md": "Use `a` to save what `b` holds.\n"})
+    assert "docs/other.md" not in {
+        it.record.path for it in section(ask(project, "Repo.save"), "documents") if it.record
+    }
+
+
+def test_functions_are_meant_before_values_and_the_function_a_line_stands_in_before_a_field(project: Project) -> None:
+    project.files({"src/app/main.py": "def start():\n    return 1\n\n\nclass Plan:\n    start = 2\n"})
+    assert [it.symbol.kind for it in _definitions(ask(project, "app.start"), ask(project, "start"))] == ["function"]
+    field = ask(project, "src/app/service.py:6").subject  # self.repo = repo
+    assert field is not None and field.name == "Service.__init__"
+
+
+def _definitions(*answers: WhyAnswer) -> list[Definition]:
+    return [it.subject.definition for it in answers if it.subject and it.subject.definition and not it.subject.also]
+
+
+def test_a_definition_that_moved_meanwhile_has_no_callers(project: Project) -> None:
+    subject = ask(project, "Repo.save").subject
+    assert subject is not None and subject.definition is not None
+    graph, query = project.ground().calls, CallQuery("save", depth=1)
+    assert graph.around(subject.definition, query).nodes
+    project.files({"src/app/repo.py": "\n" + REPO})
+    assert not graph.around(subject.definition, query).roots
 
 
 def test_a_member_of_a_base_is_found_under_the_class_that_has_it(project: Project) -> None:

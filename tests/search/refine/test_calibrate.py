@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refine_support import hits, places, put, run_over
 
-from dowse.search.refine.calibrate import Calibrate, MinConfidence, normalise
+from dowse.encoders.base import Traits
+from dowse.search.refine.calibrate import Calibrate, MinConfidence, Vouched, normalise
+from dowse.search.refine.stage import rescored
+from dowse.search.run import QueryVector
 from dowse.store.dicts import DictStore
 
 NUMBERS = st.floats(allow_nan=False)
@@ -60,3 +63,36 @@ def test_least_confidence(memory: DictStore, least: float, kept: list[str], note
     run = run_over(memory)
     assert places(MinConfidence(least)(hits(memory, {"a.md#0": 0.9, "a.md#1": 0.3, "a.md#2": 0.29}), run)) == kept
     assert run.notes == notes
+
+
+@pytest.mark.parametrize(
+    ("evidence", "unrelated", "kept"),
+    [
+        ({"lexical_rank": 1.0}, 0.0, True),  # a memory of a moment ago has no vector
+        ({"lexical_rank": 1.0, "semantic_rank": 90.0, "cosine": 0.1}, 0.6, True),
+        ({"lexical_rank": 60.0}, 0.0, False),
+        ({"semantic_rank": 1.0, "cosine": 0.7}, 0.0, False),  # nobody knows what 0.7 means
+        ({"semantic_rank": 1.0, "cosine": 0.7}, 0.6, True),
+        ({"semantic_rank": 1.0, "cosine": 0.5}, 0.6, False),
+        ({}, 0.6, False),
+    ],
+)
+def test_one_retriever_may_vouch_for_a_hit(
+    memory: DictStore, evidence: dict[str, float], unrelated: float, kept: bool
+) -> None:
+    put(memory, "a.md", "one")
+    run = run_over(memory)
+    run.shares.update(lexical=1.0, semantic=1.0)
+    run.vector = QueryVector(None, traits=Traits(unrelated=unrelated))
+    (found,) = hits(memory, {"a.md#0": 1 / 61})
+    assert bool(Vouched(0.2)([rescored(found, found.score, **evidence)], run)) is kept
+    assert len(run.notes) == (not kept)
+
+
+def test_what_all_agree_on_needs_nobody_to_vouch_for_it(memory: DictStore) -> None:
+    put(memory, "a.md", "one", "two")
+    run = run_over(memory)
+    found = hits(memory, {"a.md#0": 2 / 61, "a.md#1": 2 / 100})
+    assert places(Vouched(0.2)(found, run)) == ["a.md#0"]
+    assert run.notes == ["1 hits that nothing vouches for above 0.2 were dropped"]
+    assert Vouched(0.0)(found, run_over(memory)) == found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Protocol
@@ -73,24 +73,23 @@ def _walk(
     stops there. Unless `through`: then nothing has the name any more, and the file that left it is meant.
     """
     found: dict[str, str] = {}
-    pending = [(tip, path) for tip in _tips(parents)]
-    seen = set(pending)
+    seen: dict[str, set[str]] = {name: set() for name in names}
+    pending = {path: _tips(parents)}
     while pending:
-        commit, name = pending.pop()
-        known = names[name]
-        if commit in known.departures:
-            if not through:
+        name, commits = pending.popitem()
+        known, passed = names[name], seen[name]
+        while commits:  # nothing but sets and lists in here, because there may be a hundred thousand
+            commit = commits.pop()
+            if commit in passed or (commit in known.departures and not through):
                 continue
-            found.setdefault(commit, name)
-        if commit in known.touching:
-            found[commit] = name
-        before = known.arrivals.get(commit, name)
-        ahead = {(it, before) for it in parents.get(commit, ())} - seen
-        seen |= ahead
-        pending += ahead
+            passed.add(commit)
+            if commit in known.touching or commit in known.departures:
+                found[commit] = name
+            before = known.arrivals.get(commit)
+            (commits if before is None else pending.setdefault(before, [])).extend(parents.get(commit, ()))
     return found
 
 
-def _tips(parents: Mapping[str, tuple[str, ...]]) -> Iterable[str]:
+def _tips(parents: Mapping[str, tuple[str, ...]]) -> list[str]:
     inner = {it for followed in parents.values() for it in followed}
-    return (it for it in parents if it not in inner)
+    return [it for it in parents if it not in inner]

@@ -9,6 +9,7 @@ from dowse.text.globs import literal
 
 TOUCHES, RENAMES = "touches", "renames"
 """The kinds of links from a commit to the paths it changed, and to the names it took from files."""
+COMMIT = "commit"
 AUTHOR, MESSAGE, PARENTS = "author", "message", "parents"
 """The facets of a commit that are asked for here."""
 
@@ -33,6 +34,7 @@ class Sought:
         """The commits with links of these kinds to one of the names, or to something below it."""
         return Scope(
             collections=(history,),
+            kinds=(COMMIT,),
             since=self.since,
             until=self.until,
             facets=(Facet(AUTHOR, self.author, whole=False),) if self.author else (),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
-from dowse.lookup.history.question import PARENTS, RENAMES, TOUCHES
+from dowse.lookup.history.question import COMMIT, PARENTS, RENAMES, TOUCHES
 from dowse.model import Link, Record, Scope
 from dowse.store.base import Store
 
@@ -13,32 +13,41 @@ _RENAMED = "R"
 
 
 class StoredTraces:
+    """Made for one question, because it keeps what was read for that."""
+
     def __init__(self, store: Store, history: str) -> None:
         self._store = store
         self._history = history
+        self._read: dict[str, list[tuple[Record, Link]]] = {}
 
     def touching(self, name: str) -> AbstractSet[str]:
-        return {record.path for record, _ in self._links(name, TOUCHES)}
+        return {record.path for record, link in self._links(name) if link.kind == TOUCHES}
 
     def arrivals(self, name: str) -> Mapping[str, str]:
-        renamed = [record for record, link in self._links(name, TOUCHES) if link.context.startswith(_RENAMED)]
-        return {record.path: before for record in renamed if (before := self._name_before(record, name))}
+        found = ((record, self._name_before(record, name)) for record, link in self._links(name) if _renamed(link))
+        return {record.path: before for record, before in found if before}
 
     def departures(self, name: str) -> AbstractSet[str]:
-        return {record.path for record, _ in self._links(name, RENAMES)}
+        return {record.path for record, link in self._links(name) if link.kind == RENAMES}
 
     def parents(self) -> Mapping[str, tuple[str, ...]]:
         """Read once for each state of the index: of a long history it takes a while."""
         return self._store.remembered(f"parents in {self._history}", self._read_parents)
 
     def _read_parents(self) -> Mapping[str, tuple[str, ...]]:
-        commits = self._store.select(Scope(collections=(self._history,)))
+        commits = self._store.select(Scope(collections=(self._history,), kinds=(COMMIT,)))
         return {it.path: tuple(it.facets.get(PARENTS, "").split()) for it in commits}
 
-    def _links(self, name: str, kind: str) -> list[tuple[Record, Link]]:
-        found = self._store.linking((name,), (kind,))
-        return [(record, link) for record, link in found if record.collection == self._history]
+    def _links(self, name: str) -> list[tuple[Record, Link]]:
+        if name not in self._read:
+            found = self._store.linking((name,), (TOUCHES, RENAMES))
+            self._read[name] = [(record, link) for record, link in found if record.collection == self._history]
+        return self._read[name]
 
     def _name_before(self, record: Record, name: str) -> str:
         links = self._store.links(record)
         return next((it.target for it in links if it.kind == RENAMES and it.context == name), "")
+
+
+def _renamed(link: Link) -> bool:
+    return link.kind == TOUCHES and link.context.startswith(_RENAMED)

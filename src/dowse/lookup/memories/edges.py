@@ -11,7 +11,6 @@ from dowse.lookup.memories.known import known_names
 from dowse.lookup.memories.names import Names, named
 from dowse.model import Link, Record, Scope
 from dowse.store.base import Store
-from dowse.text.scopes import inside
 
 Key = tuple[str, str]
 
@@ -80,12 +79,9 @@ def _edges(store: Store, scope: Scope, kind: str) -> Edges:
 
 
 def _told(store: Store, scope: Scope, kind: str) -> Iterator[Edge]:
-    is_inside = inside(scope)
     names = known_names(store, scope)
     kinds = (kind, _REVERSED[kind]) if kind in _REVERSED else (kind,)
-    for record, links in store.linked(kinds):
-        if not is_inside(record, links):
-            continue
+    for record, links in store.linked(kinds, scope):
         for link in links:
             if name := named(link.target):
                 here, there = End(record.path, record), _end(name, names)

@@ -30,11 +30,11 @@ def _written(store: Store, record: Record, target: str) -> Subject:
     path, _, name = target.partition("#")
     if target.startswith(COMMIT):
         found = commits_like(store, target.removeprefix(COMMIT))
+    elif target.startswith(MEMORY):
+        found = memories_named(store, target.removeprefix(MEMORY), record.collection)
     else:
-        files = [it for it in store.records(path) if speaks_of(store, record.collection, it)]
-        own = it if (it := target.removeprefix(MEMORY)) != target or not files else ""
-        found = memories_named(store, own, record.collection) if own else files
-        found = found or files
+        found = [it for it in store.records(path) if speaks_of(store, record.collection, it)]
+        found = found or memories_named(store, target, record.collection)
     return _part(store, found[0], name) if len(found) == 1 else Subject(target)
 
 

@@ -9,8 +9,9 @@ from dowse.lookup.history.question import TOUCHES
 from dowse.lookup.related.meaning import meant
 from dowse.lookup.related.question import Edge
 from dowse.lookup.why.commits import CHANGES, OF_COMMITS, deed
-from dowse.lookup.why.mentions import ANCHORED, shortened
+from dowse.lookup.why.mentions import ANCHORED
 from dowse.lookup.why.question import Ground, Neighbour, Subject
+from dowse.lookup.why.shortened import shortened
 from dowse.model import Link, Record
 
 _TEXTLESS = (ANCHORED, IMPORT)  # there the context is a digest, or names
@@ -20,10 +21,11 @@ def outgoing(ground: Ground, subject: Subject) -> Iterator[Edge]:
     """Of a definition, the links in its lines; the same target once for each kind."""
     if subject.record is None:
         return
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     for link in ground.store.links(subject.record):
-        if (link.kind, link.target) not in seen and _is_of(link, subject):
-            seen.add((link.kind, link.target))
+        what = (link.kind, link.target, link.context if link.kind == IMPORT else "")
+        if what not in seen and _is_of(link, subject):
+            seen.add(what)
             yield Edge("out", _neighbour(ground, subject.record, link))
 
 
@@ -33,7 +35,7 @@ def _is_of(link: Link, subject: Subject) -> bool:
 
 def _neighbour(ground: Ground, record: Record, link: Link) -> Neighbour:
     end = _end(ground, record, link)
-    name = end.record.title if end.record is not None and end.definition is None else end.name
+    name = shortened(end.record.title) if end.record is not None and end.definition is None else end.name
     if link.kind in OF_COMMITS:
         text = shortened(link.context) if link.kind == CHANGES else ""
         how = link.context if link.kind == TOUCHES else "" if end.definition else deed(link)

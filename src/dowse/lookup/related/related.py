@@ -41,7 +41,7 @@ def _answer(
     ground: Ground, target: str, subject: Subject, groups: list[Group], kinds: Sequence[str], limit: int
 ) -> RelatedAnswer:
     wanted = [it for it in groups if not kinds or it.kind in kinds]
-    notes = [] if subject.record else [f"{subject.name} is not indexed now; this is what is said of it"]
+    notes = [*subject.notes()]
     if kinds and not wanted:
         known = ", ".join(dict.fromkeys(it.kind for it in groups)) or "none"
         notes.append(f"it has no neighbours of kind {', '.join(kinds)}; it has {known}")

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from dowse.lookup.why.found import Found
 from dowse.lookup.why.question import NO_SOURCE, Neighbour, Section, Source, Subject
+from dowse.lookup.why.shortened import shortened
 from dowse.model import CHARS_PER_TOKEN, Record
 
 _FRAME_CHARS = 260  # names of keys, totals of sections
@@ -20,7 +21,7 @@ _MOST_LINES = 40
 
 def room_of(budget_tokens: int, subject: Subject, notes: Sequence[str]) -> int:
     """What is left for source and neighbours, in characters."""
-    signature = subject.definition.symbol.signature if subject.definition else ""
+    signature = shortened(subject.definition.symbol.signature) if subject.definition else ""
     path = subject.record.path if subject.record else ""
     fixed = _FRAME_CHARS + 2 * len(_quoted(subject.name)) + len(_quoted(path)) + len(_quoted(signature))
     return budget_tokens * CHARS_PER_TOKEN - fixed - sum(len(_quoted(note)) + _LINE_CHARS for note in notes)

@@ -29,12 +29,18 @@ def callers(ground: Ground, subject: Subject) -> tuple[Found, Found]:
     if definition is None:
         found = [importer(*it) for it in ground.calls.importers(subject.record)]
         tests = tuple(it for it in found if it.record and is_test(it.record.path))
-        return Found(tuple(it for it in found if it not in tests)), Found(tests)
+        return Found(tuple(it for it in found if it not in tests), _unknown(ground, subject.record)), Found(tests)
     if why := _silence(definition):
         return Found(notes=(why,)), Found()
     # Asked for apart: where there are very many of the one, they must not hide the other.
     outside = _calling(ground, definition, lambda path: not is_test(path), "callers")
     return outside, _calling(ground, definition, is_test, "tests that call it")
+
+
+def _unknown(ground: Ground, record: Record) -> tuple[str, ...]:
+    if ground.store.symbols(record):
+        return ()
+    return (f"no definitions are known in {record.path}, and so no callers",)
 
 
 def _calling(ground: Ground, definition: Definition, wanted: Callable[[str], bool], what: str) -> Found:

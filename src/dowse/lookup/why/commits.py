@@ -10,6 +10,7 @@ from dowse.lookup.history.question import RENAMES, TOUCHES
 from dowse.lookup.history.traces import StoredTraces
 from dowse.lookup.why.found import Found
 from dowse.lookup.why.question import Ground, Neighbour, Span, Subject
+from dowse.lookup.why.shortened import shortened
 from dowse.lookup.why.spellings import names_of
 from dowse.model import COMMITS, Link, Record
 from dowse.store.base import Store
@@ -129,13 +130,13 @@ def _in_order(shaped: Iterable[_Shaped], subject: Subject) -> tuple[Neighbour, .
 def _neighbour(it: _Shaped) -> Neighbour:
     kind = "wrote" if it.wrote else CHANGES if it.changed else RENAMES if it.moved_from else TOUCHES
     line = it.wrote[0].first if it.wrote else (it.changed[0].line if it.changed else 0)
-    hunks = dict.fromkeys(link.context.strip() or link.target.partition("#")[2] for link in it.changed)
+    hunks = dict.fromkeys(shortened(link.context) or link.target.partition("#")[2] for link in it.changed)
     how = [
         f"wrote {_spans(it.wrote)}" if it.wrote else "",
         f"changed {'; '.join(list(hunks)[:_MOST_HUNKS])}" if hunks else "",
         f"moved the file from {it.moved_from}" if it.moved_from else _deed(it),
     ]
-    return Neighbour(kind, it.record.title, it.record, line, ", ".join(filter(None, how)))
+    return Neighbour(kind, shortened(it.record.title), it.record, line, ", ".join(filter(None, how)))
 
 
 def _deed(it: _Shaped) -> str:

@@ -14,6 +14,7 @@ from dowse.lookup.references import references_of
 from dowse.lookup.symbols.question import Wanted
 from dowse.lookup.why.found import Found
 from dowse.lookup.why.question import Ground, Neighbour, Subject
+from dowse.lookup.why.shortened import shortened
 from dowse.lookup.why.spellings import speaks_of, spellings
 from dowse.lookup.why.target import qualified
 from dowse.model import COMMITS, FILES, Link, Record, Scope
@@ -23,9 +24,8 @@ from dowse.text.regexes import escaped
 MEMORY, DOCUMENT = "memory", "doc"
 ANCHORED = "anchored"
 
-_FILES = 20
+_FILES = 100
 _DEADLINE_S = 1.0
-_TEXT_CHARS = 160
 _TELLING = re.compile(r"_|\d|[a-z][A-Z]|[A-Z]{2}|\.")  # a name that is no word of prose
 
 
@@ -62,7 +62,7 @@ def _linking(ground: Ground, subject: Subject) -> Iterator[Neighbour]:
 def linked(record: Record, link: Link) -> Neighbour:
     """The end of a link that it comes from; `how` is its target as it is written there."""
     text = "" if link.kind == ANCHORED else link.context  # there it is a digest
-    return Neighbour(link.kind, record.title, record, link.line, link.target, shortened(text))
+    return Neighbour(link.kind, shortened(record.title), record, link.line, link.target, shortened(text))
 
 
 # --- by words ---
@@ -92,7 +92,7 @@ def _named_in(store: Store, record: Record, lines: Sequence[int], sure: str) -> 
     text = shortened(shown[0].lines[0] if shown else "")
     how = "names it" if len(lines) == 1 else f"names it in {len(lines):,} lines"
     how += ", or another of this name" if sure else ""
-    return Neighbour("names", record.title, record, lines[0], how, text, sure)
+    return Neighbour("names", shortened(record.title), record, lines[0], how, text, sure)
 
 
 def _wordings(store: Store, subject: Subject) -> Iterator[_Wording]:
@@ -126,11 +126,6 @@ def _nearby(store: Store, record: Record) -> tuple[str, ...]:
 
 def _is_only_one(store: Store, name: str) -> bool:
     return store.definitions(Wanted(names=(name,), matching="exact", limit=2)).total == 1
-
-
-def shortened(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _TEXT_CHARS else f"{flat[:_TEXT_CHARS]}…"
 
 
 # --- what a reader should know ---

@@ -14,6 +14,7 @@ from dowse.store.base import Store
 MAX_TARGET_CHARS = 1_000
 DEFAULT_BUDGET = 1_500
 LEAST_BUDGET, MOST_BUDGET = 50, 100_000
+_MOST_ALSO = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,14 @@ class Subject:
     """What is asked about: a record, or a definition in it; `line` is the one that was named, else 0.
 
     `name` is what it is called; without a record it is all there is: something that links name and nobody indexed.
+    `also` are others that may have been meant, with less reason.
     """
 
     name: str
     record: Record | None = None
     definition: Definition | None = None
     line: int = 0
+    also: tuple[str, ...] = ()
 
     @property
     def first_line(self) -> int:
@@ -68,6 +71,15 @@ class Subject:
     @property
     def last_line(self) -> int:
         return self.definition.symbol.end_line if self.definition else self.line
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of how it was found."""
+        if self.record is None:
+            return (f"{self.name} is not indexed now; this is what is said of it",)
+        if not self.also:
+            return ()
+        more = f" and {len(self.also) - _MOST_ALSO:,} more" if len(self.also) > _MOST_ALSO else ""
+        return (f"also called so: {', '.join(self.also[:_MOST_ALSO])}{more}",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from dowse.errors import BadInput
 from dowse.lookup.calls.kinds import FUNCTIONS, VALUES
@@ -39,7 +40,16 @@ def subjects(store: Store, target: str, collection: str | None = None) -> list[S
     path, mark, name = target.partition("#")
     if mark and name.strip() and (found := _files(store, path, collection)):
         return [subject for it in found for subject in _within(store, it, name.strip())]
-    return [subject_of(it) for it in _named(store, target, collection)]
+    return _chosen(_named(store, target, collection), target)
+
+
+def _chosen(found: list[Definition], name: str) -> list[Subject]:
+    """The one whose full name it is, if it is of one only: others have it inside of something."""
+    whole = [it for it in found if qualified(it) == name.removesuffix("()")]
+    if len(whole) != 1 or len(found) == 1:
+        return [subject_of(it) for it in found]
+    others = [f"{qualified(it)} ({it.record.path}:{it.symbol.start_line})" for it in found if it not in whole]
+    return [replace(subject_of(whole[0]), also=tuple(others))]
 
 
 def subject_of(definition: Definition, line: int = 0) -> Subject:

@@ -48,8 +48,7 @@ def _answer(ground: Ground, target: str, subject: Subject, budget_tokens: int) -
 
 
 def _notes(subject: Subject, sections: tuple[tuple[str, Found], ...]) -> tuple[str, ...]:
-    ghost = () if subject.record else (f"{subject.name} is not indexed now; this is what is said of it",)
-    return (*ghost, *dict.fromkeys(note for _, found in sections for note in found.notes))
+    return (*subject.notes(), *dict.fromkeys(note for _, found in sections for note in found.notes))
 
 
 def _source(store: Store, subject: Subject) -> Source:

@@ -52,3 +52,31 @@ class MinConfidence:
         if len(kept) < len(hits):
             run.notes.append(f"{len(hits) - len(kept)} hits below {least:g} were dropped")
         return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Vouched:
+    """Drops what scores below the least, once it is judged as if all retrievers had ranked it like the one that vouches
+    for it: words always do, meaning where the encoder can tell what is related. What was written a moment ago has no
+    vector yet, and what holds the very words asked for may mean something else to an encoder; both must be found."""
+
+    least: float
+    scale: Calibrate = Calibrate()
+
+    def __call__(self, hits: list[Hit], run: Run) -> list[Hit]:
+        least = self.least if run.query.min_score is None else run.query.min_score
+        kept = [hit for hit in hits if self._confidence(hit, run) >= least]
+        if len(kept) < len(hits):
+            run.notes.append(f"{len(hits) - len(kept)} hits that nothing vouches for above {least:g} were dropped")
+        return kept
+
+    def _confidence(self, hit: Hit, run: Run) -> float:
+        ranks = _vouching_ranks(hit, run.vector.traits.unrelated if run.vector else 0.0)
+        scores = [sum(run.shares.values()) / (run.rrf_k + rank) for rank in ranks]
+        return self.scale.confidence(max([hit.score, *scores]))
+
+
+def _vouching_ranks(hit: Hit, unrelated: float) -> list[float]:
+    by_words = [hit.evidence["lexical_rank"]] if "lexical_rank" in hit.evidence else []
+    is_related = unrelated > 0 and hit.evidence.get("cosine", 0.0) >= unrelated
+    return [*by_words, hit.evidence["semantic_rank"]] if is_related else by_words

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dowse.model import Hit, Record
-from dowse.search.kinds import PACES, Pace
+from dowse.model import Hit, Pace, Record
+from dowse.search.kinds import PACES
 from dowse.search.refine.recency import age_days
 from dowse.search.refine.scale import multiplied
 from dowse.search.refine.stage import by_score
@@ -17,23 +17,25 @@ _TYPE = "type"
 @dataclass(frozen=True, slots=True)
 class Fading:
     """Scores of kinds that have a pace are multiplied by what is left after their age; `share` says how much of the
-    loss counts. What no pace is for keeps its score."""
+    loss counts. What no pace is for keeps its score;
+    those of the query come first."""
 
     share: float = 1.0
     paces: tuple[Pace, ...] = PACES
 
     def __call__(self, hits: list[Hit], run: Run) -> list[Hit]:
-        now = run.now()
-        return by_score([self._faded(hit, now) for hit in hits])
+        now, paces = run.now(), (*run.query.paces, *self.paces)
+        return by_score([self._faded(hit, now, paces) for hit in hits])
 
-    def _faded(self, hit: Hit, now: float) -> Hit:
-        pace = self._pace(hit.stored.record)
+    def _faded(self, hit: Hit, now: float, paces: tuple[Pace, ...]) -> Hit:
+        pace = _pace(hit.stored.record, paces)
         if pace is None:
             return hit
         age = age_days(hit, now)
         decay = 1 - self.share * (1 - max(pace.floor, pace.rate**age))
         return multiplied(hit, decay, decay=decay, age_days=age)
 
-    def _pace(self, record: Record) -> Pace | None:
-        own = record.facets.get(_TYPE, "")
-        return next((it for it in self.paces if it.kind == record.kind and it.type in (own, "")), None)
+
+def _pace(record: Record, paces: tuple[Pace, ...]) -> Pace | None:
+    own = record.facets.get(_TYPE, "")
+    return next((it for it in paces if it.kind == record.kind and it.type in (own, "")), None)

@@ -15,6 +15,6 @@ def shared_out(rankings: Mapping[str, Sequence[Scored]], run: Run) -> Sized:
     having, total = sum(run.shares[name] for name in answering), sum(run.shares.values())
     if not having or having == total:
         return NOTHING
-    for name in answering:
-        run.shares[name] *= total / having
+    for name in run.shares:
+        run.shares[name] *= total / having if name in answering else 0.0
     return answering

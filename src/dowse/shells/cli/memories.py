@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dowse.profiles.core_memories import memories_scope, memory_json, memory_lines
+from dowse.profiles.core_memories import caveats, memories_scope, memory_json, memory_lines
 from dowse.shells.cli.options import exact_limit, json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.search import ready
 from dowse.text.memory_facts import TYPES
@@ -39,17 +39,18 @@ def command(
     """
     workspace = workspace_of(root, flags)
     with ready(workspace) as engine:
-        records = engine.memories(memories_scope((type_,) if type_ else (), tags))
-        judged = ((it, engine.stale(it)) for it in records)
-        found = [(it, stale) for it, stale in judged if stale or not only_stale]
+        listed = engine.memories(memories_scope((type_,) if type_ else (), tags))
+        judged = zip(listed.records, engine.standings(listed.records), map(engine.stale, listed.records), strict=True)
+        found = [it for it in judged if it[2] or not only_stale]
         shown = found[: exact_limit(workspace.settings, flags)]
-        data = [memory_json(engine, it, stale) for it, stale in shown]
+        data = [memory_json(engine, *it) for it in shown]
+    notes = listed.seen.sentences()
     if as_json:
-        click.echo(json.dumps({"count": len(found), "memories": data}, ensure_ascii=False))
+        click.echo(json.dumps({"count": len(found), "memories": data, "notes": notes}, ensure_ascii=False))
         return 0 if found else 1
     now = time.time()
-    lines = [line for it, stale in shown for line in memory_lines(it, stale, now)]
+    lines = [line for it in shown for line in memory_lines(it[0], caveats(*it), now)]
     counted = f"{len(found):,} memor{'y' if len(found) == 1 else 'ies'}"
     cut = f" (the first {len(shown):,} are shown; -k shows more)" if len(shown) < len(found) else ""
-    click.echo("\n".join([*lines, f"{counted}{cut}"]))
+    click.echo("\n".join([*lines, f"{counted}{cut}", *notes]))
     return 0 if found else 1

@@ -50,9 +50,9 @@ def test_odd_names_are_names(tmp_path: Path, path: str) -> None:
     assert (line.content, line.writing.commit, line.writing.path) == ("one", first, path)
 
 
-@pytest.mark.parametrize("path", ["nope.txt", "d", "*.txt", "", "link.txt"])
+@pytest.mark.parametrize("path", ["nope.txt", "d", "d/", "*.txt", "", "link.txt"])
 def test_what_is_no_file_is_refused(tmp_path: Path, path: str) -> None:
-    repository(tmp_path, [Made("make", {"d/a.txt": "one\n"})])
+    repository(tmp_path, [Made("make", {"0.py": "zero\n", "d/a.txt": "one\n"})])
     (tmp_path / "link.txt").symlink_to("d/a.txt")
     with pytest.raises(BadInput, match="not a file"):
         blamed(tmp_path, path)

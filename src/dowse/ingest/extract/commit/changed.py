@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from dowse.ingest.extract.commit.definitions import beginnings, defined_name
+from dowse.ingest.extract.commit.definitions import beginnings, begins, defined_name
 from dowse.ingest.extract.commit.delta import FileDelta, Hunk
 
 _CLOSING: Final = (")", "]", "}", "{")
@@ -43,7 +43,11 @@ def _changed(hunk: Hunk, pattern: re.Pattern[str]) -> Iterator[tuple[str, int]]:
     place = _Place(pattern)
     place.see(hunk.heading)
     line, attribute = hunk.line, 0
+    # Most hunks begin no definition: then only the one in the heading can be changed, which one line is enough for.
+    begins_any = any(begins(pattern, text) for text in hunk.lines)
     for text in hunk.lines:
+        if not (begins_any or place.is_known):
+            return
         mark = text[:1]
         if mark == "\\":  # a remark of git
             continue
@@ -51,6 +55,8 @@ def _changed(hunk: Hunk, pattern: re.Pattern[str]) -> Iterator[tuple[str, int]]:
         if mark in ("+", "-"):
             if owner:
                 yield owner, line
+                if not begins_any:
+                    return
             elif place.before_definition:
                 attribute = attribute or line
         if place.begins and attribute:
@@ -69,6 +75,10 @@ class _Place:
         self._open: list[_Open] = []
         self._attributes: int | None = None
         self.begins = False
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self._open)
 
     @property
     def before_definition(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
 from typing import Final
 
 _MAX_LINE_CHARS: Final = 300
@@ -78,7 +77,12 @@ _KNOWN: Final = {
 
 def beginnings(path: str) -> re.Pattern[str] | None:
     """What lines that begin a definition look like in this file, if that is known."""
-    return _KNOWN.get(PurePosixPath(path).suffix.lower())
+    return _KNOWN.get(path[path.rfind(".") :].lower())
+
+
+def begins(pattern: re.Pattern[str], changed: str) -> bool:
+    """Whether the line of a hunk, behind its mark, begins a definition."""
+    return pattern.match(changed, 1, _MAX_LINE_CHARS) is not None
 
 
 def defined_name(pattern: re.Pattern[str], line: str) -> str:

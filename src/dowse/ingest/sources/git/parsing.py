@@ -46,15 +46,15 @@ def seconds(text: bytes) -> int:
 
 def cut_delta(patch: bytes, lines: int) -> tuple[str, int]:
     """The first lines, none of them very long, and how many more there are."""
-    end = 0
+    end, longest = 0, 0
     for _ in range(lines):
-        following = patch.find(b"\n", end)
-        if following < 0:
-            end = len(patch)
+        if end == len(patch):
             break
-        end = following + 1
-    kept = _text(patch[:end]).replace("\0", "\ufffd")
-    kept = _TOO_LONG.sub(r"\1…", _OBJECTS.sub(r"index \1..\2", kept))
+        following = patch.find(b"\n", end) + 1 or len(patch)
+        longest, end = max(longest, following - end), following
+    kept = _OBJECTS.sub(r"index \1..\2", _text(patch[:end]).replace("\0", "\ufffd"))
+    if longest > LONGEST_LINE:
+        kept = _TOO_LONG.sub(r"\1…", kept)
     return kept.removesuffix("\n"), patch.count(b"\n", end)
 
 

@@ -1,0 +1,149 @@
+"""A server reads the histories of its repositories behind its files, and follows them whoever moves their refs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dowse.config import Settings
+from dowse.engine import Engine
+from dowse.live.jobs import Jobs, Task
+from dowse.live.upkeep import Upkeep
+from dowse.live.work import ReadHistory
+from dowse.model import Query, Scope
+from gits import Repo
+
+QUICK = {"encoder": "hashing", "debounce_ms": 30, "git_debounce_s": 0.05, "reconcile_s": 0.0, "repair_ms": 0}
+COMMIT = Scope(kinds=("commit",))
+
+
+class Server:
+    def __init__(self, root: Path, data: Path, **changes: object) -> None:
+        settings = Settings(**{**QUICK, "data_dir": data, "workers": 1, **changes})  # type: ignore[arg-type]
+        self.jobs = Jobs(retry_waits_s=(0.05, 0.1))
+        self.engine = Engine(settings, data / "index.db", create=True)
+        self.upkeep = Upkeep(lambda: self.engine, self.jobs, settings, data / "index.db", tick_s=0.02)
+        self.upkeep.take([root])
+        self.upkeep.start()
+
+    def titles(self) -> set[str]:
+        return {it.title for it in self.engine._store.select(COMMIT)}
+
+    def close(self) -> None:
+        self.upkeep.close()
+        self.jobs.close(5)
+        self.engine.close()
+
+
+@pytest.fixture
+def repo(root: Path) -> Repo:
+    made = Repo(root)
+    made.commit("First", {"a.md": "# Alpha\n\nanchor\n"})
+    return made
+
+
+@pytest.fixture
+def serve(root: Path, tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    servers: list[Server] = []
+
+    def make(**changes: object) -> Server:
+        servers.append(Server(root, tmp_path / "data", **changes))
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.close()
+
+
+def eventually(holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _of(server: Server, history: str) -> set[str]:
+    return {it.title for it in server.engine._store.select(Scope(collections=(history,)))}
+
+
+def test_histories_are_read_behind_the_files_and_then_encoded(serve, repo: Repo) -> None:
+    server = serve()
+    eventually(lambda: server.titles() == {"First"})
+    eventually(lambda: server.engine.completeness().complete)
+    kinds = [it.kind for it in server.jobs.all()]
+    assert kinds.index("index") < kinds.index("history") < kinds.index("encode")
+    assert server.engine.search(Query("first", scope=COMMIT)).hits
+
+
+def test_commits_tags_fetches_and_deletions_are_followed(serve, repo: Repo, tmp_path: Path) -> None:
+    server = serve()
+    eventually(lambda: server.titles() == {"First"})
+    repo.commit("Second")
+    eventually(lambda: server.titles() == {"First", "Second"})
+    other = Repo(tmp_path / "other")
+    other.commit("Theirs")
+    repo.run("fetch", "-q", str(other.place), "main:refs/remotes/other/main")
+    eventually(lambda: "Theirs" in server.titles())
+    repo.run("tag", "kept")
+    repo.run("reset", "-q", "--hard", "HEAD~1")
+    repo.run("update-ref", "-d", "refs/remotes/other/main")
+    eventually(lambda: server.titles() == {"First", "Second"})
+    repo.run("tag", "-d", "kept")
+    eventually(lambda: server.titles() == {"First"})
+
+
+def test_a_repository_that_comes_later_is_followed(serve, repo: Repo, root: Path) -> None:
+    server = serve()
+    eventually(lambda: server.titles() == {"First"})
+    repo.run("clone", "-q", str(root), str(root / "inner"))
+    inner = Repo(root / "inner")
+    inner.now = repo.now + 1
+    eventually(lambda: len(server.engine.histories()) == 2)
+    inner.commit("Inner")
+    eventually(lambda: "Inner" in server.titles())
+
+
+def test_a_bare_repository_is_followed(serve, repo: Repo, root: Path) -> None:
+    repo.run("clone", "-q", "--bare", str(root), str(root / "mirror.git"))
+    server = serve()
+    eventually(lambda: _of(server, "mirror.git") == {"First"})
+    repo.commit("Pushed")
+    repo.run("push", "-q", str(root / "mirror.git"), "main:pushed")
+    eventually(lambda: _of(server, "mirror.git") == {"First", "Pushed"})
+
+
+def test_without_watching_histories_are_read_once(serve, repo: Repo) -> None:
+    server = serve(watch=False)
+    eventually(lambda: server.titles() == {"First"})
+
+
+def test_without_git_there_is_no_such_job(serve, repo: Repo) -> None:
+    server = serve(git=False)
+    eventually(lambda: server.engine.completeness().complete)
+    assert "history" not in [it.kind for it in server.jobs.all()]
+    assert server.titles() == set()
+
+
+def test_it_gives_way_to_other_work_and_goes_on(repo: Repo, root: Path, open_engine) -> None:
+    repo.many(450)
+    engine = open_engine()
+    engine.index([root])
+    wanted = threading.Event()
+    done: list[str] = []
+
+    def step(stage: str, at: int, total: int) -> None:
+        if at >= 100:
+            wanted.set()
+
+    work = ReadHistory(lambda: engine, lambda: done.append("again"), lambda: done.append("then"))
+    report = work(Task(step, lambda what: None, wanted.is_set))
+    assert done == ["again"]
+    assert 0 < int(str(report["indexed"])) < 451
+    wanted.clear()
+    rest = work(Task(lambda *_: None, lambda what: None, wanted.is_set))
+    assert done == ["again", "then"]
+    assert int(str(report["indexed"])) + int(str(rest["indexed"])) == 451

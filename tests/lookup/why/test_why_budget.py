@@ -1,0 +1,89 @@
+"""Whatever there is to say, it fits: as JSON and as text; no section starves, what is left out is counted."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from why_ground import ADA, Project
+
+from dowse.lookup.why.budget import fitting, fitting_source
+from dowse.lookup.why.found import Found
+from dowse.lookup.why.question import Neighbour, Source, WhyAnswer
+from dowse.lookup.why.why import why
+from dowse.model import Completeness, Link
+from dowse.profiles.why_shapes import why_json, why_text
+from dowse.store.dicts import DictStore
+
+ALL_THERE = Completeness(indexed=9, listed=9, skipped=0, chunks=9, vectors=0, synced_at=1.0)
+LEAST_CHARS = 700  # name, place and signature of the definition, counts and notes are always there
+FILE = "src/a_rather_long_name_of_a_module.py"
+
+
+@pytest.fixture(scope="module")
+def crowded() -> Project:
+    """Far more of everything than fits, with names, titles and texts that are long and need escapes."""
+    project = Project(DictStore())
+    body = "".join(f'    value_{it} = "{it} \\"quoted\\" \\\\ {"x" * 60}"\n' for it in range(80))
+    callers = "".join(f"\n\ndef caller_{it}():\n    return shape_of_things(1, 2)\n" for it in range(40))
+    project.files({
+        FILE: f"def shape_of_things({', '.join(f'parameter_{it}: int' for it in range(40))}):\n{body}{callers}",
+        "tests/test_shape.py": "from src.a_rather_long_name_of_a_module import shape_of_things\n" + callers,
+        **{f"docs/{it}.md": f'# "Page" {it}\n\nSee `shape_of_things`, "{it}" \\ {"é" * 200}\n' for it in range(30)},
+    })  # fmt: skip
+    for it in range(60):
+        links = [Link("touches", FILE, 1, "M"), Link("changes", f"{FILE}#shape_of_things", 1, f'"hunk {it}" ' * 30)]
+        project.commit(f"{it:040x}", f'Title "{it}" {"very long " * 100}', it + 1, links, author=ADA * 3)
+        project.memory(f"note-{it}.md", "n", [Link("mentions", FILE, 1, f'about "{it}" \\ {"long " * 60}')])
+        project.stale[f"note-{it}.md"] = (f"{FILE} has changed since",)
+    return project
+
+
+def shown(answer: WhyAnswer) -> list[str]:
+    data = why_json(answer, ALL_THERE)
+    return [json.dumps(data, ensure_ascii=False), why_text(answer, ALL_THERE)]
+
+
+@pytest.mark.parametrize("budget", [50, 51, 150, 333, 700, 1_500, 2_999, 12_345, 100_000])
+def test_any_budget_is_kept(crowded: Project, budget: int) -> None:
+    answer = why(crowded.ground(), "shape_of_things", budget)
+    for text in shown(answer):
+        assert len(text) <= max(budget * 4, LEAST_CHARS)
+    totals = {it.name: it.total for it in answer.sections}
+    assert totals == {"callers": 40, "commits": 60, "memories": 60, "documents": 30, "tests": 40}
+
+
+def test_most_of_a_budget_is_used_and_every_section_has_its_share(crowded: Project) -> None:
+    answer = why(crowded.ground(), "shape_of_things", 1_500)
+    assert len(shown(answer)[0]) > 0.75 * 1_500 * 4
+    counts = [len(it.shown) for it in answer.sections]
+    assert min(counts) >= 1 and max(counts) - min(counts) <= 1
+    assert 0 < len(answer.source.lines) < 81 and answer.source.left_out == 81 - len(answer.source.lines)
+
+
+@st.composite
+def sections(draw: st.DrawFn) -> list[tuple[str, Found]]:
+    texts = st.text(max_size=30)
+    one = st.builds(Neighbour, st.just("calls"), texts, st.none(), how=texts, text=texts)
+    return [(name, Found(tuple(draw(st.lists(one, max_size=8))))) for name in ("a", "b", "c")]
+
+
+@given(found=sections(), room=st.integers(-100, 4_000))
+def test_rounds_are_fair(found: list[tuple[str, Found]], room: int) -> None:
+    """In order, without gaps; a section has fewer than another only if it has no more, or its next one is too long."""
+    for (name, all_of_it), section in zip(found, fitting(found, room), strict=True):
+        assert section.name == name and section.total == len(all_of_it.neighbours)
+        names = [it.name for it in all_of_it.neighbours]
+        assert [it.name for it in section.shown] == names[: len(section.shown)]
+        assert section.left_out == section.total - len(section.shown)
+
+
+@given(lines=st.lists(st.text(max_size=100), max_size=80), room=st.integers(-100, 8_000))
+def test_source_takes_its_share_only(lines: list[str], room: int) -> None:
+    source, used = fitting_source(Source(5, tuple(lines), 3), room)
+    assert used <= max(room, 0) * 0.3
+    if source.lines:
+        assert source.lines == tuple(lines[: len(source.lines)])
+        assert source.left_out == 3 + len(lines) - len(source.lines)
