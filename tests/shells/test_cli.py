@@ -53,7 +53,7 @@ def answer(run: Run, *words: str) -> dict[str, Any]:
 
 HIT_KEYS = {
     "rank", "chunk_id", "collection", "kind", "path", "start_line", "end_line", "trail", "title", "score", "text",
-    "evidence", "freshness", "notes",
+    "evidence", "freshness", "notes", "at", "tags", "facets",
 }  # fmt: skip
 
 

@@ -154,7 +154,7 @@ BAD = [
     ("search", {"query": "x", "recipe": "ragdocs", "files": True}, "whole files are ranked by the recipes"),
     ("search", {"query": "x", "hypothesis": 3}, "hypothesis"),
     ("search", {"query": "x", "not_paths": "*.md"}, "not_paths"),
-    ("search", {"query": "x", "kinds": ["film"]}, "kinds.0: input should be 'doc' or 'code'"),
+    ("search", {"query": "x", "kinds": ["film"]}, "kinds.0: input should be 'doc', 'code', 'commit' or 'memory'"),
     ("search", {"query": "x", "since": "soon"}, "'soon' is not a time"),
     ("search", {"query": "x", "paths": ["[a"]}, "[a"),
     ("search", {"query": "x", "colour": "red"}, "unknown parameter 'colour' (known: query, limit"),
