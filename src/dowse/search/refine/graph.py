@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from dowse.model import Hit, Record, Stored
+from dowse.model import Hit, Record, Scope, Stored
 from dowse.search.refine.communities import communities
 from dowse.search.refine.links import LinkGraph, Node, graph_of, node_of
 from dowse.search.refine.scale import multiplied, times
@@ -40,7 +40,7 @@ class GraphNeighbours:
 
     def _joining(self, hits: list[Hit], graph: LinkGraph, run: Run) -> Iterator[Hit]:
         """What the hits are linked with, each record once, by the best hit it is linked with."""
-        within = inside(run.query.scope)
+        within = _within(run.query.scope, run.store)
         seen = {node_of(hit.stored.record) for hit in hits}
         for rank, hit in enumerate(hits, 1):
             evidence = {"linked_from_rank": rank, "link_factor": self.factor}
@@ -77,6 +77,11 @@ class CommunityBoost:
 def communities_of(catalog: Catalog) -> Mapping[Node, int]:
     """The communities of the link graph, likewise shared until a record changes."""
     return catalog.remembered("communities", lambda: communities(graph_of(catalog).pairs()))
+
+
+def _within(scope: Scope, catalog: Catalog) -> Callable[[Record], bool]:
+    holds = inside(scope)
+    return lambda record: holds(record, catalog.links(record) if scope.links else ())
 
 
 def _first(record: Record, within: Callable[[Record], bool], catalog: Catalog) -> Stored | None:

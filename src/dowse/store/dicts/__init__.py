@@ -11,12 +11,11 @@ from dowse.store.dicts.definitions import DictDefinitions
 from dowse.store.dicts.lines import found_lines, lines_of
 from dowse.store.health import AlwaysSound
 from dowse.store.texts import FoundLines, LineQuery
-from dowse.text.scopes import inside
 
 
 class DictStore(AlwaysSound, DictCatalog, DictDefinitions, DictCalls):
     def find_lines(self, query: LineQuery) -> FoundLines:
-        is_inside = inside(query.scope)
+        is_inside = self._within(query.scope)
         within = [name for name, entry in self._entries.items() if is_inside(entry.record)]
         texts = {name: entry.text for name, entry in self._entries.items() if entry.text is not None}
         return found_lines(texts, [name for name in within if name in texts], query)

@@ -27,7 +27,6 @@ from dowse.store.base import UNENCODED, Piece
 from dowse.store.dicts.state import Entry, Row
 from dowse.store.dicts.vectors import DictVectors
 from dowse.store.dicts.words import DictWords
-from dowse.text.scopes import inside
 
 if TYPE_CHECKING:
     pass
@@ -156,9 +155,8 @@ class DictCatalog(DictWords, DictVectors):
         return sorted(found, key=lambda it: order.index(it.collection))
 
     def select(self, scope: Scope, limit: int | None = None) -> list[Record]:
-        within = inside(scope)
-        entries = self._newest_first()
-        return [it.record for it in entries if within(it.record, it.links)][:limit]
+        within = self._within(scope)
+        return [it.record for it in self._newest_first() if within(it.record)][:limit]
 
     def count(self, scope: Scope) -> int:
         return len(self.select(scope))
@@ -196,8 +194,8 @@ class DictCatalog(DictWords, DictVectors):
         return (entry.text or "") if entry else ""
 
     def linked(self, kinds: Sequence[str], scope: Scope = EVERYTHING) -> list[tuple[Record, list[Link]]]:
-        within = inside(scope)
-        entries = [entry for _, entry in sorted(self._entries.items()) if within(entry.record, entry.links)]
+        within = self._within(scope)
+        entries = [entry for _, entry in sorted(self._entries.items()) if within(entry.record)]
         found = [(entry.record, [link for link in entry.links if link.kind in kinds]) for entry in entries]
         linking = {record.collection for record, links in found if links}
         return [(record, links) for record, links in found if record.collection in linking]
@@ -210,8 +208,8 @@ class DictCatalog(DictWords, DictVectors):
         return {name: sum(key[0] == name for key in self._entries) for name in self._collections}
 
     def counts(self, scope: Scope = EVERYTHING) -> Counts:
-        within = inside(scope)
-        entries = [entry for entry in self._entries.values() if within(entry.record, entry.links)]
+        within = self._within(scope)
+        entries = [entry for entry in self._entries.values() if within(entry.record)]
         places = {(entry.record.collection, entry.record.path) for entry in entries}
         rows = {
             key: row

@@ -9,14 +9,13 @@ from dowse.store.definitions import HEADING, TYPES, Definition, FileFacts, Found
 from dowse.store.dicts.state import State
 from dowse.text.matching import EXACT, nearness, regex_search
 from dowse.text.names import last_name
-from dowse.text.scopes import inside
 
 
 class DictDefinitions(State):
     """Over the entries of a store of dicts."""
 
     def definitions(self, wanted: Wanted) -> Found:
-        near, fits = _near(wanted), _fits(wanted)
+        near, fits = _near(wanted), _fits(wanted, self._within(wanted.scope))
         before = [it for it in self._all() if near(it.symbol.name.lower()) is not None and fits(it)]
         enough = [it for it in before if all(_reaches(it, name, bound) for name, bound in wanted.least.items())]
 
@@ -94,8 +93,7 @@ def _near(wanted: Wanted) -> Callable[[str], int | None]:
     return lambda name: nearness(name, asked)
 
 
-def _fits(wanted: Wanted) -> Callable[[Definition], bool]:
-    is_inside = inside(wanted.scope)
+def _fits(wanted: Wanted, is_inside: Callable[[Record], bool]) -> Callable[[Definition], bool]:
     modifiers = {it.lower() for it in wanted.modifiers}
 
     def fits(it: Definition) -> bool:

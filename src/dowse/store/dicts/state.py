@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import apsw
 
-from dowse.model import Call, Collection, Link, Record, Skipped, Stored, Symbol
+from dowse.model import Call, Collection, Link, Record, Scope, Skipped, Stored, Symbol
 from dowse.store.remember import Memory
+from dowse.text.scopes import inside
 
 
 @dataclass(slots=True)
@@ -50,6 +51,11 @@ class State:
         self._revision = 0
         self._memory = Memory()
         self._tokenize = apsw.Connection(":memory:").fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+
+    def _within(self, scope: Scope) -> Callable[[Record], bool]:
+        """Whether a record that is here is inside the scope."""
+        within = inside(scope)
+        return lambda record: within(record, self._entries[record.collection, record.path].links)
 
     def entries(self) -> Iterable[Entry]:
         return self._entries.values()

@@ -14,7 +14,6 @@ from dowse.model import (
 )
 from dowse.store.base import ANSWERING, NEXT, UNENCODED, Pending
 from dowse.store.dicts.state import State, VectorIndex
-from dowse.text.scopes import inside
 
 if TYPE_CHECKING:
     from dowse.store.base import Matrix, Vector
@@ -81,7 +80,7 @@ class DictVectors(State):
         if made_by is not None and made_by != index.made_by:
             raise OtherVectors(f"the vectors are of {index.made_by} now, not of {made_by}; ask again")
         query = [float(value) for value in vector]
-        wanted = inside(scope)
+        wanted = self._within(scope)
         scored = [
             Scored(key, _cosine(row, query)) for key, row in index.rows.items() if wanted(self._rows[key].stored.record)
         ]

@@ -16,7 +16,6 @@ from dowse.model import (
 from dowse.store.base import Weights
 from dowse.store.dicts.state import State
 from dowse.text.names import names
-from dowse.text.scopes import inside
 from dowse.text.terms import Term, Terms
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class DictWords(State):
             for key, row in self._rows.items()
         }
         scores = self._bm25(ranked, hits, weights)
-        wanted = inside(scope)
+        wanted = self._within(scope)
         matching = [
             Scored(key, scores[key])
             for key, found in hits.items()

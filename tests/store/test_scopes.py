@@ -1,0 +1,233 @@
+"""Scopes of either backend against the naive predicate: facets, links, kinds, moments, in every question there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dowse.errors import BadInput
+from dowse.model import IN_FILES, Chunk, Facet, Link, Linked, Record, Scope, Symbol
+from dowse.store.base import Piece, Store, Weights
+from dowse.store.definitions import Wanted
+from dowse.store.dicts import DictStore
+from dowse.store.sqlite import SqliteStore, scopes
+from dowse.store.texts import InLine, LineQuery
+from dowse.text.globs import beginning, compile_globs
+from dowse.text.scopes import inside
+from dowse.text.terms import parse
+
+NS = 10**9
+TARGETS = ("src/a.py", "src/a.py/x", "src/ab.py", "docs/a.md", "a.py", "src", "ä/b.md", "src/a b.py", "./a.py")
+PEOPLE = ("Ada <ada@x.org>", "ADA L <l@y.org>", "Bob <bob@x.org>", "ÄÖ <s@z>", "")
+KINDS = ("doc", "code", "commit", "memory")
+
+links = st.builds(
+    Link, st.sampled_from(["touches", "renames"]), st.sampled_from(TARGETS), st.just(1), st.sampled_from(["", "M"])
+)
+records = st.builds(
+    lambda number, kind, author, other, tags, mtime, at, found: (
+        Record(
+            "notes" if number % 2 else "more",
+            f"r{number}.md",
+            kind,
+            "word",
+            1,
+            mtime * NS,
+            "d",
+            "c",
+            tags=tags,
+            facets={"author": author, **({"type": other} if other else {})},
+            at_ns=None if at is None else at * NS,
+        ),
+        found,
+    ),
+    st.integers(0, 30),
+    st.sampled_from(KINDS),
+    st.sampled_from(PEOPLE),
+    st.sampled_from(["", "plan", "fact"]),
+    st.lists(st.sampled_from(["a", "b"]), max_size=2, unique=True).map(tuple),
+    st.integers(0, 5),
+    st.none() | st.integers(0, 5),
+    st.lists(links, max_size=4),
+)
+globs = st.sampled_from(
+    ["src/a.py", "/src/a.py", "src/", "src/**", "**/*.py", "a.py", "*.md", "src/a*", "./a.py", "src", "{src,docs}/a*",
+     "src/a\\ b.py", "ä/*", "src//a.py", "src/./a.py", "src/.", "/", "**", "[s]rc/a.py", "a?.py", "nothing/here"]
+)  # fmt: skip
+facets = st.builds(
+    Facet,
+    st.sampled_from(["author", "type", "nobody"]),
+    st.sampled_from(["ada", "ADA <ada@x.org>", "Ada <ADA@x.org>", "x.org", "plan", "", "äö"]),
+    st.booleans(),
+)
+moments = st.none() | st.floats(0, 5)
+all_scopes = st.builds(
+    Scope,
+    collections=st.lists(st.sampled_from(["notes", "more", "none"]), max_size=2).map(tuple),
+    kinds=st.lists(st.sampled_from([*KINDS, "film"]), max_size=3).map(tuple),
+    paths=st.lists(st.sampled_from(["r1*", "*.md"]), max_size=1).map(tuple),
+    excluded=st.lists(st.sampled_from(["r2*"]), max_size=1).map(tuple),
+    tags=st.lists(st.sampled_from(["a", "B"]), max_size=1).map(tuple),
+    since=moments,
+    until=moments,
+    facets=st.lists(facets, max_size=3).map(tuple),
+    links=st.lists(st.builds(Linked, st.sampled_from(["touches", "renames", ""]), globs), max_size=2).map(tuple),
+)
+
+
+@contextmanager
+def both() -> Iterator[tuple[Store, Store]]:
+    with TemporaryDirectory() as folder:
+        opened = SqliteStore(Path(folder, "index.db")), DictStore()
+        for store in opened:
+            store.add_collection("/work/notes")
+            store.add_collection("/work/more")
+        yield opened
+        opened[0].close()
+
+
+def put(store: Store, record: Record, found: list[Link]) -> None:
+    text = f"word of {record.path}"
+    store.put(
+        record,
+        [Piece(Chunk(0, text, 1, 1), text.encode().ljust(16)[:16])],
+        [Symbol("thing", "function", 1, 1)],
+        found,
+        text=f"{text}\n",
+    )
+
+
+Key = tuple[str, str]
+
+
+def key(record: Record) -> Key:
+    return record.collection, record.path
+
+
+def answers(store: Store, scope: Scope) -> dict[str, object]:
+    """What every question says of the scope, as the records it is about."""
+    matched = store.load([it.key for it in store.match(parse("word"), scope, Weights(), 99)])
+    near = store.load([it.key for it in store.near(np.ones(4, dtype=np.float32), scope, 99)])
+    lines = store.find_lines(LineQuery((InLine("word"),), scope=scope, limit=0))
+    return {
+        "match": {key(it.record) for it in matched},
+        "near": {key(it.record) for it in near},
+        "lines": {(it.collection, it.path) for it in lines.files},
+        "definitions": {key(it.record) for it in store.definitions(Wanted(scope=scope)).definitions},
+        "select": [key(it) for it in store.select(scope)],
+        "first": [key(it) for it in store.select(scope, 2)],
+        "count": store.count(scope),
+        "counts": store.counts(scope),
+        "linked": [(key(it), found) for it, found in store.linked(("touches",), scope)],
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(records, max_size=7, unique_by=lambda it: key(it[0])), st.lists(all_scopes, min_size=1, max_size=4))
+def test_every_question_keeps_to_the_scope(rows: list[tuple[Record, list[Link]]], wanted: list[Scope]) -> None:
+    with both() as stores:
+        for store in stores:
+            store.begin_vectors("one")
+            for record, found in rows:
+                put(store, record, found)
+            keys = [it.key for it in store.pending("one")]
+            store.put_vectors(keys, np.ones((len(keys), 4), dtype=np.float32), "one")
+        for scope in wanted:
+            within = inside(scope)
+            chosen = sorted((it for it, found in rows if within(it, found)), key=lambda it: (-it.moment_ns, *key(it)))
+            expected = [key(it) for it in chosen]
+            sqlite, dicts = (answers(store, scope) for store in stores)
+            assert sqlite == dicts
+            assert sqlite["select"] == expected
+            assert sqlite["first"] == expected[:2]
+            assert sqlite["count"] == len(expected)
+            for name in ("match", "near", "lines", "definitions"):
+                assert sqlite[name] == set(expected), name
+
+
+@settings(max_examples=300)
+@given(globs, st.sampled_from(TARGETS) | st.text("sra/.b*", max_size=6))
+def test_what_a_glob_matches_begins_as_it_is_said(glob: str, path: str) -> None:
+    if compile_globs((glob,))(path):
+        assert path.startswith(beginning(glob))
+
+
+@pytest.fixture(params=["sqlite", "dicts"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    opened: Store = SqliteStore(tmp_path / "index.db") if request.param == "sqlite" else DictStore()
+    opened.add_collection("/work/notes")
+    yield opened
+    opened.close()
+
+
+def record(path: str, kind: str = "commit", author: str = "Ada <a@x>", at: int = 1) -> Record:
+    return Record("notes", path, kind, "word", 1, at * NS, "d", "c", facets={"author": author})
+
+
+def test_what_was_worked_out_is_worked_out_anew_after_a_change(store: Store) -> None:
+    scope = Scope(facets=(Facet("author", "ada", whole=False),), links=(Linked("touches", "src/*"),))
+    put(store, record("1"), [Link("touches", "src/a", 1)])
+    assert store.count(scope) == 1
+    put(store, record("2"), [Link("touches", "src/b", 1)])
+    assert [it.path for it in store.select(scope)] == ["1", "2"]
+    put(store, record("1"), [Link("touches", "docs/a", 1)])
+    assert [it.path for it in store.select(scope)] == ["2"]
+    put(store, record("2", author="Bob <b@x>"), [Link("touches", "src/b", 1)])
+    assert store.select(scope) == []
+
+
+def test_many_records_are_asked_about_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scopes, "_FEW", 2)
+    opened = SqliteStore(tmp_path / "index.db")
+    opened.add_collection("/work/notes")
+    for number in range(6):
+        put(opened, record(str(number), author="Ada" if number % 3 else "Bob", at=number), [])
+    scope = Scope(facets=(Facet("author", "ada"),))
+    assert [it.path for it in opened.select(scope)] == ["5", "4", "2", "1"]
+    assert len(opened.match(parse("word"), scope, Weights(), 9)) == 4
+    opened.close()
+
+
+def test_hostile_globs_and_values_find_nothing(store: Store) -> None:
+    put(store, record("1"), [Link("touches", "src/a", 1)])
+    assert store.count(Scope(links=(Linked("touches", "src/\udcff/*"),))) == 0
+    assert store.count(Scope(facets=(Facet("author", "\udcff' OR 1=1 --"),))) == 0
+    assert store.count(Scope(facets=(Facet("a'\"]$.\x00", "x", whole=False),))) == 0
+    with pytest.raises(BadInput):
+        store.count(Scope(links=(Linked("touches", "{"),)))
+
+
+def test_links_by_their_targets_newest_first(store: Store) -> None:
+    put(store, record("1", at=1), [Link("touches", "src/a", 3, "M"), Link("changes", "src/a", 4)])
+    put(store, record("2", at=2), [Link("touches", "src/a", 5, "A"), Link("touches", "src/b", 1)])
+    found = [(it.path, link.kind, link.line) for it, link in store.linking(["src/a"])]
+    assert found == [("2", "touches", 5), ("1", "touches", 3), ("1", "changes", 4)]
+    assert [it.path for it, _ in store.linking(["src/a", "src/b"], ["touches"])] == ["2", "2", "1"]
+    assert store.linking(["src/\udcff", "src"]) == []
+
+
+def test_collections_without_such_links_are_not_read(store: Store) -> None:
+    store.add_collection("/work/more")
+    put(store, record("1"), [Link("touches", "x", 1)])
+    put(store, Record("more", "a.md", "doc", "word", 1, NS, "d", "c"), [Link("related", "b", 1)])
+    assert [it.path for it, _ in store.linked(("related",))] == ["a.md"]
+    assert store.linked(("related",), Scope(kinds=("commit",))) == []
+
+
+def test_files_and_counts_are_those_of_files(store: Store) -> None:
+    put(store, record("1"), [Link("touches", "x", 1)])
+    put(store, record("a.py", kind="code"), [])
+    assert [it.path for it in store.files()] == ["a.py"]
+    assert store.record_count() == 1
+    counts = store.counts(Scope(kinds=IN_FILES))
+    assert (counts.records, counts.chunks, counts.links, counts.symbols) == (1, 1, 0, 1)
+    assert store.counts().records == 2
+    assert store.sizes() == {"notes": 2}
+    assert store.kinds_of([it.key for it in store.export()]) == {it.key: it.record.kind for it in store.export()}
