@@ -93,6 +93,12 @@ def test_a_memory_is_stale_when_what_it_is_anchored_to_changes(engine: Engine, r
     assert "has changed since the memory was written" in warning and newest[:12] in warning
 
 
+def test_a_memory_whose_time_is_over_says_so(engine: Engine) -> None:
+    engine.remember("over", "Freeze [[src/app/repo.py]].", valid_until="2026-01-31")
+    told = section(engine.why("src/app/repo.py", budget_tokens=10_000), "memories")
+    assert told["over.md"].warning == "not valid any more since 2026-01-31T23:59:59Z"
+
+
 def test_outside_of_git_and_before_the_history_is_indexed_it_says_so(
     root: Path, tmp_path: Path, open_engine: OpenEngine
 ) -> None:

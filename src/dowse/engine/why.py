@@ -67,7 +67,7 @@ class Why(Exact, Memories, Past):
         return Written(found, cut)
 
     def _warnings(self, record: Record) -> Sequence[str]:
-        return [it.why for it in self.stale(record)]
+        return self.doubts(record)
 
 
 def _spans(blame: Blame) -> dict[str, list[Span]]:
