@@ -13,9 +13,11 @@ from pathlib import Path
 import apsw
 import pytest
 
+from dowse.errors import BadInput
 from dowse.places import Places
 from dowse.shells.workspace import Workspace, find_workspace
 from dowse.store.sqlite.locks import write_lock
+from gits import Repo
 from support import write
 
 FILES = {f"docs/note{number}.md": f"# Note {number}\n\nSomething about topic{number}.\n" for number in range(20)}
@@ -115,6 +117,42 @@ def test_a_moved_project_is_not_read_again(machine: Machine, move: Callable[[Mac
     assert machine.index(new) == (0, 20)
     assert machine.indexes() == [machine.places.index_of(new)]
     assert machine.workspace(new).notice == ""
+
+
+def test_history_and_memories_move_along(machine: Machine) -> None:
+    old = machine.home / "old"
+    repo = Repo(old)
+    repo.commit("All notes", FILES)
+    with machine.workspace(old).open(create=True) as engine:
+        engine.index([old])
+        engine.index_history()
+        engine.remember("topics", "Every note has a topic.")
+    new = renamed(machine, old)
+    with machine.workspace(new).open(create=False) as engine:
+        assert [it.root for it in engine.collections()] == [str(new), str(new / ".memories")]
+        assert [it.root for it in engine.histories()] == [str(new / ".git")]
+        assert engine.recall("topics").path == new / ".memories" / "topics.md"
+        assert (engine.index_history().indexed, engine.index([new]).deleted) == (0, 0)
+
+
+def test_the_index_that_was_taken_is_of_the_root_it_was_taken_for(machine: Machine) -> None:
+    """Whoever took it may have seen other files than the engine would look at."""
+    old = machine.project("old")
+    with machine.workspace(old).open(create=False) as engine:
+        new = copied_and_deleted(machine, old)
+        write(new, dict.fromkeys(FILES, "all new"))
+        assert engine.relocate(new) == ""
+        assert engine.relocate(new, old) == GONE.format(old)
+        assert [it.root for it in engine.collections()] == [str(new)]
+
+
+def test_a_gone_root_gets_no_memories(machine: Machine) -> None:
+    old = machine.project("old")
+    workspace = machine.workspace(old)
+    shutil.rmtree(old)
+    with workspace.open(create=False) as engine, pytest.raises(BadInput, match="there is none"):
+        engine.remember("note", "Where would it lie?")
+    assert not old.exists()
 
 
 def test_files_with_other_times_are_known_by_their_content(machine: Machine) -> None:

@@ -17,7 +17,7 @@ from dowse.memories.facts import MAX_ENTRIES, checked_facts, merged_facts
 from dowse.memories.folder import Folder
 from dowse.memories.staleness import Judge, Staleness, outside_validity
 from dowse.model import FILES, Record, Scope, Seen
-from dowse.places import Places
+from dowse.places import Places, is_directory
 from dowse.text.anchors import ANCHORED, ANCHORS
 from dowse.text.frontmatter import Value, strings
 from dowse.text.times import iso
@@ -67,10 +67,11 @@ class Memories(Fresh):
         """Where memories are written to; it may not exist yet."""
         if self.settings.memories == "user":
             return Places.of(self.settings).memories.resolve()
-        roots = [it.root for it in self._store.collections() if it.source == FILES and Path(it.root).is_absolute()]
+        known = [Path(it.root) for it in self._store.collections() if it.source == FILES]
+        roots = [it for it in known if it.is_absolute() and is_directory(it)]
         if not roots:
             raise BadInput("memories lie in an indexed root, and there is none; `dowse index` first")
-        return Path(roots[0]) / FOLDER
+        return roots[0] / FOLDER
 
     def remember(
         self,

@@ -10,16 +10,19 @@ from dowse.model import FILES, Collection, Version
 
 
 class Moving(Base):
-    def relocate(self, place: Path) -> str:
-        """Let a collection whose root is gone, and whose files are here now, belong to this place; a sentence if so."""
-        if self._moved_to(place) is None:
+    def relocate(self, place: Path, former: Path | None = None) -> str:
+        """Let a collection whose root is gone, and whose files are here now, belong to this place; a sentence if so.
+
+        Whoever knows already that it is the one of the root `former` need not have it looked for.
+        """
+        if self._moved_to(place, former) is None:
             return ""
         with self._store.writing(self.settings.lock_timeout_s):
-            return self._relocate(place)
+            return self._relocate(place, former)
 
-    def _relocate(self, place: Path) -> str:
+    def _relocate(self, place: Path, former: Path | None = None) -> str:
         """The same for whoever holds the write lock."""
-        collection = self._moved_to(place)
+        collection = self._moved_to(place, former)
         if collection is None:
             return ""
         for it in self._store.collections():
@@ -29,11 +32,13 @@ class Moving(Base):
         self._note_identity(place)
         return f"took over the index of {collection.root}, which is gone"
 
-    def _moved_to(self, place: Path) -> Collection | None:
+    def _moved_to(self, place: Path, former: Path | None = None) -> Collection | None:
         """The collection that surely was of this directory, if the place has none and is part of none."""
         known = [(it, self._traces(it)) for it in self._store.collections() if it.source == FILES]
         if any(place.is_relative_to(traces.root) and not has_left(traces, place) for _, traces in known):
             return None
+        if former is not None:
+            return next((it for it, traces in known if traces.root == former and has_left(traces, place)), None)
         fitting = [(found, it) for it, traces in known if (found := likeness(traces, place))]
         return max(fitting, key=lambda pair: pair[0])[1] if fitting else None
 

@@ -13,6 +13,7 @@ from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.errors import DowseError, IndexBusy
 from dowse.ingest.sources.moved import SAMPLE, Likeness, Traces, has_left, identity_key, likeness
+from dowse.model import FILES
 from dowse.places import INDEX_NAME, Places
 from dowse.store.sqlite.locks import write_lock
 from dowse.store.sqlite.peek import peek, peek_files
@@ -32,22 +33,23 @@ class Found:
     roots: tuple[Traces, ...]
     home: Traces | None
 
-    def fits(self, folder: Path) -> Likeness | None:
-        """How well it fits the folder; an index whose own directory is still there is never taken from it."""
+    def fit(self, folder: Path) -> tuple[Likeness, Path] | None:
+        """How well it fits the folder, and which of its roots does; an index whose own directory is still there is
+        never taken from it."""
         if self.home is not None and not has_left(self.home, folder):
             return None
-        return max(filter(None, (likeness(it, folder) for it in self.roots)), default=None)
+        fitting = [(found, it.root) for it in self.roots if (found := likeness(it, folder))]
+        return max(fitting, default=None)
 
 
 def take_over(settings: Settings, folder: Path, index: Path) -> str:
     """Make the index of this directory's former path its own, if there is one; what was done, in a sentence."""
     try:
-        if settings.index is None:
-            _adopt(Places.of(settings), folder, index)
+        former = _adopt(Places.of(settings), folder, index) if settings.index is None else None
         if not index.exists() or (settings.index is not None and not _is_of_elsewhere(index, folder)):
             return ""
         with Engine(settings, index, create=False) as engine:
-            return engine.relocate(folder)
+            return engine.relocate(folder, former)
     except DowseError as error:
         return f"an index that seems to be of {folder}, under its former path, can not be taken over: {error}"
 
@@ -75,6 +77,7 @@ def _roots(index: Path) -> tuple[Traces, ...]:
     return tuple(
         Traces(Path(it.root), seen.manifest.get(identity_key(it.root), ""), partial(peek_files, index, it.name, SAMPLE))
         for it in seen.collections
+        if it.source == FILES
     )
 
 
@@ -83,18 +86,20 @@ def _is_of_elsewhere(index: Path, folder: Path) -> bool:
     return any(likeness(it, folder) for it in _roots(index))
 
 
-def _adopt(places: Places, folder: Path, index: Path) -> None:
-    """Rename the directory of the index that fits best: in one step, and while nobody writes to it."""
-    fitting = [(fit, it.index) for it in left_behind(places) if (fit := it.fits(folder))]
+def _adopt(places: Places, folder: Path, index: Path) -> Path | None:
+    """Rename the directory of the index that fits best: in one step, and while nobody writes to it. The root it was of,
+    if that was done."""
+    fitting = [(*fit, it.index) for it in left_behind(places) if (fit := it.fit(folder))]
     if not fitting:
-        return
-    _, former = max(fitting, key=lambda pair: pair[0])
+        return None
+    _, root, former = max(fitting)
     with suppress(IndexBusy), write_lock(former, _PATIENCE_S):
         if former.exists() and not index.exists():
-            _rename(former.parent, index.parent)
+            return root if _rename(former.parent, index.parent) else None
+    return None
 
 
-def _rename(before: Path, now: Path) -> None:
+def _rename(before: Path, now: Path) -> bool:
     for leftover in (it for name in _LEFTOVERS for it in now.glob(name)):
         leftover.unlink(missing_ok=True)
     # Fails where another process was quicker and has put its index there.
@@ -102,3 +107,5 @@ def _rename(before: Path, now: Path) -> None:
         before.rename(now)
         # Whoever still leads there follows a path that is gone; the next one must be able to lead.
         (now / _LEADER).unlink(missing_ok=True)
+        return True
+    return False

@@ -56,7 +56,7 @@ def _nearest(cwd: Path, places: Places) -> Path:
     from dowse.shells.relocation import left_behind  # only where nothing is indexed yet
 
     homeless = left_behind(places)
-    return next((folder for folder in around if any(it.fits(folder) for it in homeless)), cwd)
+    return next((folder for folder in around if any(it.fit(folder) for it in homeless)), cwd)
 
 
 def _followed(settings: Settings, folder: Path, index: Path) -> str:

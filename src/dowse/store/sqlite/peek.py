@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import apsw
 
-from dowse.model import Collection, Version
+from dowse.model import FILES, Collection, Version
 from dowse.store.sqlite.database import APPLICATION_ID, fetch
 
 _BUSY_MS: Final = 100
@@ -23,7 +23,7 @@ _NEXT_FILES: Final = (
     "ON records.id = (SELECT min(id) FROM records WHERE id >= spread.value AND collection = "
     "(SELECT id FROM collections WHERE name = ?))"
 )
-_WHATEVER_IT_HOLDS = (apsw.Error, OSError, TypeError, ValueError)
+_WHATEVER_IT_HOLDS = (apsw.Error, OSError, LookupError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,19 @@ class Glimpse:
 def peek(index: Path) -> Glimpse:
     with suppress(*_WHATEVER_IT_HOLDS), _opened(index) as connection:
         if fetch(connection, "PRAGMA application_id") == [(APPLICATION_ID,)]:
-            rows = fetch(connection, "SELECT name, root, listed, synced_at FROM collections ORDER BY id")
-            collections = tuple(Collection(str(name), str(root), *rest) for name, root, *rest in rows)
+            rows = fetch(connection, "SELECT * FROM collections ORDER BY id")
+            collections = tuple(_collection(dict(zip(_columns(connection), row, strict=True))) for row in rows)
             return Glimpse(collections, dict(fetch(connection, "SELECT key, value FROM manifest")))
     return Glimpse()
+
+
+def _columns(connection: apsw.Connection) -> list[str]:
+    return [name for (name,) in fetch(connection, "SELECT name FROM pragma_table_info('collections')")]
+
+
+def _collection(row: Mapping[str, str]) -> Collection:
+    """Before version 5, all were of files."""
+    return Collection(str(row["name"]), str(row["root"]), source=row.get("source", FILES))
 
 
 def peek_files(index: Path, collection: str, sample: int) -> dict[str, Version]:

@@ -56,6 +56,9 @@ def test_a_decorator_belongs_to_what_follows():
     lines = ("+@cached(", "+    size=3,", "+)", " def area():", "     pass")
     assert changed("a.py", *lines, heading="def before():") == [("area", 10)]
     assert names("a.py", "+@cached", " ", " LIMIT = 3", heading="def before():") == []
+    assert names("a.py", "+@cached", " LIMIT = 3", " def area():", "     pass") == []
+    assert names("a.py", " class Shape:", "+    @property", "     def area(self):") == ["Shape.area"]
+    assert names("a.py", " def area():", " " * 12 + " [", "+" + " " * 12 + "@ other") == ["area"]
 
 
 def test_blank_lines_and_what_git_remarks_change_nothing():
@@ -63,6 +66,7 @@ def test_blank_lines_and_what_git_remarks_change_nothing():
     lines = ("-    x = 1", "\\ No newline at end of file", "+    x = 1")
     assert names("a.py", *lines, heading="    def close(self):") == []  # it is no deeper than the heading
     assert names("a.py", *lines, heading="def close(self):") == ["close"]
+    assert changed("a.py", *lines, "+def area():", "+    pass", line=1)[-1] == ("area", 2)
 
 
 def test_each_is_told_once_with_its_first_line():

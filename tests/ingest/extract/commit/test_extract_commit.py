@@ -166,6 +166,13 @@ def test_the_head_is_for_meaning_and_the_rest_for_words(repo: Repo):
     assert all(set(it.text) <= set("+x = 1\n") for it in chunks[1:])
 
 
+def test_a_long_message_is_all_for_meaning():
+    delta = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n+changed"
+    found = made(told(message="Subject\n\n" + "word " * 1_000, files=[Touched("M", "x")], delta=delta))
+    head, rest = found.blocks
+    assert found.text[: head.end].endswith("\n\nFiles changed:\nx") and (head.role, rest.role) == ("text", "delta")
+
+
 # --- whatever is told ---
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
@@ -281,3 +288,15 @@ def test_moments_no_calendar_has_are_the_nearest_it_has():
 def test_only_files_that_were_touched_have_lines():
     delta = "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +7 @@ def x():\n+    1"
     assert made(told(files=[Touched("M", "y.py")], delta=delta)).links == (Link("touches", "y.py", 0, "M"),)
+
+
+def test_a_copy_is_no_rename_and_a_name_may_be_missing():
+    found = made(told(files=[Touched("C", "b.py", "a.py")], author=Person("", "a@b", 0)))
+    assert found.links == (Link("touches", "b.py", 0, "C"),)
+    assert found.facets["author"] == "<a@b>"
+
+
+def test_a_file_that_became_another_thing_is_touched_at_its_first_line():
+    hunk = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +{line} @@\n+changed\n"
+    found = made(told(files=[Touched("T", "x")], delta=hunk.format(line=3) + hunk.format(line=9)))
+    assert found.links == (Link("touches", "x", 3, "T"),)

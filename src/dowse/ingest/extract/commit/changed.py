@@ -12,6 +12,7 @@ from dowse.ingest.extract.commit.delta import FileDelta, Hunk
 _CLOSING: Final = (")", "]", "}", "{")
 _REMARKS: Final = ("#", "//", "/*", "*", "--")
 _ATTRIBUTES: Final = ("@", "#[", "[")
+_DEEPEST_MEMBER: Final = 8  # how far a member is indented at most: what begins like an attribute behind that is code
 
 
 class Changed(NamedTuple):
@@ -117,8 +118,6 @@ class _Place:
         if not self._open or indent > self._open[-1].indent:
             return around
         if stripped.startswith(_CLOSING):
-            if stripped.startswith("}"):
-                self._close(indent)
             return around
         if stripped.startswith(_REMARKS):
             return ""
@@ -128,6 +127,3 @@ class _Place:
     def _close(self, indent: int) -> None:
         while self._open and self._open[-1].indent >= indent:
             self._open.pop()
-
-
-_DEEPEST_MEMBER: Final = 8
