@@ -3,7 +3,7 @@ out of globs and facets beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -21,16 +21,23 @@ Condition = tuple[str, list[object]]
 
 
 class Scopes:
-    """`members` gives what is worked out for the records as they are, `kinds` those that they have."""
+    """`members` gives what is worked out for the records as they are, `kinds` how many there are of each."""
 
-    def __init__(self, db: Database, members: Callable[[], Members], kinds: Callable[[], frozenset[str]]) -> None:
+    def __init__(self, db: Database, members: Callable[[], Members], kinds: Callable[[], Mapping[str, int]]) -> None:
         self._db = db
         self._kinds = kinds
         self._members = members
 
     def narrowed(self, scope: Scope) -> Scope:
         """The same without what lets everything in: to ask of each record costs more than to find it."""
-        return replace(scope, kinds=()) if scope.kinds and self._kinds() <= {*scope.kinds} else scope
+        return replace(scope, kinds=()) if scope.kinds and self._kinds().keys() <= {*scope.kinds} else scope
+
+    def is_mostly_kinds(self, scope: Scope) -> bool:
+        """Whether nothing but kinds is asked for, and most records are of them."""
+        counts = self._kinds()
+        return scope == Scope(kinds=scope.kinds) and 2 * sum(counts.get(it, 0) for it in {*scope.kinds}) > sum(
+            counts.values()
+        )
 
     def condition(self, scope: Scope) -> Condition:
         """SQL over `records` and `collections` that is true inside the scope; empty when everything is. It holds for
