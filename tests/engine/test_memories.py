@@ -256,3 +256,11 @@ def test_what_several_processes_write_is_found(engine: Engine, tmp_path: Path) -
         for turn in range(3):
             assert found(engine, f"entry{who}{'klm'[turn]}") == [("shared.md", "memory")]
             assert found(engine, f"owned{who}{'klm'[turn]}") == [(f"own-{who}-{turn}.md", "memory")]
+
+
+@pytest.mark.parametrize("scope", [Scope(), Scope(kinds=("memory",))])
+def test_where_one_hit_is_wanted_the_superseded_one_gives_way(engine: Engine, scope: Scope) -> None:
+    engine.remember("first", "wombat wombat wombat")
+    engine.remember("second", "The wombat lives in a burrow. Supersedes [[memory:first]].")
+    (hit,) = engine.search(Query("wombat", scope, limit=1, recipe="lexical")).hits
+    assert hit.stored.record.path == "second.md"

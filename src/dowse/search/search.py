@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from dowse.errors import DowseError, IndexDamaged, PartDamaged
 from dowse.model import Hit, Query, Scored, Step
-from dowse.search.families import family_of, parted
+from dowse.search.families import families_within, family_of, parted
 from dowse.search.fuse import SCORE_NAMES, Candidate, fuse, single
 from dowse.search.kinds import Family
 from dowse.search.recipes import Recipe, Route, recipe_named
@@ -19,6 +19,8 @@ from dowse.search.run import NOTHING, Models, Result, Run
 from dowse.store.base import Store
 
 EVEN: Mapping[str, float] = MappingProxyType({})
+# Of kinds whose hits may lose most of their score (superseded, out of date), those behind them must be there to follow.
+_STAND_BY = 20
 INDIFFERENT: Mapping[tuple[str, str], float] = MappingProxyType({})
 
 
@@ -48,8 +50,7 @@ def search(
         run.step(stage_name(prepare), NOTHING, partial(prepare, run))
     alone = len(routes) == 1
     rankings = {name: _refined(name, it, _retrieved(name, it, run, alone=alone), run) for name, it in routes.items()}
-    # What is promoted may come from far down.
-    candidates = _first(_fused(recipe, rankings, run), run.pool if priors else recipe.loaded(query.limit), run)
+    candidates = _first(_fused(recipe, rankings, run), recipe, run)
     hits = run.step("load", candidates, partial(_load, candidates, run))
     for stage in _wanted(recipe.stages, run):
         hits = run.step(stage_name(stage), hits, partial(_unless_damaged, partial(stage, hits, run), hits, run))
@@ -126,16 +127,19 @@ def _fused(recipe: Recipe, rankings: dict[str, list[Scored]], run: Run) -> list[
     return run.step("fuse", found, partial(fuse, rankings, run.shares, run.rrf_k))
 
 
-def _first(candidates: list[Candidate], wanted: int, run: Run) -> list[Candidate]:
+def _first(candidates: list[Candidate], recipe: Recipe, run: Run) -> list[Candidate]:
     """So many of each family, where there are several: what becomes of them is for the stages to say."""
-    if not run.kinds:
-        return candidates[:wanted]
+    # What is promoted may come from far down.
+    wanted = run.pool if run.priors else recipe.loaded(run.query.limit)
+    passing = {family_of(kind) for it in recipe.stages if isinstance(it, Concerning) for kind in it.kinds}
+    present = families_within(run.query.scope, run.store.kinds())
+    only = present[0].kinds[0] if len(present) == 1 else ""  # then nobody asked for the kinds of candidates
     taken: Counter[Family] = Counter()
     kept: list[Candidate] = []
     for candidate in candidates:
-        family = family_of(run.kinds.get(candidate.key, ""))
+        family = family_of(run.kinds.get(candidate.key, only))
         taken[family] += 1
-        if taken[family] <= wanted:
+        if taken[family] <= wanted + _STAND_BY * (family in passing):
             kept.append(candidate)
     return kept
 

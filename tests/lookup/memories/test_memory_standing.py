@@ -63,3 +63,10 @@ def test_in_a_circle_nothing_took_the_place_of_anything(tmp_path: Path) -> None:
     among = edges(store_of(tmp_path, links), SCOPE, "supersedes")
     assert standing(a, among, _NOW).superseded_by == ("c.md",)
     assert standing(b, among, _NOW).superseded_by == ()
+
+
+def test_however_large_the_circle_is(tmp_path: Path) -> None:
+    ring = [memory(f"{number}.md") for number in range(700)]
+    links = [(it, [to(f"memory:{(number + 1) % 700}", "supersedes")]) for number, it in enumerate(ring)]
+    among = edges(store_of(tmp_path, links), SCOPE, "supersedes")
+    assert all(standing(it, among, _NOW).counts for it in ring)

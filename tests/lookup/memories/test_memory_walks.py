@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memory_notes import SCOPE, memory, store_of, to
 
 from dowse.lookup.memories import walk
-from dowse.lookup.memories.edges import Edge, Edges, End, edges
+from dowse.lookup.memories.edges import Edge, Edges, End, edges, edges_of
 from dowse.lookup.memories.walk import Walk, follow
 from dowse.model import Link
 
@@ -118,7 +118,7 @@ def _edges(graph: dict[str, set[str]]) -> Edges:
             edge = Edge(here, there, memory(source), Link("supersedes", f"memory:{target}", 1))
             outgoing.setdefault(here.key, []).append(edge)
             incoming.setdefault(there.key, []).append(edge)
-    return Edges(outgoing, incoming)
+    return edges_of(outgoing, incoming)
 
 
 def _distances(graph: dict[str, set[str]], back: bool) -> dict[str, int]:

@@ -142,6 +142,16 @@ def test_stale_archived_and_superseded_memories_say_so_and_come_last(project: Pr
     assert found["old.md"] == "archived; superseded by newer.md"
 
 
+def test_whichever_memory_says_that_one_is_superseded(project: Project) -> None:
+    about = Link("plans", "src/app/repo.py", 1, "x")
+    project.memory("first.md", "x", [about, Link("superseded_by", "memory:Second", 1, "x")])
+    project.memory("second.md", "x", [about])
+    project.memory("heads.md", "x", [about, Link("supersedes", "memory:tails", 1, "x")])
+    project.memory("tails.md", "x", [about, Link("supersedes", "memory:heads", 1, "x")])
+    found = {it.record.path: it.warning for it in section(ask(project, "Repo.save"), "memories") if it.record}
+    assert {name: told for name, told in found.items() if told} == {"first.md": "superseded by second.md"}
+
+
 def test_several_of_a_name_are_listed_and_need_a_choice(project: Project) -> None:
     project.files({"src/app/disk.py": "class Disk:\n    def save(self):\n        pass\n"})
     answer = ask(project, "save")

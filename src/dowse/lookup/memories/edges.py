@@ -11,6 +11,7 @@ from dowse.lookup.memories.known import known_names
 from dowse.lookup.memories.names import Names, named
 from dowse.model import Link, Record, Scope
 from dowse.store.base import Store
+from dowse.text.circles import circles
 
 Key = tuple[str, str]
 
@@ -44,16 +45,22 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """The references of one kind among the memories of a scope."""
+    """The references of one kind among the memories of a scope; `circles` numbers each end by the circle it lies in,
+    be it that of itself alone."""
 
     outgoing: Mapping[Key, Sequence[Edge]]
     incoming: Mapping[Key, Sequence[Edge]]
+    circles: Mapping[Key, int]
 
     def of(self, end: Key) -> Sequence[Edge]:
         return self.outgoing.get(end, ())
 
     def to(self, end: Key) -> Sequence[Edge]:
         return self.incoming.get(end, ())
+
+    def in_a_circle(self, edge: Edge) -> bool:
+        """Whether references lead back from its end to where it begins."""
+        return self.circles[edge.source.key] == self.circles[edge.target.key]
 
 
 def key(record: Record) -> Key:
@@ -75,7 +82,12 @@ def _edges(store: Store, scope: Scope, kind: str) -> Edges:
     for edge in found.values():
         outgoing[edge.source.key].append(edge)
         incoming[edge.target.key].append(edge)
-    return Edges(outgoing, incoming)
+    return edges_of(outgoing, incoming)
+
+
+def edges_of(outgoing: Mapping[Key, Sequence[Edge]], incoming: Mapping[Key, Sequence[Edge]]) -> Edges:
+    found = circles([*outgoing, *incoming], lambda end: [it.target.key for it in outgoing.get(end, ())])
+    return Edges(outgoing, incoming, {end: number for number, circle in enumerate(found) for end in circle})
 
 
 def _told(store: Store, scope: Scope, kind: str) -> Iterator[Edge]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dowse.lookup.memories.edges import Edges, key
-from dowse.lookup.memories.walk import follow
 from dowse.model import Record
 from dowse.text.memory_facts import moment_of
 
@@ -30,18 +29,17 @@ def standing(record: Record, supersedes: Edges, now: float) -> Standing:
     facets = record.facets
     valid_from, valid_until = facets.get("valid_from", ""), facets.get("valid_until", "")
     return Standing(
-        superseded_by=tuple(_successors(record, supersedes)),
+        superseded_by=tuple(successors(record, supersedes)),
         archived=facets.get("status", "").lower() == "archived",
         not_before=valid_from if _seconds_from(now, valid_from) > 0 else "",
         not_after=valid_until if _seconds_from(now, valid_until) < 0 else "",
     )
 
 
-def _successors(record: Record, supersedes: Edges) -> Iterator[str]:
+def successors(record: Record, supersedes: Edges) -> Iterator[str]:
     """Those that took its place; of memories that supersede each other in a circle, none did."""
-    older = {it.name for it in follow(supersedes, record).steps}
     for edge in supersedes.to(key(record)):
-        if edge.source.name not in older:
+        if not supersedes.in_a_circle(edge):
             yield edge.source.name
 
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from dowse.lookup.grep.excerpts import excerpts
 from dowse.lookup.grep.grep import grep
 from dowse.lookup.grep.question import Lines, Manner
+from dowse.lookup.memories.edges import SUPERSEDES, edges
+from dowse.lookup.memories.standing import successors
 from dowse.lookup.references import references_of
 from dowse.lookup.symbols.question import Wanted
 from dowse.lookup.why.found import Found
@@ -143,7 +145,6 @@ def warnings(ground: Ground, record: Record) -> Iterable[str]:
     yield from ground.stale(record)
     if record.facets.get("status") == "archived":
         yield "archived"
-    name = record.path.rpartition(".")[0] or record.path
-    for newer, _ in ground.store.linking([f"memory:{name}", name], ("supersedes",))[:1]:
-        if newer != record:
-            yield f"superseded by {newer.path}"
+    among = edges(ground.store, Scope(collections=(record.collection,), kinds=(MEMORY,)), SUPERSEDES)
+    for newer in list(successors(record, among))[:1]:
+        yield f"superseded by {newer}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dowse.model import Hit, Scope
@@ -13,14 +14,17 @@ from dowse.search.refine.scale import times
 from dowse.search.refine.stage import by_score, rescored
 from dowse.search.run import Run
 from dowse.store.base import Catalog
+from dowse.text.circles import circles
 
-SUPERSEDES = "supersedes"
-Successors = Mapping[Node, frozenset[Node]]
+# Written from either end, it means the same.
+SUPERSEDES, SUPERSEDED_BY = "supersedes", "superseded_by"
+Successors = Mapping[Node, Sequence[Node]]
 
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """The factor for what has successors; and it ranks below all of them, however far along a chain they are."""
+    """The factor for what has successors; and it ranks below all of them, however far along a chain they are. Those
+    that supersede each other in a circle are none the better for it."""
 
     factor: float = 0.5
     kinds: tuple[str, ...] = SUCCEEDING
@@ -29,46 +33,36 @@ class Superseded:
         if not any(hit.stored.record.kind in self.kinds for hit in hits):
             return hits
         successors = successors_of(run.store, self.kinds)
-        best: dict[Node, float] = {}
-        judged: list[Hit] = []
-        # What is superseded has more above it than any of its successors has: those come first.
-        for hit in sorted(hits, key=lambda it: len(successors.get(node_of(it.stored.record), ()))):
-            node = node_of(hit.stored.record)
-            judged.append(self._judged(hit, successors.get(node, frozenset()), best))
-            best[node] = max(judged[-1].score, best.get(node, -math.inf))
-        places = {hit.stored.key: place for place, hit in enumerate(hits)}
-        return by_score(sorted(judged, key=lambda it: places[it.stored.key]))
+        found: defaultdict[Node, list[Hit]] = defaultdict(list)
+        for hit in hits:
+            found[node_of(hit.stored.record)].append(hit)
+        judged: dict[int, Hit] = {}
+        lowest: dict[Node, float] = {}  # score of what was found of a record and of all above it
+        for circle in circles(list(found), lambda it: successors.get(it, ())):
+            above = {it for node in circle for it in successors.get(node, ())}.difference(circle)
+            bound = min((lowest[it] for it in above), default=math.inf)
+            own = [[self._judged(hit, len(above), bound) for hit in found[it]] for it in circle if it in found]
+            judged |= {hit.stored.key: hit for each in own for hit in each}
+            lowest |= dict.fromkeys(circle, min([bound, *(max(hit.score for hit in each) for each in own)]))
+        return by_score([judged[hit.stored.key] for hit in hits])
 
-    def _judged(self, hit: Hit, above: frozenset[Node], best: Mapping[Node, float]) -> Hit:
+    def _judged(self, hit: Hit, above: int, bound: float) -> Hit:
         if not above:
             return hit
-        lowest = min((best[it] for it in above & best.keys()), default=math.inf)
-        score = min(times(hit.score, self.factor), math.nextafter(lowest, -math.inf))
-        return rescored(hit, score, superseded=len(above))
+        score = min(times(hit.score, self.factor), math.nextafter(bound, -math.inf))
+        return rescored(hit, score, superseded=above)
 
 
 def successors_of(catalog: Catalog, kinds: tuple[str, ...] = SUCCEEDING) -> Successors:
-    """Of each record that is superseded, all that do so, directly or along a chain; worked out once for each state of
-    the records. Those that supersede each other in a circle are none the better for it."""
+    """Of each record that is superseded, those that do so directly; worked out once for each state of the records."""
 
     def make() -> Successors:
-        graph = link_graph(catalog.linked((SUPERSEDES,), Scope(kinds=kinds)))
-        return _closed({node: frozenset(end.node for end in ends) for node, ends in graph.incoming.items()})
+        graph = link_graph(catalog.linked((SUPERSEDES, SUPERSEDED_BY), Scope(kinds=kinds)))
+        found: defaultdict[Node, list[Node]] = defaultdict(list)
+        for node, ends in graph.outgoing.items():
+            for end in ends:
+                older, newer = (end.node, node) if end.kind == SUPERSEDES else (node, end.node)
+                found[older].append(newer)
+        return dict(found)
 
     return catalog.remembered(f"successors of {kinds}", make)
-
-
-def _closed(direct: Successors) -> Successors:
-    reached = {node: _reached(node, direct) for node in direct}
-    above = {node: frozenset(it for it in found if node not in reached.get(it, ())) for node, found in reached.items()}
-    return {node: found for node, found in above.items() if found}
-
-
-def _reached(start: Node, direct: Successors) -> set[Node]:
-    seen: set[Node] = set()
-    waiting = [start]
-    while waiting:
-        new = direct.get(waiting.pop(), frozenset()) - seen
-        seen |= new
-        waiting.extend(new)
-    return seen

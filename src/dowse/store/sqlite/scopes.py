@@ -15,6 +15,7 @@ from dowse.text.globs import compile_globs
 
 Value = TypeVar("Value")
 _NS = 1_000_000_000
+_FARTHEST_NS = 2**63 - 1
 _FEW = 1_000  # records: told one by one they lead the search, more are asked about as they come
 
 Condition = tuple[str, list[object]]
@@ -91,4 +92,9 @@ def _columns(scope: Scope) -> Iterator[Condition]:
         yield f"EXISTS (SELECT 1 FROM {found})", [tags]
     for operator, moment in ((">=", scope.since), ("<=", scope.until)):
         if moment is not None:
-            yield f"coalesce(records.at_ns, records.mtime_ns) {operator} ?", [int(moment * _NS)]
+            yield f"coalesce(records.at_ns, records.mtime_ns) {operator} ?", [_nanoseconds(moment)]
+
+
+def _nanoseconds(moment: float) -> int:
+    """A day long before or after all others is beyond what a column can hold, and what it can hold will do."""
+    return max(-_FARTHEST_NS, min(int(moment * _NS), _FARTHEST_NS))

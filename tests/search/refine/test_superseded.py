@@ -1,0 +1,90 @@
+"""What is superseded ranks below what took its place, whichever of them says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from refine_support import hits, places, put, run_over, scores
+
+from dowse.model import Link
+from dowse.search.refine.superseded import Superseded
+from dowse.store.base import Store
+from dowse.store.dicts import DictStore
+
+_NAMES = "abcde"
+
+
+def note(store: Store, name: str, *texts: str, links: dict[str, str] | None = None) -> None:
+    """A memory; the links are kinds by target."""
+    told = [Link(kind, f"memory:{target}", 1) for target, kind in (links or {}).items()]
+    put(store, f"{name}.md", *(texts or (name,)), kind="memory", links=told)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda store: (note(store, "old"), note(store, "new", links={"old": "supersedes"})),
+        lambda store: (note(store, "old", links={"new": "superseded_by"}), note(store, "new")),
+    ],
+)
+def test_said_from_either_end(store: Store, make: Callable[[Store], object]) -> None:
+    make(store)
+    found = Superseded()(hits(store, {"old.md": 0.9, "new.md": 0.3}), run_over(store))
+    assert places(found) == ["new.md#0", "old.md#0"]
+    assert [hit.evidence for hit in found] == [{}, {"superseded": 1}]
+
+
+def test_across_links_of_a_chain_that_were_not_found(store: Store) -> None:
+    note(store, "a", links={"b": "superseded_by"})
+    note(store, "b")
+    note(store, "c", links={"b": "supersedes"})
+    found = Superseded()(hits(store, {"a.md": 0.9, "c.md": 0.1}), run_over(store))
+    assert places(found) == ["c.md#0", "a.md#0"]
+
+
+def test_in_a_circle_none_is_superseded_but_by_what_stands_outside(store: Store) -> None:
+    note(store, "a", links={"b": "supersedes"})
+    note(store, "b", links={"a": "supersedes"})
+    circle = {"a.md": 0.9, "b.md": 0.5}
+    assert scores(Superseded()(hits(store, circle), run_over(store))) == {"a.md#0": 0.9, "b.md#0": 0.5}
+    note(store, "c", links={"b": "supersedes"})
+    found = Superseded()(hits(store, circle | {"c.md": 0.8}), run_over(store))
+    assert scores(found) == {"c.md#0": 0.8, "a.md#0": 0.45, "b.md#0": 0.25}
+
+
+_LINKS = st.dictionaries(
+    st.sampled_from(_NAMES),
+    st.dictionaries(st.sampled_from(_NAMES), st.sampled_from(["supersedes", "superseded_by"])),
+)
+
+
+@settings(deadline=None)
+@given(_LINKS, st.dictionaries(st.sampled_from(_NAMES), st.floats(0, 1), min_size=1))
+def test_below_all_that_can_be_reached_and_does_not_lead_back(
+    links: dict[str, dict[str, str]], given_scores: dict[str, float]
+) -> None:
+    store = DictStore()
+    store.add_collection("/work/notes")
+    for name in _NAMES:
+        note(store, name, links=links.get(name, {}))
+    ranked = {f"{name}.md": score for name, score in sorted(given_scores.items(), key=lambda it: -it[1])}
+    found = [hit.stored.record.path[0] for hit in Superseded()(hits(store, ranked), run_over(store))]
+    above = {name: _above(links, name) for name in _NAMES}
+    for place, name in enumerate(found):
+        successors = {it for it in above[name] if name not in above[it]}
+        assert successors.isdisjoint(found[place + 1 :])
+
+
+def _above(links: dict[str, dict[str, str]], start: str) -> set[str]:
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        one = waiting.pop()
+        newer = {it for it, told in links.items() if told.get(one) == "supersedes" and it != one}
+        newer |= {it for it, kind in links.get(one, {}).items() if kind == "superseded_by" and it != one}
+        waiting.extend(newer - seen)
+        seen |= newer
+    return seen
