@@ -89,6 +89,12 @@ class Past(Fresh):
 
         return branch_status(checkout)
 
+    def commits_like(self, beginning: str, collection: str | None = None) -> list[Record]:
+        """The indexed commits whose hashes begin so, newest first."""
+        from dowse.lookup.why.things import commits_like
+
+        return commits_like(self._store, beginning, collection)
+
     def touched(self, commit: Record) -> list[str]:
         """The paths that an indexed commit made, changed or deleted."""
         return [it.target for it in self._store.links(commit) if it.kind == TOUCHES]
