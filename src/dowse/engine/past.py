@@ -104,6 +104,12 @@ class Past(Fresh):
         names = histories or tuple(it.name for it in self.histories())
         return self._store.count(Scope(collections=names)) if names else 0
 
+    def is_committed(self, checkout: Checkout, path: str) -> bool:
+        """Whether the last commit has this file or directory."""
+        from dowse.ingest.sources.git.log import files_of_head
+
+        return any(f"{it}/".startswith(f"{path}/") for it in files_of_head(checkout.git_directory))
+
     def similar_paths(self, checkout: Checkout, path: str) -> list[str]:
         """Files of the last commit whose names are like this one, which none has."""
         from dowse.ingest.sources.git.log import files_of_head
