@@ -142,6 +142,29 @@ def test_a_commit_made_just_before_a_question_is_in_the_answer(open_engine: Open
     assert engine.index_history().indexed == 0
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("branch", "other"),
+        ("tag", "v1"),
+        ("tag", "-a", "-m", "One", "v1"),
+        ("checkout", "-q", "--detach"),
+        ("pack-refs", "--all"),
+        ("gc", "-q"),
+        ("worktree", "add", "-q", "../linked"),
+    ],
+)
+def test_nothing_is_lost_where_refs_change_and_commits_do_not(
+    open_engine: OpenEngine, repo: Repo, root: Path, command: tuple[str, ...]
+) -> None:
+    engine = indexed(open_engine(repair_ms=10_000), root)
+    repo.run(*command)
+    assert engine.histories_behind()
+    assert engine.search(Query("walking slow", scope=COMMIT)).hits
+    assert titles(engine) == ["Run the trail", "Walk the trail"]
+    assert not engine.histories_behind()
+
+
 def test_what_is_too_much_for_a_question_is_told(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
     engine = indexed(open_engine(repair_ms=10_000), root)
     repo.many(21)

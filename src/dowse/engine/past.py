@@ -89,6 +89,12 @@ class Past(Fresh):
 
         return branch_status(checkout)
 
+    def commits_like(self, beginning: str, collection: str | None = None) -> list[Record]:
+        """The indexed commits whose hashes begin so, newest first."""
+        from dowse.lookup.why.things import commits_like
+
+        return commits_like(self._store, beginning, collection)
+
     def touched(self, commit: Record) -> list[str]:
         """The paths that an indexed commit made, changed or deleted."""
         return [it.target for it in self._store.links(commit) if it.kind == TOUCHES]
@@ -97,6 +103,12 @@ class Past(Fresh):
         """How many commits are indexed, of these histories or of all."""
         names = histories or tuple(it.name for it in self.histories())
         return self._store.count(Scope(collections=names)) if names else 0
+
+    def is_committed(self, checkout: Checkout, path: str) -> bool:
+        """Whether the last commit has this file or directory."""
+        from dowse.ingest.sources.git.log import files_of_head
+
+        return any(f"{it}/".startswith(f"{path}/") for it in files_of_head(checkout.git_directory))
 
     def similar_paths(self, checkout: Checkout, path: str) -> list[str]:
         """Files of the last commit whose names are like this one, which none has."""
