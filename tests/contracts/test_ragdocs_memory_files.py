@@ -274,3 +274,22 @@ def test_the_first_memory_is_followed_at_once(tmp_path: Path) -> None:
 
 def test_nothing_was_unexpected(server: Served) -> None:
     assert server.errors.read_text(encoding="utf-8") == ""
+
+
+def test_files_that_are_not_indexed_yet_are_told_and_can_be_read(tmp_path: Path) -> None:
+    folder = tmp_path / "root"
+    with noting(folder, DOWSE_REPAIR_MS="0", DOWSE_WATCH="0") as served:
+        did(served, "create_memory", filename="known", content="Kakapo.", tags=["bird"])
+        write(memory_folder(folder), {"late.md": note("Kea, in place of [[memory:known]].", tags=("bird",))})
+        assert "Kea" in text(served, "read_memory", filename="late")
+        for tool, arguments in {
+            "get_memory_stats": {},
+            "get_tag_graph": {},
+            "suggest_related_tags": {"tag": "bird"},
+            "search_by_tag_cluster": {"tag": "bird"},
+            "search_linked_memories": {"query": "kea", "target_document": "memory:known"},
+            "get_memory_versions": {"filename": "known"},
+            "get_memory_dependencies": {"filename": "known"},
+            "detect_contradictions": {"filename": "known"},
+        }.items():
+            assert "- 1 changed file is not in this answer yet: late.md" in text(served, tool, **arguments), tool

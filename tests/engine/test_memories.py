@@ -142,6 +142,14 @@ def test_a_file_edited_by_hand_is_in_the_next_answer(engine: Engine, root: Path)
     assert found(engine, "bandicoot") == []
 
 
+def test_the_case_of_a_suffix_hides_nothing(engine: Engine, root: Path) -> None:
+    assert engine.remember("Wombats.MD", "wombat").name == "Wombats.md"
+    write(root, {".memories/OLD.MD": "wombat of old"})
+    assert sorted(found(engine, "wombat")) == [("OLD.MD", "memory"), ("Wombats.md", "memory")]
+    assert engine.memory("old").path == "OLD.MD"
+    assert engine.add_to_memory("OLD.MD", "and still").name == "OLD.MD"
+
+
 def test_a_folder_made_by_hand_is_in_the_next_answer(engine: Engine, root: Path) -> None:
     write(root, {".memories/notes.md": "potoroo"})
     assert found(engine, "potoroo") == [("notes.md", "memory")]

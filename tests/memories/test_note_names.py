@@ -18,7 +18,7 @@ from dowse.memories.names import MAX_BYTES, alike, file_name, same
     [
         ("notes", "notes.md"),
         ("notes.md", "notes.md"),
-        ("Notes.MD", "Notes.MD"),
+        ("Notes.MD", "Notes.md"),
         ("notes.markdown", "notes.markdown"),
         ("v1.2 plan", "v1.2 plan.md"),
         ("C# über", "C# über.md"),

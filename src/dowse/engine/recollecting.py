@@ -9,7 +9,7 @@ from pathlib import Path
 from dowse.engine.asking import Asking
 from dowse.errors import BadInput
 from dowse.lookup.memories.counts import MemoryCounts, memory_counts
-from dowse.lookup.memories.edges import SUPERSEDES, edges, key
+from dowse.lookup.memories.edges import SUPERSEDES, Edges, edges, key
 from dowse.lookup.memories.known import known, known_names
 from dowse.lookup.memories.linked import Linking, by_relevance, linking
 from dowse.lookup.memories.names import named
@@ -54,10 +54,14 @@ class Recollecting(Asking):
         among = edges(self._store, self.memory_scope(), kind)
         return Web(record, follow(among, record, far=far), follow(among, record, back=True, far=far))
 
+    def unread_memories(self) -> tuple[str, ...]:
+        """What a reader must know of files that have changed and are not in the index yet."""
+        return self._seen().sentences()
+
     def standings(self, records: Iterable[Record]) -> list[Standing]:
         """Whether what each memory says still counts, as far as memories tell; `stale` compares one with the code."""
-        among, now = edges(self._store, self.memory_scope(), SUPERSEDES), self._clock.now()
-        return [standing(record, among, now) for record in records]
+        now = self._clock.now()
+        return [standing(record, self._successions(record.collection), now) for record in records]
 
     def memory_counts(self) -> MemoryCounts:
         return memory_counts(self._memories())
@@ -89,6 +93,10 @@ class Recollecting(Asking):
             place = key(hit.stored.record)
             scores[place] = max(hit.score, scores.get(place, 0.0))
         return by_relevance(found, question, scores)
+
+    def _successions(self, collection: str) -> Edges:
+        """Which memories of this folder supersede which; those of others are not meant by a name."""
+        return edges(self._store, Scope(collections=(collection,), kinds=("memory",)), SUPERSEDES)
 
     def _memories(self) -> list[Record]:
         self._seen()

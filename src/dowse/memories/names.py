@@ -23,7 +23,8 @@ def file_name(name: str) -> str:
     if problem := _problem(name):
         raise BadInput(f"{name[:_SHOWN_CHARS]!r} can not be the name of a memory: {problem}; write one like notes.md")
     name = unicodedata.normalize("NFC", name)
-    return name if name.lower().endswith(SUFFIXES) else f"{name}.md"
+    suffix = next((it for it in SUFFIXES if name.lower().endswith(it)), "")
+    return f"{name[: -len(suffix)]}{suffix}" if suffix else f"{name}.md"
 
 
 def same(name: str) -> str:

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
+from dowse.engine import Engine
 from dowse.engine.memories import Written
-from dowse.errors import DowseError
+from dowse.errors import BadInput, DowseError
 from dowse.profiles.ragdocs_memory_desk import FileName, MemoryDesk, MemoryType
 from dowse.profiles.ragdocs_memory_search import MemorySearch
 from dowse.profiles.ragdocs_memory_text import counts_text, notes
@@ -106,13 +107,21 @@ class MemoryFiles:
         superseded, is not valid now, or is about code that has changed since."""
         engine = self._desk.ready()
         recalled = engine.recall(filename)
-        (caveats,) = self._desk.caveats([engine.memory(recalled.name)])
-        return Reply({}, "\n\n".join(it for it in (recalled.text, notes(caveats)) if it))
+        return Reply({}, "\n\n".join(it for it in (recalled.text, notes(self._caveats(engine, recalled.name))) if it))
+
+    def _caveats(self, engine: Engine, name: str) -> list[str]:
+        """Of a file that is there, even if it is not indexed yet."""
+        try:
+            (caveats,) = self._desk.caveats([engine.memory(name)])
+        except BadInput:
+            return ["it is not indexed yet, so that nothing is known of what speaks against it"]
+        return caveats
 
     def get_memory_stats(self) -> Reply:
         """How many memories there are, of which types, with which tags, and where they lie."""
         engine = self._desk.ready()
-        return Reply({}, counts_text(engine.memory_counts(), str(engine.memory_folder())))
+        lacking = engine.unread_memories()
+        return Reply({}, counts_text(engine.memory_counts(), str(engine.memory_folder()), lacking))
 
 
 def _done(status: str, written: Written, where: str) -> dict[str, object]:

@@ -76,13 +76,14 @@ class MemorySearch:
         """Memories with links to a file, those whose text and words around the link fit the query best first."""
         engine = self._desk.ready()
         target = checked("target_document", target_document)
+        lacking = engine.unread_memories()
         found = engine.linked_memories(query, target)
         title = f"Memories Linked to {' '.join(target.split())}"
         if not found:
             looked_at = memories(engine.memory_counts().memories)
-            return Reply({}, page(title, f"No memory links to it; {looked_at} looked at."))
+            return Reply({}, page(title, f"No memory links to it; {looked_at} looked at.", notes(lacking)))
         more = [f"{len(found) - limit:,} more link to it; ask for a larger limit"] * (len(found) > limit)
-        return Reply({}, page(title, *self._linked(found[:limit]), notes(more)))
+        return Reply({}, page(title, *self._linked(found[:limit]), notes([*more, *lacking])))
 
     def _times(
         self, after: float | None, before: float | None, days: float | None

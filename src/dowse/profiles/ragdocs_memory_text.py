@@ -73,7 +73,7 @@ def headings(hit: Hit) -> str:
 # --- many memories ---
 
 
-def counts_text(counts: MemoryCounts, folder: str) -> str:
+def counts_text(counts: MemoryCounts, folder: str, lacking: Sequence[str]) -> str:
     span = [
         f"- {name}: {iso(moment)}"
         for name, moment in (("Oldest", counts.oldest), ("Newest", counts.newest))
@@ -86,6 +86,7 @@ def counts_text(counts: MemoryCounts, folder: str) -> str:
         _section("By Type", _counted(counts.types)),
         _section("By Status", _counted(counts.statuses)),
         _section("Tags", [f"{tag}: {count:,}" for tag, count in counts.tags], _MOST_TAGS),
+        notes(lacking),
     )
 
 
@@ -97,9 +98,9 @@ def _section(title: str, lines: Sequence[str], most: int = 1_000_000) -> str:
     return f"## {title}\n\n{list_of(lines, most)}" if lines else ""
 
 
-def tag_graph_text(graph: TagGraph) -> str:
+def tag_graph_text(graph: TagGraph, lacking: Sequence[str]) -> str:
     if not graph.used:
-        return page("Tag Graph", f"No tags; {memories(graph.memories)} looked at.")
+        return page("Tag Graph", f"No tags; {memories(graph.memories)} looked at.", notes(lacking))
     tags = [f"{tag} ({count:,})" for tag, count in graph.by_use()]
     pairs = [f"{first} — {second} ({count:,})" for (first, second), count in graph.by_pairing()]
     unpaired = [f"not all tags are paired of {memories(graph.unpaired)} that have very many"] * bool(graph.unpaired)
@@ -108,7 +109,7 @@ def tag_graph_text(graph: TagGraph) -> str:
         f"{_count(graph.used, 'tag')} on {memories(graph.memories)}, {_count(graph.pairs, 'pair')} used together.",
         _section("Tags", tags, _MOST_TAGS),
         _section("Used Together", pairs, _MOST_PAIRS),
-        notes(unpaired),
+        notes([*unpaired, *lacking]),
     )
 
 
@@ -116,27 +117,28 @@ def _count(things: Sized, name: str) -> str:
     return f"{len(things):,} {name}" + "s" * (len(things) != 1)
 
 
-def related_text(tag: str, related: Sequence[Related], graph: TagGraph) -> str:
+def related_text(tag: str, related: Sequence[Related], graph: TagGraph, lacking: Sequence[str]) -> str:
     title = f"Tags Related to {tag}"
     if tag not in graph.used:
-        return page(title, f"No memory has this tag; {memories(graph.memories)} looked at.")
+        return page(title, f"No memory has this tag; {memories(graph.memories)} looked at.", notes(lacking))
     if not related:
-        return page(title, f"It stands on {memories(graph.used[tag])}, and on none with another tag.")
+        alone = f"It stands on {memories(graph.used[tag])}, and on none with another tag."
+        return page(title, alone, notes(lacking))
     lines = [f"{it.tag} (on {memories(it.together)} together, {it.share:.0%} of those with either)" for it in related]
-    return page(title, list_of(lines, _MOST_TAGS))
+    return page(title, list_of(lines, _MOST_TAGS), notes(lacking))
 
 
-def cluster_text(tag: str, found: Sequence[Clustered], limit: int, total: int) -> str:
+def cluster_text(tag: str, found: Sequence[Clustered], limit: int, total: int, lacking: Sequence[str]) -> str:
     title = f"Memories around the Tag {tag}"
     if not found:
-        return page(title, f"No memory has this tag; {memories(total)} looked at.")
+        return page(title, f"No memory has this tag; {memories(total)} looked at.", notes(lacking))
     blocks = [
         f"[{rank}] {it.record.path} (distance {it.distance}, by {', '.join(it.tags)})\n{facts(it.record)}"
         f"\n{it.record.title}"
         for rank, it in enumerate(found[:limit], 1)
     ]
     more = [f"{len(found) - limit:,} more are within this depth; ask for a larger limit"] * (len(found) > limit)
-    return page(title, *blocks, notes(more))
+    return page(title, *blocks, notes([*more, *lacking]))
 
 
 # --- how they follow each other ---

@@ -15,7 +15,7 @@ TRASH: Final = ".trash"
 def memory_files(root: Path, under: tuple[str, ...] = ()) -> FileSource:
     return FileSource(
         root,
-        include=("*.md", "*.markdown"),
+        include=("*.[mM][dD]", "*.[mM][aA][rR][kK][dD][oO][wW][nN]"),
         exclude=(f"/{TRASH}/", "/indices/", ".*"),
         default_excludes=False,
         use_gitignore=False,

@@ -33,8 +33,8 @@ class Names:
         exact = {it.path: it for it in known}
         for suffix in _SUFFIXES:
             for record in known:
-                if record.path.endswith(suffix):
-                    exact.setdefault(record.path.removesuffix(suffix), record)
+                if record.path.lower().endswith(suffix):
+                    exact.setdefault(record.path[: -len(suffix)], record)
         folded: dict[str, Record] = {}
         for name, record in exact.items():
             folded.setdefault(name.casefold(), record)
