@@ -399,6 +399,8 @@ def test_at_the_edge_of_a_shallow_clone_nobody_knows_what_was_touched(tmp_path: 
             active = served.ask("search_git_activity", repo=".", noCache=no_cache)
             assert active["activity"] == [{"path": "2.txt", "commitCount": 1}]
             assert active["summary"]["totalCommits"] == 2
+        reason = served.ask("search_git_history", repo=".", file="2.txt")["summary"]["sourceReason"]
+        assert reason.startswith("commits whose files are not known") and reason.endswith(": 1")
 
 
 def test_an_empty_repository(tmp_path: Path) -> None:
@@ -462,7 +464,7 @@ def test_histories_that_are_not_indexed_are_asked_of_git(tmp_path: Path) -> None
         found = served.ask("search_git_history", repo=".", file=PARSER)
         assert len(found["commits"]) == 4
         assert found["summary"]["source"] == "git"
-        assert found["summary"]["sourceReason"] == "the history is not indexed yet"
+        assert found["summary"]["sourceReason"] == "histories are not indexed (git = false)"
 
 
 def test_an_index_of_the_newest_commits_only_says_so(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from dowse.engine import Engine
 from dowse.errors import BadInput
+from dowse.lookup.history.question import Sought
 from dowse.model import COMMITS, Query, Scope
 from gits import Repo
 from support import OpenEngine
@@ -124,6 +125,18 @@ def test_without_git_there_are_no_histories(open_engine: OpenEngine, repo: Repo,
     assert engine.histories() == [] and titles(engine) == []
     repo.commit("more")
     assert engine.search(Query("trail")).completeness.complete
+
+
+def test_what_was_indexed_before_git_was_left_out_answers_for_no_history(
+    open_engine: OpenEngine, repo: Repo, root: Path
+) -> None:
+    with open_engine() as engine:
+        indexed(engine, root)
+    repo.commit("Climb the ridge", {"notes.md": "# Ridge\n"})
+    engine = open_engine(git=False)
+    found, source = engine.commits(engine.checkout(root), Sought("notes.md"))
+    assert [it.title for it in found.commits] == ["Climb the ridge", "Walk the trail"]
+    assert source.name == "git"
 
 
 # --- following ---

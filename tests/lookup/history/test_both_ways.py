@@ -107,11 +107,3 @@ def test_a_file_is_followed_by_what_it_is_and_not_by_its_name(steps: list[tuple[
             life = life_of(found, name)
             commits_of_it = found.touching(name) if life.commits is None else life.commits
             assert sorted(titles[it] for it in commits_of_it) == shaped[file]
-
-
-def test_a_branch_that_leads_to_nothing_keeps_no_other_from_being_told(tmp_path: Path) -> None:
-    hashes = repository(tmp_path, [Made("one", {"a.py": "1\n"}), Made("two", {}, [("a.py", "b.py")])])
-    (tmp_path / ".git" / "refs" / "heads" / "gone").write_text("1" * 40 + "\n")
-    log = GitLog(tmp_path / ".git")
-    assert {it.path for it in log.commits()} == set(hashes)
-    assert life_of(log, "b.py").commits == set(hashes)

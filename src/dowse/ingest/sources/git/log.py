@@ -17,9 +17,8 @@ from dowse.ingest.sources.git.told import Told
 from dowse.model import Item, Record
 
 _NS_PER_SECOND = 1_000_000_000
-# Every branch, tag and remote branch, and what is checked out; side branches are not left out, however they ended, and
-# one that leads to nothing does not keep the others from being told.
-_EVERYTHING = ("--ignore-missing", "--branches", "--tags", "--remotes")
+# Every branch, tag and remote branch, and what is checked out; side branches are not left out, however they ended.
+_EVERYTHING = ("--branches", "--tags", "--remotes")
 # A merge changes no file by itself.
 _TOUCHING = ("--full-history", "--no-merges")
 _PLAIN = ("--no-follow", "--no-show-signature", "--no-notes", "--no-color", "--no-decorate", "--encoding=UTF-8")
