@@ -240,6 +240,18 @@ def test_while_others_index_a_memory_is_written_and_says_so(
     assert found(engine, "quoll") == [("notes.md", "memory")]
 
 
+def test_where_the_index_has_no_room_what_is_done_is_told_as_done(engine: Engine, root: Path) -> None:
+    engine.remember("notes", "quoll")
+    with engine._store.db.transaction() as connection:  # type: ignore[attr-defined]
+        ((pages,),) = connection.execute("PRAGMA page_count").fetchall()
+    connection.execute(f"PRAGMA max_page_count = {pages}")
+    text = "numbat " * 50_000
+    for written in (engine.add_to_memory("notes", text), engine.remember("others", text)):
+        assert "the index does not know yet: there is no room left" in written.note
+    assert (root / ".memories/notes.md").read_text().count("numbat") == 50_000
+    assert (root / ".memories/others.md").exists()
+
+
 # --- many writers, through the engine ---
 
 WRITER = """

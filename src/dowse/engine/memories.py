@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dowse.engine.fresh import Fresh
 from dowse.engine.indexing import quiet
-from dowse.errors import BadInput, IndexBusy
+from dowse.errors import BadInput, DowseError, IndexBusy
 from dowse.ingest.sources.memories import FOLDER
 from dowse.memories import front
 from dowse.memories.anchored import Anchored
@@ -195,6 +195,9 @@ class Memories(Fresh):
                 self._sync_memories(place, (name, *others))
         except IndexBusy as error:
             note = f"it is written, and will be found as soon as the index is free: {error}"
+        except (DowseError, OSError) as error:
+            # An error would have it done once more, and what is appended twice is no longer what was meant.
+            note = f"it is done, only the index does not know yet: {error}"
         return Written(name, place / name, note)
 
     def _sync_memories(self, place: Path, names: tuple[str, ...]) -> None:

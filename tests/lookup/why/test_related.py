@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ from why_ground import FIRST, SECOND, THIRD, Project, whole_project
 from dowse.errors import BadInput
 from dowse.lookup.related.question import RelatedAnswer
 from dowse.lookup.related.related import related
-from dowse.model import Link, public_chunk_id
-from dowse.store.base import Store
+from dowse.model import Chunk, Link, public_chunk_id
+from dowse.store.base import Piece, Store
 from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
 
@@ -129,6 +130,14 @@ def test_an_anchor_leads_to_the_definition(project: Project) -> None:
 def test_a_chunk_by_its_id(project: Project) -> None:
     answer = ask(project, public_chunk_id("docs/guide.md", 0))
     assert answer.subject and answer.subject.record and answer.subject.record.path == "docs/guide.md"
+
+
+def test_a_chunk_of_a_commit_stands_for_the_commit(project: Project) -> None:
+    (record,) = project.store.records(FIRST, "app.git")
+    pieces = [Piece(Chunk(at, "delta", 1 + 100 * at, 100 + 100 * at), bytes(16)) for at in range(2)]
+    project.store.put(record, pieces, (), project.store.links(record))
+    asked = public_chunk_id(FIRST, 1)
+    assert ask(project, asked) == replace(ask(project, f"commit:{FIRST}"), target=asked)
 
 
 def test_a_document_leads_to_what_it_links_to_and_a_ghost_is_known_by_who_names_it(project: Project) -> None:

@@ -53,5 +53,10 @@ def _names(store: Store, source: str, collection: str | None) -> tuple[str, ...]
 def _passages(store: Store, target: str, collection: str | None) -> list[Subject]:
     if not _CHUNK_ID.fullmatch(target):
         return []
-    found = store.by_chunk_id(target, collection)
-    return [at_line(store, it.record, it.chunk.start_line) for it in found]
+    histories = _names(store, COMMITS, collection)
+    found = [(it.record, it.chunk.start_line) for it in store.by_chunk_id(target, collection)]
+    # A commit is no file: its lines are those of its chunks, and any of them stands for the whole.
+    return [
+        Subject(record.path, record) if record.collection in histories else at_line(store, record, line)
+        for record, line in found
+    ]
