@@ -384,6 +384,25 @@ def test_odd_authors_and_messages_are_just_text(past: Served, text: str) -> None
 # --- repositories that are not as usual ---
 
 
+def test_at_the_edge_of_a_shallow_clone_nobody_knows_what_was_touched(tmp_path: Path) -> None:
+    whole, work = tmp_path / "whole", tmp_path / "work"
+    texts = [Made(f"step {number}", {f"{number}.txt": "a\n"}) for number in range(3)]
+    repository(whole, texts)
+    run(tmp_path, "clone", "-q", "--depth", "2", f"file://{whole}", str(work))
+    with serving(work, "dowse", "mcp", "--profile", "codesearch") as served:
+        wait_for_history(served)
+        assert history(served, "2.txt") == ["step 2"]
+        for no_cache in (False, True):
+            found = served.ask("search_git_history", repo=".", file="0.txt", noCache=no_cache)
+            assert found["commits"] == []
+            assert found["warning"].startswith("0.txt is in the last commit, but no commit that is known tells")
+            active = served.ask("search_git_activity", repo=".", noCache=no_cache)
+            assert active["activity"] == [{"path": "2.txt", "commitCount": 1}]
+            assert active["summary"]["totalCommits"] == 2
+        reason = served.ask("search_git_history", repo=".", file="2.txt")["summary"]["sourceReason"]
+        assert reason.startswith("commits whose files are not known") and reason.endswith(": 1")
+
+
 def test_an_empty_repository(tmp_path: Path) -> None:
     repository(tmp_path / "work", [])
     (tmp_path / "work" / "a.txt").write_text("a\n")
@@ -445,7 +464,7 @@ def test_histories_that_are_not_indexed_are_asked_of_git(tmp_path: Path) -> None
         found = served.ask("search_git_history", repo=".", file=PARSER)
         assert len(found["commits"]) == 4
         assert found["summary"]["source"] == "git"
-        assert found["summary"]["sourceReason"] == "the history is not indexed yet"
+        assert found["summary"]["sourceReason"] == "histories are not indexed (git = false)"
 
 
 def test_an_index_of_the_newest_commits_only_says_so(tmp_path: Path) -> None:

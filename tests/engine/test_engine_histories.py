@@ -9,6 +9,7 @@ import pytest
 
 from dowse.engine import Engine
 from dowse.errors import BadInput
+from dowse.lookup.history.question import Sought
 from dowse.model import COMMITS, Query, Scope
 from gits import Repo
 from support import OpenEngine
@@ -126,6 +127,18 @@ def test_without_git_there_are_no_histories(open_engine: OpenEngine, repo: Repo,
     assert engine.search(Query("trail")).completeness.complete
 
 
+def test_what_was_indexed_before_git_was_left_out_answers_for_no_history(
+    open_engine: OpenEngine, repo: Repo, root: Path
+) -> None:
+    with open_engine() as engine:
+        indexed(engine, root)
+    repo.commit("Climb the ridge", {"notes.md": "# Ridge\n"})
+    engine = open_engine(git=False)
+    found, source = engine.commits(engine.checkout(root), Sought("notes.md"))
+    assert [it.title for it in found.commits] == ["Climb the ridge", "Walk the trail"]
+    assert source.name == "git"
+
+
 # --- following ---
 
 
@@ -140,6 +153,29 @@ def test_a_commit_made_just_before_a_question_is_in_the_answer(open_engine: Open
     assert titles(engine) == ["Climb the peak", "Run the trail", "Walk the trail"]
     assert not engine.histories_behind()
     assert engine.index_history().indexed == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("branch", "other"),
+        ("tag", "v1"),
+        ("tag", "-a", "-m", "One", "v1"),
+        ("checkout", "-q", "--detach"),
+        ("pack-refs", "--all"),
+        ("gc", "-q"),
+        ("worktree", "add", "-q", "../linked"),
+    ],
+)
+def test_nothing_is_lost_where_refs_change_and_commits_do_not(
+    open_engine: OpenEngine, repo: Repo, root: Path, command: tuple[str, ...]
+) -> None:
+    engine = indexed(open_engine(repair_ms=10_000), root)
+    repo.run(*command)
+    assert engine.histories_behind()
+    assert engine.search(Query("walking slow", scope=COMMIT)).hits
+    assert titles(engine) == ["Run the trail", "Walk the trail"]
+    assert not engine.histories_behind()
 
 
 def test_what_is_too_much_for_a_question_is_told(open_engine: OpenEngine, repo: Repo, root: Path) -> None:

@@ -120,3 +120,17 @@ def test_related(run: Run, place: tuple[Path, dict[str, str]]) -> None:
     assert "← import (1 of 2)" in out
     code, out, _ = run("related", "src/app/repo.py", "--kind", "plans")
     assert code == 1 and "it has no neighbours of kind plans" in out
+
+
+def test_a_commit_is_read_by_what_a_search_shows_of_its_hash(run: Run, place: tuple[Path, dict[str, str]]) -> None:
+    code, out, _ = run("search", "--kind", "commit", "Refuse to save nothing")
+    shown = out.split()[2]
+    assert code == 0 and place[1]["changed"].startswith(shown) and len(shown) < 40
+    code, out, _ = run("read", shown)
+    assert code == 0 and out.startswith("Refuse to save nothing\n")
+    assert run("read", "0" * 12)[0] == 2
+
+
+def test_a_commit_lacks_no_history(run: Run, place: tuple[Path, dict[str, str]]) -> None:
+    code, out, _ = run("why", f"commit:{place[1]['changed'][:12]}")
+    assert code == 0 and "Refuse to save nothing" in out and "no git history" not in out

@@ -198,6 +198,8 @@ SCOPES = [
     (Scope(since=200.0), {"docs/b.md#0", "src/c.py#0"}),
     (Scope(until=200.0), {"a.md#0", "docs/b.md#0"}),
     (Scope(since=150.0, until=250.0), {"docs/b.md#0"}),
+    (Scope(since=-62_135_596_800.0, until=253_402_300_799.0), {"a.md#0", "docs/b.md#0", "src/c.py#0"}),
+    (Scope(since=253_402_300_799.0), set()),
     (Scope(collections=("notes",)), {"a.md#0", "docs/b.md#0", "src/c.py#0"}),
     (Scope(collections=("nowhere",)), set()),
     (Scope(kinds=("code",), paths=("*.md",)), set()),

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from dowse.errors import BadInput, IndexBusy, IndexDamaged, IndexUnusable, NotIndexed
-from dowse.model import Chunk, Record, Scope, Scored
+from dowse.model import COMMITS, FILES, Chunk, Facet, Link, Linked, Record, Scope, Scored
 from dowse.store.base import Piece, Weights
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.database import MIGRATIONS, Database, fetch
@@ -333,3 +333,39 @@ def test_every_connection_is_as_it_is_meant_to_be(tmp_path: Path) -> None:
     assert db.rows("PRAGMA query_only") == [(1,)]
     assert db.rows("PRAGMA cache_size") == [(-16_000,)]
     db.close()
+
+
+BACK_TO_VERSION_4 = (
+    "DROP INDEX records_moment; DROP INDEX chunks_role; DROP INDEX links_target;"
+    "CREATE INDEX links_target ON links (target);"
+    "ALTER TABLE records DROP COLUMN at_ns; ALTER TABLE records DROP COLUMN lined;"
+    "ALTER TABLE collections DROP COLUMN source;"
+    "PRAGMA user_version = 4;"
+)
+
+
+def test_an_index_of_version_4_holds_all_it_held_and_takes_other_sources(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    store = SqliteStore(path)
+    store.add_collection("/work/notes")
+    before = Record("notes", "a.md", "doc", "A", 1, 10**18, "d", "c", facets={"x": "y"})
+    links = [Link("links_to", "b", 1)]
+    store.put(before, [Piece(Chunk(0, "some words", 1, 1), b"0" * 16)], (), links, text="some words\n")
+    with store.db.transaction() as connection:
+        connection.execute(BACK_TO_VERSION_4)
+    store.close()
+
+    store = SqliteStore(path, create=False)
+    assert store.db.rows("PRAGMA user_version") == [(len(MIGRATIONS),)]
+    assert [it.source for it in store.collections()] == [FILES]
+    assert store.select(Scope()) == [before]
+    assert store.count(Scope(facets=(Facet("x", "y"),), links=(Linked("links_to", "b"),))) == 1
+    assert (store.links(before), store.text(before)) == (links, "some words\n")
+    findings = store.check(deep=True, progress=lambda *_: None)
+    assert [it.text for it in findings if it.state == "problem"] == []
+    history = store.add_collection("/work/notes/.git", source=COMMITS, name="notes.git")
+    made = Record(history.name, "abc", "commit", "Do", 1, 1, "d", "c", at_ns=2 * 10**18)
+    store.put(made, [Piece(Chunk(0, "do", 1, 1, role="delta"), b"1" * 16)], text=None)
+    assert store.select(Scope(), 1) == [made]
+    assert store.counts().unencoded == 1
+    store.close()

@@ -231,3 +231,15 @@ def test_files_and_counts_are_those_of_files(store: Store) -> None:
     assert store.counts().records == 2
     assert store.sizes() == {"notes": 2}
     assert store.kinds_of([it.key for it in store.export()]) == {it.key: it.record.kind for it in store.export()}
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5, 50])
+def test_the_best_of_the_most_frequent_kind_are_its_best(store: Store, limit: int) -> None:
+    for number in range(12):
+        put(store, record(f"d{number}", kind="doc"), [])
+    for number in range(20):
+        longer = record(f"c{number}")
+        text = f"word {'and more ' * (number + 1)}"
+        store.put(longer, [Piece(Chunk(0, text, 1, 1), text.encode().ljust(16)[:16])])
+    found = store.load([it.key for it in store.match(parse("word"), Scope(kinds=("commit",)), Weights(), limit)])
+    assert [it.record.path for it in found] == [f"c{number}" for number in range(20)][:limit]

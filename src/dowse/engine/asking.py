@@ -9,7 +9,7 @@ from dataclasses import replace
 from dowse.engine.memories import Memories
 from dowse.errors import BadInput, damage
 from dowse.ingest.sources.base import Source
-from dowse.model import FILES, NOT_LOOKED, Answer, Completeness, Hit, Item, Query, Seen, Share
+from dowse.model import COMMITS, FILES, MEMORIES, NOT_LOOKED, Answer, Completeness, Hit, Item, Query, Seen, Share
 from dowse.search.plan import answer
 from dowse.search.refine.subjects import Preference
 from dowse.search.run import Models
@@ -79,7 +79,7 @@ class Asking(Memories):
             synced_at=min((it.synced_at for it in collections), default=0.0),
             notes=tuple(notes),
             seen=seen,
-            others=tuple(it for source, it in shares.items() if source != FILES),
+            others=tuple(shares[it] for it in (COMMITS, MEMORIES) if it in shares),
         )
 
     def _shares_of_sources(self) -> dict[str, Share]:

@@ -7,6 +7,7 @@ says which.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from dowse.engine.fresh import Fresh
 from dowse.errors import BadInput
 from dowse.lookup.history.history import activity, chosen, commits, most_changed
-from dowse.lookup.history.question import TOUCHES, Activity, History, Sought
+from dowse.lookup.history.question import PROBLEM, TOUCHES, Activity, History, Sought
 from dowse.model import Collection, Record, Scope
 from dowse.text.scopes import inside
 
@@ -89,6 +90,12 @@ class Past(Fresh):
 
         return branch_status(checkout)
 
+    def commits_like(self, beginning: str, collection: str | None = None) -> list[Record]:
+        """The indexed commits whose hashes begin so, newest first."""
+        from dowse.lookup.why.things import commits_like
+
+        return commits_like(self._store, beginning, collection)
+
     def touched(self, commit: Record) -> list[str]:
         """The paths that an indexed commit made, changed or deleted."""
         return [it.target for it in self._store.links(commit) if it.kind == TOUCHES]
@@ -97,6 +104,12 @@ class Past(Fresh):
         """How many commits are indexed, of these histories or of all."""
         names = histories or tuple(it.name for it in self.histories())
         return self._store.count(Scope(collections=names)) if names else 0
+
+    def is_committed(self, checkout: Checkout, path: str) -> bool:
+        """Whether the last commit has this file or directory."""
+        from dowse.ingest.sources.git.log import files_of_head
+
+        return any(f"{it}/".startswith(f"{path}/") for it in files_of_head(checkout.git_directory))
 
     def similar_paths(self, checkout: Checkout, path: str) -> list[str]:
         """Files of the last commit whose names are like this one, which none has."""
@@ -107,17 +120,27 @@ class Past(Fresh):
     def _answering(self, checkout: Checkout, from_git: bool) -> tuple[Collection | None, Source]:
         if from_git:
             return None, Source("git")
+        if not self.settings.git:
+            return None, Source("git", "histories are not indexed (git = false)")
         self._newest.look()
         history = self._history_at(checkout.common)
         if history is None or not history.synced_at:
             return None, Source("git", "the history is not indexed yet")
         if history.name in self.histories_behind():
             return None, Source("git", "commits came or went that are not indexed yet")
+        return history, Source("index", "; ".join(self._lacking(history)))
+
+    def _lacking(self, history: Collection) -> Iterator[str]:
+        """What the index does not know of the history."""
+        from dowse.ingest.sources.git.reader import NO_FILES, NO_PARENTS
+
         limit = self.settings.max_commits
-        cut = (
-            f"only the newest {limit:,} commits are indexed; noCache asks git itself" if history.listed >= limit else ""
-        )
-        return history, Source("index", cut)
+        if history.listed >= limit:
+            yield f"only the newest {limit:,} commits are indexed; noCache asks git itself"
+        problems = [it for name, _, it in self._store.faceted(PROBLEM) if name == history.name]
+        untold = sum(it.startswith((NO_FILES, NO_PARENTS)) for it in problems)
+        if untold:
+            yield f"commits whose files are not known, because objects are missing or the clone is shallow: {untold:,}"
 
 
 def _logged(checkout: Checkout, sought: Sought, limit: int | None) -> History:

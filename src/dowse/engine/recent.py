@@ -11,6 +11,7 @@ from dowse.ingest.sources.git.commits import CommitSource
 from dowse.ingest.sources.git.moves import Moves, moves_between, tips_of
 from dowse.ingest.sources.git.refs import refs_of
 from dowse.ingest.sources.git.repositories import git_directory_at
+from dowse.model import Collection
 
 # What takes longer than this is for a sync, or for whoever watches.
 _MOST: Final = 20
@@ -49,13 +50,17 @@ class Recent(Histories):
                 or collection.listed + len(moves.came) > self.settings.max_commits
             ):
                 raise BadInput(f"{history} changed much; `dowse index` reads all of it")
-            source = CommitSource(place, self.settings.max_commits, self.settings.delta_lines, moves.came)
-            try:
-                self._run_sync(source, collection, under=(*moves.came, *moves.went))
-            finally:
-                source.close()
+            if moves.came or moves.went:  # a branch or tag of a known commit, or refs that were packed, move none
+                self._bring_in(moves, collection, place)
             self._note_once(REFS + history, f"{refs.token} {how}")
             self._note_once(TIPS + history, tips)
+
+    def _bring_in(self, moves: Moves, collection: Collection, place: Path) -> None:
+        source = CommitSource(place, self.settings.max_commits, self.settings.delta_lines, moves.came)
+        try:
+            self._run_sync(source, collection, under=(*moves.came, *moves.went))
+        finally:
+            source.close()
 
     def _moves(self, history: str, place: Path, tips: str) -> Moves | None:
         before = self._store.manifest().get(TIPS + history, "")

@@ -10,7 +10,7 @@ from dowse.ingest.chunk import Limits, chunk
 from dowse.ingest.embed import embed_digest
 from dowse.ingest.extract.table import Extractor
 from dowse.model import Chunk, Extract, Item
-from dowse.store.base import Piece
+from dowse.store.base import UNENCODED, Piece
 from dowse.text.names import names
 
 _WHATEVER_PARSERS_RAISE = (
@@ -25,6 +25,7 @@ _WHATEVER_PARSERS_RAISE = (
     ValueError,
 )
 _MAX_REASON_CHARS = 300
+_NO_DIGEST = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,5 +63,7 @@ def prepared(extract: Extract, limits: Limits, facets: Mapping[str, str] | None 
 
 
 def _piece(title: str, part: Chunk) -> Piece:
+    if part.role in UNENCODED:
+        return Piece(part, _NO_DIGEST, "")  # its words as they stand will do
     digest = embed_digest(title, part.trail, part.text)
     return Piece(part, digest, names(" ".join((title, *part.trail, part.text))))

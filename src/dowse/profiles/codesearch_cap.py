@@ -11,7 +11,8 @@ from typing import Any
 Json = dict[str, Any]
 
 HINT = (
-    "Ask for less: narrow with dir, ext, file, kind, class, excludeDir or exclude, lower maxResults, or set countOnly."
+    "Ask for less: narrow with dir, ext, file, kind, class, excludeDir or exclude, commits with from, to, author or "
+    "message; lower maxResults, or set countOnly."
 )
 _KEPT_LINES = 10
 _KEPT_TOKENS = 20

@@ -32,6 +32,7 @@ from dowse.profiles.codesearch_words import MAX_NUMBER, MaxResults
 from dowse.profiles.tool import Param, Reply, Tool
 
 _PATCH_LINES = 200
+_PARTIAL = "the clone is shallow, objects are missing, a merge brought it, or only the newest commits are indexed"
 Line = Annotated[int, Param("From 1", ge=1, le=MAX_NUMBER)]
 LastLine = Annotated[int | None, Param("Default: only startLine", ge=1, le=MAX_NUMBER)]
 
@@ -194,6 +195,8 @@ class GitTools:
         engine, path = self._desk.engine(), asked.sought.path
         if engine.commits(asked.checkout, Sought(path), 1, from_git=asked.no_cache)[0].total:
             return ""
+        if engine.is_committed(asked.checkout, path):
+            return f"{path[:200]} is in the last commit, but no commit that is known tells how it came: {_PARTIAL}"
         similar = engine.similar_paths(asked.checkout, path)
         advice = f"did you mean {', '.join(similar)}?" if similar else "check the path, which is from the top of repo"
         return f"File never tracked in git: {path[:200]}; {advice}"

@@ -11,6 +11,7 @@ from dowse.lookup.read import Passage
 from dowse.model import IN_FILES, Facet, Scope
 from dowse.text.times import parse_moment
 
+_TOLD = 16  # digits of a hash
 _WHOLE_FILES = ("auto", "hybrid", "lexical", "semantic", "late", "rerank")
 
 
@@ -49,11 +50,15 @@ def of_files(recipe: str) -> str:
 
 
 def read(engine: Engine, target: str, start_line: int | None, end_line: int | None, collection: str | None) -> Passage:
-    """A chunk by its id or a record by its path: the lines asked for, else the passage, else the whole."""
+    """A chunk by its id, a record by its path or a commit by the beginning of its hash: the lines asked for, else the
+    passage, else the whole."""
     chunks = engine.chunk(target, collection)
     records = [it.record for it in chunks] or engine.record(target, collection)
+    records = records or engine.commits_like(target, collection)
     if not records:
         raise BadInput(f"nothing indexed has the id or path {target[:200]!r}; a search gives both")
+    if len({it.path for it in records}) > 1:
+        raise BadInput(f"the hashes of {', '.join(it.path[:_TOLD] for it in records)} begin so; give more of it")
     if len(records) > 1:
         names = ", ".join(it.collection for it in records)
         raise BadInput(f"{target!r} is in several collections ({names}); say which one with `collection`")

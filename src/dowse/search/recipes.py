@@ -163,7 +163,7 @@ _COMMITS = Recipe(
     _PLAIN,
     stages=(Fading(0.3), PerRecord(1), normalise, MinConfidence(0.0), *_AS_THEY_COME),
     weigh=(encoder_worth,),
-    folded_per_hit=4,
+    folded_per_hit=3,
 )
 # The Rifflux contract fixes the order, and the depth: twice as many candidates as hits.
 _RIFFLUX = Recipe("rifflux-hybrid", _PLAIN, stages=_AS_THEY_COME, pool_per_hit=2, pool_least=1)

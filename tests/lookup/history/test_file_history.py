@@ -182,7 +182,14 @@ def test_authors_are_ranked_by_their_commits(varied: Path) -> None:
 
 @pytest.mark.parametrize(
     ("facet", "expected"),
-    [("A <B> C <a@b>", ("A <B> C", "a@b")), (" <>", ("", "")), ("", ("", "")), ("A < <a<b@c>", ("A <", "a<b@c"))],
+    [
+        ("A <B> C <a@b>", ("A <B> C", "a@b")),
+        (" <>", ("", "")),
+        ("<>", ("", "")),
+        ("<a@b>", ("", "a@b")),
+        ("", ("", "")),
+        ("A < <a<b@c>", ("A <", "a<b@c")),
+    ],
 )
 def test_odd_people(facet: str, expected: tuple[str, str]) -> None:
     assert person(facet) == expected

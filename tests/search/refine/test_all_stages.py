@@ -18,10 +18,14 @@ from dowse.search.refine.calibrate import Calibrate, MinConfidence, normalise
 from dowse.search.refine.context import Neighbours, ParentSection
 from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
 from dowse.search.refine.diversity import Mmr, PerRecord
+from dowse.search.refine.fading import Fading
 from dowse.search.refine.graph import CommunityBoost, GraphNeighbours
+from dowse.search.refine.quotas import Quotas
 from dowse.search.refine.recency import HalfLifeDecay, RecencyTiers
 from dowse.search.refine.stage import Stage, stage_name
 from dowse.search.refine.subjects import subject_priors
+from dowse.search.refine.superseded import Superseded
+from dowse.search.refine.validity import Validity
 from dowse.search.run import Run
 from dowse.store.dicts import DictStore
 
@@ -31,7 +35,7 @@ SETTLING: tuple[Stage, ...] = (
 )  # fmt: skip
 STAGES: tuple[Stage, ...] = (
     *SETTLING, normalise, RecencyTiers(), HalfLifeDecay(30, 0.9), HalfLifeDecay(0, 1), Mmr(), Mmr(0.2), Calibrate(),
-    CommunityBoost(), subject_priors,
+    CommunityBoost(), subject_priors, Fading(), Validity(), Superseded(), Quotas(),
 )  # fmt: skip
 
 WORDS = st.lists(st.sampled_from(["retry", "Retry", "cache", "über", "?", "\n", "猫"]), max_size=8).map(" ".join)

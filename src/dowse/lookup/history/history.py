@@ -40,9 +40,9 @@ def authors(found: Sequence[Record]) -> list[Author]:
 
 
 def person(facet: str) -> tuple[str, str]:
-    """Name and address of `Name <address>`."""
-    name, _, address = facet.rpartition(" <")
-    return name, address.removesuffix(">")
+    """Name and address of `Name <address>`, of which either may be missing."""
+    name, _, address = f" {facet}".rpartition(" <")
+    return name.removeprefix(" "), address.strip().removesuffix(">")
 
 
 def activity(store: Store, history: str, sought: Sought) -> Activity:

@@ -10,7 +10,7 @@ from dowse.text.globs import literal
 TOUCHES, RENAMES = "touches", "renames"
 """The kinds of links from a commit to the paths it changed, and to the names it took from files."""
 COMMIT = "commit"
-AUTHOR, MESSAGE, PARENTS = "author", "message", "parents"
+AUTHOR, MESSAGE, PARENTS, PROBLEM = "author", "message", "parents", "problem"
 """The facets of a commit that are asked for here."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dowse.lookup.history.following import Life, life_of
-from dowse.lookup.history.question import RENAMES, TOUCHES
+from dowse.lookup.history.question import COMMIT, RENAMES, TOUCHES
 from dowse.lookup.history.traces import StoredTraces
 from dowse.lookup.why.found import Found
 from dowse.lookup.why.question import Ground, Neighbour, Span, Subject
@@ -48,6 +48,8 @@ def commits(ground: Ground, subject: Subject) -> Found:
     if subject.record is None:
         return Found(_in_order(_touching(ground.store, subject.name), subject))
     home = ground.history_of(subject.record)
+    if home is None and subject.record.kind == COMMIT:
+        return Found()  # it is one itself
     if home is None:
         return Found(notes=(f"{subject.record.path} is in no git history that is indexed",))
     history, path = home

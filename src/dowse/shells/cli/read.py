@@ -20,13 +20,13 @@ _PLACE = re.compile(r"(?P<name>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", 
 
 
 @click.command("read")
-@click.argument("target", metavar="PATH[:FIRST[-LAST]]|CHUNK_ID")
+@click.argument("target", metavar="PATH[:FIRST[-LAST]]|CHUNK_ID|HASH")
 @click.option("--collection", help="Which root, where several in the index have this path.")
 @root_option
 @json_option
 @settings_options
 def command(target: str, collection: str | None, root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
-    """Print lines of an indexed file as they are on disk now, or the passage with this chunk_id."""
+    """Print lines of an indexed file as they are on disk now, a commit, or the passage with this chunk_id."""
     with ready(workspace_of(root, flags)) as engine:
         passage = find(engine, target, collection)
     if passage.freshness != "fresh":

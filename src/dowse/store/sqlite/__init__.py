@@ -37,10 +37,15 @@ class SqliteStore(SqliteHealth, SqliteDefinitions, SqliteCatalog, SqliteWords, S
         self.db = Database(path, create=create, busy_timeout_s=busy_timeout_s)
         self._memory = Memory()
         self._damage = Damage()
-        self._scopes = Scopes(self.db, lambda: self.remembered("members", lambda: Members(self.db)), self.kinds)
+        self._scopes = Scopes(
+            self.db, lambda: self.remembered("members", lambda: Members(self.db)), self._records_by_kind
+        )
         self._late_words = LateWords()
         self._held = HeldVectors(self.db, exact_up_to, self._damage)
         self._lines = HeldLines(self.db, lines_without_file_up_to, self._damage)
+
+    def _members(self) -> Members:
+        return self.remembered("members", lambda: Members(self.db))
 
     @contextmanager
     def writing(self, timeout_s: float, what: str = "indexing") -> Iterator[None]:

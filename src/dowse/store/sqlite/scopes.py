@@ -3,7 +3,7 @@ out of globs and facets beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -15,22 +15,30 @@ from dowse.text.globs import compile_globs
 
 Value = TypeVar("Value")
 _NS = 1_000_000_000
+_FARTHEST_NS = 2**63 - 1
 _FEW = 1_000  # records: told one by one they lead the search, more are asked about as they come
 
 Condition = tuple[str, list[object]]
 
 
 class Scopes:
-    """`members` gives what is worked out for the records as they are, `kinds` those that they have."""
+    """`members` gives what is worked out for the records as they are, `kinds` how many there are of each."""
 
-    def __init__(self, db: Database, members: Callable[[], Members], kinds: Callable[[], frozenset[str]]) -> None:
+    def __init__(self, db: Database, members: Callable[[], Members], kinds: Callable[[], Mapping[str, int]]) -> None:
         self._db = db
         self._kinds = kinds
         self._members = members
 
     def narrowed(self, scope: Scope) -> Scope:
         """The same without what lets everything in: to ask of each record costs more than to find it."""
-        return replace(scope, kinds=()) if scope.kinds and self._kinds() <= {*scope.kinds} else scope
+        return replace(scope, kinds=()) if scope.kinds and self._kinds().keys() <= {*scope.kinds} else scope
+
+    def is_mostly_kinds(self, scope: Scope) -> bool:
+        """Whether nothing but kinds is asked for, and most records are of them."""
+        counts = self._kinds()
+        return scope == Scope(kinds=scope.kinds) and 2 * sum(counts.get(it, 0) for it in {*scope.kinds}) > sum(
+            counts.values()
+        )
 
     def condition(self, scope: Scope) -> Condition:
         """SQL over `records` and `collections` that is true inside the scope; empty when everything is. It holds for
@@ -84,4 +92,9 @@ def _columns(scope: Scope) -> Iterator[Condition]:
         yield f"EXISTS (SELECT 1 FROM {found})", [tags]
     for operator, moment in ((">=", scope.since), ("<=", scope.until)):
         if moment is not None:
-            yield f"coalesce(records.at_ns, records.mtime_ns) {operator} ?", [int(moment * _NS)]
+            yield f"coalesce(records.at_ns, records.mtime_ns) {operator} ?", [_nanoseconds(moment)]
+
+
+def _nanoseconds(moment: float) -> int:
+    """A day long before or after all others is beyond what a column can hold, and what it can hold will do."""
+    return max(-_FARTHEST_NS, min(int(moment * _NS), _FARTHEST_NS))

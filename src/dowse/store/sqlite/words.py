@@ -5,13 +5,12 @@ from __future__ import annotations
 import apsw
 
 from dowse.errors import PartDamaged
-from dowse.model import Scope, Scored
+from dowse.model import EVERYTHING, Scope, Scored
 from dowse.store.base import Weights
-from dowse.store.sqlite.database import Database, fetch
-from dowse.store.sqlite.health.damage import Damage
+from dowse.store.sqlite.catalog.reading import Reading
+from dowse.store.sqlite.database import fetch
 from dowse.store.sqlite.health.mending import ANEW, WORDS, unfinished
 from dowse.store.sqlite.rows import RECORDS
-from dowse.store.sqlite.scopes import Scopes
 from dowse.text.terms import Term, Terms
 
 # A word in many chunks costs most of the time of an OR and tells the least, so it is left out where a rarer
@@ -20,14 +19,12 @@ from dowse.text.terms import Term, Terms
 COMMON_SHARES = ((8_000, 0.2), (1_000, 0.5), (0, 1.0))
 # A long text as a query is its rarest terms.
 MAX_MATCHED_TERMS = 100
+_MORE = 3
+_BM25 = f"bm25(words, {', '.join('?' * len(Weights._fields))})"
 TOKENIZER = ("porter", ("unicode61", "remove_diacritics", "2"))
 
 
-class SqliteWords:
-    db: Database
-    _damage: Damage
-    _scopes: Scopes
-
+class SqliteWords(Reading):
     def match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
         if not terms or limit < 1:
             return []
@@ -42,20 +39,33 @@ class SqliteWords:
         telling = _telling(terms, frequencies)
         if not telling:
             return []
-        expression = compile_match(telling)
-        score = f"bm25(words, {', '.join('?' * len(weights))})"
+        expression, scope = compile_match(telling), self._scopes.narrowed(scope)
+        if scope == EVERYTHING:
+            return self._best_matches(expression, weights, limit)
+        found = self._among_all(expression, scope, weights, limit) if self._scopes.is_mostly_kinds(scope) else None
+        return self._matches_within(expression, scope, weights, limit) if found is None else found
+
+    def _best_matches(self, expression: str, weights: Weights, limit: int) -> list[Scored]:
+        statement = f"SELECT rowid, {_BM25} AS cost FROM words WHERE words MATCH ? ORDER BY cost, rowid LIMIT ?"
+        return [Scored(key, -cost) for key, cost in self.db.rows(statement, (*weights, expression, limit))]
+
+    def _among_all(self, expression: str, scope: Scope, weights: Weights, limit: int) -> list[Scored] | None:
+        """Where most records are of the kinds that are wanted, so are the best of all: to look whether they are takes
+        less than to ask of each match. None if they were not."""
+        best = self._best_matches(expression, weights, limit * _MORE)
+        kinds = self.kinds_of([it.key for it in best])
+        found = [it for it in best if kinds.get(it.key) in scope.kinds]
+        return found[:limit] if len(found) >= limit or len(best) < limit * _MORE else None
+
+    def _matches_within(self, expression: str, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
         condition, values = self._scopes.condition(scope)
-        if condition:
-            statement = (
-                f"SELECT words.rowid, {score} AS cost FROM words "
-                f"JOIN chunks ON chunks.id = words.rowid JOIN records ON records.id = chunks.record "
-                f"JOIN {RECORDS.removeprefix('records JOIN ')} "
-                f"WHERE words MATCH ? AND {condition} ORDER BY cost, words.rowid LIMIT ?"
-            )
-        else:
-            statement = f"SELECT rowid, {score} AS cost FROM words WHERE words MATCH ? ORDER BY cost, rowid LIMIT ?"
-        rows = self.db.rows(statement, (*weights, expression, *values, limit))
-        return [Scored(key, -cost) for key, cost in rows]
+        statement = (
+            f"SELECT words.rowid, {_BM25} AS cost FROM words "
+            f"JOIN chunks ON chunks.id = words.rowid JOIN records ON records.id = chunks.record "
+            f"JOIN {RECORDS.removeprefix('records JOIN ')} "
+            f"WHERE words MATCH ? AND {condition} ORDER BY cost, words.rowid LIMIT ?"
+        )
+        return [Scored(key, -cost) for key, cost in self.db.rows(statement, (*weights, expression, *values, limit))]
 
 
 def compile_match(terms: Terms) -> str:

@@ -66,6 +66,13 @@ def test_bare_repositories_linked_work_trees_and_detached_heads(tmp_path: Path) 
     assert [it.writing.commit for it in blamed(tmp_path / "linked", "a.txt").lines] == [first]
 
 
+def test_people_are_told_alike_whatever_encoding_logs_have(tmp_path: Path) -> None:
+    repository(tmp_path, [Made("one", {"a.txt": "1\n"}, author="Jörg <joerg@example.org>")])
+    run(tmp_path, "config", "i18n.logOutputEncoding", "utf-16")
+    (line,) = blamed(tmp_path, "a.txt").lines
+    assert (line.writing.author, line.writing.email) == ("Jörg", "joerg@example.org")
+
+
 def test_a_file_that_is_deleted_in_the_work_tree_is_told_as_committed(tmp_path: Path) -> None:
     (first,) = repository(tmp_path, [Made("one", {"a.txt": "1\n"})])
     (tmp_path / "a.txt").unlink()

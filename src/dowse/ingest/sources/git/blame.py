@@ -18,7 +18,7 @@ from dowse.ingest.sources.git.uncommitted import MAX_BYTES, MAX_PAIRS, alike
 
 MAX_LINES = 2000
 # A configuration may name a file of commits to pass over, which need not be there.
-_COMMAND = ("blame", "--porcelain", "--no-textconv", "--no-progress", "--no-ignore-revs-file")
+_COMMAND = ("blame", "--porcelain", "--no-textconv", "--no-progress", "--no-ignore-revs-file", "--encoding=UTF-8")
 _HEADER = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")
 _ESCAPE = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
 _ESCAPED = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}

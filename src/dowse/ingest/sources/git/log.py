@@ -56,11 +56,14 @@ class GitLog:
         """Those that touched one of the names, or something below it, newest first; without names all of them."""
         fields = self._log(FORMAT, "-z", names=names).split(b"\0")
         frames = (fields[at : at + _FIELDS] for at in range(0, len(fields) - _FIELDS, _FIELDS))
+        edge = shallow_of(str(self._directory)) if names else frozenset[str]()
         records = [self._record(told_of(b"\0".join(it), 0)) for it in frames]
-        return sorted(records, key=lambda it: (-it.mtime_ns, it.path))
+        return sorted((it for it in records if it.path not in edge), key=lambda it: (-it.mtime_ns, it.path))
 
     def changes(self, commits: Iterable[str]) -> Iterator[tuple[str, list[Change]]]:
-        given = "".join(f"{it}\n" for it in commits).encode("ascii")
+        """Of each what it changed; at the edge of a shallow clone, where all there is would look new, nobody knows."""
+        edge = shallow_of(str(self._directory))
+        given = "".join(f"{it}\n" for it in commits if it not in edge).encode("ascii")
         if given:
             yield from _parsed(ask(self._directory, "diff-tree", "--stdin", *_ONLY_NAMES, given=given))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import apsw
 
@@ -19,9 +20,20 @@ _ADD_LINKS = f"INSERT INTO links (record, {LINKS}) VALUES (?, ?, ?, ?, ?, ?)"
 _ADD_CALLS = f"INSERT INTO calls (record, {CALLS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
-def put_record(connection: apsw.Connection, collection: int, record: Record, lined: bool) -> tuple[int, Before]:
+class Lists(NamedTuple):
+    """What a record has several of, as it is stored."""
+
+    tags: str
+    aliases: str
+    facets: str
+
+
+def put_record(
+    connection: apsw.Connection, collection: int, record: Record, lists: Lists, lined: bool
+) -> tuple[int, Before]:
     """The record's key, and what was there of it."""
-    inherited = (as_json(list(record.tags)), as_json(list(record.aliases)), record.title)
+    tags, aliases, facets = lists
+    inherited = (tags, aliases, record.title)
     before = fetch(
         connection,
         "SELECT id, tags, aliases, title FROM records WHERE collection = ? AND path = ?",
@@ -29,7 +41,7 @@ def put_record(connection: apsw.Connection, collection: int, record: Record, lin
     )
     values = (
         *inherited, record.kind, record.size, record.mtime_ns, record.digest, record.chunking, record.settled,
-        as_json(dict(record.facets)), record.at_ns, lined,
+        facets, record.at_ns, lined,
     )  # fmt: skip
     ((key,),) = fetch(
         connection,
@@ -44,6 +56,11 @@ def put_record(connection: apsw.Connection, collection: int, record: Record, lin
     if not before:
         return int(key), Before.NOTHING
     return int(key), Before.SAME_WORDS if before == [(key, *inherited)] else Before.OTHER_WORDS
+
+
+def lists_of(record: Record) -> Lists:
+    tags, aliases = (as_json(list(it)) if it else "[]" for it in (record.tags, record.aliases))
+    return Lists(tags, aliases, as_json(dict(record.facets)) if record.facets else "{}")
 
 
 def delete_details(connection: apsw.Connection, key: int) -> None:
@@ -81,7 +98,6 @@ def put_text(connection: apsw.Connection, key: int, text: str | None, before: Be
     return body
 
 
-def seal_record(connection: apsw.Connection, key: int, record: Record, details: int) -> None:
-    lists = (as_json(list(record.tags)), as_json(list(record.aliases)), as_json(dict(record.facets)))
+def seal_record(connection: apsw.Connection, key: int, record: Record, lists: Lists, details: int) -> None:
     own = (record.path, record.kind, record.title, record.digest, record.chunking, *lists, details)
     connection.execute("UPDATE records SET details = ?, seal = ? WHERE id = ?", (details, seal(own), key))

@@ -11,7 +11,14 @@ from dowse.errors import Unreadable
 from dowse.model import Call, Link, Record, Skipped, Symbol
 from dowse.store.base import Piece
 from dowse.store.sqlite.catalog.base import CatalogBase, collection_id, renew_revision
-from dowse.store.sqlite.catalog.details import delete_details, put_details, put_record, put_text, seal_record
+from dowse.store.sqlite.catalog.details import (
+    delete_details,
+    lists_of,
+    put_details,
+    put_record,
+    put_text,
+    seal_record,
+)
 from dowse.store.sqlite.chunks import Before, delete_chunks, put_chunks
 from dowse.store.sqlite.database import fetch
 from dowse.store.sqlite.seals import details_seal
@@ -29,14 +36,15 @@ class Writing(CatalogBase):
     ) -> None:
         with _storable(), self.batch() as connection:
             collection = collection_id(connection, record.collection)
-            key, before = put_record(connection, collection, record, text is not None)
+            lists = lists_of(record)
+            key, before = put_record(connection, collection, record, lists, text is not None)
             if before is not Before.NOTHING:
                 delete_details(connection, key)
             chunk_seals = put_chunks(connection, self._late_words, key, record, pieces, before)
             rows = put_details(connection, key, symbols, links, calls)
             self._late_words.name(it.name.lower() for it in symbols)
             body = put_text(connection, key, text, before)
-            seal_record(connection, key, record, details_seal(sorted(chunk_seals), *rows, body))
+            seal_record(connection, key, record, lists, details_seal(sorted(chunk_seals), *rows, body))
             renew_revision(connection)
             connection.execute("DELETE FROM skipped WHERE collection = ? AND path = ?", (collection, record.path))
 
