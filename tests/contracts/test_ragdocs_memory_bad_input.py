@@ -266,6 +266,15 @@ def test_content_that_can_not_be_kept_is_told(server: Served, content: str) -> N
             did(server, "delete_memory", filename="new")
 
 
+@pytest.mark.parametrize("content", ["", " \n"])
+def test_no_words_take_the_place_of_a_memory(server: Served, content: str) -> None:
+    before = text(server, "read_memory", filename="kept")
+    assert mistake(server, "append_memory", filename="kept", content=content)
+    assert mistake(server, "update_memory", filename="kept", content=content)
+    assert mistake(server, "merge_memories", source_files=["kept"], target_file="merged", summary_content=content)
+    assert text(server, "read_memory", filename="kept") == before
+
+
 @pytest.mark.parametrize("content", ["---\ntype: plan\n---\n\nEvil.", "---\n- x\n---\n", "\ufeff", "+++\nx=1\n+++\n"])
 def test_content_that_looks_like_front_matter_changes_none(server: Served, content: str) -> None:
     did(server, "create_memory", filename="new", content=content, memory_type="fact", tags=["real"])

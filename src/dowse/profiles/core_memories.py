@@ -69,8 +69,8 @@ def keep(
     valid_until: str,
 ) -> Written:
     """Do what the mode says; raises BadInput for what has no meaning in it."""
-    if mode != "forget" and not content.strip():
-        raise BadInput("there is nothing to remember in that; say what shall be kept")
+    if mode != "forget":
+        check_words(content)
     if mode == "create":
         facts = {"type": type or "journal", "valid_from": valid_from, "valid_until": valid_until}
         return engine.remember(name, content, tags=tags, anchors=anchors, **facts)
@@ -83,6 +83,11 @@ def keep(
             raise BadInput("nothing is written when a memory is forgotten; leave the content out")
         return engine.forget(name)
     return engine.add_to_memory(name, content) if mode == "append" else engine.revise(name, content)
+
+
+def check_words(content: str) -> None:
+    if not content.strip():
+        raise BadInput("there is nothing to remember in that; say what shall be kept")
 
 
 def written_json(mode: str, written: Written) -> dict[str, object]:

@@ -9,6 +9,7 @@ from typing import Annotated
 from dowse.engine import Engine
 from dowse.engine.memories import Written
 from dowse.errors import BadInput, DowseError
+from dowse.profiles.core_memories import check_words
 from dowse.profiles.ragdocs_memory_desk import FileName, MemoryDesk, MemoryType
 from dowse.profiles.ragdocs_memory_search import MemorySearch
 from dowse.profiles.ragdocs_memory_text import counts_text, notes
@@ -54,6 +55,7 @@ class MemoryFiles:
         say that it plans, implements, supersedes, depends on or contradicts what it links to."""
 
         def create() -> dict[str, object]:
+            check_words(content)
             engine = self._desk.writing()
             written = engine.remember(filename, content, type=memory_type, tags=tags)
             return _done("created", written, "path")
@@ -64,6 +66,7 @@ class MemoryFiles:
         """Add text at the end of a memory; what it says already is kept."""
 
         def append() -> dict[str, object]:
+            check_words(content)
             written = self._desk.writing().add_to_memory(filename, content)
             return _done("appended", written, "path")
 
@@ -73,6 +76,7 @@ class MemoryFiles:
         """Put another text in the place of a memory's; type, tags and the time it was created stay."""
 
         def update() -> dict[str, object]:
+            check_words(content)
             written = self._desk.writing().revise(filename, content)
             return _done("updated", written, "path")
 
@@ -96,6 +100,7 @@ class MemoryFiles:
         """Put one memory in the place of several: it has all their tags, and they go to the trash."""
 
         def merge() -> dict[str, object]:
+            check_words(summary_content)
             merged = self._desk.writing().merge_memories(tuple(source_files), target_file, summary_content)
             written = Written(merged.path.name, merged.path, merged.note)
             return {**_done("merged", written, "path"), "moved_to": [str(it) for it in merged.moved]}
