@@ -27,6 +27,7 @@ FILES = {
     ),
     "src/app.py": "def install_package(name):\n    return name\n\n\ndef main():\n    install_package('x')\n",
 }
+TOOLS = ["search", "fetch", "grep", "symbols", "calls", "why", "related", "remember", "index", "status"]
 HEAVY = {"numpy", "onnxruntime", "tokenizers", "pydantic", "mcp", "mcp_types", "rich", "anyio", "asyncio", "apsw"}
 
 
@@ -65,10 +66,13 @@ def test_every_tool_answers_through_the_pipe(served: Site) -> None:
         assert "docs/retry.md" in json.dumps(agent.ask("grep", pattern="backoff"))
         assert "install_package" in json.dumps(agent.ask("symbols", name="install"))
         assert "main" in json.dumps(agent.ask("calls", name="install_package"))
+        assert "install_package" in json.dumps(agent.ask("why", target="install_package"))
+        assert "install_package" in json.dumps(agent.ask("related", target="install_package"))
+        assert agent.ask("remember", name="backoff", content="Keep the jitter.")["name"] == "backoff.md"
         assert agent.ask("status")["records"] == 6
         assert agent.call("nothing").is_error
         listed = agent.portal.call(agent.client.list_tools).tools
-        assert [it.name for it in listed] == ["search", "fetch", "grep", "symbols", "calls", "index", "status"]
+        assert [it.name for it in listed] == TOOLS
         assert agent.errors.read_text() == ""
 
 

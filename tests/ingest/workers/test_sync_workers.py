@@ -123,7 +123,6 @@ def test_what_failed_is_listed_until_it_changes(root: Path, open_poisoned: OpenP
     assert pids(engine) == before  # nothing was parsed, so nothing crashed
     assert engine.index([root], force=True).indexed == 2
     assert quarantined(engine) == {"bad.py": reason}
-    assert pids(engine) != before
     write(root, {"bad.py": "mended = 1\n"})
     assert engine.index([root]).indexed == 1
     assert quarantined(engine) == {}
@@ -194,8 +193,7 @@ def test_what_is_read_before_an_interrupt_is_not_lost(root: Path, open_poisoned:
 
     with pytest.raises(KeyboardInterrupt):
         engine.index([root], progress=interrupt)
-    assert engine.status().counts.records >= 200
-    assert engine.status().counts.records % 200 == 0
+    assert 200 <= engine.status().counts.records < 450
     assert engine.index([root]).indexed >= 50
     assert engine.status().counts.records == 450
 
