@@ -38,19 +38,22 @@ class Superseded:
             found[node_of(hit.stored.record)].append(hit)
         judged: dict[int, Hit] = {}
         lowest: dict[Node, float] = {}  # score of what was found of a record and of all above it
+        behind: dict[Node, int] = {}  # how many steps the longest way up from a record has
         for circle in circles(list(found), lambda it: successors.get(it, ())):
             above = {it for node in circle for it in successors.get(node, ())}.difference(circle)
             bound = min((lowest[it] for it in above), default=math.inf)
-            own = [[self._judged(hit, len(above), bound) for hit in found[it]] for it in circle if it in found]
+            steps = max((behind[it] + 1 for it in above), default=0)
+            own = [[self._judged(hit, steps, bound) for hit in found[it]] for it in circle if it in found]
             judged |= {hit.stored.key: hit for each in own for hit in each}
+            behind |= dict.fromkeys(circle, steps)
             lowest |= dict.fromkeys(circle, min([bound, *(max(hit.score for hit in each) for each in own)]))
         return by_score([judged[hit.stored.key] for hit in hits])
 
-    def _judged(self, hit: Hit, above: int, bound: float) -> Hit:
-        if not above:
+    def _judged(self, hit: Hit, steps: int, bound: float) -> Hit:
+        if not steps:
             return hit
         score = min(times(hit.score, self.factor), math.nextafter(bound, -math.inf))
-        return rescored(hit, score, superseded=above)
+        return rescored(hit, score, superseded=steps)
 
 
 def successors_of(catalog: Catalog, kinds: tuple[str, ...] = SUCCEEDING) -> Successors:
