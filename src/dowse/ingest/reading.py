@@ -57,9 +57,14 @@ class Reader:
     def batches(self, stale: list[Stale], arrived: Callable[[], None]) -> Iterator[list[Reading]]:
         """In the order of `stale`, so that what is stored does not depend on who was quicker."""
         many = len(stale) >= _MANY
-        threads = max(1, min(self.workers.count, len(stale))) if self.workers else 1
         work = ((partial(self._reading, it, many), it.item.size) for it in stale)
-        return in_batches(work, threads, arrived, self.workers.ahead_bytes if self.workers else MOST_BYTES)
+        return in_batches(work, self._threads(stale), arrived, self.workers.ahead_bytes if self.workers else MOST_BYTES)
+
+    def _threads(self, stale: list[Stale]) -> int:
+        """Processes parse at the same time; what is prepared in this one goes slower the more threads there are."""
+        if self.workers is None or all(it.item.form for it in stale):
+            return 1
+        return max(1, min(self.workers.count, len(stale)))
 
     def _reading(self, stale: Stale, many: bool) -> Reading:
         """Whether a later change would certainly move the timestamp is known before it is read."""

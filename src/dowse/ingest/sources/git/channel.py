@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import select
+import subprocess
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +19,9 @@ from dowse.ingest.sources.git.running import ask_history, converse
 MOST_BYTES: Final = 16_000_000
 """Of what git tells of one commit; the rest is not waited for."""
 SILENCE_S: Final = 60.0
-_READ_BYTES: Final = 1 << 18
+# So much git may write ahead, in a pipe as long as that where the system allows it.
+_READ_BYTES: Final = 1 << 20
+_GATHER_S: Final = 0.01  # to read each line as it comes costs more than to understand it
 
 _ALWAYS: Final = (
     "diff-tree", "--stdin", "--always", "--root", "-r", "-z", FORMAT, "--encoding=UTF-8", "--no-notes",
@@ -48,6 +53,7 @@ class Channel:
 
     def __init__(self, git_directory: str, *, most_bytes: int = MOST_BYTES, silence_s: float = SILENCE_S) -> None:
         self._process = converse(git_directory, *_CHANGES)
+        _lengthen(self._process)
         # What is no name of an object is written back: what a commit holds can not foresee it.
         self._mark = f"{secrets.token_hex(16)} ends\n".encode()
         self._buffer = bytearray()
@@ -64,14 +70,15 @@ class Channel:
         with suppress(OSError):  # it has ended, which whoever receives is told
             self._process.stdin.write(lines)
 
-    def receive(self) -> Frame | None:
-        """The next answer; None when git has ended instead, or was ended because it gave no sign of life."""
+    def receive(self, *, in_a_hurry: bool = True) -> Frame | None:
+        """The next answer; None when git has ended instead, or was ended because it gave no sign of life. Who is in no
+        hurry lets it gather some."""
         searched = 0
         while (end := self._buffer.find(self._mark, searched)) < 0:
             if len(self._buffer) > self._most_bytes:
                 return Frame(bytes(self._buffer[: self._most_bytes]), cut=True, ends=True)
             searched = max(0, len(self._buffer) - len(self._mark))
-            data = self._read()
+            data = self._read(0.0 if in_a_hurry else _GATHER_S)
             if not data:
                 return None
             self._buffer += data
@@ -89,12 +96,19 @@ class Channel:
             if pipe is not None:
                 pipe.close()
 
-    def _read(self) -> bytes:
+    def _read(self, gather_s: float) -> bytes:
         assert self._process.stdout is not None
         waiting = select.poll()
         waiting.register(self._process.stdout, select.POLLIN)
         ready = waiting.poll(self._silence_s * 1000)
+        time.sleep(gather_s)
         return os.read(self._process.stdout.fileno(), _READ_BYTES) if ready else b""
+
+
+def _lengthen(process: subprocess.Popen[bytes]) -> None:
+    if process.stdout is not None and hasattr(fcntl, "F_SETPIPE_SZ"):  # Linux
+        with suppress(OSError):  # a user may have only so much
+            fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, _READ_BYTES)
 
 
 def told_once(git_directory: str, name: str, much: Much) -> bytes | None:

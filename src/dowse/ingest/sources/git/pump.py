@@ -13,6 +13,7 @@ from dowse.ingest.sources.git.channel import Channel
 
 # Under way at a time: enough to keep a process busy, and little to ask for again when it ends.
 _AT_ONCE: Final = 64
+_FEW: Final = 8
 
 Told = Callable[[str, bytes | None, bool], bytes]
 
@@ -85,7 +86,8 @@ class Pump:
         channel.ask([it.name for it in self._asked])
 
     def _hand_on(self) -> None:
-        frame = self._channel.receive() if self._channel is not None else None
+        few = len(self._asked) <= _FEW
+        frame = self._channel.receive(in_a_hurry=few) if self._channel is not None else None
         name, future = self._asked.popleft()
         if frame is None or frame.ends:
             self._close()

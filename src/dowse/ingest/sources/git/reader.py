@@ -1,4 +1,4 @@
-"""Reads commits ahead of being asked, with a few git processes at a time."""
+"""Reads commits ahead of being asked, with a git process or a few at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from dowse.ingest.sources.git.channel import MOST_BYTES, Channel, Much, told_onc
 from dowse.ingest.sources.git.parsing import told_of
 from dowse.ingest.sources.git.pump import Pump, Request
 
-PROCESSES: Final = 2
+# Two do not share what they have unpacked, and one alone is quicker than what it tells can be indexed.
+PROCESSES: Final = 1
 
 TOO_MUCH: Final = f"what it changed is more than {MOST_BYTES / 1e6:,.0f} MB, of which only the beginning was read"
 NO_CHANGES: Final = "git could not tell which lines it changed, because objects are missing or damaged"
