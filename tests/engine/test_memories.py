@@ -56,6 +56,15 @@ def test_a_memory_from_its_making_to_the_trash(engine: Engine, root: Path) -> No
     assert engine.memories().records == ()
 
 
+def test_a_memory_is_read_by_its_path_in_the_root_too(engine: Engine, root: Path) -> None:
+    engine.remember("auth", "The quokka guards it")
+    assert engine.record(".memories/auth.md") == engine.record("auth.md") == [memory(engine, "auth.md")]
+    assert engine.record("./.memories/auth.md", f"{root.name}.memories") == engine.record("auth.md")
+    for other in (".memories/other.md", ".memories/../auth.md", "src/auth.md", ".memories"):
+        assert engine.record(other) == []
+    assert engine.record(".memories/auth.md", root.name) == []
+
+
 def test_merging_keeps_tags_and_what_was_said_lies_in_the_trash(engine: Engine) -> None:
     engine.remember("a", "alpha", type="fact", tags=["x", "y"], anchors=["README.md"])
     engine.remember("b", "beta", type="fact", tags=["y", "z"])

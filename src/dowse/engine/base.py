@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,17 @@ class Base:
 
     def record(self, path: str, collection: str | None = None) -> list[Record]:
         """Every record with this path: where several roots are indexed, more than one may have it."""
-        return self._store.records(normal_path(path).removeprefix("./"), collection)
+        name = normal_path(path).removeprefix("./")
+        return self._store.records(name, collection) or list(self._below(name, collection))
+
+    def _below(self, name: str, collection: str | None) -> Iterator[Record]:
+        """What lies in a collection of its own below a root, a memory say, by its path from there."""
+        roots = [Path(it.root) for it in self.collections()]
+        for inner in (it for it in self.collections() if collection in (None, it.name)):
+            for root in roots:
+                place = root / name
+                if root in Path(inner.root).parents and place.is_relative_to(inner.root):
+                    yield from self._store.records(place.relative_to(inner.root).as_posix(), inner.name)
 
     def _one_record(self, path: str, collection: str | None) -> Record:
         records = self.record(path, collection)

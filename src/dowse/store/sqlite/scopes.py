@@ -33,12 +33,12 @@ class Scopes:
         """The same without what lets everything in: to ask of each record costs more than to find it."""
         return replace(scope, kinds=()) if scope.kinds and self._kinds().keys() <= {*scope.kinds} else scope
 
-    def is_mostly_kinds(self, scope: Scope) -> bool:
-        """Whether nothing but kinds is asked for, and most records are of them."""
+    def share_of_kinds(self, scope: Scope) -> float:
+        """Which share of the records has the kinds that are asked for; 0 where something else is asked for, too."""
         counts = self._kinds()
-        return scope == Scope(kinds=scope.kinds) and 2 * sum(counts.get(it, 0) for it in {*scope.kinds}) > sum(
-            counts.values()
-        )
+        if scope != Scope(kinds=scope.kinds) or not counts:
+            return 0.0
+        return sum(counts.get(it, 0) for it in {*scope.kinds}) / sum(counts.values())
 
     def condition(self, scope: Scope) -> Condition:
         """SQL over `records` and `collections` that is true inside the scope; empty when everything is. It holds for

@@ -19,7 +19,8 @@ from dowse.text.terms import Term, Terms
 COMMON_SHARES = ((8_000, 0.2), (1_000, 0.5), (0, 1.0))
 # A long text as a query is its rarest terms.
 MAX_MATCHED_TERMS = 100
-_MORE = 3
+_MOSTLY = 0.5  # of the records
+_MORE = 1.2  # than would be enough if all kinds were found alike
 _BM25 = f"bm25(words, {', '.join('?' * len(Weights._fields))})"
 TOKENIZER = ("porter", ("unicode61", "remove_diacritics", "2"))
 
@@ -42,20 +43,24 @@ class SqliteWords(Reading):
         expression, scope = compile_match(telling), self._scopes.narrowed(scope)
         if scope == EVERYTHING:
             return self._best_matches(expression, weights, limit)
-        found = self._among_all(expression, scope, weights, limit) if self._scopes.is_mostly_kinds(scope) else None
+        share = self._scopes.share_of_kinds(scope)
+        found = self._among_all(expression, scope, weights, limit, share) if share > _MOSTLY else None
         return self._matches_within(expression, scope, weights, limit) if found is None else found
 
     def _best_matches(self, expression: str, weights: Weights, limit: int) -> list[Scored]:
         statement = f"SELECT rowid, {_BM25} AS cost FROM words WHERE words MATCH ? ORDER BY cost, rowid LIMIT ?"
         return [Scored(key, -cost) for key, cost in self.db.rows(statement, (*weights, expression, limit))]
 
-    def _among_all(self, expression: str, scope: Scope, weights: Weights, limit: int) -> list[Scored] | None:
+    def _among_all(
+        self, expression: str, scope: Scope, weights: Weights, limit: int, share: float
+    ) -> list[Scored] | None:
         """Where most records are of the kinds that are wanted, so are the best of all: to look whether they are takes
         less than to ask of each match. None if they were not."""
-        best = self._best_matches(expression, weights, limit * _MORE)
+        asked = int(limit / share * _MORE) + 1
+        best = self._best_matches(expression, weights, asked)
         kinds = self.kinds_of([it.key for it in best])
         found = [it for it in best if kinds.get(it.key) in scope.kinds]
-        return found[:limit] if len(found) >= limit or len(best) < limit * _MORE else None
+        return found[:limit] if len(found) >= limit or len(best) < asked else None
 
     def _matches_within(self, expression: str, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
         condition, values = self._scopes.condition(scope)
