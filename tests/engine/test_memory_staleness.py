@@ -108,7 +108,7 @@ def test_a_definition_is_stale_when_it_changes_not_when_it_moves(engine: Engine,
     assert told(engine) == [
         (
             "src/app.py#Server.start",
-            f"src/app.py#Server.start has changed since the memory was written by commit {head[:12]}",
+            f"src/app.py#Server.start has changed since the memory was written: commit {head[:12]}",
             "Start differently",
         )
     ]

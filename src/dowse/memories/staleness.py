@@ -97,4 +97,5 @@ def _why(anchor: Anchor, file: Record | None, digest: str, commit: Record | None
         return f"{anchor.path} is not there any more{by and f' (changed{by})'}"
     if not digest:
         return f"{anchor.path} has no {anchor.symbol} any more{by and f' (changed{by})'}"
-    return f"{anchor.target} has changed since the memory was written{by}"
+    told = f": commit {commit.path[:12]}" if commit else by
+    return f"{anchor.target} has changed since the memory was written{told}"
