@@ -35,7 +35,7 @@ def _globs(name: str, roots: Sequence[str]) -> Iterator[str]:
     place = posixpath.normpath(name)
     base = next((it for it in roots if place == it or place.startswith(f"{it}/")), "")
     path = place.removeprefix(base).lstrip("/")
-    if path.strip() in ("", "."):
+    if not path.strip() or path == ".":
         raise BadInput(f"excluded_files: {name!r} is everything; name files in it")
     if path == ".." or path.startswith("../"):
         return
