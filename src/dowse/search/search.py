@@ -12,7 +12,7 @@ from dowse.errors import DowseError, IndexDamaged, PartDamaged
 from dowse.model import Hit, Query, Scored, Step
 from dowse.search.families import families_within, family_of, parted
 from dowse.search.fuse import SCORE_NAMES, Candidate, fuse, single
-from dowse.search.kinds import Family
+from dowse.search.kinds import SUCCEEDING, Family
 from dowse.search.recipes import Recipe, Route, recipe_named
 from dowse.search.refine.stage import Concerning, Stage, stage_name
 from dowse.search.run import NOTHING, Models, Result, Run
@@ -131,7 +131,8 @@ def _first(candidates: list[Candidate], recipe: Recipe, run: Run) -> list[Candid
     """So many of each family, where there are several: what becomes of them is for the stages to say."""
     # What is promoted may come from far down.
     wanted = run.pool if run.priors else recipe.loaded(run.query.limit)
-    passing = {family_of(kind) for it in recipe.stages if isinstance(it, Concerning) for kind in it.kinds}
+    concerned = {kind for it in recipe.stages if isinstance(it, Concerning) for kind in it.kinds}
+    passing = {family_of(kind) for kind in SUCCEEDING if kind in concerned}
     present = families_within(run.query.scope, run.store.kinds())
     only = present[0].kinds[0] if len(present) == 1 else ""  # then nobody asked for the kinds of candidates
     taken: Counter[Family] = Counter()

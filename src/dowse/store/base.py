@@ -229,7 +229,8 @@ KEPT = "kept "
 
 
 UNENCODED = ("delta",)
-"""The roles of chunks that are found by their words only: they need no vector, and have none."""
+"""The roles of chunks that are found by their own words only: they need no vector, and have none. What a record is
+called stands for its other chunks; else a word of a title would find every piece of a long record."""
 
 
 class Vectors(Protocol):

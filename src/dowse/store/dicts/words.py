@@ -13,7 +13,7 @@ from dowse.model import (
     Scored,
     Stored,
 )
-from dowse.store.base import Weights
+from dowse.store.base import UNENCODED, Weights
 from dowse.store.dicts.state import State
 from dowse.text.names import names
 from dowse.text.terms import Term, Terms
@@ -64,6 +64,8 @@ class DictWords(State):
     def _columns(self, stored: Stored) -> tuple[list[str], ...]:
         record, chunk = stored.record, stored.chunk
         trail = " ".join(chunk.trail)
+        if chunk.role in UNENCODED:
+            return tuple(map(self._tokens, ("", trail, chunk.text, "", "", "")))
         extra = names(f"{record.title} {trail} {chunk.text}")
         texts = (
             record.title,

@@ -10,7 +10,7 @@ from enum import Enum
 import apsw
 
 from dowse.model import Record, public_chunk_id
-from dowse.store.base import Piece
+from dowse.store.base import UNENCODED, Piece
 from dowse.store.sqlite.database import Row, fetch
 from dowse.store.sqlite.late_words import LateWords
 from dowse.store.sqlite.rows import as_json, join_trail
@@ -64,7 +64,7 @@ def put_chunks(
             seals.append(seal((*place, *content)))
             connection.execute(_MOVE, (*place, seals[-1], row_key))
             continue
-        read = (record.title, trail, piece.chunk.text, _names(record, trail, piece), tags, record.path)
+        read = _read(record, trail, piece, tags)
         seals.append(seal((*place, piece.digest, *read)))
         connection.execute(_INSERT, (*place, piece.digest, *read, seals[-1], key))
         words.add((connection.last_insert_rowid(), *read))
@@ -93,6 +93,13 @@ def _kept(connection: apsw.Connection, key: int) -> _Kept:
 def _place(record: Record, piece: Piece) -> Row:
     chunk = piece.chunk
     return chunk.ordinal, public_chunk_id(record.path, chunk.ordinal), chunk.role, chunk.start_line, chunk.end_line
+
+
+def _read(record: Record, trail: str, piece: Piece, tags: str) -> Row:
+    """What the words index reads."""
+    if piece.chunk.role in UNENCODED:
+        return "", trail, piece.chunk.text, "", "", ""
+    return record.title, trail, piece.chunk.text, _names(record, trail, piece), tags, record.path
 
 
 def _names(record: Record, trail: str, piece: Piece) -> str:

@@ -112,13 +112,21 @@ class Database:
 
     def remembered(self, name: str, make: Callable[[], Value]) -> Value:
         """What `make` gave for this thread, made anew when the file has changed since."""
-        ((version,),) = self.rows("PRAGMA data_version")
+        version = self._data_version()
         if getattr(self._local, "version", None) != version:
             self._local.version, self._local.memory = version, {}
         memory: dict[str, Value] = self._local.memory
         if name not in memory:
             memory[name] = make()
         return memory[name]
+
+    def _data_version(self) -> object:
+        """Asked for dozens of times by each question, so without what others can afford."""
+        try:
+            return self.reader().execute("PRAGMA data_version").get
+        except apsw.Error:
+            with explained(self.path):
+                raise
 
     # --- writing ---
 
