@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _NS = 1_000_000_000
 _SHORT_HASH = 10
-_DECISIONS = ("freshness", "plan", "abstain")
+_DECISIONS = ("freshness", "plan", "abstain", "quotas")
 _MAKE_INCOMPLETE = {
     "index": "indexing is running",
     "reconcile": "indexing is running",

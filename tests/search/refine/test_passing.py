@@ -165,6 +165,20 @@ def test_no_family_takes_more_than_its_share() -> None:
     assert notes == ["6 of the commits gave way to others"]
 
 
+def test_a_record_has_one_place_of_a_share() -> None:
+    store = DictStore()
+    store.add_collection("/work/notes")
+    put(store, "long", *["text"] * 3, kind="commit")
+    for path, kind in (("other", "commit"), *((f"{number}.md", "doc") for number in range(9))):
+        put(store, path, "text", kind=kind)
+    run = run_over(store)
+    run.query = Query("x", limit=8)
+    scores = {"long": 1.0, "long#1": 0.9, "long#2": 0.8, "other": 0.7, **{f"{n}.md": 0.6 for n in range(9)}}
+    found = Quotas()(hits(store, scores), run)
+    assert [it.stored.record.path for it in found[:3]] == ["long", "other", "0.md"]
+    assert len(found) == 8
+
+
 def test_no_place_stays_empty() -> None:
     kinds, _ = shown({"commit": many(1.0, 30), "doc": many(0.5, 2)}, 8)
     assert sorted(kinds) == ["commit"] * 6 + ["doc"] * 2

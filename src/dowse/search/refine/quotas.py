@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dowse.model import Hit
 from dowse.search.families import family_of
 from dowse.search.kinds import Family
+from dowse.search.refine.links import Node, node_of
 from dowse.search.refine.stage import rescored
 from dowse.search.run import Run
 
@@ -17,9 +18,9 @@ _LEAST_PLACES = 4  # where fewer are wanted, they are for the best
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """As many hits as are wanted, the best first: of each family no more than its share, unless nothing else is there;
-    and at least one, where it has something `worth` that share of the best score. A query that names its kinds gets
-    them as they come."""
+    """As many hits as are wanted, the best first: of each family no more than its share, no record of a share twice,
+    unless nothing else is there; and at least one, where it has something `worth` that share of the best score. A query
+    that names its kinds gets them as they come."""
 
     worth: float = 0.66
 
@@ -37,13 +38,16 @@ class Quotas:
 
     def _places(self, hits: list[Hit], limit: int) -> Iterator[int]:
         """The places of the hits that are kept: within the shares first, then whatever is best of the rest."""
-        taken: Counter[Family] = Counter()
+        taken: dict[Family, set[Node]] = defaultdict(set)
         within: list[int] = []
         beyond: list[int] = []
         for place, hit in enumerate(hits):
-            family = _family(hit)
-            taken[family] += 1
-            (within if taken[family] <= max(1, int(limit * family.share)) else beyond).append(place)
+            family, node = _family(hit), node_of(hit.stored.record)
+            fits = family.share >= 1 or (
+                node not in taken[family] and len(taken[family]) < max(1, int(limit * family.share))
+            )
+            (within if fits else beyond).append(place)
+            taken[family] |= {node} if fits else set()
         yield from [*within, *beyond][:limit]
 
     def _reserved(self, hits: list[Hit], kept: list[int], limit: int) -> list[int]:

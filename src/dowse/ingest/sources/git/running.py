@@ -47,17 +47,7 @@ Finished = subprocess.CompletedProcess[bytes]
 
 def run_git(git: str, directory: str, *command: str, given: bytes = b"") -> Finished | None:
     """The finished command, `given` at its input, whether it succeeded or not; None when it did not come to its end."""
-    try:
-        return subprocess.run(
-            [git, "-C", directory, *_HARDENED, *command],
-            env=_environment(),
-            input=given,
-            capture_output=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
+    return _finished([git, "-C", directory, *_HARDENED, *command], _environment(), given)
 
 
 def ask_history(git_directory: str, *command: str, given: bytes = b"") -> Finished | None:
@@ -65,14 +55,15 @@ def ask_history(git_directory: str, *command: str, given: bytes = b"") -> Finish
     git = shutil.which("git")
     if git is None:
         return None
+    return _finished(
+        [git, *_of_history(git_directory), *command], _environment() | _without_index(git_directory), given
+    )
+
+
+def _finished(words: list[str], environment: dict[str, str], given: bytes) -> Finished | None:
     try:
         return subprocess.run(
-            [git, *_of_history(git_directory), *command],
-            env=_environment() | _without_index(git_directory),
-            input=given,
-            capture_output=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
+            words, env=environment, input=given, capture_output=True, timeout=TIMEOUT_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
