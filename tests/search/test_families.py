@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.model import IN_FILES, Chunk, Facet, Hit, Link, Query, Record, Scope
-from dowse.search.families import families_within
+from dowse.search.families import families_of
 from dowse.search.run import Models, QueryVector
 from dowse.search.search import Ranked, search
 from dowse.store.base import Piece, Store
@@ -136,7 +136,7 @@ def test_memories_are_found_without_vectors() -> None:
     st.lists(st.sampled_from(["doc", "code", "commit", "memory"]), max_size=3).map(tuple),
 )
 def test_families_are_those_of_the_kinds_that_are_wanted(present: list[str], wanted: tuple[str, ...]) -> None:
-    names = [it.name for it in families_within(Scope(kinds=wanted), present)]
+    names = [it.name for it in families_of(kind for kind in present if not wanted or kind in wanted)]
     kept = {kind for kind in present if not wanted or kind in wanted}
     assert ("commits" in names) == ("commit" in kept)
     assert ("memories" in names) == ("memory" in kept)

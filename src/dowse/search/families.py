@@ -22,15 +22,15 @@ def family_of(kind: str) -> Family:
     return _OF_KIND.get(kind, FAMILIES[0])
 
 
-def families_within(scope: Scope, kinds: Iterable[str]) -> tuple[Family, ...]:
-    """The families of these kinds, as far as the scope lets them in, in the order of all."""
-    wanted = {family_of(kind) for kind in kinds if not scope.kinds or kind in scope.kinds}
+def families_of(kinds: Iterable[str]) -> tuple[Family, ...]:
+    """The families of these kinds, in the order of all."""
+    wanted = {family_of(kind) for kind in kinds}
     return tuple(it for it in FAMILIES if it in wanted)
 
 
 def gathered(scope: Scope, run: Run, limit: int, ask: Ask) -> list[Scored]:
     """The best of every family that can be found, so many of each, in one ranking: their scores are of one scale."""
-    families = families_within(scope, run.store.kinds())
+    families = families_of(run.findable())
     if len(families) < 2:
         return ask(_about(families[0], scope) if families else scope, limit)
     best = _together(scope, families, run, limit, ask)

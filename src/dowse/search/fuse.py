@@ -29,10 +29,14 @@ def fuse(rankings: Mapping[str, Sequence[Scored]], weights: Mapping[str, float],
     """One ranking from several: a chunk's score is the sum of weight / (k + rank), rank from 1."""
     candidates: dict[int, Candidate] = {}
     for name, ranking in rankings.items():
-        for rank, scored in enumerate(ranking, 1):
-            candidate = candidates.setdefault(scored.key, Candidate(scored.key))
-            candidate.score += weights[name] / (k + rank)
-            candidate.evidence |= {SCORE_NAMES[name]: scored.score, f"{name}_rank": rank}
+        weight, own_score, own_rank = weights[name], SCORE_NAMES[name], f"{name}_rank"
+        for rank, (key, score) in enumerate(ranking, 1):
+            candidate = candidates.get(key)
+            if candidate is None:
+                candidate = candidates[key] = Candidate(key)
+            candidate.score += weight / (k + rank)
+            candidate.evidence[own_score] = score
+            candidate.evidence[own_rank] = rank
     for candidate in candidates.values():
         candidate.evidence["rrf"] = candidate.score
     return sorted(candidates.values(), key=lambda it: -it.score)  # stable: the first retriever's order decides ties

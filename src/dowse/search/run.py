@@ -70,8 +70,16 @@ class Run:
     kinds: dict[int, str] = field(default_factory=dict)
     # The passage that stands for a record where whole records are ranked.
     faces: dict[tuple[str, str], Stored] = field(default_factory=dict)
+    # The kinds of records that the index has and the query may be answered with, once somebody has asked.
+    _findable: frozenset[str] | None = None
     # What the stages of single retrievers have to say of a chunk, by its key.
     evidence: defaultdict[int, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
+
+    def findable(self) -> frozenset[str]:
+        if self._findable is None:
+            present, wanted = self.store.kinds(), self.query.scope.kinds
+            self._findable = present.intersection(wanted) if wanted else present
+        return self._findable
 
     def step(self, name: str, before: Sized, work: Callable[[], Result]) -> Result:
         """Do the work and write down what went in, what came out, what it cost, and what was noted meanwhile."""

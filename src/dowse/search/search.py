@@ -10,9 +10,9 @@ from types import MappingProxyType
 
 from dowse.errors import DowseError, IndexDamaged, PartDamaged
 from dowse.model import Hit, Query, Scored, Step
-from dowse.search.families import families_within, family_of, parted
+from dowse.search.families import families_of, family_of, parted
 from dowse.search.fuse import SCORE_NAMES, Candidate, fuse, single
-from dowse.search.kinds import SUCCEEDING, Family
+from dowse.search.kinds import FAMILIES, SUCCEEDING
 from dowse.search.recipes import Recipe, Route, recipe_named
 from dowse.search.refine.stage import Concerning, Stage, stage_name
 from dowse.search.run import NOTHING, Models, Result, Run
@@ -83,17 +83,13 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
 
 def _concerns(route: Route, run: Run) -> bool:
     """To look at the candidates costs more than to find them: not where the stages would leave them as they are."""
-    return not route.kinds or _may_be_found(route.kinds, run)
-
-
-def _may_be_found(kinds: tuple[str, ...], run: Run) -> bool:
-    wanted = run.query.scope.kinds
-    return any(kind in run.store.kinds() and (not wanted or kind in wanted) for kind in kinds)
+    return not route.kinds or not run.findable().isdisjoint(route.kinds)
 
 
 def _wanted(stages: Iterable[Stage | Concerning], run: Run) -> list[Stage]:
     """Those that have something to do."""
-    concerned = (it for it in stages if not isinstance(it, Concerning) or _may_be_found(it.kinds, run))
+    findable = run.findable()
+    concerned = (it for it in stages if not isinstance(it, Concerning) or not findable.isdisjoint(it.kinds))
     return [it.stage if isinstance(it, Concerning) else it for it in concerned]
 
 
@@ -133,14 +129,16 @@ def _first(candidates: list[Candidate], recipe: Recipe, run: Run) -> list[Candid
     wanted = run.pool if run.priors else recipe.loaded(run.query.limit)
     concerned = {kind for it in recipe.stages if isinstance(it, Concerning) for kind in it.kinds}
     passing = {family_of(kind) for kind in SUCCEEDING if kind in concerned}
-    present = families_within(run.query.scope, run.store.kinds())
-    only = present[0].kinds[0] if len(present) == 1 else ""  # then nobody asked for the kinds of candidates
-    taken: Counter[Family] = Counter()
+    present = families_of(run.findable())
+    most = {family.name: wanted + _STAND_BY * (family in passing) for family in FAMILIES}
+    if len(present) == 1:  # then nobody asked for the kinds of candidates
+        return candidates[: most[present[0].name]]
+    taken: Counter[str] = Counter()
     kept: list[Candidate] = []
     for candidate in candidates:
-        family = family_of(run.kinds.get(candidate.key, only))
+        family = family_of(run.kinds.get(candidate.key, "")).name
         taken[family] += 1
-        if taken[family] <= wanted + _STAND_BY * (family in passing):
+        if taken[family] <= most[family]:
             kept.append(candidate)
     return kept
 

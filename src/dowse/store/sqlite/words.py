@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import apsw
+from typing import NamedTuple
 
 from dowse.errors import PartDamaged
 from dowse.model import EVERYTHING, Scope, Scored
 from dowse.store.base import Weights
 from dowse.store.sqlite.catalog.reading import Reading
-from dowse.store.sqlite.database import fetch
+from dowse.store.sqlite.frequencies import Frequencies
 from dowse.store.sqlite.health.mending import ANEW, WORDS, unfinished
+from dowse.store.sqlite.pruning import Promising, promising
 from dowse.store.sqlite.rows import RECORDS
 from dowse.text.terms import Term, Terms
 
@@ -22,7 +23,22 @@ MAX_MATCHED_TERMS = 100
 _MOSTLY = 0.5  # of the records
 _MORE = 1.2  # than would be enough if all kinds were found alike
 _BM25 = f"bm25(words, {', '.join('?' * len(Weights._fields))})"
-TOKENIZER = ("porter", ("unicode61", "remove_diacritics", "2"))
+_PROMISING = "+words.rowid IN (SELECT rowid FROM words WHERE words MATCH ?)"
+
+
+class _Asked(NamedTuple):
+    """A question to the FTS5 table."""
+
+    terms: Terms
+    weights: Weights
+    frequencies: Frequencies
+
+    @property
+    def expression(self) -> str:
+        return compile_match(self.terms)
+
+    def promising(self, limit: int) -> Promising | None:
+        return promising(self.terms, self.frequencies, limit, _quoted)
 
 
 class SqliteWords(Reading):
@@ -40,29 +56,38 @@ class SqliteWords(Reading):
         telling = _telling(terms, frequencies)
         if not telling:
             return []
-        expression, scope = compile_match(telling), self._scopes.narrowed(scope)
+        asked, scope = _Asked(telling, weights, frequencies), self._scopes.narrowed(scope)
         if scope == EVERYTHING:
-            return self._best_matches(expression, weights, limit)
+            return self._best_matches(asked, limit)
         share = self._scopes.share_of_kinds(scope)
-        found = self._among_all(expression, scope, weights, limit, share) if share > _MOSTLY else None
-        return self._matches_within(expression, scope, weights, limit) if found is None else found
+        found = self._among_all(asked, scope, limit, share) if share > _MOSTLY else None
+        return self._matches_within(asked, scope, limit) if found is None else found
 
-    def _best_matches(self, expression: str, weights: Weights, limit: int) -> list[Scored]:
-        statement = f"SELECT rowid, {_BM25} AS cost FROM words WHERE words MATCH ? ORDER BY cost, rowid LIMIT ?"
-        return [Scored(key, -cost) for key, cost in self.db.rows(statement, (*weights, expression, limit))]
+    def _best_matches(self, asked: _Asked, limit: int) -> list[Scored]:
+        promising = asked.promising(limit)
+        if promising is not None:
+            best = self._scored(asked, limit, f" AND {_PROMISING}", promising.expression)
+            if len(best) == limit and best[-1].score > promising.others:
+                return best
+        return self._scored(asked, limit)
 
-    def _among_all(
-        self, expression: str, scope: Scope, weights: Weights, limit: int, share: float
-    ) -> list[Scored] | None:
+    def _scored(self, asked: _Asked, limit: int, condition: str = "", *values: str) -> list[Scored]:
+        statement = (
+            f"SELECT rowid, {_BM25} AS cost FROM words WHERE words MATCH ?{condition} ORDER BY cost, rowid LIMIT ?"
+        )
+        rows = self.db.rows(statement, (*asked.weights, asked.expression, *values, limit))
+        return [Scored(key, -cost) for key, cost in rows]
+
+    def _among_all(self, asked: _Asked, scope: Scope, limit: int, share: float) -> list[Scored] | None:
         """Where most records are of the kinds that are wanted, so are the best of all: to look whether they are takes
         less than to ask of each match. None if they were not."""
-        asked = int(limit / share * _MORE) + 1
-        best = self._best_matches(expression, weights, asked)
+        wanted = int(limit / share * _MORE) + 1
+        best = self._best_matches(asked, wanted)
         kinds = self.kinds_of([it.key for it in best])
         found = [it for it in best if kinds.get(it.key) in scope.kinds]
-        return found[:limit] if len(found) >= limit or len(best) < asked else None
+        return found[:limit] if len(found) >= limit or len(best) < wanted else None
 
-    def _matches_within(self, expression: str, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
+    def _matches_within(self, asked: _Asked, scope: Scope, limit: int) -> list[Scored]:
         condition, values = self._scopes.condition(scope)
         statement = (
             f"SELECT words.rowid, {_BM25} AS cost FROM words "
@@ -70,7 +95,8 @@ class SqliteWords(Reading):
             f"JOIN {RECORDS.removeprefix('records JOIN ')} "
             f"WHERE words MATCH ? AND {condition} ORDER BY cost, words.rowid LIMIT ?"
         )
-        return [Scored(key, -cost) for key, cost in self.db.rows(statement, (*weights, expression, *values, limit))]
+        rows = self.db.rows(statement, (*asked.weights, asked.expression, *values, limit))
+        return [Scored(key, -cost) for key, cost in rows]
 
 
 def compile_match(terms: Terms) -> str:
@@ -98,28 +124,3 @@ def _telling(terms: Terms, frequencies: Frequencies) -> Terms:
     rare = [row for row in found if row[0] <= share * frequencies.chunks] or found
     kept = sorted(rare[:MAX_MATCHED_TERMS], key=lambda row: row[1])
     return Terms(terms.required, tuple(term for _, _, term in kept))
-
-
-class Frequencies:
-    """In how many chunks a term occurs, remembered for as long as the index does not change."""
-
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-        self._tokenize = connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1]))
-        self._known: dict[str, int] = {}
-        self.chunks: int = fetch(connection, "SELECT count(*) FROM chunks")[0][0]
-
-    def of(self, term: Term) -> int:
-        """Of a phrase, the count of its rarest word."""
-        tokens = [token for word in term.words for token in self._tokens(word)]
-        return min((self._count(token) for token in tokens), default=0)
-
-    def _tokens(self, word: str) -> list[str]:
-        found = self._tokenize(word.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
-        return [str(token) for colocated in found for token in colocated]
-
-    def _count(self, token: str) -> int:
-        if token not in self._known:
-            rows = fetch(self._connection, "SELECT doc FROM vocabulary WHERE term = ?", (token,))
-            self._known[token] = int(rows[0][0]) if rows else 0
-        return self._known[token]
