@@ -87,11 +87,10 @@ def test_a_directory_in_its_place(root: Path) -> None:
         write_settings(root, NEW)
 
 
-def test_a_read_only_directory(root: Path) -> None:
+def test_a_read_only_directory(public_path: Path) -> None:
     """As an ordinary user: root may write anywhere."""
-    (root / "dowse.toml").write_text("limit = 5\n")
-    root.chmod(0o555)
-    root.parent.chmod(0o755)
+    (public_path / "dowse.toml").write_text("limit = 5\n")
+    public_path.chmod(0o555)
     code = (
         "import os, sys; from pathlib import Path; from dowse.errors import BadInput;"
         "from dowse.shells.settings_file import check_settings_file, write_settings\n"
@@ -100,12 +99,11 @@ def test_a_read_only_directory(root: Path) -> None:
         "    try: attempt()\n"
         "    except BadInput as error: print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
-    root.chmod(0o755)
+    done = subprocess.run([sys.executable, "-c", code], cwd=public_path, capture_output=True, text=True, check=True)
     refused, checked = done.stdout.splitlines()
     assert "Permission denied" in refused and "limit = 7" in refused
     assert "may not be written to" in checked
-    assert [path.name for path in root.iterdir()] == ["dowse.toml"]
+    assert [path.name for path in public_path.iterdir()] == ["dowse.toml"]
 
 
 KEYS = st.sampled_from(["limit", "semantic_weight", "rrf_k", "lexical_weight"])

@@ -31,14 +31,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     drawn = random.Random(5)
     with store.batch():
         for number in range(CHUNKS // 3):
-            pieces = [Piece(Chunk(at, _text(drawn), at + 1, at + 1, (), "text"), b"%d" % at) for at in range(3)]
+            pieces = [Piece(Chunk(at, _text(drawn), at + 1, at + 1, (), "text"), bytes([at])) for at in range(3)]
             store.put(_record(number, " ".join(drawn.sample([*SHARES][:6], 2))), pieces)
     yield store
     store.close()
 
 
 def _record(number: int, title: str) -> Record:
-    return Record("r", f"{number:04}.md", "doc", title, 1, 1, "%064d" % number, "", True)
+    return Record("r", f"{number:04}.md", "doc", title, 1, 1, f"{number:064}", "", True)
 
 
 def _text(drawn: random.Random) -> str:

@@ -196,16 +196,14 @@ def test_a_full_disk_fails_no_query(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="dropping privileges needs root")
 @pytest.mark.parametrize("state", ["missing", "damaged", "whole"])
-def test_a_directory_that_may_not_be_written_to(tmp_path: Path, state: str) -> None:
-    made, folder = tmp_path / "i.db", tmp_path / "locked"
+def test_a_directory_that_may_not_be_written_to(public_path: Path, state: str) -> None:
+    made, folder = public_path / "i.db", public_path / "locked"
     make(made, clustered(COUNT))
     if state == "damaged":
         loud(sidecar_of(made))
     folder.mkdir()
     for file in [made, *([] if state == "missing" else [sidecar_of(made)])]:
         Path(shutil.copy(file, folder)).chmod(0o644)
-    for parent in tmp_path, *tmp_path.parents[:2]:
-        parent.chmod(parent.stat().st_mode | 0o055)
     folder.chmod(0o555)
     names = sorted(it.name for it in folder.iterdir())
     process = multiprocessing.get_context("spawn").Process(target=_ask_as_nobody, args=(folder / "i.db", made))

@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 
@@ -251,23 +250,19 @@ print([item.path for item in listing.items], listing.refused, listing.unseen)
 
 
 @pytest.fixture(params=["walked", "asked"])
-def shared(request, git):
-    """A tree that anyone can reach: pytest's own directories are private."""
-    with tempfile.TemporaryDirectory() as place:
-        root = Path(place)
-        if request.param == "asked":
-            git(root, "init", "-q")
-        make(root, "a.md", "closed/b.md", "closed/deep/c.md", "listed/d.md", "z.md")
-        if request.param == "asked":
-            git(root, "add", "z.md", "listed/d.md")
-        yield root
-        for directory in ("closed", "listed"):
-            (root / directory).chmod(0o700)
+def shared(request, git, public_path):
+    if request.param == "asked":
+        git(public_path, "init", "-q")
+    make(public_path, "a.md", "closed/b.md", "closed/deep/c.md", "listed/d.md", "z.md")
+    if request.param == "asked":
+        git(public_path, "add", "z.md", "listed/d.md")
+    yield public_path
+    for directory in ("closed", "listed"):
+        (public_path / directory).chmod(0o700)
 
 
 def seen_by_nobody(root: Path) -> str:
     """What is listed for a user for whom permissions count, which they do not for the superuser."""
-    root.chmod(0o755)
     if os.geteuid() == 0:
         for place in [root, *root.rglob("*")]:
             os.chown(place, 65534, 65534)
