@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from dowse.errors import IndexBusy
+from dowse.errors import IndexBusy, PartDamaged
 from dowse.store.remember import Memory
+from dowse.store.sqlite import segments
 from dowse.store.sqlite.calls import SqliteCalls
 from dowse.store.sqlite.catalog import SqliteCatalog
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.definitions import SqliteDefinitions
 from dowse.store.sqlite.explain import explained
 from dowse.store.sqlite.health.damage import Damage
+from dowse.store.sqlite.health.mending import WORDS
 from dowse.store.sqlite.health.store import SqliteHealth
 from dowse.store.sqlite.late_words import LateWords
 from dowse.store.sqlite.lines import WITHOUT_FILE_UP_TO, HeldLines, SqliteLines
@@ -51,9 +53,19 @@ class SqliteStore(SqliteHealth, SqliteDefinitions, SqliteCatalog, SqliteWords, S
     def writing(self, timeout_s: float, what: str = "indexing") -> Iterator[None]:
         with self.db.exclusive(timeout_s, what):
             yield
+            self._merge_words()
             self.db.checkpoint("PASSIVE")
         self._held.prepare()
         self._lines.prepare()
+
+    def _merge_words(self) -> None:
+        """What is not merged because somebody waits is at the end of another turn; damage is noted, and mended by
+        others."""
+        if not segments.is_due(self._late_words.written, lambda: self.counts().chunks):
+            return
+        with suppress(PartDamaged), self._damage.within(WORDS):
+            if segments.merge(self.db, lambda: not self.waited_for()):
+                self._late_words.written = 0
 
     def waited_for(self) -> bool:
         return waited_for(self.db.path)

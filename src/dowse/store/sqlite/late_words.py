@@ -31,6 +31,7 @@ class LateWords:
         self._names: set[str] = set()
         self._spoilt = False
         self._depth = 0
+        self.written = 0  # chunks since their segments were merged
 
     def add(self, row: Row) -> None:
         self._added.append(row)
@@ -70,6 +71,7 @@ class LateWords:
         else:
             # In this order, because what was added may have been removed again; keys are never used twice.
             connection.executemany(_ADD, self._added)
+            self.written += len(self._added)
             connection.executemany(_REMOVE, self._removed)
         ((last,),) = fetch(connection, "SELECT coalesce(max(id), 0) FROM symbol_names")
         connection.executemany(_NAME, [(name,) for name in sorted(self._names)])
