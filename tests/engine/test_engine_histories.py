@@ -105,6 +105,12 @@ def test_a_bare_repository_may_be_a_root(open_engine: OpenEngine, repo: Repo, ro
     assert engine.repository(history.name).work_tree is None
     assert engine.lines(engine._store.select(COMMIT)[0]).text.startswith("Run the trail")
     assert engine.index_history().unchanged == 2
+    report = engine.index([bare])
+    assert (report.listed, report.deleted) == (0, 0)
+    assert report.notes == [
+        f"{bare} is where git keeps a repository: none of its files is indexed; its history is indexed"
+    ]
+    assert engine.search(Query("walking slow")).completeness.complete
 
 
 def test_linked_work_trees_in_two_roots_are_one_history(
@@ -298,8 +304,22 @@ def test_damaged_records_of_commits_are_read_again(open_engine: OpenEngine, repo
 def test_a_bare_repository_below_a_root_stays_found(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
     repo.run("clone", "-q", "--bare", str(root), str(root / "mirror.git"))
     engine = indexed(open_engine(), root)
-    files = engine._store.count(Scope(collections=("root",)))
+    assert sorted(it.path for it in engine._store.select(Scope(collections=("root",)))) == ["notes.md", "src/walk.py"]
     indexed(engine, root)
     assert sorted(it.name for it in engine.histories()) == ["mirror.git", "root.git"]
-    assert engine._store.count(Scope(collections=("root",))) == files
+    assert not engine.search(Query("trail")).completeness.seen.sentences()
     assert engine.index_history().unchanged == 4
+
+
+def test_what_was_indexed_of_a_directory_before_it_was_a_repository_goes(
+    open_engine: OpenEngine, repo: Repo, root: Path
+) -> None:
+    mirror = root / "mirror"
+    repo.run("clone", "-q", "--bare", str(root), str(mirror))
+    (mirror / "HEAD").rename(mirror / "aside")
+    engine = indexed(open_engine(), root)
+    assert engine.record("mirror/config")
+    (mirror / "aside").rename(mirror / "HEAD")
+    assert engine.index([mirror]).deleted > 0
+    assert sorted(it.path for it in engine._store.select(Scope(collections=("root",)))) == ["notes.md", "src/walk.py"]
+    assert engine.index_history().indexed == 2

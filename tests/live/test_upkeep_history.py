@@ -116,6 +116,15 @@ def test_a_bare_repository_is_followed(serve, repo: Repo, root: Path) -> None:
     eventually(lambda: _of(server, "mirror.git") == {"First", "Pushed"})
 
 
+def test_a_bare_repository_that_comes_later_is_found(serve, repo: Repo, root: Path) -> None:
+    server = serve()
+    eventually(lambda: server.titles() == {"First"})
+    eventually(lambda: server.engine.completeness().complete)
+    repo.run("clone", "-q", "--bare", str(root), str(root / "mirror.git"))
+    eventually(lambda: _of(server, "mirror.git") == {"First"})
+    assert {it.path for it in server.engine._store.select(Scope(collections=("root",)))} == {"a.md"}
+
+
 def test_without_watching_histories_are_read_once(serve, repo: Repo) -> None:
     server = serve(watch=False)
     eventually(lambda: server.titles() == {"First"})

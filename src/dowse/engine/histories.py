@@ -19,10 +19,9 @@ from dowse.ingest.sources.git.repositories import (
     Found,
     git_directory_at,
     home_of,
-    is_git_directory,
     repositories,
 )
-from dowse.ingest.sources.git.repository import common_directory_of, is_work_tree, work_tree_above
+from dowse.ingest.sources.git.repository import common_directory_of, is_git_directory, is_work_tree, work_tree_above
 from dowse.model import COMMITS, FILES, Collection, Record, SyncReport
 from dowse.places import is_directory
 
@@ -107,7 +106,7 @@ class Histories(Indexing):
         trees: dict[Path, tuple[Path, ...]] = {}
         for root in self._file_roots():
             if is_directory(root):
-                below = repositories(root, self._files(root).judge().has_directory)
+                below = repositories(root, self._files(root).judge().reaches)
                 every.problems += below.problems
                 for it in below.found:
                     trees[it.git_directory] = tuple(dict.fromkeys((*trees.get(it.git_directory, ()), *it.work_trees)))
