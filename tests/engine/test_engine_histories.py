@@ -10,7 +10,7 @@ import pytest
 from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.lookup.history.question import Sought
-from dowse.model import COMMITS, Query, Scope
+from dowse.model import COMMITS, Query, Scope, Skipped, SyncReport
 from gits import Repo
 from support import OpenEngine
 
@@ -143,6 +143,49 @@ def test_what_was_indexed_before_git_was_left_out_answers_for_no_history(
     found, source = engine.commits(engine.checkout(root), Sought("notes.md"))
     assert [it.title for it in found.commits] == ["Climb the ridge", "Walk the trail"]
     assert source.name == "git"
+
+
+def test_where_git_is_left_out_from_now_on_what_was_indexed_is_told_and_then_dropped(
+    open_engine: OpenEngine, repo: Repo, root: Path
+) -> None:
+    with open_engine() as engine:
+        indexed(engine, root)
+    engine = open_engine(git=False)
+    found = engine.search(Query("walking slow", scope=COMMIT)).hits
+    assert found and all("`dowse index` drops it" in it.notes[0] for it in found)
+    assert all(not it.notes for it in engine.search(Query("trail", scope=Scope(kinds=("doc",)))).hits)
+    report = engine.index_history()
+    assert report.deleted == 2
+    assert report.notes == [f"the history in {root / '.git'} is left out now (git = false); it was dropped"]
+    assert titles(engine) == [] and engine.histories() == []
+    assert not engine.search(Query("walking slow", scope=COMMIT)).hits
+    assert engine.completeness().complete
+    assert engine.index_history() == SyncReport()
+    engine = open_engine()
+    assert engine.index_history().indexed == 2
+    assert not engine.search(Query("walking slow", scope=COMMIT)).hits[0].notes
+
+
+def test_a_history_is_dropped_wherever_it_was_and_however_far(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    repo.many(1_100)
+    with open_engine() as engine:
+        engine.index([root])
+        asked = iter([False, True])
+        assert engine.index_history(pause=lambda: next(asked, True)).notes
+        engine._store.skip(Skipped("root.git", "history", "why"))
+    shutil.rmtree(root / ".git")
+    engine = open_engine(git=False)
+    held = len(titles(engine))
+    assert held > 0
+    assert engine.index_history().deleted == held
+    assert not engine.status().skipped and not engine.completeness().notes
+
+
+def test_a_history_of_many_is_dropped_whole(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    repo.many(1_100)
+    with open_engine() as engine:
+        indexed(engine, root)
+    assert open_engine(git=False).index_history().deleted == 1_102
 
 
 # --- following ---

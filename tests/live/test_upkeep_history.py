@@ -137,6 +137,17 @@ def test_without_git_there_is_no_such_job(serve, repo: Repo) -> None:
     assert server.titles() == set()
 
 
+def test_a_server_without_git_drops_what_another_had_indexed(serve, repo: Repo) -> None:
+    server = serve()
+    eventually(lambda: server.titles() == {"First"})
+    server.close()
+    server = serve(git=False)
+    eventually(lambda: server.titles() == set() and not server.engine.histories())
+    (job,) = [it for it in server.jobs.all() if it.kind == "history"]
+    eventually(lambda: job.result)
+    assert job.result["deleted"] == 1 and "git = false" in job.result["notes"][0]
+
+
 def test_it_gives_way_to_other_work_and_goes_on(repo: Repo, root: Path, open_engine) -> None:
     repo.many(450)
     engine = open_engine()
