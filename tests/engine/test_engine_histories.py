@@ -186,6 +186,9 @@ def test_a_history_of_many_is_dropped_whole(open_engine: OpenEngine, repo: Repo,
     with open_engine() as engine:
         indexed(engine, root)
     assert open_engine(git=False).index_history().deleted == 1_102
+    engine, asked = open_engine(), iter([False, True])
+    begun = engine.index_history(pause=lambda: next(asked, True)).indexed
+    assert 0 < begun < 1_102 and engine.index_history().indexed == 1_102 - begun
 
 
 # --- following ---

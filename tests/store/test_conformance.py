@@ -85,6 +85,7 @@ def test_a_collection_that_was_emptied_can_be_removed(store: Store) -> None:
     assert found(store, "one") == ["b.md#0"]
     assert store.add_collection("/work/more").listed == 0
     assert store.versions("more") == {}
+    assert [it.path for it in store.skipped()] == ["d.md"]
 
 
 def test_no_collection_is_moved_onto_another(store: Store) -> None:
