@@ -54,7 +54,11 @@ class Settings:
     )
     workers: int = _setting(0, "how many processes parse code at a time; 0: one per core, at most 8")
     parse_timeout_s: float = _setting(10.0, "how long parsing one file may take before it is indexed as plain text")
-    git: bool = _setting(True, "index the history of the repositories below a root: what each commit said and changed")
+    git: bool = _setting(
+        True,
+        "index the history of the repositories below a root: what each commit said and changed; false also drops what "
+        "is indexed of them",
+    )
     max_commits: int = _setting(100_000, "how many commits of a repository are indexed, the newest first")
     delta_lines: int = _setting(200, "how many lines of what a commit changed are indexed")
     memories: str = _setting(

@@ -10,7 +10,7 @@ import pytest
 from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.lookup.history.question import Sought
-from dowse.model import COMMITS, Query, Scope
+from dowse.model import COMMITS, Query, Scope, Skipped, SyncReport
 from gits import Repo
 from support import OpenEngine
 
@@ -105,6 +105,12 @@ def test_a_bare_repository_may_be_a_root(open_engine: OpenEngine, repo: Repo, ro
     assert engine.repository(history.name).work_tree is None
     assert engine.lines(engine._store.select(COMMIT)[0]).text.startswith("Run the trail")
     assert engine.index_history().unchanged == 2
+    report = engine.index([bare])
+    assert (report.listed, report.deleted) == (0, 0)
+    assert report.notes == [
+        f"{bare} is where git keeps a repository: none of its files is indexed; its history is indexed"
+    ]
+    assert engine.search(Query("walking slow")).completeness.complete
 
 
 def test_linked_work_trees_in_two_roots_are_one_history(
@@ -137,6 +143,52 @@ def test_what_was_indexed_before_git_was_left_out_answers_for_no_history(
     found, source = engine.commits(engine.checkout(root), Sought("notes.md"))
     assert [it.title for it in found.commits] == ["Climb the ridge", "Walk the trail"]
     assert source.name == "git"
+
+
+def test_where_git_is_left_out_from_now_on_what_was_indexed_is_told_and_then_dropped(
+    open_engine: OpenEngine, repo: Repo, root: Path
+) -> None:
+    with open_engine() as engine:
+        indexed(engine, root)
+    engine = open_engine(git=False)
+    found = engine.search(Query("walking slow", scope=COMMIT)).hits
+    assert found and all("`dowse index` drops it" in it.notes[0] for it in found)
+    assert all(not it.notes for it in engine.search(Query("trail", scope=Scope(kinds=("doc",)))).hits)
+    report = engine.index_history()
+    assert report.deleted == 2
+    assert report.notes == [f"the history in {root / '.git'} is left out now (git = false); it was dropped"]
+    assert titles(engine) == [] and engine.histories() == []
+    assert not engine.search(Query("walking slow", scope=COMMIT)).hits
+    assert engine.completeness().complete
+    assert engine.index_history() == SyncReport()
+    engine = open_engine()
+    assert engine.index_history().indexed == 2
+    assert not engine.search(Query("walking slow", scope=COMMIT)).hits[0].notes
+
+
+def test_a_history_is_dropped_wherever_it_was_and_however_far(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    repo.many(1_100)
+    with open_engine() as engine:
+        engine.index([root])
+        asked = iter([False, True])
+        assert engine.index_history(pause=lambda: next(asked, True)).notes
+        engine._store.skip(Skipped("root.git", "history", "why"))
+    shutil.rmtree(root / ".git")
+    engine = open_engine(git=False)
+    held = len(titles(engine))
+    assert held > 0
+    assert engine.index_history().deleted == held
+    assert not engine.status().skipped and not engine.completeness().notes
+
+
+def test_a_history_of_many_is_dropped_whole(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    repo.many(1_100)
+    with open_engine() as engine:
+        indexed(engine, root)
+    assert open_engine(git=False).index_history().deleted == 1_102
+    engine, asked = open_engine(), iter([False, True])
+    begun = engine.index_history(pause=lambda: next(asked, True)).indexed
+    assert 0 < begun < 1_102 and engine.index_history().indexed == 1_102 - begun
 
 
 # --- following ---
@@ -298,8 +350,22 @@ def test_damaged_records_of_commits_are_read_again(open_engine: OpenEngine, repo
 def test_a_bare_repository_below_a_root_stays_found(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
     repo.run("clone", "-q", "--bare", str(root), str(root / "mirror.git"))
     engine = indexed(open_engine(), root)
-    files = engine._store.count(Scope(collections=("root",)))
+    assert sorted(it.path for it in engine._store.select(Scope(collections=("root",)))) == ["notes.md", "src/walk.py"]
     indexed(engine, root)
     assert sorted(it.name for it in engine.histories()) == ["mirror.git", "root.git"]
-    assert engine._store.count(Scope(collections=("root",))) == files
+    assert not engine.search(Query("trail")).completeness.seen.sentences()
     assert engine.index_history().unchanged == 4
+
+
+def test_what_was_indexed_of_a_directory_before_it_was_a_repository_goes(
+    open_engine: OpenEngine, repo: Repo, root: Path
+) -> None:
+    mirror = root / "mirror"
+    repo.run("clone", "-q", "--bare", str(root), str(mirror))
+    (mirror / "HEAD").rename(mirror / "aside")
+    engine = indexed(open_engine(), root)
+    assert engine.record("mirror/config")
+    (mirror / "aside").rename(mirror / "HEAD")
+    assert engine.index([mirror]).deleted > 0
+    assert sorted(it.path for it in engine._store.select(Scope(collections=("root",)))) == ["notes.md", "src/walk.py"]
+    assert engine.index_history().indexed == 2

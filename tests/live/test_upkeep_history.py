@@ -116,6 +116,15 @@ def test_a_bare_repository_is_followed(serve, repo: Repo, root: Path) -> None:
     eventually(lambda: _of(server, "mirror.git") == {"First", "Pushed"})
 
 
+def test_a_bare_repository_that_comes_later_is_found(serve, repo: Repo, root: Path) -> None:
+    server = serve()
+    eventually(lambda: server.titles() == {"First"})
+    eventually(lambda: server.engine.completeness().complete)
+    repo.run("clone", "-q", "--bare", str(root), str(root / "mirror.git"))
+    eventually(lambda: _of(server, "mirror.git") == {"First"})
+    assert {it.path for it in server.engine._store.select(Scope(collections=("root",)))} == {"a.md"}
+
+
 def test_without_watching_histories_are_read_once(serve, repo: Repo) -> None:
     server = serve(watch=False)
     eventually(lambda: server.titles() == {"First"})
@@ -126,6 +135,17 @@ def test_without_git_there_is_no_such_job(serve, repo: Repo) -> None:
     eventually(lambda: server.engine.completeness().complete)
     assert "history" not in [it.kind for it in server.jobs.all()]
     assert server.titles() == set()
+
+
+def test_a_server_without_git_drops_what_another_had_indexed(serve, repo: Repo) -> None:
+    server = serve()
+    eventually(lambda: server.titles() == {"First"})
+    server.close()
+    server = serve(git=False)
+    eventually(lambda: server.titles() == set() and not server.engine.histories())
+    (job,) = [it for it in server.jobs.all() if it.kind == "history"]
+    eventually(lambda: job.result)
+    assert job.result["deleted"] == 1 and "git = false" in job.result["notes"][0]
 
 
 def test_it_gives_way_to_other_work_and_goes_on(repo: Repo, root: Path, open_engine) -> None:

@@ -68,6 +68,26 @@ def test_a_moved_collection_keeps_its_name_and_all_it_holds(store: Store) -> Non
     assert store.remembered("roots", lambda: next(made)) == "after"
 
 
+def test_a_collection_that_was_emptied_can_be_removed(store: Store) -> None:
+    store.add_collection("/work/more")
+    store.put(record("a.md", collection="more"), pieces("one"))
+    store.put(record("b.md"), pieces("one"))
+    store.skip(Skipped("more", "c.md", "why"))
+    store.skip(Skipped("notes", "d.md", "why"))
+    made = iter(("before", "after"))
+    assert store.remembered("roots", lambda: next(made)) == "before"
+    store.drop("more", ["a.md"])
+    store.remembered("roots", lambda: "between")
+    store.remove_collection("more")
+    assert [it.name for it in store.collections()] == ["notes"]
+    assert [it.path for it in store.skipped()] == ["d.md"]
+    assert store.remembered("roots", lambda: next(made)) == "after"
+    assert found(store, "one") == ["b.md#0"]
+    assert store.add_collection("/work/more").listed == 0
+    assert store.versions("more") == {}
+    assert [it.path for it in store.skipped()] == ["d.md"]
+
+
 def test_no_collection_is_moved_onto_another(store: Store) -> None:
     store.add_collection("/work/more")
     with pytest.raises(BadInput, match="/work/more is indexed already"):

@@ -19,10 +19,9 @@ from dowse.ingest.sources.git.repositories import (
     Found,
     git_directory_at,
     home_of,
-    is_git_directory,
     repositories,
 )
-from dowse.ingest.sources.git.repository import common_directory_of, is_work_tree, work_tree_above
+from dowse.ingest.sources.git.repository import common_directory_of, is_git_directory, is_work_tree, work_tree_above
 from dowse.model import COMMITS, FILES, Collection, Record, SyncReport
 from dowse.places import is_directory
 
@@ -32,6 +31,7 @@ _TREES: Final = "work trees "
 """With the name of a history behind them, the manifest's keys for the state it was indexed at and how, for the commits
 that all others were found from, and for the work trees of its repository."""
 _STAGE: Final = "history"
+_DROPPED_AT_ONCE: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,12 @@ class Histories(Indexing):
         progress: Progress = quiet,
     ) -> SyncReport:
         """Bring the history of every repository at, around and below the roots in line, words only: for at most
-        `for_s` seconds, and until `pause` says that other work waits; the next run goes on from there."""
+        `for_s` seconds, and until `pause` says that other work waits; the next run goes on from there. Where histories
+        are left out, those that are there are dropped."""
         report = SyncReport()
         if not self.settings.git:
+            for history in self.histories():
+                self._drop_history(history, "is left out now (git = false)", report)
             return report
         out_of_time = after(for_s)
         found = self._discovered()
@@ -107,7 +110,7 @@ class Histories(Indexing):
         trees: dict[Path, tuple[Path, ...]] = {}
         for root in self._file_roots():
             if is_directory(root):
-                below = repositories(root, self._files(root).judge().has_directory)
+                below = repositories(root, self._files(root).judge().reaches)
                 every.problems += below.problems
                 for it in below.found:
                     trees[it.git_directory] = tuple(dict.fromkeys((*trees.get(it.git_directory, ()), *it.work_trees)))
@@ -198,16 +201,19 @@ class Histories(Indexing):
             if not is_git_directory(str(place)):
                 report.notes.append(f"{place} is not there now; what was indexed of its history was kept")
             elif complete:
-                self._drop_history(it, report)
+                self._drop_history(it, "is below no root any more", report)
 
-    def _drop_history(self, history: Collection, report: SyncReport) -> None:
+    def _drop_history(self, history: Collection, why: str, report: SyncReport) -> None:
+        """As if it had never been indexed: an empty one would look like a repository without commits."""
         with self._store.writing(self.settings.lock_timeout_s):
-            gone = self._store.drop(history.name, list(self._store.versions(history.name)))
-            self._store.mark(history.name, listed=0, at=None)
-            self._note_once(REFS + history.name, "")
-        if gone:
-            report.deleted += gone
-            report.notes.append(f"the history in {history.root} is below no root any more; it was dropped")
+            hashes = list(self._store.versions(history.name))
+            for first in range(0, len(hashes), _DROPPED_AT_ONCE):
+                with self._store.batch():
+                    report.deleted += self._store.drop(history.name, hashes[first : first + _DROPPED_AT_ONCE])
+            self._store.remove_collection(history.name)
+            for key in (REFS, TIPS, _TREES):
+                self._note_once(key + history.name, "")
+        report.notes.append(f"the history in {history.root} {why}; it was dropped")
 
     def _note_once(self, key: str, value: str) -> None:
         if self._store.manifest().get(key, "") != value:

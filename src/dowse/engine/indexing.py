@@ -13,6 +13,7 @@ from dowse.errors import DowseError, IndexBusy
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import holds_no_file
+from dowse.ingest.sources.git.repository import is_bare
 from dowse.ingest.sources.memories import FOLDER
 from dowse.model import FILES, Collection, Skipped, SyncReport
 from dowse.places import Places, checked_root, is_directory
@@ -62,7 +63,7 @@ class Indexing(Moving):
         total = SyncReport()
         with self._store.writing(self.settings.lock_timeout_s):
             for place in places:
-                total.notes += filter(None, [self._relocate(place)])
+                total.notes += filter(None, [self._relocate(place), self._bareness(place)])
                 for root, under in self._collection_roots(place, total):
                     collection = self._add_collection(root)
                     self._note_identity(root)
@@ -259,6 +260,13 @@ class Indexing(Moving):
         emptied = [place for place in under if holds_no_file(str(root / place))]
         report.notes += [f"{root / place} is empty now, so what was indexed of it was kept" for place in emptied]
         return bool(emptied)
+
+    def _bareness(self, place: Path) -> str:
+        """What is to be said where somebody may wait for files in vain."""
+        if not is_bare(str(place)):
+            return ""
+        history = "its history is indexed" if self.settings.git else "histories are left out, too (git = false)"
+        return f"{place} is where git keeps a repository: none of its files is indexed; {history}"
 
     def settle(self) -> None:
         """Leave everything in the index file itself, so that it can be moved."""

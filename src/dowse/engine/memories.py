@@ -11,6 +11,7 @@ from dowse.engine.fresh import Fresh
 from dowse.engine.indexing import quiet
 from dowse.errors import BadInput, DowseError, IndexBusy
 from dowse.ingest.sources.memories import FOLDER
+from dowse.lookup.history.question import COMMIT
 from dowse.memories import front
 from dowse.memories.anchored import Anchored
 from dowse.memories.facts import MAX_ENTRIES, checked_facts, merged_facts
@@ -23,6 +24,7 @@ from dowse.text.frontmatter import Value, strings
 from dowse.text.times import iso
 
 MEMORY_SCOPE = Scope(kinds=("memory",))
+_LEFT_OUT = "indexed before histories were left out (git = false); `dowse index` drops it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +136,11 @@ class Memories(Fresh):
         return Judge(self._anchored(record.collection), self.history_of).stale(record)
 
     def doubts(self, record: Record) -> tuple[str, ...]:
-        """Sentences about what a record says that may not hold now: it is out of its time, or stale. Costs nothing for
-        records that are not anchored."""
-        return (*outside_validity(record.facets, self._clock.now()), *(it.why for it in self.stale(record)))
+        """Sentences about what a record says that may not hold now: it is out of its time, stale, or not brought in
+        line any more. Costs nothing for records that are not anchored."""
+        left_out = [_LEFT_OUT] if record.kind == COMMIT and not self.settings.git else []
+        doubtful = (*outside_validity(record.facets, self._clock.now()), *(it.why for it in self.stale(record)))
+        return (*left_out, *doubtful)
 
     def anchors(self, record: Record) -> tuple[str, ...]:
         """What a memory is anchored to, without digests."""

@@ -110,8 +110,9 @@ class Upkeep:
         return self._jobs.submit("index", work, key=work.roots, join=Index.joined)
 
     def read_history(self) -> Job | None:
-        """Bring in what the repositories tell, behind all work on files; vectors follow."""
-        if not self._settings.git:
+        """Bring in what the repositories tell, or drop it where histories are left out, behind all work on files;
+        vectors follow."""
+        if not self._settings.git and not self._engine().histories():
             return None
         work = ReadHistory(self._engine, self.read_history, self.encode)
         return self._jobs.submit("history", work, background=True)

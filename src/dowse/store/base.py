@@ -95,6 +95,10 @@ class Catalog(Protocol):
         """The same files lie at another root now; the collection keeps its name, which everything knows it by."""
         ...
 
+    def remove_collection(self, name: str) -> None:
+        """One whose records were all dropped, with what was said of those it skipped."""
+        ...
+
     def mark(self, collection: str, *, listed: int, at: float | None) -> None:
         """How many items its source offers, and when a sync of all of them ended (None: it has begun)."""
         ...

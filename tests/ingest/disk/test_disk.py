@@ -170,6 +170,16 @@ def test_what_is_not_wanted_is_not_entered(root: Path) -> None:
     assert sorted(given(folders(root, Clock(NEVER)).moved_names(tracked, 0))) == [".gitignore", "out/in/d.md"]
 
 
+def test_a_directory_that_becomes_a_repository_after_it_was_judged(root: Path) -> None:
+    write(root, {"a.md": "x", "mirror/HEAD": "ref: refs/heads/main", "mirror/hooks/h": "x"})
+    looked = folders(root, Clock(0))  # so that nothing counts as settled
+    assert sorted(given(looked.moved_names({}, 0))) == ["a.md", "mirror/HEAD", "mirror/hooks/h"]
+    write(root, {"mirror/refs/heads/main": "x", "mirror/objects/ab/c": "x"})
+    assert given(looked.moved_names({}, 0)) == ["a.md"]
+    indexed = {"": set[str](), "mirror": {"HEAD"}, "mirror/hooks": {"h"}}
+    assert given(folders(root, Clock(0)).moved_names(indexed, 0)) == ["a.md", "mirror/HEAD"]
+
+
 def test_directories_that_vanish_or_are_closed(root: Path) -> None:
     write(root, {"d/a.md": "text"})
     looked = folders(root, Clock(NEVER))

@@ -18,9 +18,10 @@ from dowse.ingest.sources.files import FileSource
     files=st.lists(PATHS, min_size=1, max_size=12),
     ignores=st.dictionaries(st.sampled_from(["", "a", "a/b", "build"]), RULES, max_size=3),
     repositories=st.lists(st.sampled_from([".", "a", "a/b", "b"]), max_size=3, unique=True),
+    bare=st.lists(st.sampled_from(["a", "a/b", "b"]), max_size=2, unique=True),
 )
-def test_a_file_is_wanted_if_it_would_be_listed(files, ignores, repositories) -> None:
-    with made(files, ignores, repositories, {}, []) as root:
+def test_a_file_is_wanted_if_it_would_be_listed(files, ignores, repositories, bare) -> None:
+    with made(files, ignores, repositories, {}, [], bare) as root:
         judge = FileSource(root, exclude=("c.md/",)).judge()
         there = [os.path.relpath(f"{place}/{name}", root) for place, _, names in os.walk(root) for name in names]
         wanted = sorted(path for path in there if judge.has_file(path))

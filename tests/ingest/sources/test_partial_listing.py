@@ -28,7 +28,12 @@ RULES = st.lists(
 
 @contextmanager
 def made(
-    files: list[str], ignores: dict[str, list[str]], repositories: list[str], links: dict[str, str], added: list[str]
+    files: list[str],
+    ignores: dict[str, list[str]],
+    repositories: list[str],
+    links: dict[str, str],
+    added: list[str],
+    bare: list[str],
 ) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as place:
         root = Path(place, "root")
@@ -44,6 +49,9 @@ def made(
         for directory in repositories:
             if (root / directory).is_dir():
                 _git(root / directory, "init", "-q")
+        for directory in bare:
+            if (root / directory).is_dir():
+                _git(root / directory, "init", "-q", "--bare", ".")
         if (root / ".git").is_dir():
             for path in added:
                 _git(root, "--literal-pathspecs", "add", "-f", "--", path)
@@ -70,10 +78,11 @@ def _git(place: Path, *command: str) -> None:
     repositories=st.lists(st.sampled_from([".", "a", "a/b", "b", "build"]), max_size=3, unique=True),
     links=st.dictionaries(PATHS, st.sampled_from(["a", "../root/a", "/nowhere", "c.md", "."]), max_size=2),
     added=st.lists(PATHS, max_size=3),
+    bare=st.lists(st.sampled_from(["a", "a/b", "b"]), max_size=2, unique=True),
     asked=st.lists(PATHS, min_size=1, max_size=5),
 )
-def test_a_part_is_what_the_whole_has_of_it(files, ignores, repositories, links, added, asked) -> None:
-    with made(files, ignores, repositories, links, added) as root:
+def test_a_part_is_what_the_whole_has_of_it(files, ignores, repositories, links, added, bare, asked) -> None:
+    with made(files, ignores, repositories, links, added, bare) as root:
         whole = FileSource(root).listing()
         part = part_of(asked)
         listed = FileSource(root, under=tuple(asked)).listing()

@@ -73,6 +73,16 @@ def test_rules(root, name):
     assert eye.look() == [Sight("rules")]
 
 
+def test_a_bare_repository(root, git: Git):
+    eye = polling(root)
+    git(root, "init", "-q", "--bare", "mirror.git")
+    assert eye.look() == [Sight("rules")]
+    (root / "mirror.git/packed-refs").write_text("x")
+    (root / "mirror.git/refs/heads/main").write_text("x")
+    assert eye.look() == []
+    assert eye.directories == 2
+
+
 def test_git(root, git: Git):
     git(root, "init", "-q")
     eye = polling(root)

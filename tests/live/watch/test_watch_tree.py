@@ -363,6 +363,25 @@ def test_git_tells_of_checkouts_and_commits_but_not_of_objects(root, open_tree, 
     assert tree.look() == [Sight("rules")]
 
 
+def test_a_bare_repository_is_noticed_and_not_followed(root, tmp_path, open_tree, git: Git):
+    git(tmp_path, "init", "-q", "--bare", "aside")
+    tree = open_tree(root)
+    (tmp_path / "aside").rename(root / "mirror.git")
+    assert tree.look() == [Sight("rules"), folder("mirror.git")]
+    assert tree.directories == 2
+    (root / "mirror.git/refs/heads/main").write_text("x")
+    (root / "mirror.git/objects/ab").mkdir()
+    assert not [it for it in tree.look() if it.path.startswith("mirror.git/refs")]
+    assert open_tree(root).directories == 2
+
+
+def test_a_bare_repository_made_where_it_is_watched_changes_the_rules(root, open_tree, git: Git):
+    (root / "made").mkdir()
+    tree = open_tree(root)
+    git(root / "made", "init", "-q", "--bare", ".")
+    assert Sight("rules") in tree.look()
+
+
 def test_rules_of_a_repository_that_had_none(root, open_tree, git: Git):
     git(root, "init", "-q", "--template=")
     tree = open_tree(root)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from dowse.ingest.disk.stamps import RACY_NS, stamp_of
+from dowse.ingest.sources.git.repository import HEAD, is_bare
 from dowse.ingest.sources.judge import Judge
 
 
@@ -59,6 +60,8 @@ class Folders:
             # What is known in it is looked at one by one; a sync tells that it can not be read.
             self._seen.pop(directory, None)
             return False
+        if HEAD in files and is_bare(place):
+            files, folders = [], []  # it may have become a repository since it was judged
         prefix = f"{directory}/" if directory else ""
         entered = tuple(prefix + name for name in folders if self._enters(prefix + name, known))
         is_settled = begun_ns - stamp.time_ns >= RACY_NS

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dowse.ingest.sources.doors import Doors, ancestors_and_self
 from dowse.ingest.sources.git.listing import list_kept_though_ignored
-from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE, is_work_tree, rules_above, work_tree_above
+from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE, is_bare, is_work_tree, rules_above, work_tree_above
 from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules
 from dowse.ingest.sources.selection import Selection
 
@@ -56,11 +56,17 @@ class Judge:
         self._doors = doors
         self._use_gitignore = use_gitignore
         self._kept = kept
-        self._rules: dict[str, IgnoreRules | None] = {"": self._entered("", self._above(""))}
+        self._bare: set[str] = set()
+        top = None if is_bare(root) else self._entered("", self._above(""))
+        self._rules: dict[str, IgnoreRules | None] = {"": top}
 
     def has_directory(self, path: str) -> bool:
         """Whether files in it may be wanted; the root is the empty path."""
         return self._inside(path) is not None
+
+    def reaches(self, path: str) -> bool:
+        """Whether files in it may be wanted, or git keeps a repository in it whose files are not."""
+        return self.has_directory(path) or path in self._bare
 
     def has_file(self, path: str) -> bool:
         directory, _, name = path.rpartition("/")
@@ -93,6 +99,9 @@ class Judge:
         if self._doors.rules(directory) is None:
             return None
         if rules.ignores(self._base(parent), name + "/") and not (self._kept and self._kept.leads_to_some(directory)):
+            return None
+        if is_bare(f"{self._root}/{directory}"):
+            self._bare.add(directory)
             return None
         is_nested = self._use_gitignore and is_work_tree(f"{self._root}/{directory}")
         return self._entered(directory, self._above(directory) if is_nested else rules)

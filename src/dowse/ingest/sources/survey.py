@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dowse.ingest.sources.doors import Doors
 from dowse.ingest.sources.git.listing import list_work_tree
-from dowse.ingest.sources.git.repository import work_tree_above
+from dowse.ingest.sources.git.repository import is_bare, work_tree_above
 from dowse.ingest.sources.ledger import Ledger
 from dowse.ingest.sources.pathspecs import pathspecs
 from dowse.ingest.sources.selection import Selection
@@ -31,6 +31,8 @@ class Survey:
     def _take(self, territory: str, ledger: Ledger) -> list[str]:
         """Writes the territory down and returns those nested in it."""
         place = f"{self.root}/{territory}" if territory else self.root
+        if is_bare(place):
+            return []
         top = work_tree_above(place) if self.walk.use_gitignore else None
         listed = list_work_tree(top, place, self._asked(territory, place)) if top else None
         if listed is None:

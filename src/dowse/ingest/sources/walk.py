@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dowse.ingest.sources.doors import Doors
-from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE, is_work_tree, rules_above
+from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE, HEAD, is_bare, is_work_tree, rules_above
 from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules
 from dowse.ingest.sources.ledger import Ledger
 from dowse.ingest.sources.selection import Selection
@@ -42,7 +42,10 @@ class Walk:
             return []
         base = self._absolute(directory) + "/"
         with os.scandir(base) as scan:
-            entries = [entry for entry in scan if entry.name != ".git"]
+            listed = {entry.name: entry for entry in scan}
+        if HEAD in listed and is_bare(base):
+            return []
+        entries = [entry for name, entry in listed.items() if name != ".git"]
         rules = above.entering(base, GIT_IGNORE_FILE) if self.use_gitignore else NO_RULES
         prefix = f"{directory}/" if directory else ""
         files = [entry for entry in entries if not entry.is_dir(follow_symlinks=False)]

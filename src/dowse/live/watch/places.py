@@ -21,7 +21,8 @@ class _Bounds:
         self._judge, self._kept = self._judged()
 
     def wanted_dir(self, path: str) -> bool:
-        return self._judge.has_directory(path)
+        """Also one in which git keeps a repository: that it is there, not what is in it, is worth knowing."""
+        return self._judge.reaches(path)
 
     def wanted(self, path: str) -> bool:
         return self._judge.has_file(path)

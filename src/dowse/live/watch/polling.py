@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 
+from dowse.ingest.sources.git.repository import HEAD, is_bare
 from dowse.live.watch.base import Place, Sight
 from dowse.live.watch.git_signs import Signs, signs_of
 from dowse.live.watch.names import GIT_ENTRY, is_rules, is_text
@@ -50,7 +51,12 @@ class Polling:
         while waiting:
             directory = waiting.pop()
             self.directories += 1
-            for entry in _entries(f"{self._root}/{directory}"):
+            entries = _entries(f"{self._root}/{directory}")
+            if any(entry.name == HEAD for entry in entries) and is_bare(f"{self._root}/{directory}"):
+                place = f"{directory}/{HEAD}"
+                yield from _stamped(Sight("rules", place), f"{self._root}/{place}")
+                continue
+            for entry in entries:
                 path = f"{directory}/{entry.name}" if directory else entry.name
                 if entry.name == GIT_ENTRY:
                     yield from self._signs(f"{self._root}/{directory}")

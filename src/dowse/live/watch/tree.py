@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from dowse.ingest.sources.git.repository import work_tree_above
+from dowse.ingest.sources.git.repository import HEAD, work_tree_above
 from dowse.live.watch.base import Place, Sight
 from dowse.live.watch.git_signs import Signs
 from dowse.live.watch.inotify import (
@@ -112,7 +112,7 @@ class Tree:
             yield Sight("tree", directory)
 
     def _of_entry(self, path: str, event: Event, seen: Iterable[Sight]) -> Iterator[Sight]:
-        if event.name == GIT_ENTRY:
+        if event.name in (GIT_ENTRY, HEAD):  # a repository comes or goes, a bare one with its head
             if not event.mask & (ATTRIB | MODIFY):
                 yield Sight("rules")
         elif is_rules(path):

@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Iterator, Sequence
 
+from dowse.ingest.sources.git.repository import HEAD, is_bare
 from dowse.live.watch.base import Place, Sight
 from dowse.live.watch.git_signs import Signs, signs_of
 from dowse.live.watch.inotify import Notifier
@@ -41,7 +42,11 @@ class Watches:
             directory = waiting.pop()
             if not self._watch(directory):
                 continue
-            for name, is_directory in self._entries(directory):
+            entries = self._entries(directory)
+            if HEAD in entries and is_bare(self._absolute(directory)):
+                yield Sight("rules")
+                continue
+            for name, is_directory in entries.items():
                 path = f"{directory}/{name}" if directory else name
                 if name == GIT_ENTRY:
                     self.add_signs(self._absolute(directory))
@@ -98,13 +103,14 @@ class Watches:
         self._numbers[directory] = watch
         return True
 
-    def _entries(self, directory: str) -> list[tuple[str, bool]]:
+    def _entries(self, directory: str) -> dict[str, bool]:
+        """Its names, and whether each is of a directory."""
         try:
             with os.scandir(self._absolute(directory)) as scan:
-                return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in scan]
+                return {entry.name: entry.is_dir(follow_symlinks=False) for entry in scan}
         except OSError as error:
             self._close_off(directory, error)
-            return []
+            return {}
 
     def _close_off(self, directory: str, error: OSError) -> None:
         """One that is gone again is no loss; one that may not be read is tried again when its rights change."""

@@ -59,6 +59,11 @@ class DictCatalog(DictWords, DictVectors):
         self._collections[name] = replace(self._collections[name], root=root)
         self._revision += 1
 
+    def remove_collection(self, name: str) -> None:
+        del self._collections[name]
+        self._skipped = {key: it for key, it in self._skipped.items() if it.collection != name}
+        self._revision += 1
+
     def mark(self, collection: str, *, listed: int, at: float | None) -> None:
         before = self._collections[collection]
         moment = before.synced_at if at is None else at

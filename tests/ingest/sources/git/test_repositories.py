@@ -13,7 +13,7 @@ from gits import Repo
 
 
 def found(root: Path, **settings: tuple[str, ...]) -> Discovery:
-    return repositories(root, FileSource(root, **settings).judge().has_directory)  # type: ignore[arg-type]
+    return repositories(root, FileSource(root, **settings).judge().reaches)  # type: ignore[arg-type]
 
 
 def places(root: Path, **settings: tuple[str, ...]) -> dict[Path, tuple[Path, ...]]:

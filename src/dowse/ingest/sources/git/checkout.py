@@ -6,8 +6,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from dowse.ingest.sources.git.repositories import is_git_directory
-from dowse.ingest.sources.git.repository import common_directory_of, git_directory_of, work_tree_above
+from dowse.ingest.sources.git.repository import (
+    common_directory_of,
+    git_directory_of,
+    is_git_directory,
+    work_tree_above,
+)
 from dowse.ingest.sources.regular_file import opened_below, read_whole
 
 _MAX_BYTES = 10_000_000  # of a file that is compared with the last commit

@@ -7,10 +7,15 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dowse.ingest.sources.git.repository import common_directory_of, git_directory_of, work_tree_above
+from dowse.ingest.sources.git.repository import (
+    OBJECTS,
+    common_directory_of,
+    git_directory_of,
+    is_git_directory,
+    work_tree_above,
+)
 
 GIT = ".git"
-_OBJECTS = "objects"
 _MOST_CHARS = 4096  # the longest path
 
 
@@ -53,24 +58,13 @@ def repositories(root: Path, enters: Callable[[str], bool]) -> Discovery:
 
 def home_of(git_directory: Path, taken: Container[str]) -> str:
     """The root of its history. A bare repository may be a root of files itself, and no two collections share one."""
-    return str(git_directory / _OBJECTS) if str(git_directory) in taken else str(git_directory)
+    return str(git_directory / OBJECTS) if str(git_directory) in taken else str(git_directory)
 
 
 def git_directory_at(root: str) -> Path:
     """The way back."""
     place = Path(root)
-    return place.parent if place.name == _OBJECTS and not is_git_directory(root) else place
-
-
-def is_git_directory(place: str) -> bool:
-    """Whether git would keep a repository here: what every one of them has."""
-    if not os.path.lexists(f"{place}/HEAD"):
-        return False  # as nearly all directories, so it is told quickly
-    objects, refs, packed = (Path(place, name) for name in (_OBJECTS, "refs", "packed-refs"))
-    try:
-        return objects.is_dir() and (refs.is_dir() or packed.is_file())
-    except OSError:
-        return False
+    return place.parent if place.name == OBJECTS and not is_git_directory(root) else place
 
 
 def _look_at(place: str, trees: dict[Path, list[Path]], problems: list[str]) -> None:

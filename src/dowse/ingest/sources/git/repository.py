@@ -8,6 +8,8 @@ from pathlib import Path
 from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules, load_ignore_file
 
 GIT_IGNORE_FILE = ".gitignore"
+HEAD = "HEAD"
+OBJECTS = "objects"
 _BRANCH = "ref: refs/heads/"
 _MAX_CHARS = 4096 + 16  # the longest path and what stands before it
 
@@ -17,7 +19,26 @@ def is_work_tree(directory: str) -> bool:
     if not os.path.lexists(f"{directory}/.git"):
         return False  # of nearly all directories, so it is told quickly
     git_directory = git_directory_of(directory)
-    return git_directory is not None and os.path.lexists(git_directory / "HEAD")
+    return git_directory is not None and os.path.lexists(git_directory / HEAD)
+
+
+def is_git_directory(place: str) -> bool:
+    """Whether git would keep a repository here: what every one of them has."""
+    if not os.path.lexists(f"{place}/{HEAD}"):
+        return False  # as nearly all directories, so it is told quickly
+    objects, refs, packed = (Path(place, name) for name in (OBJECTS, "refs", "packed-refs"))
+    try:
+        return objects.is_dir() and (refs.is_dir() or packed.is_file())
+    except OSError:
+        return False
+
+
+def is_bare(place: str) -> bool:
+    """Whether git keeps a repository in this directory itself, so that none of its files is anybody's.
+
+    Whoever has listed it need only ask where there is a `HEAD`. Like git, it takes one with a `.git` for a work tree.
+    """
+    return is_git_directory(place) and not os.path.lexists(f"{place}/.git")
 
 
 def work_tree_above(directory: str) -> str | None:
@@ -35,7 +56,7 @@ def branch_at(directory: str) -> str | None:
 
 def branch_in(git_directory: Path) -> str:
     """The branch that the work tree of this git directory is at; empty if it is at none."""
-    head = small_text(git_directory / "HEAD", errors="replace").strip()
+    head = small_text(git_directory / HEAD, errors="replace").strip()
     return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else ""
 
 

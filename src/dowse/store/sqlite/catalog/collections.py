@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from dowse.errors import BadInput
 from dowse.model import FILES, Collection, Skipped
-from dowse.store.sqlite.catalog.base import CatalogBase, renew_revision
+from dowse.store.sqlite.catalog.base import CatalogBase, collection_id, renew_revision
 from dowse.store.sqlite.database import fetch
 
 
@@ -30,6 +30,13 @@ class Collections(CatalogBase):
             if fetch(connection, "SELECT 1 FROM collections WHERE root = ?", (root,)):
                 raise BadInput(f"{root} is indexed already; a root can not be moved there")
             connection.execute("UPDATE collections SET root = ? WHERE name = ?", (root, name))
+            renew_revision(connection)
+
+    def remove_collection(self, name: str) -> None:
+        with self.db.transaction() as connection:
+            key = collection_id(connection, name)
+            connection.execute("DELETE FROM skipped WHERE collection = ?", (key,))
+            connection.execute("DELETE FROM collections WHERE id = ?", (key,))
             renew_revision(connection)
 
     def mark(self, collection: str, *, listed: int, at: float | None) -> None:
