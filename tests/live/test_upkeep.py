@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -54,6 +54,10 @@ class Server:
     def finds(self, word: str) -> list[str]:
         answer = self.engine().search(Query(word, recipe="lexical"))
         return [hit.stored.record.path for hit in answer.hits]
+
+    def pending(self) -> Mapping[str, frozenset[str]] | None:
+        """What the engine is told when it asks before an answer."""
+        return self.upkeep._lookout.pending()
 
     def close(self) -> None:
         self.upkeep.close()
@@ -208,7 +212,7 @@ def test_a_leader_that_is_stopped_is_told(serve: Make, tmp_path: Path) -> None:
 def test_what_can_not_be_followed_is_said_to_be_missing_from_answers(serve: Make, root: Path) -> None:
     server = serve(replace(QUICK, lock_timeout_s=0.05))
     eventually(lambda: server.upkeep.keeping().watch and server.finds("anchor"))
-    eventually(lambda: server.upkeep._pending() == {"root": frozenset()})
+    eventually(lambda: server.pending() == {"root": frozenset()})
     with write_lock(server.index, 5):
         (root / "a.md").write_text("# Alpha\n\nharbour\n")
         eventually(lambda: (job := server.jobs.last("follow")) and job.status == "failed")
@@ -218,7 +222,7 @@ def test_what_can_not_be_followed_is_said_to_be_missing_from_answers(serve: Make
 
 def test_a_job_that_was_cancelled_leaves_its_files_pending(serve: Make, root: Path) -> None:
     server = serve()
-    eventually(lambda: server.upkeep._pending() == {"root": frozenset()})
+    eventually(lambda: server.pending() == {"root": frozenset()})
     begun, go_on = threading.Event(), threading.Event()
 
     def hold(task: object) -> dict[str, object]:
@@ -233,7 +237,7 @@ def test_a_job_that_was_cancelled_leaves_its_files_pending(serve: Make, root: Pa
     job = server.jobs.running("follow")
     assert job and server.jobs.cancel(job.id)
     go_on.set()
-    assert server.upkeep._pending() == {"root": frozenset({"a.md"})}
+    assert server.pending() == {"root": frozenset({"a.md"})}
     assert server.engine().search(Query("harbour", recipe="lexical")).completeness.seen.pending == 1
 
 
@@ -262,7 +266,7 @@ def test_vectors_that_another_process_began_and_left_are_made(
         engine.index([root])
     with closing(SqliteStore(data / "index.db", create=False)) as store, store.encoding(5):
         server = serve()
-        eventually(lambda: server.upkeep._pending() == {"root": frozenset()})
+        eventually(lambda: server.pending() == {"root": frozenset()})
         eventually(lambda: (job := server.jobs.last("encode")) and job.status == "completed")
         assert server.engine().status().counts.vectors == 0
     eventually(lambda: server.engine().status().counts.vectors == 2)

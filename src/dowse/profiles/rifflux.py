@@ -14,7 +14,7 @@ from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.errors import BadInput, IndexUnusable
 from dowse.live.jobs import Job, Jobs, Progress, Task
-from dowse.live.upkeep import Keeping
+from dowse.live.keeping import Keeping
 from dowse.model import FILES, IN_FILES, NOT_LOOKED, TRAIL_SEPARATOR, Hit, Query, Scope, Stored, SyncReport
 from dowse.places import checked_root
 from dowse.profiles.pending import if_pending
