@@ -14,7 +14,9 @@ import click
 from dowse.errors import DowseError
 from dowse.live.jobs import Jobs
 from dowse.live.rebuilding import Rebuilding, remove
-from dowse.profiles.rifflux import Options, Rifflux, located
+from dowse.profiles.rifflux import Rifflux
+from dowse.profiles.rifflux_indexing import located
+from dowse.profiles.rifflux_settings import Options
 from dowse.shells.backstage import Engines
 from dowse.shells.serving import rifflux_workspace, serve
 from dowse.shells.workspace import Workspace
