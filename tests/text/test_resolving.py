@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dowse.model import Link, Record
-from dowse.text.resolving import Entries, resolver
+from dowse.text.resolving import Entries, meanings
 
 
 def entry(collection: str, path: str, *links: str) -> tuple[Record, list[Link]]:
@@ -22,7 +22,7 @@ ENTRIES: Entries = [
 
 def test_each_link_in_its_order_without_ghosts_and_links_to_oneself() -> None:
     found = [
-        (it.record.collection, it.record.path, it.link.line, it.path) for it in resolver(ENTRIES).resolved(ENTRIES)
+        (it.record.collection, it.record.path, it.link.line, it.path) for it in meanings(ENTRIES).resolved(ENTRIES)
     ]
     assert found == [
         ("notes", "docs/a.md", 1, "docs/b.md"),
@@ -34,13 +34,13 @@ def test_each_link_in_its_order_without_ghosts_and_links_to_oneself() -> None:
 
 
 def test_a_single_link_may_mean_its_own_record() -> None:
-    meaning = resolver(ENTRIES)
+    meant = meanings(ENTRIES)
     (own, _), *_ = ENTRIES
-    assert meaning.path_meant(own, Link("links_to", "a", 1)) == own.path
-    assert meaning.path_meant(own, Link("links_to", "ghost", 1)) is None
+    assert meant.path_meant(own, Link("links_to", "a", 1)) == own.path
+    assert meant.path_meant(own, Link("links_to", "ghost", 1)) is None
 
 
 def test_in_a_collection_that_nothing_is_known_of_everything_is_a_ghost() -> None:
     stranger, _ = entry("strangers", "a.md")
-    assert resolver(ENTRIES).path_meant(stranger, Link("links_to", "a.md", 1)) is None
-    assert list(resolver([]).resolved([entry("notes", "a.md", "b", "a")])) == []
+    assert meanings(ENTRIES).path_meant(stranger, Link("links_to", "a.md", 1)) is None
+    assert list(meanings([]).resolved([entry("notes", "a.md", "b", "a")])) == []

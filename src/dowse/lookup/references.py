@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dowse.model import FILES, Link, Record, Scope
 from dowse.store.base import Catalog
-from dowse.text.resolving import Resolver, resolver
+from dowse.text.resolving import Meanings, meanings
 from dowse.text.targets import DOCUMENT_LINKS
 
 MARKDOWN_LINKS = (*DOCUMENT_LINKS, "image")
@@ -26,7 +26,7 @@ class Reference(NamedTuple):
 class References:
     """Links of files, resolved within their own collection."""
 
-    resolver: Resolver
+    meant: Meanings
     incoming: Mapping[tuple[str, str], Sequence[Reference]]
 
     def to(self, record: Record) -> Sequence[Reference]:
@@ -35,7 +35,7 @@ class References:
 
     def path_meant(self, record: Record, link: Link) -> str | None:
         """The path that a link of this record means; None for a ghost."""
-        return self.resolver.path_meant(record, link) if link.kind in MARKDOWN_LINKS else None
+        return self.meant.path_meant(record, link) if link.kind in MARKDOWN_LINKS else None
 
 
 def references_of(catalog: Catalog) -> References:
@@ -45,8 +45,8 @@ def references_of(catalog: Catalog) -> References:
 def _references(catalog: Catalog) -> References:
     files = tuple(it.name for it in catalog.collections() if it.source == FILES)
     entries = catalog.linked(MARKDOWN_LINKS, Scope(collections=files)) if files else []
-    meaning = resolver(entries)
+    meant = meanings(entries)
     incoming: dict[tuple[str, str], list[Reference]] = defaultdict(list)
-    for record, link, path in meaning.resolved(entries):
+    for record, link, path in meant.resolved(entries):
         incoming[record.collection, path].append(Reference(record, link))
-    return References(meaning, dict(incoming))
+    return References(meant, dict(incoming))

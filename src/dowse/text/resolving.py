@@ -31,7 +31,7 @@ class Resolved(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Resolver:
+class Meanings:
     """What may be meant in each collection."""
 
     known: Mapping[str, Targets]
@@ -50,9 +50,9 @@ class Resolver:
                     yield Resolved(record, link, path)
 
 
-def resolver(entries: Entries) -> Resolver:
+def meanings(entries: Entries) -> Meanings:
     """Over these records: what is not among them is a ghost."""
     by_collection: dict[str, list[Record]] = defaultdict(list)
     for record, _ in entries:
         by_collection[record.collection].append(record)
-    return Resolver({name: targets(records) for name, records in by_collection.items()})
+    return Meanings({name: targets(records) for name, records in by_collection.items()})

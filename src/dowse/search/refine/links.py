@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dowse.model import Record
 from dowse.store.base import Catalog
-from dowse.text.resolving import Entries, resolver
+from dowse.text.resolving import Entries, meanings
 from dowse.text.targets import DOCUMENT_LINKS
 
 
@@ -67,8 +67,8 @@ def link_graph(entries: Entries) -> LinkGraph:
 
 def _edges(entries: Entries) -> Iterator[tuple[Node, str, Node]]:
     """Each once, however often a record says so."""
-    meaning = resolver(entries)
+    meant = meanings(entries)
     for entry in entries:
         source = node_of(entry[0])
-        for kind, path in dict.fromkeys((it.link.kind, it.path) for it in meaning.resolved([entry])):
+        for kind, path in dict.fromkeys((it.link.kind, it.path) for it in meant.resolved([entry])):
             yield source, kind, Node(source.collection, path)
