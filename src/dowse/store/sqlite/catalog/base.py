@@ -41,11 +41,6 @@ class CatalogBase:
             connection.execute("INSERT OR REPLACE INTO manifest (key, value) VALUES (?, ?)", (key, value))
 
 
-def is_text(path: str) -> bool:
-    """Whether a record can have this path: names that are not UTF-8 are never indexed."""
-    return path.isascii() or not any("\ud800" <= character <= "\udfff" for character in path)
-
-
 def collection_id(connection: apsw.Connection, name: str) -> int:
     ((key,),) = fetch(connection, "SELECT id FROM collections WHERE name = ?", (name,))
     return int(key)
