@@ -26,7 +26,7 @@ from dowse.live.work import Check, Heal
 from dowse.model import Query
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.locks import write_lock
-from support import write
+from support import eventually, write
 
 QUICK = Settings(encoder="hashing", debounce_ms=30, git_debounce_s=0.05, reconcile_s=0, repair_ms=0, workers=1)
 Make = Callable[..., "Server"]
@@ -83,13 +83,6 @@ def serve(root: Path, tmp_path: Path) -> Iterator[Make]:
     yield make
     for server in servers:
         server.close()
-
-
-def eventually(holds: Callable[[], object], what: str = "") -> None:
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline, what or "never"
-        time.sleep(0.01)
 
 
 def test_a_new_root_is_indexed_and_gets_vectors(serve: Make) -> None:
