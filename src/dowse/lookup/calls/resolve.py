@@ -43,7 +43,7 @@ class Resolver:
             receivers, callees = self._callees(way, here, site, trip)
             receiver = receiver or next(filter(None, map(self._type_name, receivers)), "")
             reaches = list(self._reaches(callees, site, trip))
-            for it in reaches or self._world.guesses.instead(way, receivers, here):
+            for it in reaches or self._world.guesses.instead(way, receivers):
                 found.setdefault(it.place, it)
             if not reaches:
                 reasons.append(_reason(way, receivers, callees))
