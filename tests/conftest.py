@@ -11,6 +11,9 @@ from hypothesis import HealthCheck, settings
 
 from dowse.config import Settings
 from dowse.engine import Engine
+from dowse.store.base import Store
+from dowse.store.dicts import DictStore
+from dowse.store.sqlite import SqliteStore
 from support import OpenEngine
 
 settings.register_profile("dowse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -22,6 +25,15 @@ def root(tmp_path: Path) -> Path:
     folder = tmp_path / "root"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture(params=["dicts", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """Of either backend, with one collection."""
+    opened: Store = SqliteStore(tmp_path / "index.db") if request.param == "sqlite" else DictStore()
+    opened.add_collection("/work/notes")
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from dowse.engine import Engine
+from dowse.shells.cli import main
 
 OpenEngine = Callable[..., Engine]
+Run = Callable[..., tuple[int, str, str]]
 
 
 def write(root: Path, files: dict[str, str]) -> None:
@@ -15,3 +20,23 @@ def write(root: Path, files: dict[str, str]) -> None:
         place = root / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
+
+
+def eventually(holds: Callable[[], object], otherwise: str = "it never came true", within_s: float = 60.0) -> None:
+    """Wait for it, looking every now and then; the deadline is for a product that is broken, so it is far away."""
+    deadline = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < deadline, otherwise
+        time.sleep(0.01)
+
+
+def command_line(capsys: pytest.CaptureFixture[str], *verb: str) -> Run:
+    """`run(words…)` of `dowse`, in this process: exit code, stdout, stderr."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main((*verb, *words))
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run

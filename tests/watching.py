@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from dowse.live.watch import Batch, Place, Timing, Watcher
 
 Git = Callable[..., str]
 Follow = Callable[..., "Following"]
-DEADLINE_S = 30.0
 QUICK = Timing(debounce_s=0.05, git_debounce_s=0.2, poll_s=0.1, bulk_threshold=100)
 
 
@@ -26,13 +24,6 @@ def covers(known: Collection[str], path: str) -> bool:
     """Whether the path, or a directory above it, is known."""
     parts = path.split("/")
     return any("/".join(parts[:end]) in known for end in range(1, len(parts) + 1))
-
-
-def eventually(condition: Callable[[], object], what: str = "it") -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not happen"
-        time.sleep(0.005)
 
 
 class Following:

@@ -15,7 +15,8 @@ import pytest
 from rifflux_server import Served, serving
 
 from dowse.errors import BadInput
-from dowse.profiles.rifflux import DEFAULTS, located
+from dowse.profiles.rifflux_indexing import located
+from dowse.profiles.rifflux_settings import DEFAULTS
 from support import write
 
 

@@ -11,7 +11,8 @@ from rifflux_server import Serve, Served, run_script
 from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.live.jobs import Jobs
-from dowse.profiles.rifflux import Options, Rifflux, options_from, with_aliases
+from dowse.profiles.rifflux import Rifflux
+from dowse.profiles.rifflux_settings import Options, options_from, with_aliases
 from dowse.shells.backstage import Engines
 from dowse.shells.serving import rifflux_workspace
 from support import write

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rifflux_server import JOB_DEADLINE_S, Served, run_script, serving
+from rifflux_server import Served, run_script, serving
 
-from support import write
+from support import eventually, write
 
 KEYS = {
     "enabled", "running", "watch_paths", "include_globs", "exclude_globs", "debounce_ms", "events_received",
     "jobs_submitted", "crash_restarts",
 }  # fmt: skip
-
-
-def eventually(holds: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + JOB_DEADLINE_S
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
 
 
 def paths(server: Served, word: str) -> list[str]:

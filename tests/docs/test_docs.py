@@ -14,7 +14,7 @@ import pytest
 
 from dowse.config import SETTINGS
 from dowse.profiles.all import NAME as ALL
-from dowse.profiles.rifflux import ALIASES
+from dowse.profiles.rifflux_settings import ALIASES
 from dowse.profiles.tool import Tool
 from dowse.shells.backstage import Backstage
 from dowse.shells.cli import VERBS, dowse

@@ -6,8 +6,7 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,13 +15,6 @@ import apsw
 from dowse.places import Places
 
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-
-
-def wait_until(condition: Callable[[], bool], what: str = "", deadline_s: float = 60.0) -> None:
-    ends = time.monotonic() + deadline_s
-    while not condition():
-        assert time.monotonic() < ends, what
-        time.sleep(0.01)
 
 
 def is_running(pid: int) -> bool:

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +23,7 @@ from mcp_types import CallToolResult
 
 from dowse.shells.sharing.reach import connect, converse
 from dowse.shells.sharing.start import Start
+from support import eventually
 
 DOWSE = str(Path(sys.executable).with_name("dowse"))
 DEADLINE_S = 60.0
@@ -39,13 +40,6 @@ INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 def call(number: int | str, tool: str, **arguments: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not holds():
-        assert time.monotonic() < deadline, "it did not come true"
-        time.sleep(0.02)
 
 
 def is_alive(pid: int) -> bool:
@@ -186,4 +180,4 @@ class Site:
         """No server is left behind, whatever state a test has brought it into."""
         if state := self.state():
             os.kill(state["pid"], signal.SIGKILL)
-            wait_until(lambda: not is_alive(state["pid"]))
+            eventually(lambda: not is_alive(state["pid"]))

@@ -16,9 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from shared_site import DOWSE, INITIALIZE, INITIALIZED, ByHand, Site, call, is_alive, wait_until
+from shared_site import DOWSE, INITIALIZE, INITIALIZED, ByHand, Site, call, is_alive
 
-from support import write
+from support import eventually, write
 
 FILES = {
     "docs/retry.md": "# Retries\n\nA failed request is retried with exponential backoff.\n",
@@ -125,14 +125,14 @@ def test_a_session_outlives_its_servers(site: Site) -> None:
         answers = [agent.hear(), agent.hear()]
         # Asked before it was told to leave, or just after: answered, or told to ask again.
         assert all("result" in it or "ask again" in it["error"]["message"] for it in answers)
-        wait_until(lambda: not is_alive(second))
+        eventually(lambda: not is_alive(second))
         third = asked_again(site, agent, {first, second})
 
         site.start().place.socket.unlink()
-        wait_until(lambda: not is_alive(third))
+        eventually(lambda: not is_alive(third))
         asked_again(site, agent, {first, second, third})
         assert agent.leave() == 0
-    wait_until(lambda: site.state()["connections"] == 0)
+    eventually(lambda: site.state()["connections"] == 0)
 
 
 def asked_again(site: Site, agent: ByHand, before: set[int]) -> int:
@@ -153,7 +153,7 @@ def test_without_any_server_every_request_is_told_and_the_exit_code_says_so(site
         agent.shake_hands()
         pid = site.pid()
         os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: not is_alive(pid))
+        eventually(lambda: not is_alive(pid))
         run = site.data / "run"
         run.chmod(0o755)  # where others may look in, nobody is met
         for number in (1, 2):
@@ -209,7 +209,7 @@ def test_a_long_data_directory_meets_elsewhere_and_nobody_stays_when_nobody_need
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         pid = int(next(folder.glob("*.lock")).read_text())
         assert is_alive(pid)
-    wait_until(lambda: not is_alive(pid))
+    eventually(lambda: not is_alive(pid))
     assert not list(folder.glob("*.sock"))
 
 
@@ -235,7 +235,7 @@ def test_a_killed_agent_is_forgotten_by_the_server(served: Site) -> None:
         agent.shake_hands()
         other.shake_hands()
         agent.process.kill()
-        wait_until(lambda: served.state()["connections"] == 1)
+        eventually(lambda: served.state()["connections"] == 1)
         assert "result" in other.ask(1, "status")
 
 
@@ -256,11 +256,11 @@ def test_the_pipe_ends_with_its_parent_even_if_its_input_stays_open(served: Site
         os.close(reading)
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
-        wait_until(lambda: served.state()["connections"] == 1)
+        eventually(lambda: served.state()["connections"] == 1)
         parent.kill()
-        wait_until(lambda: not is_alive(pid))
+        eventually(lambda: not is_alive(pid))
     os.close(writing)
-    wait_until(lambda: served.state()["connections"] == 0)
+    eventually(lambda: served.state()["connections"] == 0)
 
 
 def test_hostile_clients_do_not_keep_it_from_serving(served: Site) -> None:

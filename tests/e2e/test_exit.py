@@ -14,10 +14,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from served import HELLO, Served, children_of, is_running, wait_until
+from served import HELLO, Served, children_of, is_running
 
 from dowse.store.sqlite.locks import write_lock
-from support import write
+from support import eventually, write
 
 LIMIT_S = 5.0
 MANY = 1_500
@@ -61,7 +61,7 @@ def idle(start: Start, root: Path, large: Path, stack: ExitStack) -> Served:
 def indexing(start: Start, root: Path, large: Path, stack: ExitStack) -> Served:
     served = start(large)
     served.greet()
-    wait_until(lambda: served.count("records") > 0)
+    eventually(lambda: served.count("records") > 0)
     assert children_of(served.process.pid)
     return served
 
@@ -70,7 +70,7 @@ def encoding(start: Start, root: Path, large: Path, stack: ExitStack) -> Served:
     """With a transformer, which is busy with so many chunks for minutes; quick vectors come first."""
     served = start(large, DOWSE_ENCODER="granite", DOWSE_INCLUDE="d0/**")
     served.greet()
-    wait_until(lambda: served.count("vectors") > 100 or served.count("next_vectors") > 0, "no vectors")
+    eventually(lambda: served.count("vectors") > 100 or served.count("next_vectors") > 0, "no vectors")
     return served
 
 
@@ -105,7 +105,7 @@ def test_it_ends_in_time_and_so_do_its_children(start: Start, root: Path, large:
         children = children_of(served.process.pid)
         ENDS[how](served)
         assert served.process.wait(LIMIT_S) == 0
-        wait_until(lambda: not any(map(is_running, children)), f"{children} outlive it")
+        eventually(lambda: not any(map(is_running, children)), f"{children} outlive it")
 
 
 def test_no_child_outlives_a_server_that_is_killed(start: Start, root: Path, large: Path) -> None:
@@ -114,7 +114,7 @@ def test_no_child_outlives_a_server_that_is_killed(start: Start, root: Path, lar
         children = children_of(served.process.pid)
         served.process.kill()
         served.process.wait()
-        wait_until(lambda: not any(map(is_running, children)), f"{children} outlive it")
+        eventually(lambda: not any(map(is_running, children)), f"{children} outlive it")
 
 
 CLIENT = """
@@ -146,8 +146,8 @@ def test_it_ends_with_its_client_although_its_input_stays_open(
         (server, *children) = children_of(client.pid)
         client.kill()
         client.wait()
-        wait_until(lambda: not is_running(server), "the server outlives its client", LIMIT_S)
-        wait_until(lambda: not any(map(is_running, children)), f"{children} outlive it")
+        eventually(lambda: not is_running(server), "the server outlives its client", LIMIT_S)
+        eventually(lambda: not any(map(is_running, children)), f"{children} outlive it")
     finally:
         client.kill()
         client.communicate()

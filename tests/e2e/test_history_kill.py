@@ -10,10 +10,11 @@ from pathlib import Path
 
 import apsw
 import pytest
-from served import Served, children_of, is_running, wait_until
+from served import Served, children_of, is_running
 
 from dowse.places import Places
 from gits import Repo
+from support import eventually
 
 COMMITS = 4_000
 
@@ -58,13 +59,13 @@ class Dowse:
 def test_a_killed_run_goes_on_where_it_was(large: Path, tmp_path: Path) -> None:
     dowse = Dowse(large, tmp_path / "data")
     process = dowse.start("index")
-    wait_until(lambda: dowse.commits() > 0, "no commit is indexed")
+    eventually(lambda: dowse.commits() > 0, "no commit is indexed")
     children = children_of(process.pid)
     process.kill()
     process.communicate()
     done = dowse.commits()
     assert 0 < done < COMMITS
-    wait_until(lambda: not any(map(is_running, children)), f"{children} outlive it")
+    eventually(lambda: not any(map(is_running, children)), f"{children} outlive it")
     report = json.loads(dowse.run("index", "--json"))["history"]
     assert (report["indexed"], report["unchanged"]) == (COMMITS - done, done)
     fresh = Dowse(large, tmp_path / "fresh")
@@ -84,7 +85,7 @@ def test_no_git_process_outlives_a_server(large: Path, tmp_path: Path, killed: b
     served = Served(large, tmp_path / "data")
     try:
         served.greet()
-        wait_until(lambda: any(map(is_git, children_of(served.process.pid))), "no history is read")
+        eventually(lambda: any(map(is_git, children_of(served.process.pid))), "no history is read")
         children = children_of(served.process.pid)
         if killed:
             served.process.kill()
@@ -93,7 +94,7 @@ def test_no_git_process_outlives_a_server(large: Path, tmp_path: Path, killed: b
             assert served.process.stdin is not None
             served.process.stdin.close()
             assert served.process.wait(5) == 0
-        wait_until(lambda: not any(map(is_running, children)), f"{children} outlive it")
+        eventually(lambda: not any(map(is_running, children)), f"{children} outlive it")
     finally:
         served.close()
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import apsw
 import pytest
-from served import Served, wait_until
+from served import Served
 
 from dowse.places import Places
-from support import write
+from support import eventually, write
 
 WORDS = ("anchor", "beacon", "harbour", "lantern", "quay")
 FILES = {
@@ -79,7 +79,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     server = Served(base / "root", base / "data")
     try:
         server.greet()
-        wait_until(lambda: is_whole(server), "never indexed")
+        eventually(lambda: is_whole(server), "never indexed")
         return Sound(base / "root", base / "data", everything(server), export(server))
     finally:
         server.leave()
@@ -134,5 +134,5 @@ def test_damage_is_mended_by_the_server_itself(
     server = serve(DAMAGES[damage])
     texts = {hit for hits in sound.answers.values() for hit in hits}
     assert all(hit in texts for hits in everything(server).values() for hit in hits)
-    wait_until(lambda: everything(server) == sound.answers and is_whole(server), f"never mended: {damage}")
-    wait_until(lambda: export(server) == sound.exported, f"never mended as a whole: {damage}")
+    eventually(lambda: everything(server) == sound.answers and is_whole(server), f"never mended: {damage}")
+    eventually(lambda: export(server) == sound.exported, f"never mended as a whole: {damage}")

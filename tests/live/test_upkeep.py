@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from dowse.live.work import Check, Heal
 from dowse.model import Query
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.locks import write_lock
-from support import write
+from support import eventually, write
 
 QUICK = Settings(encoder="hashing", debounce_ms=30, git_debounce_s=0.05, reconcile_s=0, repair_ms=0, workers=1)
 Make = Callable[..., "Server"]
@@ -55,6 +55,10 @@ class Server:
         answer = self.engine().search(Query(word, recipe="lexical"))
         return [hit.stored.record.path for hit in answer.hits]
 
+    def pending(self) -> Mapping[str, frozenset[str]] | None:
+        """What the engine is told when it asks before an answer."""
+        return self.upkeep._lookout.pending()
+
     def close(self) -> None:
         self.upkeep.close()
         self.jobs.close(5)
@@ -79,13 +83,6 @@ def serve(root: Path, tmp_path: Path) -> Iterator[Make]:
     yield make
     for server in servers:
         server.close()
-
-
-def eventually(holds: Callable[[], object], what: str = "") -> None:
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline, what or "never"
-        time.sleep(0.01)
 
 
 def test_a_new_root_is_indexed_and_gets_vectors(serve: Make) -> None:
@@ -208,7 +205,7 @@ def test_a_leader_that_is_stopped_is_told(serve: Make, tmp_path: Path) -> None:
 def test_what_can_not_be_followed_is_said_to_be_missing_from_answers(serve: Make, root: Path) -> None:
     server = serve(replace(QUICK, lock_timeout_s=0.05))
     eventually(lambda: server.upkeep.keeping().watch and server.finds("anchor"))
-    eventually(lambda: server.upkeep._pending() == {"root": frozenset()})
+    eventually(lambda: server.pending() == {"root": frozenset()})
     with write_lock(server.index, 5):
         (root / "a.md").write_text("# Alpha\n\nharbour\n")
         eventually(lambda: (job := server.jobs.last("follow")) and job.status == "failed")
@@ -218,7 +215,7 @@ def test_what_can_not_be_followed_is_said_to_be_missing_from_answers(serve: Make
 
 def test_a_job_that_was_cancelled_leaves_its_files_pending(serve: Make, root: Path) -> None:
     server = serve()
-    eventually(lambda: server.upkeep._pending() == {"root": frozenset()})
+    eventually(lambda: server.pending() == {"root": frozenset()})
     begun, go_on = threading.Event(), threading.Event()
 
     def hold(task: object) -> dict[str, object]:
@@ -233,7 +230,7 @@ def test_a_job_that_was_cancelled_leaves_its_files_pending(serve: Make, root: Pa
     job = server.jobs.running("follow")
     assert job and server.jobs.cancel(job.id)
     go_on.set()
-    assert server.upkeep._pending() == {"root": frozenset({"a.md"})}
+    assert server.pending() == {"root": frozenset({"a.md"})}
     assert server.engine().search(Query("harbour", recipe="lexical")).completeness.seen.pending == 1
 
 
@@ -262,7 +259,7 @@ def test_vectors_that_another_process_began_and_left_are_made(
         engine.index([root])
     with closing(SqliteStore(data / "index.db", create=False)) as store, store.encoding(5):
         server = serve()
-        eventually(lambda: server.upkeep._pending() == {"root": frozenset()})
+        eventually(lambda: server.pending() == {"root": frozenset()})
         eventually(lambda: (job := server.jobs.last("encode")) and job.status == "completed")
         assert server.engine().status().counts.vectors == 0
     eventually(lambda: server.engine().status().counts.vectors == 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from dowse.live.upkeep import Upkeep
 from dowse.live.work import ReadHistory
 from dowse.model import Query, Scope
 from gits import Repo
+from support import eventually
 
 QUICK = {"encoder": "hashing", "debounce_ms": 30, "git_debounce_s": 0.05, "reconcile_s": 0.0, "repair_ms": 0}
 COMMIT = Scope(kinds=("commit",))
@@ -57,13 +57,6 @@ def serve(root: Path, tmp_path: Path) -> Iterator[Callable[..., Server]]:
     yield make
     for server in servers:
         server.close()
-
-
-def eventually(holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def _of(server: Server, history: str) -> set[str]:

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,17 +13,16 @@ from typing import Any
 import apsw
 import pytest
 
-from dowse.shells.cli import VERBS, in_order, main
+from dowse.shells.cli import VERBS, in_order
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.locks import write_lock
-from support import write
+from support import Run, command_line, write
 
 FILES = {
     "README.md": "# Project\n\nRetries use exponential backoff.\n",
     "docs/guide.md": "# Guide\n\n## Install\n\nRun the installer and wait for it.\n",
     "src/app.py": "def install_package(name):\n    return name\n",
 }
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -34,15 +32,7 @@ def run(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.chdir(root)
     monkeypatch.setenv("DOWSE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("DOWSE_ENCODER", "hashing")
-
-    def run_it(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(words)
-        out, err = capsys.readouterr()
-        code = ended.value.code
-        return (code if isinstance(code, int) else 0), out, err
-
-    return run_it
+    return command_line(capsys)
 
 
 def answer(run: Run, *words: str) -> dict[str, Any]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from dowse.shells.cli import main
-from support import write
+from support import Run, command_line, write
 
 FILES = {
     "app/__init__.py": "",
@@ -22,7 +20,6 @@ FILES = {
         "def run():\n    work(1)\n\n\nrun()\n"
     ),
 }
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -31,14 +28,7 @@ def run(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.chdir(root)
     monkeypatch.setenv("DOWSE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("DOWSE_ENCODER", "none")
-
-    def run_it(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(words)
-        out, err = capsys.readouterr()
-        return (ended.value.code if isinstance(ended.value.code, int) else 0), out, err
-
-    return run_it
+    return command_line(capsys)
 
 
 def test_callers_are_drawn_as_a_tree(run: Run) -> None:

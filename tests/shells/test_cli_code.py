@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dowse.shells.cli import main
-from support import write
+from support import Run, command_line, write
 
 FILES = {
     "src/shop.py": (
@@ -20,7 +18,6 @@ FILES = {
     "src/empty.py": "# nothing here\n",
     "docs/shop.md": "# Shop\n",
 }
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -29,15 +26,7 @@ def run(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.chdir(root)
     monkeypatch.setenv("DOWSE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("DOWSE_ENCODER", "none")
-
-    def run_it(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(words)
-        out, err = capsys.readouterr()
-        code = ended.value.code
-        return (code if isinstance(code, int) else 0), out, err
-
-    return run_it
+    return command_line(capsys)
 
 
 def asked(run: Run, *words: str) -> dict[str, Any]:

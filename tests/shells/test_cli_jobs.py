@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,9 @@ from dowse.live.job import Job, Pace
 from dowse.live.jobs import Task
 from dowse.live.rebuilding import remove
 from dowse.shells.backstage import Backstage
-from dowse.shells.cli import main
 from dowse.shells.serving import make_profile
-from support import write
+from support import Run, command_line, write
 
-Run = Callable[..., tuple[int, str, str]]
 KEYS = {
     "job_id", "name", "status", "began_at", "elapsed_seconds", "stage", "done", "total", "current", "eta_seconds",
     "requests", "retries", "result", "error", "pid",
@@ -40,14 +38,7 @@ def run(root: Path, index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setenv("DOWSE_INDEX", str(index))
     monkeypatch.setenv("DOWSE_DATA_DIR", str(root.parent / "data"))
     monkeypatch.setenv("DOWSE_ENCODER", "hashing")
-
-    def run_it(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(words)
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run_it
+    return command_line(capsys)
 
 
 @pytest.fixture

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dowse.shells.cli import main
 from gits import Repo
-from support import write
-
-Run = Callable[..., tuple[int, str, str]]
+from support import Run, command_line, write
 
 
 @pytest.fixture
@@ -31,11 +27,7 @@ def run(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setenv("DOWSE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("DOWSE_ENCODER", "none")
 
-    def run_it(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(words)
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
+    run_it = command_line(capsys)
 
     assert run_it("index")[0] == 0
     return run_it

@@ -15,13 +15,11 @@ from mcp.client import Client
 from mcp_types import CallToolResult
 
 from dowse.shells.backstage import Backstage
-from dowse.shells.cli import main
 from dowse.shells.mcp import make_server
 from dowse.shells.serving import make_profile
-from support import write
+from support import Run, command_line, write
 
 APP = "class Token:\n    def fresh(self):\n        return 1\n"
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -31,14 +29,7 @@ def run(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setenv("DOWSE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("DOWSE_ENCODER", "none")
     monkeypatch.setenv("DOWSE_REPAIR_MS", "60000")
-
-    def run_it(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(words)
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run_it
+    return command_line(capsys)
 
 
 def listed(run: Run, *words: str) -> list[dict[str, Any]]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from dowse.shells.cli import main
 from storied import CHANGED_LINE, storied
-
-Run = Callable[..., tuple[int, str, str]]
+from support import Run, command_line
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +27,7 @@ def run(place: tuple[Path, dict[str, str]], monkeypatch: pytest.MonkeyPatch, cap
     monkeypatch.setenv("DOWSE_DATA_DIR", str(root.parent / "data"))
     monkeypatch.setenv("DOWSE_ENCODER", "none")
 
-    def run_it(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(words)
-        out, err = capsys.readouterr()
-        return (ended.value.code if isinstance(ended.value.code, int) else 0), out, err
+    run_it = command_line(capsys)
 
     assert run_it("index")[0] == 0
     return run_it

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dowse.shells.cli import main
-from support import write
+from support import Run, command_line, write
 
 THINGS = ["scale", "gateway", "battery", "antenna", "hinge", "lid", "frame", "queen", "brood", "honey", "wax", "veil"]
 ACTS = ["Cleaning", "Storing", "Repairing", "Painting"]
@@ -23,7 +22,6 @@ FILES = {
     },
     "src/app.py": 'def open_lid(hive):\n    """Lifts the cover of a hive slowly."""\n    return hive\n',
 }
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -32,14 +30,7 @@ def run(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setenv("DOWSE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("DOWSE_ENCODER", "hashing")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
-
-    def run_it(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(("eval", *words))
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run_it
+    return command_line(capsys, "eval")
 
 
 def report(run: Run, *words: str) -> dict[str, Any]:

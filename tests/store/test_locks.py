@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.holder import holder_of, lock_file
 from dowse.store.sqlite.locks import TooLong, locked, waited_for, write_lock
 from dowse.text.terms import parse
+from support import eventually
 
 HOLD = """
 import sys, time
@@ -59,13 +60,6 @@ def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_the_holder_is_named(path: Path) -> None:
     assert holder_of(path) is None
     with holder(path) as process, pytest.raises(IndexBusy) as busy, write_lock(path, 0.1):
@@ -83,7 +77,7 @@ def test_a_stopped_holder_is_told_reading_goes_on_and_it_can_finish(path: Path) 
     reader = SqliteStore(path, create=False)
     with holder(path) as process:
         process.send_signal(signal.SIGSTOP)
-        wait_until(lambda: (holder_of(path) or pytest.fail("it is gone")).stopped)
+        eventually(lambda: (holder_of(path) or pytest.fail("it is gone")).stopped)
         told = rf"process {process.pid} \(dowse index, since \d+ s, stopped\)"
         with pytest.raises(IndexBusy, match=told), reader.writing(0.1):
             pass
@@ -138,7 +132,7 @@ def test_who_writes_again_and_again_starves_nobody(path: Path) -> None:
     for process in greedy:
         process.start()
     try:
-        wait_until(lambda: holder_of(path) is not None)
+        eventually(lambda: holder_of(path) is not None)
         for _ in range(10):
             with write_lock(path, 30.0):
                 pass
@@ -153,7 +147,7 @@ def test_a_holder_sees_that_somebody_waits(path: Path) -> None:
     with store.writing(1.0):
         assert not store.waited_for()
         with waiting(path):
-            wait_until(store.waited_for)
+            eventually(store.waited_for)
     assert not waited_for(path)
     store.close()
 
@@ -187,7 +181,7 @@ def test_a_transaction_gets_its_turn_between_those_of_a_long_run(path: Path) -> 
     thread = threading.Thread(target=write)
     thread.start()
     try:
-        wait_until(lambda: "busy" in other.manifest())
+        eventually(lambda: "busy" in other.manifest())
         for number in range(8):
             other.note("other", str(number))
     finally:

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from dowse.model import EVERYTHING, Chunk, Record
 from dowse.store.base import UNENCODED, Piece, Store, Weights
-from dowse.store.dicts import DictStore
-from dowse.store.sqlite import SqliteStore
 from dowse.store.texts import InLine, LineQuery
 from dowse.text.terms import parse
 
 ROLE = UNENCODED[0]
-
-
-@pytest.fixture(params=["sqlite", "dicts"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    opened: Store = SqliteStore(tmp_path / "index.db") if request.param == "sqlite" else DictStore()
-    opened.add_collection("/work/notes")
-    yield opened
-    opened.close()
 
 
 def record(path: str) -> Record:

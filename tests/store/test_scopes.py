@@ -159,14 +159,6 @@ def test_what_a_glob_matches_begins_as_it_is_said(glob: str, path: str) -> None:
         assert path.startswith(beginning(glob))
 
 
-@pytest.fixture(params=["sqlite", "dicts"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    opened: Store = SqliteStore(tmp_path / "index.db") if request.param == "sqlite" else DictStore()
-    opened.add_collection("/work/notes")
-    yield opened
-    opened.close()
-
-
 def record(path: str, kind: str = "commit", author: str = "Ada <a@x>", at: int = 1) -> Record:
     return Record("notes", path, kind, "word", 1, at * NS, "d", "c", facets={"author": author})
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import os
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from dowse.encoders.once import Once
 from dowse.errors import EncoderMissing
+from dowse.text.surrogates import valid
 
 if TYPE_CHECKING:
     from dowse.encoders.session import Session
@@ -76,10 +77,7 @@ def installed_files() -> ModelFiles:
 
 class CrossEncoder:
     def __init__(self, files: ModelFiles, *, threads: int | None = None) -> None:
-        self._files = files
-        self._threads = threads or os.cpu_count() or 1
-        self._lock = threading.Lock()
-        self._loaded: _Pairs | None = None
+        self._model = Once(lambda: _Pairs(files, threads or os.cpu_count() or 1))
 
     @property
     def name(self) -> str:
@@ -87,13 +85,7 @@ class CrossEncoder:
 
     def judge(self, query: str, texts: Sequence[str]) -> list[float]:
         model = self._model()
-        return [model.score(_valid(query), _valid(text)) for text in texts]
-
-    def _model(self) -> _Pairs:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = _Pairs(self._files, self._threads)
-            return self._loaded
+        return [model.score(_readable(query), _readable(text)) for text in texts]
 
 
 class _Pairs:
@@ -131,6 +123,6 @@ class _Pairs:
         return float(output[0, 0])
 
 
-def _valid(text: str) -> str:
+def _readable(text: str) -> str:
     """What the model can read of a text, as valid Unicode."""
-    return text.strip()[:MAX_CHARS].encode("utf-8", "replace").decode()
+    return valid(text.strip()[:MAX_CHARS])

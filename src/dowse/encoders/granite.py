@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from dowse.encoders.base import Traits
 from dowse.encoders.batches import packed, similar
+from dowse.encoders.once import Once
 from dowse.errors import EncoderMissing
+from dowse.text.surrogates import valid
 
 if TYPE_CHECKING:
     from dowse.encoders.base import Matrix
@@ -44,11 +45,8 @@ class GraniteEncoder:
     """Loads on first use, once; may be used from several threads."""
 
     def __init__(self, weights: Path, *, cache_dir: Path, threads: int | None = None) -> None:
-        self._weights = weights
-        self._graph_file = cache_dir / f"granite-{GRAPH_FORMAT}-{PACK_SHA256[:16]}.onnx"
-        self._threads = threads or os.cpu_count() or 1
-        self._lock = threading.Lock()
-        self._loaded: Transformer | None = None
+        graph_file = cache_dir / f"granite-{GRAPH_FORMAT}-{PACK_SHA256[:16]}.onnx"
+        self._model = Once(lambda: Transformer(graph_file, partial(_graph, weights), threads))
 
     @property
     def name(self) -> str:
@@ -85,23 +83,17 @@ class GraniteEncoder:
             rows[group] = part
         return rows
 
-    def _model(self) -> Transformer:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = Transformer(self._graph_file, partial(_graph, self._weights), self._threads)
-            return self._loaded
-
 
 class Transformer:
     """A session with its tokenizer: texts with content in, what the graph makes of them out."""
 
-    def __init__(self, graph_file: Path, build: Callable[[], bytes], threads: int) -> None:
+    def __init__(self, graph_file: Path, build: Callable[[], bytes], threads: int | None) -> None:
         from tokenizers import Tokenizer
 
         from dowse.encoders.roberta import TOKENIZER
         from dowse.encoders.session import open_session
 
-        self._session = open_session(graph_file, build, threads)
+        self._session = open_session(graph_file, build, threads or os.cpu_count() or 1)
         notes = self._session.get_modelmeta().custom_metadata_map
         self._tokenizer: Any = Tokenizer.from_str(notes[TOKENIZER])
         self._tokenizer.enable_truncation(MAX_TOKENS)
@@ -142,7 +134,7 @@ def _blank(text: str) -> bool:
 
 def readable(text: str) -> str:
     """What the model can read of a text, as valid Unicode."""
-    return text.strip()[:MAX_CHARS].encode("utf-8", "replace").decode()
+    return valid(text.strip()[:MAX_CHARS])
 
 
 def installed_weights() -> Path:

@@ -12,6 +12,7 @@ from dowse.encoders.http_names import ServerName
 from dowse.encoders.http_replies import Failure
 from dowse.encoders.http_transport import Transport
 from dowse.errors import EncoderMissing
+from dowse.text.surrogates import valid
 
 if TYPE_CHECKING:
     from dowse.encoders.base import Matrix
@@ -83,7 +84,8 @@ class HttpEncoder:
         import numpy as np
 
         encoded = Encoded(np.zeros((len(texts), self.dimension), dtype=np.float32))
-        full = [(place, _valid(text)) for place, text in enumerate(texts) if text and not text.isspace()]
+        # One half of a surrogate pair, and strict servers refuse the whole request.
+        full = [(place, valid(text)) for place, text in enumerate(texts) if text and not text.isspace()]
         for start in range(0, len(full), self._batch):
             self._fill(encoded, full[start : start + self._batch], patient=True)
         return encoded
@@ -160,8 +162,3 @@ class HttpEncoder:
 
     def _missing(self, reason: Failure | str) -> EncoderMissing:
         return EncoderMissing(f"the encoder server {self._transport.host} {reason}")
-
-
-def _valid(text: str) -> str:
-    """Half of a surrogate pair is not Unicode, and strict servers refuse all of the request for it."""
-    return text.encode("utf-8", "replace").decode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from dowse.encoders.granite import PACK_SHA256, Transformer, readable
+from dowse.encoders.once import Once
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,11 +32,8 @@ class LateInteraction:
     def __init__(
         self, weights: Path, *, cache_dir: Path, threads: int | None = None, kept_bytes: int = KEPT_BYTES
     ) -> None:
-        self._weights = weights
-        self._graph_file = cache_dir / f"granite-tokens-{GRAPH_FORMAT}-{PACK_SHA256[:16]}.onnx"
-        self._threads = threads or os.cpu_count() or 1
-        self._lock = threading.Lock()
-        self._loaded: Transformer | None = None
+        graph_file = cache_dir / f"granite-tokens-{GRAPH_FORMAT}-{PACK_SHA256[:16]}.onnx"
+        self._model = Once(lambda: Transformer(graph_file, partial(_graph, weights), threads))
         self._kept = Kept(kept_bytes)
 
     @property
@@ -70,12 +67,6 @@ class LateInteraction:
             for place, rows in zip(group, output, strict=True):
                 found[place] = rows[: len(tokens[place])].astype(np.float16)
         return [found[place] for place in range(len(texts))]
-
-    def _model(self) -> Transformer:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = Transformer(self._graph_file, partial(_graph, self._weights), self._threads)
-            return self._loaded
 
 
 class Kept:

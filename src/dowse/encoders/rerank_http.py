@@ -9,6 +9,7 @@ from dowse.encoders.http_names import ServerName
 from dowse.encoders.http_replies import Failure
 from dowse.encoders.http_transport import Transport
 from dowse.errors import EncoderMissing
+from dowse.text.surrogates import valid
 
 PATH = "/rerank"
 # What TEI accepts at most unless it is told otherwise.
@@ -50,7 +51,8 @@ class HttpReranker:
 
     def judge(self, query: str, texts: Sequence[str]) -> list[float]:
         try:
-            return list(self._scores(_valid(query), [_valid(text) for text in texts]))
+            # One half of a surrogate pair, and strict servers refuse the whole request.
+            return list(self._scores(valid(query), [valid(text) for text in texts]))
         except Failure as failure:
             raise EncoderMissing(f"the reranker server {self._transport.host} {failure}") from failure
 
@@ -85,8 +87,3 @@ def _number(value: object) -> float:
     if not isinstance(value, float):
         raise Failure("gave a score that is not a number")
     return value
-
-
-def _valid(text: str) -> str:
-    """Half of a surrogate pair is not Unicode, and strict servers refuse all of the request for it."""
-    return text.encode("utf-8", "replace").decode()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dowse.encoders.base import Traits
+from dowse.encoders.once import Once
 from dowse.errors import EncoderMissing
+from dowse.text.surrogates import valid
 
 if TYPE_CHECKING:
     from dowse.encoders.base import Matrix
@@ -38,10 +39,7 @@ class StaticEncoder:
     """Loads on first use, once; may be used from several threads."""
 
     def __init__(self, data: Path = DATA_FILE, *, sha256: str = DATA_SHA256) -> None:
-        self._data = data
-        self._sha256 = sha256
-        self._lock = threading.Lock()
-        self._loaded: _Model | None = None
+        self._model = Once(lambda: _Model(checked(data, sha256)))
 
     @property
     def name(self) -> str:
@@ -70,12 +68,6 @@ class StaticEncoder:
         # A text without a known word stays zero instead of becoming not-a-number.
         rows /= np.where(norms > 0, norms, 1)
         return rows
-
-    def _model(self) -> _Model:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = _Model(checked(self._data, self._sha256))
-            return self._loaded
 
 
 class _Model:
@@ -119,7 +111,7 @@ def token_ids(by: Any, texts: Sequence[str]) -> list[list[int]]:  # noqa: ANN401
 def plain(text: str) -> str:
     """Small letters, identifiers taken apart, as valid Unicode."""
     apart = _CAPITALS.sub(r" \g<0>", text[:MAX_CHARS])
-    return apart.lower().encode("utf-8", "replace").decode()
+    return valid(apart.lower())
 
 
 def checked(path: Path, sha256: str) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.config import Settings
@@ -13,16 +12,9 @@ from dowse.live.rebuilding import Rebuilding
 from dowse.store.sqlite.health.header import header_problem
 
 
-@dataclass(frozen=True, slots=True)
-class Healed:
-    """What was done, in sentences; `swapped`: another file is in the index's place now, and must be opened anew."""
-
-    done: tuple[str, ...] = ()
-    swapped: bool = False
-
-
-def heal(settings: Settings, index: Path, root: Path, progress: Progress, *, deep: bool = True) -> Healed:
-    """Look for damage and mend it; `root` is indexed where the index does not tell which ones it held.
+def heal(settings: Settings, index: Path, root: Path, progress: Progress) -> tuple[str, ...]:
+    """Look for damage and mend it: what was done, in sentences. `root` is indexed where the index does not tell which
+    ones it held.
 
     Answers go on meanwhile, from what is left: a new index is made beside the old one.
     """
@@ -31,17 +23,17 @@ def heal(settings: Settings, index: Path, root: Path, progress: Progress, *, dee
         if reasons:
             raise IndexDamaged(f"{index} {reasons}")
         with Engine(settings, index, create=True) as engine:
-            found = {it.part: it.text for it in engine.check(deep=deep, progress=progress) if it.state == "problem"}
+            found = {it.part: it.text for it in engine.check(deep=True, progress=progress) if it.state == "problem"}
             found |= engine.damaged()
             if not found:
                 # What was met may have been written anew since, with its file; else it would be looked for for ever.
                 engine.reassure(progress=progress)
-                return Healed()
+                return ()
             mended = engine.mend(found, progress=progress)
             if not mended.left:
-                return Healed(mended.done)
+                return mended.done
             reasons = "; ".join(mended.left.values())
     except IndexDamaged as error:
         reasons = str(error.__cause__ or error)
     Rebuilding(settings, index, root).run(progress, drop_missing=True, keep_old=True)
-    return Healed((f"the index was damaged ({reasons}) and made anew from the files",), swapped=True)
+    return (f"the index was damaged ({reasons}) and made anew from the files",)

@@ -122,10 +122,10 @@ class Heal:
 
     def __call__(self, task: Task) -> Told:
         healed = heal(self.settings, self.index, self.root, task.on(str(self.index)))
-        for sentence in healed.done:
+        for sentence in healed:
             log.warning("%s: %s", self.index, sentence)
         self.then()
-        return {"mended": list(healed.done)}
+        return {"mended": list(healed)}
 
 
 @dataclass(frozen=True, slots=True)

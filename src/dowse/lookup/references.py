@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from dowse.model import FILES, Link, Record, Scope
 from dowse.store.base import Catalog
-from dowse.text.targets import DOCUMENT_LINKS, Targets, targets
+from dowse.text.resolving import Meanings, meanings
+from dowse.text.targets import DOCUMENT_LINKS
 
 MARKDOWN_LINKS = (*DOCUMENT_LINKS, "image")
 
@@ -25,7 +26,7 @@ class Reference(NamedTuple):
 class References:
     """Links of files, resolved within their own collection."""
 
-    known: Mapping[str, Targets]
+    meant: Meanings
     incoming: Mapping[tuple[str, str], Sequence[Reference]]
 
     def to(self, record: Record) -> Sequence[Reference]:
@@ -34,8 +35,7 @@ class References:
 
     def path_meant(self, record: Record, link: Link) -> str | None:
         """The path that a link of this record means; None for a ghost."""
-        known = self.known.get(record.collection)
-        return known.resolve(link.target, record.path) if known and link.kind in MARKDOWN_LINKS else None
+        return self.meant.path_meant(record, link) if link.kind in MARKDOWN_LINKS else None
 
 
 def references_of(catalog: Catalog) -> References:
@@ -45,14 +45,8 @@ def references_of(catalog: Catalog) -> References:
 def _references(catalog: Catalog) -> References:
     files = tuple(it.name for it in catalog.collections() if it.source == FILES)
     entries = catalog.linked(MARKDOWN_LINKS, Scope(collections=files)) if files else []
-    by_collection: dict[str, list[Record]] = defaultdict(list)
-    for record, _ in entries:
-        by_collection[record.collection].append(record)
-    known = {name: targets(records) for name, records in by_collection.items()}
+    meant = meanings(entries)
     incoming: dict[tuple[str, str], list[Reference]] = defaultdict(list)
-    for record, links in entries:
-        for link in links:
-            path = known[record.collection].resolve(link.target, record.path)
-            if path is not None and path != record.path:
-                incoming[record.collection, path].append(Reference(record, link))
-    return References(known, dict(incoming))
+    for record, link, path in meant.resolved(entries):
+        incoming[record.collection, path].append(Reference(record, link))
+    return References(meant, dict(incoming))

@@ -13,7 +13,7 @@ from dowse.profiles.pending import pending_json
 from dowse.text.times import iso
 
 if TYPE_CHECKING:
-    from dowse.live.upkeep import Keeping
+    from dowse.live.keeping import Keeping
 
 _ECHOED_CHARS = 1000
 _FACET_CHARS = 200

@@ -11,7 +11,8 @@ from dowse.errors import BadInput, DowseError
 from dowse.lookup.memories.linked import Linking
 from dowse.model import Answer, Facet, Hit, Query
 from dowse.profiles.ragdocs_memory_desk import MemoryDesk, MemoryType, checked, checked_tags
-from dowse.profiles.ragdocs_memory_text import cut, headings, memories, notes, page, result
+from dowse.profiles.ragdocs_memory_text import cut, memories, notes, page, result
+from dowse.profiles.ragdocs_text import headings, whole_passage
 from dowse.profiles.tool import Param, Reply, Tool
 
 _LAST_MOMENT = 9_000_000_000  # as many seconds as a count of nanoseconds can hold
@@ -63,7 +64,7 @@ class MemorySearch:
         options = self._desk.options
         wanted = Query(query.strip(), scope, limit, RECIPE, min_score=options.score_threshold, paces=options.paces)
         answer = engine.search(wanted)
-        return Reply({}, self._results(answer, self._full if load_full_memory else _passage))
+        return Reply({}, self._results(answer, self._full if load_full_memory else whole_passage))
 
     def search_linked_memories(
         self,
@@ -109,7 +110,7 @@ class MemorySearch:
         try:
             return cut(self._desk.engine().recall(hit.stored.record.path).content)
         except DowseError:
-            return _passage(hit)  # it is gone since; the notes say so
+            return whole_passage(hit)  # it is gone since; the notes say so
 
     def _linked(self, found: Sequence[Linking]) -> list[str]:
         caveats = self._desk.caveats([it.record for it in found])
@@ -117,10 +118,6 @@ class MemorySearch:
             result(rank, it.record, it.record.title, it.score, _noted(told), _contexts(it))
             for rank, (it, told) in enumerate(zip(found, caveats, strict=True), 1)
         ]
-
-
-def _passage(hit: Hit) -> str:
-    return hit.stored.chunk.text
 
 
 def _noted(caveats: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Sized
 from dowse.lookup.memories.counts import MemoryCounts
 from dowse.lookup.memories.tags import Clustered, Related, TagGraph
 from dowse.lookup.memories.walk import Step, Walk
-from dowse.model import TRAIL_SEPARATOR, Hit, Record
+from dowse.model import Record
 from dowse.text.times import iso
 
 _NO_SECTION = "(no section)"
@@ -64,10 +64,6 @@ def cut(text: str) -> str:
 def result(rank: int, record: Record, headings: str, score: float, lines: Iterable[str], content: str) -> str:
     head = f"[{rank}] {record.path} § {headings or _NO_SECTION} ({max(0.0, min(1.0, score)):.2f})"
     return "\n".join([head, facts(record), *lines, content.strip("\n")])
-
-
-def headings(hit: Hit) -> str:
-    return TRAIL_SEPARATOR.join(hit.stored.chunk.trail)
 
 
 # --- many memories ---

@@ -37,7 +37,7 @@ def results_text(answer: Answer, place: Callable[[Record], str], passage: Callab
     if not answer.hits:
         return answer.completeness.sentence(0)
     return "\n\n".join(
-        f"[{rank}] {place(hit.stored.record)} § {_headings(hit) or _NO_SECTION} ({_score(hit):.2f})\n{passage(hit)}"
+        f"[{rank}] {place(hit.stored.record)} § {headings(hit) or _NO_SECTION} ({_score(hit):.2f})\n{passage(hit)}"
         for rank, hit in enumerate(answer.hits, 1)
     )
 
@@ -47,13 +47,13 @@ def result_json(hit: Hit, path: str) -> dict[str, object]:
         "chunk_id": hit.stored.chunk_id,
         "doc_id": PurePosixPath(path).with_suffix("").as_posix(),
         "score": _score(hit),
-        "header_path": _headings(hit),
+        "header_path": headings(hit),
         "file_path": path,
         "content": hit.stored.chunk.text,
     }
 
 
-def _headings(hit: Hit) -> str:
+def headings(hit: Hit) -> str:
     return TRAIL_SEPARATOR.join(hit.stored.chunk.trail)
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from dowse.errors import DowseError
 from dowse.live.jobs import Jobs
 from dowse.live.rebuilding import Rebuilding
 from dowse.profiles.core_json import report_json
 from dowse.profiles.ragdocs import Ragdocs
 from dowse.profiles.ragdocs_git import GitHistory
+from dowse.shells.alias_commands import print_json, run
 from dowse.shells.cli.search import ready
 from dowse.shells.ragdocs_settings import ragdocs_workspace
 from dowse.shells.serving import serve
@@ -34,7 +31,7 @@ def main() -> None:
 def mcp(project: Path | None) -> None:
     """Serve the query tools over MCP on stdin and stdout."""
     roots = () if project is None else (project,)
-    _run(lambda: serve("ragdocs", roots=roots, flags={}, environment=os.environ, cwd=Path.cwd()))
+    run(lambda: serve("ragdocs", roots=roots, flags={}, environment=os.environ, cwd=Path.cwd()))
 
 
 @main.command()
@@ -44,7 +41,7 @@ def mcp(project: Path | None) -> None:
 @_project
 def query(text: str, as_json: bool, top_n: int, project: Path | None) -> None:
     """Search; where there is no index yet, it is built first."""
-    _run(lambda: _query(text, as_json, top_n, _workspace(project)))
+    run(lambda: _query(text, as_json, top_n, _workspace(project)))
 
 
 @main.command("search-commits")
@@ -53,19 +50,19 @@ def query(text: str, as_json: bool, top_n: int, project: Path | None) -> None:
 @_project
 def search_commits(text: str, top_n: int, project: Path | None) -> None:
     """Search what commits said and changed."""
-    _run(lambda: _search_commits(text, top_n, _workspace(project)))
+    run(lambda: _search_commits(text, top_n, _workspace(project)))
 
 
 @main.command("rebuild-index")
 @_project
 def rebuild_index(project: Path | None) -> None:
     """Index every file again, and put the new index in the place of the old one."""
-    _run(lambda: _rebuild(_workspace(project)))
+    run(lambda: _rebuild(_workspace(project)))
 
 
 def _rebuild(workspace: Workspace) -> None:
     rebuilding = Rebuilding(workspace.settings, workspace.index, workspace.root)
-    _print(report_json(rebuilding.run(lambda stage, done, total: None)))
+    print_json(report_json(rebuilding.run(lambda stage, done, total: None)))
 
 
 def _search_commits(text: str, top_n: int, workspace: Workspace) -> None:
@@ -78,7 +75,7 @@ def _query(text: str, as_json: bool, top_n: int, workspace: Workspace) -> None:
     with ready(workspace) as engine:
         tools = Ragdocs(lambda: engine, Jobs(), patience_s=0)
         if as_json:
-            _print({"query": text, "results": tools.rows(text, top_n)})
+            print_json({"query": text, "results": tools.rows(text, top_n)})
         else:
             click.echo(tools.query_documents(text, top_n).text)
 
@@ -86,16 +83,3 @@ def _query(text: str, as_json: bool, top_n: int, workspace: Workspace) -> None:
 def _workspace(project: Path | None) -> Workspace:
     roots = () if project is None else (project,)
     return ragdocs_workspace(roots, flags={}, environment=os.environ, cwd=Path.cwd())[0]
-
-
-def _print(data: object) -> None:
-    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
-
-
-def _run(command: Callable[[], None]) -> None:
-    """One line on stderr and exit code 2 for whatever the user can mend."""
-    try:
-        command()
-    except DowseError as error:
-        click.echo(str(error), err=True)
-        sys.exit(2)

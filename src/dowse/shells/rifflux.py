@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
-from dowse.errors import DowseError
 from dowse.live.jobs import Jobs
 from dowse.live.rebuilding import Rebuilding, remove
-from dowse.profiles.rifflux import Options, Rifflux, located
+from dowse.profiles.rifflux import Rifflux
+from dowse.profiles.rifflux_indexing import located
+from dowse.profiles.rifflux_settings import Options
+from dowse.shells.alias_commands import print_json, run
 from dowse.shells.backstage import Engines
 from dowse.shells.serving import rifflux_workspace, serve
 from dowse.shells.workspace import Workspace
@@ -31,19 +29,6 @@ def _tools(workspace: Workspace) -> Rifflux:
     return Rifflux(Engines(workspace).at, Jobs(), Path.cwd(), workspace.settings, Options())
 
 
-def _run(command: Callable[[], None]) -> None:
-    """One line on stderr and exit code 2 for whatever the user can mend."""
-    try:
-        command()
-    except DowseError as error:
-        click.echo(str(error), err=True)
-        sys.exit(2)
-
-
-def _print(data: Any) -> None:  # noqa: ANN401 - JSON
-    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
-
-
 @click.command()
 @_db
 @click.option("--watch-path", "watch_paths", multiple=True, help="A directory to index and follow; may be repeated.")
@@ -51,7 +36,7 @@ def mcp(db: str | None, watch_paths: tuple[str, ...]) -> None:
     """Serve the Rifflux tools over MCP on stdin and stdout."""
     roots = tuple(Path(it) for it in watch_paths)
     flags = {"index": db, "watch": True if roots else None}
-    _run(lambda: serve("rifflux", roots=roots, flags=flags, environment=os.environ, cwd=Path.cwd()))
+    run(lambda: serve("rifflux", roots=roots, flags=flags, environment=os.environ, cwd=Path.cwd()))
 
 
 @click.command()
@@ -60,7 +45,7 @@ def mcp(db: str | None, watch_paths: tuple[str, ...]) -> None:
 @click.option("--force", is_flag=True, help="Index unchanged files again too.")
 def reindex(path: str, db: str | None, force: bool) -> None:
     """Index the Markdown files below a directory; only new and changed ones are read."""
-    _run(lambda: _print(_tools(_workspace(db)).reindex(path=path, force=force).data))
+    run(lambda: print_json(_tools(_workspace(db)).reindex(path=path, force=force).data))
 
 
 @click.command()
@@ -70,7 +55,7 @@ def reindex(path: str, db: str | None, force: bool) -> None:
 @_db
 def query(query: str, mode: str, top_k: int, db: str | None) -> None:
     """Search the index."""
-    _run(lambda: _print(_tools(_workspace(db)).search_rifflux(query, top_k, mode).data))  # type: ignore[arg-type]
+    run(lambda: print_json(_tools(_workspace(db)).search_rifflux(query, top_k, mode).data))  # type: ignore[arg-type]
 
 
 @click.command()
@@ -78,7 +63,7 @@ def query(query: str, mode: str, top_k: int, db: str | None) -> None:
 @_db
 def rebuild(path: str, db: str | None) -> None:
     """Delete the index and index everything again."""
-    _run(lambda: _rebuild(path, db))
+    run(lambda: _rebuild(path, db))
 
 
 def _rebuild(path: str, db: str | None) -> None:
@@ -89,4 +74,4 @@ def _rebuild(path: str, db: str | None) -> None:
     Rebuilding(workspace.settings, workspace.index, workspace.root).check_replaceable(any_sqlite=True)
     deleted = remove(workspace.index)
     result = _tools(workspace).reindex(path=path, force=True).data
-    _print({"rebuilt_db_path": str(workspace.index), "deleted_existing_db": deleted, **result})
+    print_json({"rebuilt_db_path": str(workspace.index), "deleted_existing_db": deleted, **result})

@@ -10,11 +10,13 @@ from pathlib import Path
 from dowse.config import load_settings
 from dowse.errors import BadInput
 from dowse.places import checked_root
-from dowse.profiles import codesearch, rifflux
+from dowse.profiles import codesearch, rifflux_settings
 from dowse.profiles.all import every_tool
 from dowse.profiles.codesearch_desk import Desk, Options
 from dowse.profiles.core import Core
 from dowse.profiles.ragdocs import Ragdocs
+from dowse.profiles.rifflux import Rifflux
+from dowse.profiles.rifflux_indexing import located
 from dowse.profiles.tool import Profile
 from dowse.shells.backstage import Backstage, Behind
 from dowse.shells.ragdocs_settings import ragdocs_workspace
@@ -83,8 +85,8 @@ def _places(workspace: Workspace, roots: tuple[Path, ...], cwd: Path) -> tuple[P
 def _families(workspace: Workspace, behind: Behind, cwd: Path, environment: Mapping[str, str]) -> tuple[Profile, ...]:
     """Every contract on one index: in each, what is asked is asked of the same engine."""
     settings = workspace.settings
-    options = replace(rifflux.options_from(environment), auto_reindex=False, watched=())
-    compatible = rifflux.Rifflux(behind.engines.at, behind.jobs, cwd, settings, options, keeping=behind.upkeep.keeping)
+    options = replace(rifflux_settings.options_from(environment), auto_reindex=False, watched=())
+    compatible = Rifflux(behind.engines.at, behind.jobs, cwd, settings, options, keeping=behind.upkeep.keeping)
     desk = Desk(behind.engine, behind.jobs, workspace.root, Options(max_response_kb=settings.max_response_kb))
     core = Core(behind.engine, behind.jobs, behind.upkeep).profile()
     documents = Ragdocs(behind.engine, behind.jobs, settings.first_answer_s).profile()
@@ -100,14 +102,12 @@ def _rifflux(
 ) -> Profile:
     """The contract works in the current directory and indexes what it is told to, when it is told to."""
     workspace = rifflux_workspace(flags=flags, environment=environment, cwd=cwd, root=roots[0] if roots else None)
-    options = rifflux.options_from(environment)
+    options = rifflux_settings.options_from(environment)
     if workspace.settings.watch:
         options = replace(options, watched=(*map(str, roots), *options.watched))
-    watched = [rifflux.located(it, cwd, workspace.settings) for it in options.watched]
+    watched = [located(it, cwd, workspace.settings) for it in options.watched]
     behind = backstage.behind(workspace, *watched)
-    tools = rifflux.Rifflux(
-        behind.engines.at, behind.jobs, cwd, workspace.settings, options, keeping=behind.upkeep.keeping
-    )
+    tools = Rifflux(behind.engines.at, behind.jobs, cwd, workspace.settings, options, keeping=behind.upkeep.keeping)
     if roots and not watched:
         tools.reindex(paths=[str(it) for it in roots], background=True)
     return tools.profile()
@@ -144,9 +144,12 @@ def rifflux_workspace(
     """Any working directory will do, even one too broad to be indexed: nothing is until it is named."""
     folder = cwd if root is None else cwd / root
     settings = load_settings(
-        flags=flags, environment=rifflux.with_aliases(environment), folder=folder, defaults=rifflux.DEFAULTS
+        flags=flags,
+        environment=rifflux_settings.with_aliases(environment),
+        folder=folder,
+        defaults=rifflux_settings.DEFAULTS,
     )
-    return Workspace(settings, folder, cwd / (settings.index or rifflux.INDEX))
+    return Workspace(settings, folder, cwd / (settings.index or rifflux_settings.INDEX))
 
 
 def log_to_stderr(environment: Mapping[str, str]) -> None:

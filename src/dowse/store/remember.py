@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 Value = TypeVar("Value")
 
 
-class Memory:
+class Remembered:
     """Shared by all threads: whoever asks first makes it, the others wait for that instead of making it too."""
 
     def __init__(self) -> None:

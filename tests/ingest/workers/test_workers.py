@@ -26,6 +26,7 @@ from dowse.ingest.workers.pool import Workers
 from dowse.ingest.workers.process import read_answer
 from dowse.ingest.workers.wire import send
 from dowse.model import Item
+from support import eventually
 
 OpenWorkers = Callable[..., Workers]
 
@@ -53,13 +54,6 @@ def is_running(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return state != "Z"
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 CODE = "import os\n\n\nclass A:\n    def b(self):\n        return os.getcwd()\n"
@@ -157,7 +151,7 @@ def test_a_worker_that_is_killed_while_idle_is_replaced(open_workers: OpenWorker
     workers.prepare(task(CODE))
     (before,) = workers.pids()
     os.kill(before, signal.SIGKILL)
-    wait_until(lambda: not is_running(before))
+    eventually(lambda: not is_running(before))
     assert workers.prepare(task(CODE)).extract.text == CODE
     assert workers.pids() != [before]
 
@@ -167,7 +161,7 @@ def test_a_file_is_not_blamed_for_a_worker_that_is_killed_from_outside(
 ) -> None:
     workers = open_workers(extract=slow_once)
     flag = tmp_path / "begun"
-    killer = threading.Thread(target=lambda: (wait_until(flag.exists), os.kill(workers.pids()[0], signal.SIGKILL)))
+    killer = threading.Thread(target=lambda: (eventually(flag.exists), os.kill(workers.pids()[0], signal.SIGKILL)))
     killer.start()
     assert workers.prepare(task(str(flag))).extract.text == str(flag)
     killer.join()
@@ -212,7 +206,7 @@ def test_closing_ends_all_of_them_and_whoever_waits(open_workers: OpenWorkers) -
     waiting = threading.Thread(target=wait)
     waiting.start()
     (pid,) = workers.pids()
-    wait_until(lambda: not workers._idle)
+    eventually(lambda: not workers._idle)
     workers.close()
     waiting.join(60)
     assert outcome == ["indexing was stopped"]
@@ -281,9 +275,9 @@ def test_no_worker_outlives_its_parent(tmp_path: Path, state: str, how: signal.S
     )
     assert process.stdout is not None
     pids = [int(pid) for pid in process.stdout.readline().split()]
-    wait_until(flag.exists)
+    eventually(flag.exists)
     assert pids and all(is_running(pid) for pid in pids)
     process.send_signal(how)
     process.wait(60)
     process.stdout.close()
-    wait_until(lambda: not any(is_running(pid) for pid in pids))
+    eventually(lambda: not any(is_running(pid) for pid in pids))

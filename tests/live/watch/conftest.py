@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dowse.live.watch import Batch, Place, Timing, Watcher
-from watching import QUICK, Follow, Following, Git, eventually
+from support import eventually
+from watching import QUICK, Follow, Following, Git
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def follow() -> Iterator[Follow]:
         watcher.start()
         following = Following(watcher, batches)
         if settled:
-            eventually(lambda: len(batches) == len(places), "the first comparison")
+            eventually(lambda: len(batches) == len(places), "the first comparison did not come")
             following.settle()
         return following
 

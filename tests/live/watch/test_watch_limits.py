@@ -8,20 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from dowse.live.watch import limits
 from dowse.live.watch.inotify import CREATE, IS_DIRECTORY, CanNotWatch, Event, Inotify, _why_no_queue, decoded
-from dowse.live.watch.limits import Limits
+from dowse.live.watch.limits import most_watches
 from dowse.live.watch.remote import remote_kind
 
 
-def test_limits_are_those_of_the_system():
-    assert all(isinstance(it, int) and it > 0 for it in (limits().max_user_watches, limits().max_queued_events))
+def test_as_many_watches_as_the_system_allows():
+    allowed = most_watches()
+    assert allowed is not None
+    assert allowed > 0
 
 
-def test_limits_that_are_not_told(tmp_path):
-    (tmp_path / "max_user_watches").write_text("8192\n")
-    (tmp_path / "max_queued_events").write_text("many\n")
-    assert limits(tmp_path) == Limits(8192, None, None)
+@pytest.mark.parametrize(("told", "expected"), [("8192\n", 8192), ("many\n", None), ("", None), (None, None)])
+def test_watches_that_are_not_told(tmp_path, told, expected):
+    file = tmp_path / "max_user_watches"
+    if told is not None:
+        file.write_text(told)
+    assert most_watches(file) == expected
 
 
 def test_events_as_the_system_writes_them():

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from dowse.ingest.sources.files import FileSource
 from dowse.live.watch import Place, place_of
-from support import write
-from watching import Follow, Git, eventually
+from support import eventually, write
+from watching import Follow, Git
 
 
 def place(root: Path, **options: object) -> Place:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import BinaryIO, NamedTuple
 from dowse.errors import BadInput, Unreadable
 from dowse.ingest.sources.base import Listing
 from dowse.model import Freshness, Item
+from dowse.text.json_lines import json_object
 
 
 class _Stamp(NamedTuple):
@@ -96,12 +96,7 @@ def _lines(file: BinaryIO, name: Path) -> Iterator[tuple[int, bytes, str]]:
 
 def _parsed(raw: bytes, where: str) -> tuple[str, bytes]:
     """A document's id and content, its title in a line of its own, also where the text begins with it."""
-    try:
-        entry = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{where}: not JSON ({error}); correct the line") from error
-    if not isinstance(entry, dict):
-        raise BadInput(f"{where}: expected a JSON object; correct the line")
+    entry = json_object(raw, where)
     text = _text(entry, "text", where)
     title = _text(entry, "title", where).strip() if entry.get("title") else ""
     body = text.removeprefix(title).lstrip() if title else text

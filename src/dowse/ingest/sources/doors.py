@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules
 
 IGNORE_FILE = ".dowseignore"
+
+_Found = TypeVar("_Found")
 
 
 class Doors:
@@ -21,11 +24,7 @@ class Doors:
 
     def rules(self, directory: str) -> IgnoreRules | None:
         """The rules for the directory's entries, or None if it must not be entered."""
-        if directory not in self._rules:
-            for place in ancestors_and_self(directory):
-                if place not in self._rules:
-                    self._rules[place] = self._look_at(place)
-        return self._rules[directory]
+        return looked_up(directory, self._rules, self._look_at)
 
     def _look_at(self, directory: str) -> IgnoreRules | None:
         parent, _, name = directory.rpartition("/")
@@ -35,6 +34,15 @@ class Doors:
         if rules.ignores(f"{self._root}/{parent}/" if parent else f"{self._root}/", name + "/"):
             return None
         return rules.entering(f"{self._root}/{directory}/", IGNORE_FILE)
+
+
+def looked_up(directory: str, known: dict[str, _Found], look_at: Callable[[str], _Found]) -> _Found:
+    """What is known of it; each place on the way there is looked at once, the outer ones first."""
+    if directory not in known:
+        for place in ancestors_and_self(directory):
+            if place not in known:
+                known[place] = look_at(place)
+    return known[directory]
 
 
 def ancestors_and_self(directory: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dowse.ingest.sources.doors import Doors, ancestors_and_self
+from dowse.ingest.sources.doors import Doors, ancestors_and_self, looked_up
 from dowse.ingest.sources.git.listing import list_kept_though_ignored
 from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE, is_bare, is_work_tree, rules_above, work_tree_above
 from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules
@@ -85,11 +85,7 @@ class Judge:
 
     def _inside(self, directory: str) -> IgnoreRules | None:
         """The rules of git for the directory's entries, or None if it is not entered."""
-        if directory not in self._rules:
-            for place in ancestors_and_self(directory):
-                if place not in self._rules:
-                    self._rules[place] = self._look_at(place)
-        return self._rules[directory]
+        return looked_up(directory, self._rules, self._look_at)
 
     def _look_at(self, directory: str) -> IgnoreRules | None:
         parent, _, name = directory.rpartition("/")

@@ -9,6 +9,7 @@ import stat
 from dowse.ingest.sources.base import Listing
 from dowse.ingest.sources.regular_file import kind_of
 from dowse.model import Item
+from dowse.text.surrogates import is_text
 
 
 class Ledger:
@@ -35,7 +36,7 @@ class Ledger:
             self.refuse(path, f"{kind_of(status.st_mode)}, not a regular file")
         elif status.st_size > self._max_file_bytes:
             self.refuse(path, too_large(status.st_size, self._max_file_bytes))
-        elif not _is_text(path):
+        elif not is_text(path):
             self.refuse(path, "its name is not valid UTF-8; rename it")
         else:
             self._items[path] = Item(path, status.st_size, status.st_mtime_ns)
@@ -73,10 +74,5 @@ def too_large(size: int, limit: int) -> str:
     return f"{size / 1e6:,.1f} MB, larger than max_file_bytes ({limit / 1e6:,.1f} MB)"
 
 
-def _is_text(path: str) -> bool:
-    """Whether the name came from valid UTF-8; other bytes are smuggled in as surrogates."""
-    return path.isascii() or not any("\ud800" <= character <= "\udfff" for character in path)
-
-
 def _printable(path: str) -> str:
-    return path if _is_text(path) else os.fsencode(path).decode("utf-8", "backslashreplace")
+    return path if is_text(path) else os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
-_PROC = Path("/proc/sys/fs/inotify")
+_MOST_WATCHES = Path("/proc/sys/fs/inotify/max_user_watches")
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Per user; None where the system does not say."""
-
-    max_user_watches: int | None
-    max_user_instances: int | None
-    max_queued_events: int | None
-
-
-def limits(folder: Path = _PROC) -> Limits:
-    return Limits(*(_number(folder / name) for name in Limits.__slots__))
-
-
-def _number(file: Path) -> int | None:
+def most_watches(file: Path = _MOST_WATCHES) -> int | None:
+    """How many directories a user may watch at once; None where the system does not say."""
     try:
         return int(file.read_text())
     except (OSError, ValueError):

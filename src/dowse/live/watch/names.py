@@ -13,8 +13,3 @@ _IGNORE_FILES = frozenset((IGNORE_FILE, GIT_IGNORE_FILE))
 def is_rules(path: str) -> bool:
     """Whether the file says what is ignored, here or below."""
     return path == FILE_NAME or path.rpartition("/")[2] in _IGNORE_FILES
-
-
-def is_text(path: str) -> bool:
-    """Whether the name came from valid UTF-8; what has another name is not indexed."""
-    return path.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in path)

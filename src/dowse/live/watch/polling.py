@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from dowse.ingest.sources.git.repository import HEAD, is_bare
 from dowse.live.watch.base import Place, Sight
 from dowse.live.watch.git_signs import Signs, signs_of
-from dowse.live.watch.names import GIT_ENTRY, is_rules, is_text
+from dowse.live.watch.names import GIT_ENTRY, is_rules
+from dowse.text.surrogates import is_text
 
 _SHARE = 10  # of the time, at most one part in so many is spent looking
 

@@ -24,8 +24,9 @@ from dowse.live.watch.inotify import (
     Event,
     Notifier,
 )
-from dowse.live.watch.names import GIT_ENTRY, is_rules, is_text
+from dowse.live.watch.names import GIT_ENTRY, is_rules
 from dowse.live.watch.watches import Watches
+from dowse.text.surrogates import is_text
 
 _APPEARED = CREATE | MOVED_TO
 _ROOT_LEFT = DELETE_SELF | MOVE_SELF | UNMOUNT | IGNORED

@@ -37,7 +37,7 @@ class Guesses:
 
     # --- a class that relies on what its subclasses bring ---
 
-    def instead(self, way: Way, receivers: Values, here: Here) -> list[Reach]:
+    def instead(self, way: Way, receivers: Values) -> list[Reach]:
         """A mixin calls what its own line does not have: whatever combines it with others does."""
         if way.root not in ("this", "super") or len(way.steps) != 1 or not way.steps[0].startswith("."):
             return []

@@ -43,7 +43,7 @@ class Resolver:
             receivers, callees = self._callees(way, here, site, trip)
             receiver = receiver or next(filter(None, map(self._type_name, receivers)), "")
             reaches = list(self._reaches(callees, site, trip))
-            for it in reaches or self._world.guesses.instead(way, receivers, here):
+            for it in reaches or self._world.guesses.instead(way, receivers):
                 found.setdefault(it.place, it)
             if not reaches:
                 reasons.append(_reason(way, receivers, callees))
@@ -61,7 +61,7 @@ class Resolver:
             return (), evaluator.way(way, here, trip)
         receivers = evaluator.way(Way(way.root, way.steps[:-1]), here, trip)
         name = way.steps[-1][1:].partition("<")[0]
-        return receivers, tuple(v for it in receivers for v in evaluator.member(it, name, trip))
+        return receivers, tuple(v for it in receivers for v in self._world.members.member(it, name, trip))
 
     def _bare(self, root: str, here: Here, site: Site, trip: Trip) -> Values:
         found = self._world.evaluator.root(root, here, trip)
@@ -95,7 +95,7 @@ class Resolver:
         elif symbol.kind in CLASSES:
             yield from self._made(self._world.classes.type_of(thing.place), f"creates {symbol.name}", trip)
         elif symbol.kind in VALUES:
-            for held in self._world.evaluator.held(thing, trip):
+            for held in self._world.holdings.held(thing, trip):
                 if isinstance(held, Thing):
                     reaches = self._of_thing(held, site, trip)
                     yield from (it._replace(how=f"{symbol.kind} {symbol.name}") for it in reaches)
@@ -128,7 +128,7 @@ class Resolver:
             return outside_name(value)
         if self._world.catalogue.symbol(value.place).kind in CLASSES:
             return self._world.catalogue.symbol(value.place).name
-        return next((it.type.name for it in self._world.evaluator.objects(value, Trip())), "")
+        return next((it.type.name for it in self._world.holdings.objects(value, Trip())), "")
 
 
 UNKNOWN_RECEIVER = _NOT_KNOWN

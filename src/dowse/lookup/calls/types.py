@@ -64,7 +64,7 @@ class Types:
         first, *rest = text.name.split(".")
         values = self._world.scopes.find(first, here, trip, is_type=True)
         for name in rest:
-            values = tuple(v for value in values for v in self._world.evaluator.member(value, name, trip))
+            values = tuple(v for value in values for v in self._world.members.member(value, name, trip))
         found = next((it for value in values for it in self._types(value, trip)), None)
         return found or Type(text.last)
 
@@ -80,7 +80,7 @@ class Types:
             return [self._world.classes.type_of(value.place)]
         if kind not in NAMES:
             return []
-        held: Values = self._world.evaluator.held(value, trip)
+        held: Values = self._world.holdings.held(value, trip)
         named = [self._world.classes.type_of(it.place) for it in held if isinstance(it, Thing) and self._is_class(it)]
         # An alias may be written as the type itself: `using Users = List<User>`, `Users: TypeAlias = list[User]`.
         return named or [it.type for it in held if isinstance(it, Object) and kind == "typeAlias"]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dowse.lookup.calls.aliases import Aliases
+from dowse.lookup.calls.calling import Calling
 from dowse.lookup.calls.catalogue import Catalogue
 from dowse.lookup.calls.classes import Classes
+from dowse.lookup.calls.elements import Elements
 from dowse.lookup.calls.evaluate import Evaluator
 from dowse.lookup.calls.guess import Guesses
+from dowse.lookup.calls.holdings import Holdings
+from dowse.lookup.calls.members import Members
 from dowse.lookup.calls.modules import Modules
 from dowse.lookup.calls.outlines import Outlines
 from dowse.lookup.calls.overrides import Overrides
@@ -27,6 +31,10 @@ class World:
         self.scopes = Scopes(self)
         self.types = Types(self)
         self.classes = Classes(self)
+        self.members = Members(self)
+        self.calling = Calling(self)
+        self.holdings = Holdings(self)
+        self.elements = Elements(self)
         self.evaluator = Evaluator(self)
         self.overrides = Overrides(self)
         self.aliases = Aliases(self)

@@ -8,6 +8,7 @@ from dowse.errors import BadInput
 from dowse.lookup.symbols.question import Definition, SymbolAnswer, Wanted
 from dowse.model import Record, Stats
 from dowse.store.base import Store
+from dowse.text.surrogates import valid
 
 KINDS = (
     "class", "constructor", "delegate", "enum", "enumMember", "event", "field", "function", "interface", "method",
@@ -68,4 +69,4 @@ def _check_one_of(what: str, given: tuple[str, ...], known: tuple[str, ...] | li
 
 def _clean(text: str) -> str:
     """Without blanks around it, and as something that can be looked up: halves of surrogate pairs are in no name."""
-    return text.strip().encode("utf-8", "replace").decode()
+    return valid(text.strip())

@@ -14,6 +14,7 @@ from dowse.lookup.why.inherited import inherited
 from dowse.lookup.why.question import MAX_TARGET_CHARS, Subject
 from dowse.model import COMMITS, Record, Scope, Symbol, normal_path
 from dowse.store.base import Store
+from dowse.text.surrogates import valid
 
 _PLACE = re.compile(r"(?P<path>.+?):(?P<line>\d{1,12})(?:[:-]\d{0,12})?", re.DOTALL)
 _BETWEEN_NAMES = re.compile(r"\.|::|#|->|/|\s>\s")
@@ -22,7 +23,7 @@ _MOST_DEFINITIONS = 200
 
 def checked(target: str) -> str:
     """The target as something that can be looked up."""
-    text = target.strip().encode("utf-8", "replace").decode()
+    text = valid(target.strip())
     if not text:
         raise BadInput("the target is empty; name a place such as src/app.py:12, a file, or a symbol such as Repo.save")
     if len(text) > MAX_TARGET_CHARS:

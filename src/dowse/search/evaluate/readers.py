@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import NamedTuple
 
 from dowse.errors import BadInput
 from dowse.search.evaluate.gold import ByDocument, ByPath, Gold, GoldQuery
+from dowse.text.json_lines import json_object
 
 QRELS_HEADER = ["query-id", "corpus-id", "score"]
 QRELS_PLACES = ("qrels.tsv", "qrels/test.tsv")
@@ -153,13 +153,7 @@ def _lines(path: Path) -> Iterator[tuple[bytes, Place]]:
 
 def _json_lines(path: Path) -> Iterator[tuple[dict[str, object], Place]]:
     for raw, where in _lines(path):
-        try:
-            entry = json.loads(raw)
-        except (ValueError, RecursionError) as error:
-            raise BadInput(f"{where}: not JSON ({error}); correct the line") from error
-        if not isinstance(entry, dict):
-            raise BadInput(f"{where}: expected a JSON object; correct the line")
-        yield entry, where
+        yield json_object(raw, where), where
 
 
 def _text(entry: Mapping[str, object], key: str, where: Place, default: str | None = None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dowse.model import Hit
+from dowse.search.refine.blend import min_max
 from dowse.search.refine.likeness import cosines
 from dowse.search.refine.stage import rescored
 from dowse.search.run import Run
@@ -33,7 +34,7 @@ class Mmr:
     def _chosen(self, hits: list[Hit], likeness: Matrix) -> Iterator[Hit]:
         import numpy as np
 
-        relevance = np.array(_min_max([hit.score for hit in hits]))
+        relevance = np.array(min_max([hit.score for hit in hits]))
         redundancy = np.zeros(len(hits))
         waiting = np.ones(len(hits), dtype=bool)
         for _ in hits:
@@ -60,9 +61,3 @@ class PerRecord:
                 seen[record] += 1
                 kept.append(hit)
         return kept
-
-
-def _min_max(scores: list[float]) -> list[float]:
-    """From 0 for the least to 1 for the best; all 1 when there is no difference."""
-    least, best = min(scores), max(scores)
-    return [(score - least) / (best - least) if best > least else 1.0 for score in scores]

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dowse.model import Link, Record
+from dowse.model import Record
 from dowse.store.base import Catalog
-from dowse.text.targets import DOCUMENT_LINKS, targets
+from dowse.text.resolving import Entries, meanings
+from dowse.text.targets import DOCUMENT_LINKS
 
 
 class Node(NamedTuple):
@@ -52,7 +53,7 @@ def graph_of(catalog: Catalog) -> LinkGraph:
     return catalog.remembered("link graph", lambda: link_graph(catalog.linked(DOCUMENT_LINKS)))
 
 
-def link_graph(entries: Sequence[tuple[Record, Sequence[Link]]]) -> LinkGraph:
+def link_graph(entries: Entries) -> LinkGraph:
     """Links resolved within their own collection; ghosts and links to oneself are left out."""
     records = {node_of(record): record for record, _ in entries}
     nodes = {node: node for node in records}  # one object for each, however many links lead there
@@ -64,14 +65,10 @@ def link_graph(entries: Sequence[tuple[Record, Sequence[Link]]]) -> LinkGraph:
     return LinkGraph(records, dict(outgoing), dict(incoming))
 
 
-def _edges(entries: Sequence[tuple[Record, Sequence[Link]]]) -> Iterator[tuple[Node, str, Node]]:
-    by_collection: dict[str, list[Record]] = defaultdict(list)
-    for record, _ in entries:
-        by_collection[record.collection].append(record)
-    known = {collection: targets(records) for collection, records in by_collection.items()}
-    for record, links in entries:
-        resolve, source = known[record.collection].resolve, node_of(record)
-        found = dict.fromkeys((link.kind, resolve(link.target, record.path)) for link in links)
-        for kind, path in found:
-            if path is not None and path != record.path:
-                yield source, kind, Node(record.collection, path)
+def _edges(entries: Entries) -> Iterator[tuple[Node, str, Node]]:
+    """Each once, however often a record says so."""
+    meant = meanings(entries)
+    for entry in entries:
+        source = node_of(entry[0])
+        for kind, path in dict.fromkeys((it.link.kind, it.path) for it in meant.resolved([entry])):
+            yield source, kind, Node(source.collection, path)

@@ -25,7 +25,7 @@ def fix(workspace: Workspace, found: Sequence[Finding], progress: Progress) -> I
     yield from _caches(places)
     wrong = [it for it in found if it.state != "ok"]
     if any(it.part in PARTS and it.state == "problem" for it in wrong):
-        yield from heal(workspace.settings, workspace.index, workspace.root, progress).done
+        yield from heal(workspace.settings, workspace.index, workspace.root, progress)
     yield from _in_line(workspace, progress)
     if any(it.part == "log" for it in wrong):
         yield from _log(workspace)

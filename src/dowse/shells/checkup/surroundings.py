@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from dowse.errors import IndexBusy
-from dowse.live.watch.limits import limits
+from dowse.live.watch.limits import most_watches
 from dowse.store.health import Finding
 from dowse.store.sqlite.beside import belongings
 from dowse.store.sqlite.holder import holder_of
@@ -141,11 +141,11 @@ def _sqlite() -> Finding:
 
 
 def _watching() -> Iterator[Finding]:
-    allowed = limits()
-    if allowed.max_user_watches is None:
+    allowed = most_watches()
+    if allowed is None:
         yield Finding("watching", "ok", "files are followed by looking again and again: the system has no inotify")
-    elif allowed.max_user_watches < _FEW_WATCHES:
-        text = f"only {allowed.max_user_watches:,} directories can be watched at once; beyond, they are polled"
+    elif allowed < _FEW_WATCHES:
+        text = f"only {allowed:,} directories can be watched at once; beyond, they are polled"
         yield Finding("watching", "warning", text, f"sysctl fs.inotify.max_user_watches={8 * _FEW_WATCHES}")
     else:
-        yield Finding("watching", "ok", f"{allowed.max_user_watches:,} directories can be watched at once")
+        yield Finding("watching", "ok", f"{allowed:,} directories can be watched at once")

@@ -239,7 +239,7 @@ class DictCatalog(DictWords, DictVectors):
         self._manifest[key] = value
 
     def remembered(self, name: str, make: Callable[[], Value]) -> Value:
-        return self._memory.get(name, lambda: str(self._revision), make)
+        return self._worked_out.get(name, lambda: str(self._revision), make)
 
 
 def _in(record: Record, collection: str | None) -> bool:

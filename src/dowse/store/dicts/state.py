@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import apsw
 
 from dowse.model import Call, Collection, Link, Record, Scope, Skipped, Stored, Symbol
-from dowse.store.remember import Memory
+from dowse.store.remember import Remembered
 from dowse.text.scopes import inside
 
 
@@ -49,7 +49,7 @@ class State:
         self._encoding = threading.Lock()
         self._next_key = 1
         self._revision = 0
-        self._memory = Memory()
+        self._worked_out = Remembered()
         self._tokenize = apsw.Connection(":memory:").fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
 
     def _within(self, scope: Scope) -> Callable[[Record], bool]:

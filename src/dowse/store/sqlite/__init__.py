@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from dowse.errors import IndexBusy, PartDamaged
-from dowse.store.remember import Memory
+from dowse.store.remember import Remembered
 from dowse.store.sqlite import segments
 from dowse.store.sqlite.calls import SqliteCalls
 from dowse.store.sqlite.catalog import SqliteCatalog
@@ -37,7 +37,7 @@ class SqliteStore(SqliteHealth, SqliteDefinitions, SqliteCatalog, SqliteWords, S
         lines_without_file_up_to: int = WITHOUT_FILE_UP_TO,
     ) -> None:
         self.db = Database(path, create=create, busy_timeout_s=busy_timeout_s)
-        self._memory = Memory()
+        self._worked_out = Remembered()
         self._damage = Damage()
         self._scopes = Scopes(
             self.db, lambda: self.remembered("members", lambda: Members(self.db)), self._records_by_kind

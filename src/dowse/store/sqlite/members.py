@@ -11,10 +11,10 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
 
 from dowse.model import Facet, Linked
-from dowse.store.sqlite.catalog.base import is_text
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.rows import as_json
 from dowse.text.globs import beginning, compile_globs
+from dowse.text.surrogates import is_text
 
 Ids = frozenset[int]
 Value = TypeVar("Value")

@@ -30,9 +30,9 @@ Captures that begin with `_` are free for predicates. A pattern for any child of
 Members that are written outside of their type (`impl Foo`, `extension Foo`, `void Foo::bar() {}`) come behind a
 definition of that type that `reopens` it, or name their `owner`.
 
-Definitions of the kinds in `sweep.FUNCTIONS` open a scope, those in `sweep.TYPES` are what members stand in. Imports
-become links: `import a.b as c` is the target `a.b` with the context `c=`, `from a import b as c` is `c=b`, a star is
-`*=`, and `import a.b` without another name is `a.b=`, used as `a.b.x`.
+Definitions of the kinds in `sweep.defining.FUNCTIONS` open a scope, those in `TYPES` there are what members stand in.
+Imports become links: `import a.b as c` is the target `a.b` with the context `c=`, `from a import b as c` is `c=b`, a
+star is `*=`, and `import a.b` without another name is `a.b=`, used as `a.b.x`.
 """
 
 from __future__ import annotations

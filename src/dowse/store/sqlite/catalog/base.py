@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import apsw
 
 from dowse.store.base import REVISION
-from dowse.store.remember import Memory
+from dowse.store.remember import Remembered
 from dowse.store.sqlite.database import Database, Row, fetch
 from dowse.store.sqlite.health.damage import Damage
 from dowse.store.sqlite.late_words import LateWords
@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 
 class CatalogBase:
     db: Database
-    _memory: Memory
+    _worked_out: Remembered
     _late_words: LateWords
     _damage: Damage
     _scopes: Scopes
@@ -34,16 +34,11 @@ class CatalogBase:
         return self.db.remembered(statement, lambda: self.db.rows(statement))
 
     def remembered(self, name: str, make: Callable[[], Value]) -> Value:
-        return self._memory.get(name, lambda: self.manifest().get(REVISION, ""), make)
+        return self._worked_out.get(name, lambda: self.manifest().get(REVISION, ""), make)
 
     def note(self, key: str, value: str) -> None:
         with self.db.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO manifest (key, value) VALUES (?, ?)", (key, value))
-
-
-def is_text(path: str) -> bool:
-    """Whether a record can have this path: names that are not UTF-8 are never indexed."""
-    return path.isascii() or not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 def collection_id(connection: apsw.Connection, name: str) -> int:

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from dowse.errors import IndexDamaged
 from dowse.model import EVERYTHING, Counts, Link, Record, Scope, Version
-from dowse.store.sqlite.catalog.base import CatalogBase, is_text
+from dowse.store.sqlite.catalog.base import CatalogBase
 from dowse.store.sqlite.database import Row
 from dowse.store.sqlite.rows import RECORD_COLUMNS, RECORDS, UNENCODED_CHUNKS, as_json, record_of
+from dowse.text.surrogates import is_text
 
 _NEWEST_FIRST = "ORDER BY coalesce(records.at_ns, records.mtime_ns) DESC, collections.name, records.path"
 _VERSIONS = "SELECT records.path, size, mtime_ns, digest, chunking, settled"

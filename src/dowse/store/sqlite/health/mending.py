@@ -21,9 +21,5 @@ def note(connection: apsw.Connection, part: str, value: str = "") -> None:
     connection.execute("INSERT OR REPLACE INTO manifest (key, value) VALUES (?, ?)", (_PREFIX + part, value))
 
 
-def noted_in(manifest: dict[str, str]) -> list[str]:
-    return [key.removeprefix(_PREFIX) for key in manifest if key.startswith(_PREFIX)]
-
-
 def finished(connection: apsw.Connection, part: str) -> None:
     connection.execute("DELETE FROM manifest WHERE key = ?", (_PREFIX + part,))

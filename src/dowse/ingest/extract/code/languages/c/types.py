@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import re
 
+from dowse.ingest.extract.code.wrapped import unwrapped, without
 from dowse.text.expressions import instance
 
 _NOTHING = frozenset({"", "auto", "void", "decltype(auto)"})
 _QUALIFIER = re.compile(r"\b(?:const|volatile|struct|class|union|enum|typename|unsigned|signed|restrict)\b|[*&^]")
 _POINTER = re.compile(r"(?:\w+::)*(?:unique_ptr|shared_ptr|weak_ptr|auto_ptr|scoped_ptr|intrusive_ptr|RefPtr)<(.+)>")
 _ANGLES = re.compile(r"<[^<>]*>")
-_MOST_WRAPPED = 8
 
 
 def held(written: str) -> str:
     """An object of the type: `const Foo *`, `struct Foo` and `std::unique_ptr<Foo>` are all used as a Foo."""
-    bare = _QUALIFIER.sub("", written).strip()
-    for _ in range(_MOST_WRAPPED):
-        wrapped = _POINTER.fullmatch(bare)
-        if wrapped is None:
-            break
-        bare = wrapped[1].strip()
+    bare = unwrapped(_QUALIFIER.sub("", written).strip(), _POINTER)
     return "" if bare in _NOTHING else instance(bare)
 
 
 def without_arguments(path: str) -> str:
     """`Foo<Bar<T>>::baz` without what stands in angles."""
-    for _ in range(_MOST_WRAPPED):
-        shorter = _ANGLES.sub("", path)
-        if shorter == path:
-            break
-        path = shorter
-    return "".join(path.split())
+    return without(path, _ANGLES)

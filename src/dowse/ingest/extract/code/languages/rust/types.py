@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dowse.ingest.extract.code.wrapped import unwrapped, without
 from dowse.text.expressions import instance
 
 _NOTHING = frozenset({"", "()", "_", "!"})
@@ -11,26 +12,15 @@ _REFERRING = re.compile(r"&+\s*(?:'\w+\s*)?(?:mut\s+)?|\b(?:dyn|impl)\s+|'\w+\s*
 _POINTER = re.compile(r"(?:[\w:]+::)?(?:Box|Rc|Arc|Cow|Pin|Ref|RefMut|MutexGuard)<(.+)>")
 _ANGLES = re.compile(r"(?:::)?<[^<>]*>")
 _SLICE = re.compile(r"\[([^;\[\]]+)(?:;[^\]]*)?\]")
-_MOST_WRAPPED = 8
 
 
 def held(written: str) -> str:
     """An object of the type; `&mut dyn Foo` and `Arc<Foo>` are used as a Foo, `[Foo; 3]` and `&[Foo]` are many."""
     bare = _REFERRING.sub("", written.split("->")[0] if written.startswith("fn") else written).strip()
-    for _ in range(_MOST_WRAPPED):
-        wrapped = _POINTER.fullmatch(bare)
-        if wrapped is None:
-            break
-        bare = wrapped[1].strip()
-    bare = _SLICE.sub(r"\1[]", bare.partition(" + ")[0])
+    bare = _SLICE.sub(r"\1[]", unwrapped(bare, _POINTER).partition(" + ")[0])
     return "" if bare in _NOTHING else instance(bare)
 
 
 def without_generics(path: str) -> str:
     """`Foo::<T>::new` and `Foo<Bar<T>>` without what stands in angles."""
-    for _ in range(_MOST_WRAPPED):
-        shorter = _ANGLES.sub("", path)
-        if shorter == path:
-            break
-        path = shorter
-    return "".join(path.split())
+    return without(path, _ANGLES)

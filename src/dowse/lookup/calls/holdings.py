@@ -1,0 +1,66 @@
+"""What lies behind a name: the value of a field or a variable, what a function returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dowse.lookup.calls.kinds import FUNCTIONS, NAMES
+from dowse.lookup.calls.memo import Memo
+from dowse.lookup.calls.values import Here, Object, Result, Thing, Trip, Value, Values
+
+if TYPE_CHECKING:
+    from dowse.lookup.calls.world import World
+
+
+class Holdings:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._held: Memo[Thing, Values] = Memo(50_000)
+
+    def held(self, thing: Thing, trip: Trip) -> Values:
+        """The value of a field, a property, a variable; of a function what it returns."""
+        known = self._held.get(thing)
+        if known is not None:
+            return known
+        if not trip.enter(thing):
+            return ()
+        before, trip.was_cut = trip.was_cut, False
+        found = self._evaluated(thing, trip)
+        trip.leave(thing)
+        if not trip.was_cut:
+            self._held.keep(thing, found)
+        trip.was_cut |= before
+        return found
+
+    def _evaluated(self, thing: Thing, trip: Trip) -> Values:
+        place = thing.place
+        symbol = self._world.catalogue.symbol(place)
+        if symbol.kind == "enumMember":
+            owner = self._world.classes.owner(place)
+            return (Object(owner, is_made=True, how=f"of type {owner.name}"),) if owner else ()
+        if not symbol.holds:
+            return ()
+        here = Here(place.record, place.ordinal, thing.bound, thing.asked)
+        mark = "()" if symbol.kind in FUNCTIONS else ""
+        values = self._world.evaluator.values(symbol.holds, here, trip)
+        found = [it for value in values for it in self._behind(value, trip)]
+        return tuple(
+            it._replace(how=f"{symbol.kind} {symbol.name}{mark}: {it.type.name}") if isinstance(it, Object) else it
+            for it in found
+        )
+
+    def _behind(self, value: Value, trip: Trip) -> Values:
+        """A name that stands for another name is followed, so that what is held is never just a name again."""
+        if isinstance(value, Thing) and self._world.catalogue.symbol(value.place).kind in NAMES:
+            return self.held(value, trip)
+        return (value,)
+
+    def objects(self, value: Value, trip: Trip) -> list[Object]:
+        """The value as objects: a name stands for what it holds."""
+        if isinstance(value, Object):
+            return [value]
+        if isinstance(value, Result):
+            return [Object(it) for it in value.gives]
+        if isinstance(value, Thing) and self._world.catalogue.symbol(value.place).kind in NAMES:
+            return [it for it in self.held(value, trip) if isinstance(it, Object)]
+        return []
