@@ -28,9 +28,10 @@ RIGHT: dict[str, dict[str, Any]] = {
     "suggest_related_tags": {"tag": "sea"},
 }
 BAD_NAMES = [
-    "..", "../outside", "../../etc/passwd", "a/../../b", "/etc/passwd", "/tmp/x.md", "a/b", "a\\b", "..\\x", "",
-    " ", "\t", ".", ".hidden", ".trash", "x" * 300, "é" * 150, "con", "NUL.md", "aux.txt", "lpt1", "a\0b", "a\nb",
-    "a:b", "a*", "a?", "a|b", "<a>", 'a"b', "a.", " a", "a ", "\u202egpj.md", "x" * 50_000,
+    "..", "../outside", "../../etc/passwd", "a/../../b", "/etc/passwd", "/tmp/x.md", "a//b", "a/", "a\\b", "..\\x", "",
+    " ", "\t", ".", ".hidden", ".trash", ".trash/x", "x" * 300, "é" * 150, "con", "NUL.md", "aux.txt", "lpt1", "a\0b",
+    "a\nb", "a:b", "a*", "a?", "a|b", "<a>", 'a"b', "a.", " a", "a ", "\u202egpj.md", "x" * 50_000, "a/.x/b",
+    "indices/x",
 ]  # fmt: skip
 
 

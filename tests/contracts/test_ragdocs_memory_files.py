@@ -293,3 +293,27 @@ def test_files_that_are_not_indexed_yet_are_told_and_can_be_read(tmp_path: Path)
             "detect_contradictions": {"filename": "known"},
         }.items():
             assert "- 1 changed file is not in this answer yet: late.md" in text(served, tool, **arguments), tool
+
+
+# --- folders ---
+
+
+def test_every_tool_takes_the_name_of_a_memory_in_a_folder(server: Served, folder: Path) -> None:
+    write(folder, {"plans/otters.md": note("Otterish. Supersedes [[memory:plans/old]].", type="plan")})
+    path = folder / "plans/otters.md"
+    told = did(server, "append_memory", filename="plans/otters", content="Depends on [[memory:plans/old]].")
+    assert told == {"status": "appended", "filename": "plans/otters.md", "path": str(path)}
+    assert text(server, "read_memory", filename="plans/otters.md").startswith(path.read_text(encoding="utf-8"))
+    made = did(server, "create_memory", filename="plans/old", content="It contradicts [[memory:plans/otters]].")
+    assert (made["filename"], made["path"]) == ("plans/old.md", str(folder / "plans/old.md"))
+    for tool in ("get_memory_versions", "get_memory_dependencies", "detect_contradictions"):
+        assert "plans/old.md" in text(server, tool, filename="plans/otters")
+    did(server, "update_memory", filename="plans/old", content="Weaselish.")
+    assert names(server, "weaselish") == {"plans/old.md"}
+    given = {"source_files": ["plans/old", "plans/otters"], "target_file": "done/both", "summary_content": "Stoatish."}
+    merged = did(server, "merge_memories", **given)
+    assert (merged["filename"], merged["path"]) == ("done/both.md", str(folder / "done/both.md"))
+    assert [Path(it).parent for it in merged["moved_to"]] == [folder / ".trash/plans"] * 2
+    deleted = did(server, "delete_memory", filename="done/both")
+    assert Path(deleted["moved_to"]).parent == folder / ".trash/done"
+    assert names(server, "stoatish weaselish otterish") & {"done/both.md", "plans/old.md", "plans/otters.md"} == set()

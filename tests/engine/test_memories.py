@@ -88,7 +88,7 @@ UNFIT: list[tuple[dict[str, object], str]] = [
     ({"anchors": ["src/gone.py"]}, "is not indexed"),
     ({"anchors": ["src/app.py#Gone"]}, "has no definition 'Gone'"),
     ({"anchors": ["README.md"] * 101}, "too many"),
-    ({"name": "../x"}, "has a path"),
+    ({"name": "../x"}, "begins with a dot"),
 ]
 
 
@@ -293,3 +293,33 @@ def test_where_one_hit_is_wanted_the_superseded_one_gives_way(engine: Engine, sc
     engine.remember("second", "The wombat lives in a burrow. Supersedes [[memory:first]].")
     (hit,) = engine.search(Query("wombat", scope, limit=1, recipe="lexical")).hits
     assert hit.stored.record.path == "second.md"
+
+
+# --- folders of the folder ---
+
+
+def test_a_memory_in_a_folder_made_by_hand_is_like_any_other(engine: Engine, root: Path) -> None:
+    write(root, {".memories/plans/q3.md": "---\ntype: plan\n---\n\nThe quokka moves in", ".memories/base.md": "bilby"})
+    assert engine.recall("plans/q3").content == "The quokka moves in"
+    assert engine.memory("plans/q3.md") == engine.memory("plans/q3") == memory(engine, "plans/q3.md")
+    assert engine.add_to_memory("plans/q3", "with a wombat").name == "plans/q3.md"
+    assert found(engine, "wombat") == [("plans/q3.md", "memory")]
+    engine.revise("plans/q3.md", "numbat. Supersedes [[memory:plans/old/q2]]")
+    written = engine.remember("plans/old/q2", "dunnart, depends on [[memory:base]]")
+    assert (written.name, written.path) == ("plans/old/q2.md", root / ".memories/plans/old/q2.md")
+    assert found(engine, "dunnart") == [("plans/old/q2.md", "memory")]
+    web = engine.memory_web("plans/old/q2", "supersedes")
+    assert [it.name for it in web.back.steps] == ["plans/q3.md"]
+
+
+def test_what_is_forgotten_or_merged_out_of_a_folder_is_found_no_more(engine: Engine, root: Path) -> None:
+    engine.remember("plans/q3", "numbat", tags=["x"])
+    engine.remember("plans/q4", "bilby", tags=["y"])
+    engine.remember("plans/q5", "potoroo")
+    thrown = engine.forget("plans/q5")
+    assert (thrown.name, thrown.path.parent) == ("plans/q5.md", root / ".memories/.trash/plans")
+    merged = engine.merge_memories(["plans/q3", "plans/q4"], "done/all", "quoll")
+    assert (merged.name, merged.path) == ("done/all.md", root / ".memories/done/all.md")
+    assert [it.path for it in engine.memories().records] == ["done/all.md"]
+    assert [found(engine, it) for it in ("numbat", "bilby", "potoroo")] == [[], [], []]
+    assert found(engine, "quoll") == [("done/all.md", "memory")]

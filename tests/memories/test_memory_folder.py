@@ -71,7 +71,7 @@ def test_what_is_not_there_is_told(folder: Folder, verb: str) -> None:
         ask("notes")
     with pytest.raises(BadInput, match="`dowse memories` lists"):
         ask("other")
-    with pytest.raises(BadInput, match="has a path in it"):
+    with pytest.raises(BadInput, match="begins with a dot"):
         ask("../notes")
 
 

@@ -1,16 +1,19 @@
-"""A memory's name is one file directly in the folder, whatever was asked for."""
+"""A memory's name is one file in the folder or below it, whatever was asked for."""
 
 from __future__ import annotations
 
 import unicodedata
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput
-from dowse.memories.names import MAX_BYTES, alike, file_name, same
+from dowse.ingest.sources.memories import memory_files
+from dowse.ingest.sources.part import WHOLE
+from dowse.ingest.sources.selection import select
+from dowse.memories.names import MAX_BYTES, MAX_PARTS, alike, file_name, same
 
 
 @pytest.mark.parametrize(
@@ -23,6 +26,12 @@ from dowse.memories.names import MAX_BYTES, alike, file_name, same
         ("v1.2 plan", "v1.2 plan.md"),
         ("C# über", "C# über.md"),
         ("u\u0308ber", "\u00fcber.md"),
+        ("plans/q3", "plans/q3.md"),
+        ("plans/q3.MD", "plans/q3.md"),
+        ("u\u0308/u\u0308.x/c", "\u00fc/\u00fc.x/c.md"),
+        ("indices", "indices.md"),
+        ("plans/indices/q3", "plans/indices/q3.md"),
+        ("/".join("x" * MAX_PARTS), "/".join("x" * MAX_PARTS) + ".md"),
         ("x" * (MAX_BYTES - 3) + ".md", "x" * (MAX_BYTES - 3) + ".md"),
     ],
 )
@@ -36,11 +45,28 @@ def test_names_of_files(name: str, file: str) -> None:
         ("", "empty"),
         ("  ", "empty"),
         ("..", "a dot"),
-        ("../x", "a path"),
-        ("a/b", "a path"),
-        ("a\\b", "a path"),
-        ("/etc/passwd", "a path"),
-        ("C:\\x", "a path"),
+        ("../x", "a dot"),
+        ("a/../x", "a dot"),
+        ("a/./x", "a dot"),
+        ("./x", "a dot"),
+        (".trash/x", "a dot"),
+        ("a/.hidden/x", "a dot"),
+        ("a/.md", "a dot"),
+        ("a./b", "a dot"),
+        ("a /b", "a blank"),
+        ("/etc/passwd", "empty"),
+        ("a//b", "empty"),
+        ("a/", "empty"),
+        ("/", "empty"),
+        ("a\\b", "a backslash"),
+        ("a/..\\b", "a backslash"),
+        ("C:\\x", "a backslash"),
+        ("nul/x", "device"),
+        ("a/com1.md", "device"),
+        ("a:b/c", ":"),
+        ("x" * 300 + "/y", "200 bytes"),
+        ("Indices/x", "no folder of memories"),
+        ("/".join("x" * (MAX_PARTS + 1)), "more than 10 parts"),
         ("C:x", ":"),
         (".hidden", "a dot"),
         (".md", "a dot"),
@@ -72,12 +98,26 @@ def test_no_name_leads_out_of_the_folder(name: str) -> None:
         file = file_name(name)
     except BadInput:
         return
-    assert PurePath(file).name == file
+    parts = PurePath(file).parts
+    assert "/".join(parts) == file
+    assert not any(it.startswith((".", "/")) or "\\" in it for it in parts)
     assert file.lower().endswith((".md", ".markdown"))
-    assert not file.startswith(".")
-    assert len(file.encode()) <= MAX_BYTES + len(".md")
+    assert max(len(it.encode()) for it in parts) <= MAX_BYTES + len(".md")
     assert unicodedata.is_normalized("NFC", file)
-    assert file_name(file) == file or len(file.encode()) > MAX_BYTES
+    assert file_name(file) == file or len(parts[-1].encode()) > MAX_BYTES
+
+
+@given(st.text(alphabet="./aiI~ é#!*[indces", min_size=1, max_size=12) | st.sampled_from(["indices/x", "a/indices/b"]))
+def test_what_may_be_written_is_searched(name: str) -> None:
+    """No memory is written to where searches would not look."""
+    try:
+        file = file_name(name)
+    except BadInput:
+        return
+    source = memory_files(Path("memories"))
+    wanted = select(source.include, source.exclude, WHOLE)
+    assert wanted.has_file(file)
+    assert all(wanted.has_directory(str(it)) for it in PurePath(file).parents if it != PurePath())
 
 
 def test_names_that_some_system_takes_for_one() -> None:

@@ -40,6 +40,16 @@ def listed(run: Run, *words: str) -> list[dict[str, Any]]:
     return data["memories"]  # type: ignore[no-any-return]
 
 
+def test_a_note_in_a_folder(run: Run, root: Path) -> None:
+    assert run("remember", "plans/q3", "numbat")[1] == f"created plans/q3.md ({root}/.memories/plans/q3.md)\n"
+    assert run("remember", "plans/q3.md", "--append", "wombat")[0] == 0
+    assert [it["name"] for it in listed(run)] == ["plans/q3.md"]
+    assert "wombat" in run("read", "plans/q3.md")[1]
+    assert "memory  plans/q3.md" in run("why", "memory:plans/q3")[1]
+    assert run("forget", "plans/q3")[1].startswith(f"forgotten plans/q3.md ({root}/.memories/.trash/plans/q3_")
+    assert listed(run) == []
+
+
 def test_a_note_from_its_making_to_the_trash(run: Run, root: Path) -> None:
     words = ("Tokens", "last an hour", "--type", "fact", "--tag", "auth", "--anchor", "src/auth.py:3")
     assert run("remember", "auth", *words, "--valid-until", "2020-01-01") == (
@@ -101,7 +111,7 @@ def test_text_from_stdin(run: Run, root: Path, monkeypatch: pytest.MonkeyPatch) 
 
 BAD_WORDS = [
     (("remember", "notes"), "nothing to remember"),
-    (("remember", "../notes", "x"), "has a path in it"),
+    (("remember", "../notes", "x"), "begins with a dot"),
     (("remember", "notes", "x", "--append", "--replace"), "not both"),
     (("remember", "notes", "x", "--append"), "there is no memory"),
     (("remember", "notes", "x", "--append", "--tag", "y"), "given when a memory is created"),
@@ -162,7 +172,7 @@ def test_an_agent_keeps_extends_replaces_and_throws_away_notes(call: Callable[..
 
 BAD_ARGUMENTS: list[tuple[dict[str, object], str]] = [
     ({"name": "x"}, "nothing to remember"),
-    ({"name": "../x", "content": "x"}, "has a path in it"),
+    ({"name": "../x", "content": "x"}, "begins with a dot"),
     ({"name": "x", "content": "x", "mode": "forget"}, "leave the content out"),
     ({"name": "x", "content": "x", "mode": "append", "tags": ["a"]}, "given when a memory is created"),
     ({"name": "x", "content": "x", "mode": "shout"}, "mode"),

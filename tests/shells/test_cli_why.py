@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,15 +59,41 @@ def test_as_json_within_the_budget(run: Run) -> None:
     assert found["left_out"] == {} and found["complete"] is True
 
 
-@pytest.mark.parametrize("budget", [50, 100, 200, 300, 400, 600, 1_000, 100_000])
+@pytest.mark.parametrize("budget", [150, 175, 200, 250, 300, 400, 600, 1_000, 100_000])
 def test_budgets_are_kept_and_what_is_left_out_is_counted(run: Run, budget: int) -> None:
     found = json.loads(run("why", "Repo.save", "--json", "--budget", str(budget))[1])
     every = json.loads(run("why", "Repo.save", "--json")[1])
-    # Name and place of the definition, the notes and the counts are always there.
     for shown in (json.dumps(found, ensure_ascii=False), run("why", "Repo.save", "--budget", str(budget))[1]):
-        assert len(shown) <= max(budget * 4, 700)
+        assert len(shown) <= budget * 4
     for section in ("callers", "commits", "memories", "documents", "tests"):
         assert len(found[section]) + found["left_out"].get(section, 0) == len(every[section])
+
+
+def test_what_matters_most_comes_first(run: Run, place: tuple[Path, dict[str, str]]) -> None:
+    """Where it is and which commit made the line so, then a memory, then what it looks like, then who uses it."""
+
+    def asked(budget: int) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(
+            run("why", f"src/app/repo.py:{CHANGED_LINE}", "--json", "--budget", str(budget))[1]
+        )
+        return data
+
+    least, little, some = asked(150), asked(200), asked(300)
+    assert (least["definition"]["name"], least["definition"]["path"]) == ("Repo.save", "src/app/repo.py")
+    assert [it["commit"] for it in least["commits"]] == [place[1]["changed"][:12]]
+    assert [len(least[it]) for it in ("callers", "documents", "tests")] == [0, 0, 0]
+    assert (len(little["commits"]), len(little["memories"])) == (1, 1)
+    assert little["commits"][0]["how"].startswith("wrote lines 3-4")
+    assert some["definition"]["source"][0] == "    def save(self, item):"
+    assert some["definition"]["signature"] == "def save(self, item)"
+    assert (len(some["commits"]), len(some["memories"]), len(some["callers"])) == (1, 1, 1)
+    assert least["left_out"] == {
+        "callers": 1,
+        "commits": 2,
+        "memories": 2 - len(least["memories"]),
+        "documents": 1,
+        "tests": 1,
+    }
 
 
 def test_several_and_none(run: Run) -> None:
@@ -85,7 +112,7 @@ def test_several_and_none(run: Run) -> None:
         (["why", "src/app/repo.py:0"], "lines are counted from 1"),
         (["why", "src/app/repo.py:999999999"], "beyond its end"),
         (["why", "x" * 10_000], "at most 1,000 characters"),
-        (["why", "Repo", "--budget", "49"], "49 is not in the range"),
+        (["why", "Repo", "--budget", "149"], "149 is not in the range 150<=x<=100000"),
         (["why", "Repo", "--budget", "999999999"], "not in the range"),
         (["why", "Repo", "--collection", "nowhere"], "no collection is called 'nowhere'"),
         (["related", ""], "the target is empty"),

@@ -57,8 +57,9 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Where the new memory lies, and where in the trash the old ones do."""
+    """The name of the new memory and where it lies, and where in the trash the old ones do."""
 
+    name: str
     path: Path
     moved: tuple[Path, ...]
     note: str = ""
@@ -122,7 +123,7 @@ class Memories(Fresh):
             return renewed(front.composed(merged_facts([front.facts(it) for it in texts], iso(now)), summary))
 
         name, names, moved = folder.merge(sources, target, text, now)
-        return Merged(folder.place / name, moved, self._indexed(name, *names).note)
+        return Merged(name, folder.place / name, moved, self._indexed(name, *names).note)
 
     def memories(self, scope: Scope = MEMORY_SCOPE) -> Listed:
         """The memories within the scope, newest first."""

@@ -33,7 +33,8 @@ class Why(Exact, Memories, Past):
 
         seen = self._seen()
         self._check_collection(collection)
-        return replace(why(self._ground(), target, budget_tokens, collection), seen=seen)
+        besides = (*seen.sentences(), *self._semantics.notes())
+        return replace(why(self._ground(), target, budget_tokens, collection, besides), seen=seen)
 
     def related(
         self, target: str, kinds: Sequence[str] = (), limit: int = 5, collection: str | None = None

@@ -1,4 +1,4 @@
-"""Files in an opened folder: read and replaced whole, without following a link."""
+"""Files in an opened folder or below it: read, replaced and moved whole, without following a link."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from dowse.errors import BadInput
+from dowse.memories.ways import holding
 
 # Only who holds the folder's lock writes, so that one name is enough, and what a kill left behind is replaced.
 ASIDE: Final = ".writing"
@@ -25,21 +26,23 @@ def told(doing: str) -> Iterator[None]:
         raise BadInput(f"can not {doing}: {error.strerror}; check the disk and who may write there") from error
 
 
-def exists(folder: int, name: str) -> bool:
+def exists(folder: int, path: str) -> bool:
     try:
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
+        with holding(folder, path) as (place, name):
+            os.stat(name, dir_fd=place, follow_symlinks=False)
     except FileNotFoundError:
         return False
     return True
 
 
-def read_file(folder: int, name: str, max_bytes: int) -> bytes:
+def read_file(folder: int, path: str, max_bytes: int) -> bytes:
     """Raises FileNotFoundError where there is none, BadInput for what is no file of words."""
-    if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-        raise BadInput(f"{name} is no regular file, and links are not followed; replace it by the file itself")
-    with os.fdopen(os.open(name, _READ, dir_fd=folder), "rb") as file:
-        data = file.read(max_bytes + 1)
-    check_size(name, len(data), max_bytes)
+    with holding(folder, path) as (place, name):
+        if not stat.S_ISREG(os.stat(name, dir_fd=place, follow_symlinks=False).st_mode):
+            raise BadInput(f"{path} is no regular file, and links are not followed; replace it by the file itself")
+        with os.fdopen(os.open(name, _READ, dir_fd=place), "rb") as file:
+            data = file.read(max_bytes + 1)
+    check_size(path, len(data), max_bytes)
     return data
 
 
@@ -48,8 +51,21 @@ def check_size(name: str, size: int, max_bytes: int) -> None:
         raise BadInput(f"{name} would have more than {max_bytes:,} bytes; write another memory")
 
 
-def write_file(folder: int, name: str, data: bytes) -> None:
+def write_file(folder: int, path: str, data: bytes) -> None:
     """Written aside, flushed and renamed: after a kill or a full disk the old file is there, or the new one."""
+    with holding(folder, path) as (place, name):
+        _write(place, name, data)
+
+
+def move_file(folder: int, path: str, there: int, thither: str) -> None:
+    """Whole, and for good when it returns; nobody may have made a file of the new name meanwhile."""
+    with holding(folder, path) as (old, name), holding(there, thither) as (new, new_name):
+        os.rename(name, new_name, src_dir_fd=old, dst_dir_fd=new)
+        os.fsync(new)
+        os.fsync(old)
+
+
+def _write(folder: int, name: str, data: bytes) -> None:
     mode = _mode(folder, name)
     try:
         with suppress(FileNotFoundError):

@@ -13,9 +13,10 @@ from typing import Final
 
 from dowse.errors import BadInput
 from dowse.memories import front
-from dowse.memories.files import check_size, exists, read_file, told, write_file
+from dowse.memories.files import check_size, exists, move_file, read_file, told, write_file
 from dowse.memories.lock import locked, open_folder, sync_folder
 from dowse.memories.names import SUFFIXES, alike, file_name
+from dowse.memories.ways import lead_to, notes_below
 
 TRASH: Final = ".trash"
 MAX_BYTES: Final = 10_000_000
@@ -23,7 +24,8 @@ MAX_BYTES: Final = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """`place` is made when the first memory is, and with it what is above; `private`: for the user's eyes alone."""
+    """`place` is made when the first memory is, and with it what is above; `private`: for the user's eyes alone.
+    Memories may lie in folders of it; a name is the path from here, with or without its suffix."""
 
     place: Path
     private: bool = False
@@ -35,6 +37,7 @@ class Folder:
         data = _bytes(name, text)
         with self._writing(name, make=True) as folder:
             self._check_free(folder, name)
+            lead_to(folder, name, self._mode)
             write_file(folder, name, data)
         return name
 
@@ -79,11 +82,16 @@ class Folder:
             data = _bytes(target, text(texts))
             # In this order a kill leaves too much behind, never too little.
             thrown = [self._copy(folder, it, now) for it in names if it == target]
+            lead_to(folder, target, self._mode)
             write_file(folder, target, data)
             thrown += [self._move(folder, it, now) for it in names if it != target]
         return target, tuple(names), tuple(thrown)
 
     # --- in the folder ---
+
+    @property
+    def _mode(self) -> int:
+        return 0o700 if self.private else 0o777
 
     @contextmanager
     def _writing(self, name: str, *, make: bool = False) -> Iterator[int]:
@@ -117,7 +125,7 @@ class Folder:
             return
         self.place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):
-            self.place.mkdir(mode=0o700 if self.private else 0o777)
+            self.place.mkdir(mode=self._mode)
         sync_folder(self.place.parent)
 
     def _found(self, folder: int, name: str) -> str:
@@ -125,52 +133,52 @@ class Folder:
         wanted = file_name(name)
         found = next((it for it in (wanted, name) if it.lower().endswith(SUFFIXES) and exists(folder, it)), None)
         if found is None:
-            near = alike(wanted, _notes(folder))
+            near = alike(wanted, notes_below(folder))
             hint = f"{near!r} is nearly so" if near else "`dowse memories` lists those there are"
             raise BadInput(f"there is no memory {wanted!r}; {hint}")
         return found
 
     def _check_free(self, folder: int, name: str) -> None:
-        taken = name if exists(folder, name) else alike(name, _notes(folder))
+        known = notes_below(folder)
+        taken = name if exists(folder, name) else alike(name, known)
         if taken:
             raise BadInput(f"there is a memory {taken!r} already; append to it, replace it, or choose another name")
+        folders = {str(it) for note in known for it in PurePath(note).parents}
+        near = next((found for it in PurePath(name).parents if (found := alike(str(it), folders))), "")
+        if near:
+            raise BadInput(f"there is a folder {near!r} already; some systems take the two for one, so write it so")
 
     # --- the trash ---
 
     def _move(self, folder: int, name: str, now: float) -> Path:
         with self._trash(folder) as trash:
-            thrown = _free_name(trash, name, now)
-            os.rename(name, thrown, src_dir_fd=folder, dst_dir_fd=trash)
-            os.fsync(trash)
-        os.fsync(folder)
+            thrown = self._free_name(trash, name, now)
+            move_file(folder, name, trash, thrown)
         return self.place / TRASH / thrown
 
     def _copy(self, folder: int, name: str, now: float) -> Path:
         with self._trash(folder) as trash:
-            thrown = _free_name(trash, name, now)
+            thrown = self._free_name(trash, name, now)
             write_file(trash, thrown, read_file(folder, name, MAX_BYTES))
         return self.place / TRASH / thrown
 
     @contextmanager
     def _trash(self, folder: int) -> Iterator[int]:
         with suppress(FileExistsError):
-            os.mkdir(TRASH, 0o700 if self.private else 0o777, dir_fd=folder)
+            os.mkdir(TRASH, self._mode, dir_fd=folder)
         trash = open_folder(TRASH, folder)
         try:
             yield trash
         finally:
             os.close(trash)
 
-
-def _notes(folder: int) -> list[str]:
-    return sorted(it for it in os.listdir(folder) if it.lower().endswith(SUFFIXES))
-
-
-def _free_name(trash: int, name: str, now: float) -> str:
-    stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%d_%H%M%S")
-    stem = f"{PurePath(name).stem}_{stamp}"
-    tries = (f"{stem}{f'_{n}' if n > 1 else ''}.md" for n in count(1))
-    return next(it for it in tries if not exists(trash, it))
+    def _free_name(self, trash: int, name: str, now: float) -> str:
+        """In a folder like the one it lay in."""
+        stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%d_%H%M%S")
+        stem = PurePath(name).with_suffix("")
+        tries = (f"{stem}_{stamp}{f'_{n}' if n > 1 else ''}.md" for n in count(1))
+        lead_to(trash, name, self._mode)
+        return next(it for it in tries if not exists(trash, it))
 
 
 def _text(name: str, data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""What a memory may be called: one file directly in the folder, on every system, whatever the caller wrote."""
+"""What a memory may be called: one file in the folder or below it, on every system, whatever the caller wrote."""
 
 from __future__ import annotations
 
@@ -9,19 +9,24 @@ from typing import Final
 from dowse.errors import BadInput
 
 SUFFIXES: Final = (".md", ".markdown")
-MAX_BYTES: Final = 200
+MAX_BYTES: Final = 200  # of each part
+MAX_PARTS: Final = 10
 _SHOWN_CHARS: Final = 60
 _FORBIDDEN: Final = frozenset('<>:"|?*')
 # Devices on some systems, whatever stands behind the dot.
 _RESERVED: Final = frozenset(
     ("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))),
 )
+# A folder that memories share with files of other programs, which are not searched.
+_NOT_SEARCHED: Final = "indices"
 
 
 def file_name(name: str) -> str:
-    """The name of the file: `notes` and `notes.md` are the same memory. Raises BadInput for what is no name."""
+    """The path of the file in the folder of memories: `notes` and `notes.md` are the same memory, `plans/notes` is
+    another. Raises BadInput for what is no name."""
     if problem := _problem(name):
-        raise BadInput(f"{name[:_SHOWN_CHARS]!r} can not be the name of a memory: {problem}; write one like notes.md")
+        shown = repr(name[:_SHOWN_CHARS])
+        raise BadInput(f"{shown} can not be the name of a memory: {problem}; write one like notes.md or plans/q3.md")
     name = unicodedata.normalize("NFC", name)
     suffix = next((it for it in SUFFIXES if name.lower().endswith(it)), "")
     return f"{name[: -len(suffix)]}{suffix}" if suffix else f"{name}.md"
@@ -38,16 +43,25 @@ def alike(name: str, others: Iterable[str]) -> str:
 
 
 def _problem(name: str) -> str:
+    parts = name.split("/")
+    if len(parts) > MAX_PARTS:
+        return f"it has more than {MAX_PARTS} parts"
+    if len(parts) > 1 and same(parts[0]) == _NOT_SEARCHED:
+        return f"{parts[0]} is no folder of memories"
+    return next((found for it in parts if (found := _problem_of_part(it))), "")
+
+
+def _problem_of_part(name: str) -> str:
     if not name.strip():
-        return "it is empty"
-    if "/" in name or "\\" in name:
-        return "it has a path in it, and memories lie directly in their folder"
+        return "it, or a part of it, is empty"
+    if "\\" in name:
+        return "it has a backslash in it, and folders end with /"
     if not name.isprintable():
         return "it has characters that can not be printed"
-    if name != name.strip() or name.endswith("."):
-        return "it begins or ends with a blank, or ends with a dot"
     if name.startswith("."):
-        return "it begins with a dot"
+        return "it, or a part of it, begins with a dot"
+    if name != name.strip() or name.endswith("."):
+        return "it, or a part of it, begins or ends with a blank, or ends with a dot"
     if found := sorted(_FORBIDDEN & set(name)):
         return f"it has {' '.join(found)} in it"
     if name.partition(".")[0].rstrip().lower() in _RESERVED:

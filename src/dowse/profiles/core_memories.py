@@ -31,7 +31,9 @@ class MemoryTools:
 
     def remember(
         self,
-        name: Annotated[str, Param("What the note is called, such as auth-decisions: one Markdown file of that name")],
+        name: Annotated[
+            str, Param("What the note, a Markdown file, is called: auth-decisions, or plans/q3 in a folder")
+        ],
         content: Annotated[
             str, Param("Markdown without front matter; link files as [[src/app.py]], notes as [[memory:other]]")
         ] = "",

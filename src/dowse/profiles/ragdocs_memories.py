@@ -102,7 +102,7 @@ class MemoryFiles:
         def merge() -> dict[str, object]:
             check_words(summary_content)
             merged = self._desk.writing().merge_memories(tuple(source_files), target_file, summary_content)
-            written = Written(merged.path.name, merged.path, merged.note)
+            written = Written(merged.name, merged.path, merged.note)
             return {**_done("merged", written, "path"), "moved_to": [str(it) for it in merged.moved]}
 
         return _told(merge)

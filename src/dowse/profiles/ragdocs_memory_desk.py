@@ -17,7 +17,7 @@ MAX_TEXT_CHARS = 1_000
 MAX_TAGS = 100
 
 MemoryType = Literal["plan", "journal", "fact", "observation", "reflection"]
-FileName = Annotated[str, Param("The memory's file name, with or without .md")]
+FileName = Annotated[str, Param("The memory's file name, with or without .md; plans/q3 lies in a folder")]
 Tag = Annotated[str, Param("A tag of memories, with or without #")]
 
 

@@ -105,7 +105,7 @@ def _source_lines(source: Source) -> Iterator[str]:
     for number, line in enumerate(source.lines, source.start_line):
         yield f"{number:>5}  {line}"
     if source.left_out:
-        yield f"    … {source.left_out:,} more lines"
+        yield f"    … {source.left_out:,} more line{'' if source.left_out == 1 else 's'}"
 
 
 def _section_lines(section: Section) -> Iterator[str]:

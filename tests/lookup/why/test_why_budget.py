@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from why_ground import ADA, Project
 
-from dowse.lookup.why.budget import fitting, fitting_source
+from dowse.lookup.why.budget import cost, fitting, fitting_source
 from dowse.lookup.why.found import Found
 from dowse.lookup.why.question import Neighbour, Source, WhyAnswer
 from dowse.lookup.why.why import why
 from dowse.model import Completeness, Link
+from dowse.profiles.neighbours import neighbour_json
 from dowse.profiles.why_shapes import why_json, why_text
 from dowse.store.dicts import DictStore
 
 ALL_THERE = Completeness(indexed=9, listed=9, skipped=0, chunks=9, vectors=0, synced_at=1.0)
-LEAST_CHARS = 700  # name, place and signature of the definition, counts and notes are always there
 FILE = "src/a_rather_long_name_of_a_module.py"
 
 
@@ -46,11 +46,11 @@ def shown(answer: WhyAnswer) -> list[str]:
     return [json.dumps(data, ensure_ascii=False), why_text(answer, ALL_THERE)]
 
 
-@pytest.mark.parametrize("budget", [50, 51, 150, 333, 700, 1_500, 2_999, 12_345, 100_000])
+@pytest.mark.parametrize("budget", [150, 151, 175, 333, 700, 1_500, 2_999, 12_345, 100_000])
 def test_any_budget_is_kept(crowded: Project, budget: int) -> None:
     answer = why(crowded.ground(), "shape_of_things", budget)
     for text in shown(answer):
-        assert len(text) <= max(budget * 4, LEAST_CHARS)
+        assert len(text) <= budget * 4
     totals = {it.name: it.total for it in answer.sections}
     assert totals == {"callers": 40, "commits": 60, "memories": 60, "documents": 30, "tests": 40}
 
@@ -87,3 +87,35 @@ def test_source_takes_its_share_only(lines: list[str], room: int) -> None:
     if source.lines:
         assert source.lines == tuple(lines[: len(source.lines)])
         assert source.left_out == 3 + len(lines) - len(source.lines)
+
+
+def test_what_is_said_besides_takes_its_share(crowded: Project) -> None:
+    said = ["3 changed files are not in this answer yet: " + "a/rather/long/path.py, " * 10] * 3
+    answer = why(crowded.ground(), "shape_of_things", 600, besides=said)
+    assert len(shown(answer)[0]) + sum(map(len, said)) <= 600 * 4
+    assert sum(len(it.shown) for it in answer.sections) > 0
+
+
+@pytest.mark.parametrize(("budget", "most"), [(150, 5), (400, 12), (1_500, 20)])
+def test_candidates_fit_and_are_counted(budget: int, most: int) -> None:
+    project = Project(DictStore())
+    project.files({f"src/package_{it}/module_of_some_name.py": "def shape():\n    pass\n" for it in range(30)})
+    answer = why(project.ground(), "shape", budget)
+    assert 1 <= len(answer.candidates) <= most
+    assert all(len(text) <= budget * 4 for text in shown(answer))
+    listed = "is" if len(answer.candidates) == 1 else "are"
+    assert f"may be any of 30 (the first {len(answer.candidates)} {listed} listed)" in answer.notes[0]
+
+
+def test_the_signature_gives_way_to_the_reasons(crowded: Project) -> None:
+    least, more = (why(crowded.ground(), "shape_of_things", it) for it in (150, 1_500))
+    for answer, has_signature in ((least, False), (more, True)):
+        assert answer.subject and answer.subject.definition
+        assert bool(answer.subject.definition.symbol.signature) is has_signature
+
+
+def test_what_an_item_takes_is_known_and_hardly_overrated(crowded: Project) -> None:
+    everything = why(crowded.ground(), "shape_of_things", 100_000)
+    for it in (it for section in everything.sections for it in section.shown):
+        taken = len(json.dumps(neighbour_json(it, ""), ensure_ascii=False)) + len(", ")
+        assert taken <= cost(it) <= taken + 30

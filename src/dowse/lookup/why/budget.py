@@ -1,40 +1,77 @@
-"""A mix that fits: the best of every section first, and none at the cost of the others."""
+"""A mix that fits: what matters most of every section first, and none at the cost of the others."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
+from typing import Final
 
 from dowse.lookup.why.found import Found
 from dowse.lookup.why.question import NO_SOURCE, Neighbour, Section, Source, Subject
 from dowse.lookup.why.shortened import shortened
 from dowse.model import CHARS_PER_TOKEN, Record
 
-_FRAME_CHARS = 260  # names of keys, totals of sections
-_ITEM_CHARS = 100  # names of keys, a line
-_COMMIT_CHARS = 30  # the beginning of a hash, a date
-_LINE_CHARS = 8
-_SOURCE_SHARE = 0.3
-_MOST_LINES = 40
+# Who reads little reads why it is so before who uses it.
+_WORTH: Final = ("commits", "memories", "callers", "documents", "tests")
+_REASONS: Final = ("commits", "memories")
+_FRAME_CHARS: Final = 250  # names of keys and sections, two lines
+_KEY_CHARS: Final = 6  # quotes, colon, comma, blanks
+_NUMBER_CHARS: Final = 6
+_COMMIT_CHARS: Final = 50  # the beginning of a hash and a date, with their keys
+_SOURCE_KEYS: Final = 45
+_CANDIDATE_KEYS: Final = 90
+_LINE_CHARS: Final = 4
+_SOURCE_SHARE: Final = 0.3
+_MOST_LINES: Final = 40
 
 
-def room_of(budget_tokens: int, subject: Subject, notes: Sequence[str]) -> int:
-    """What is left for source and neighbours, in characters."""
-    signature = shortened(subject.definition.symbol.signature) if subject.definition else ""
-    path = subject.record.path if subject.record else ""
-    fixed = _FRAME_CHARS + 2 * len(_quoted(subject.name)) + len(_quoted(path)) + len(_quoted(signature))
-    return budget_tokens * CHARS_PER_TOKEN - fixed - sum(len(_quoted(note)) + _LINE_CHARS for note in notes)
+def room_of(budget_tokens: int, target: str, notes: Sequence[str], found: Sequence[tuple[str, Found]]) -> int:
+    """What is left for what was asked about, its source and its neighbours: characters of the longest form, JSON."""
+    counts = sum(len(name) + _KEY_CHARS + len(str(len(it.neighbours))) for name, it in found if it.neighbours)
+    said = sum(_chars(it) + _LINE_CHARS for it in notes)
+    return budget_tokens * CHARS_PER_TOKEN - _FRAME_CHARS - _chars(target) - counts - said
 
 
-def fitting_source(source: Source, room: int) -> tuple[Source, int]:
-    """Its first lines within a share of the room, and what they take."""
-    share, used, lines = int(room * _SOURCE_SHARE), 0, 0
+def fitting_subject(subject: Subject, room: int, found: Sequence[tuple[str, Found]]) -> tuple[Subject, int]:
+    """With its signature where that leaves room for the reasons, and what it takes."""
+    bare = subject
+    if subject.definition and subject_chars(subject) + reasons_chars(found) > room:
+        symbol = subject.definition.symbol._replace(signature="")
+        bare = replace(subject, definition=replace(subject.definition, symbol=symbol))
+    return bare, subject_chars(bare)
+
+
+def fitting_candidates(found: Sequence[Subject], room: int) -> tuple[Subject, ...]:
+    """The first ones, and one at least."""
+    ends = accumulate(subject_chars(it) + _CANDIDATE_KEYS for it in found)
+    return tuple(it for place, (it, end) in enumerate(zip(found, ends, strict=True)) if end <= room or not place)
+
+
+def subject_chars(subject: Subject) -> int:
+    symbol = subject.definition.symbol if subject.definition else None
+    texts = [subject.name]
+    if subject.record:
+        texts += [subject.record.path, subject.record.collection, symbol.kind if symbol else subject.record.kind]
+    if symbol and symbol.signature:
+        texts += ["signature", f"{shortened(symbol.signature)}: , "]
+    return sum(map(_chars, texts))
+
+
+def reasons_chars(found: Sequence[tuple[str, Found]]) -> int:
+    """What the best reason of each sort takes."""
+    return sum(cost(it.neighbours[0]) for name, it in found if name in _REASONS and it.neighbours)
+
+
+def fitting_source(source: Source, room: int, reasons: int = 0) -> tuple[Source, int]:
+    """Its first lines within a share of the room that leaves enough for the reasons, and what they take."""
+    share, used, lines = min(int(room * _SOURCE_SHARE), room - reasons), _SOURCE_KEYS, 0
     for line in source.lines[:_MOST_LINES]:
-        cost = len(_quoted(line)) + _LINE_CHARS
-        if used + cost > share:
+        cost_of_line = _chars(line) + _LINE_CHARS
+        if used + cost_of_line > share:
             break
-        used, lines = used + cost, lines + 1
+        used, lines = used + cost_of_line, lines + 1
     if not lines:
         return NO_SOURCE, 0
     left = source.left_out + len(source.lines) - lines
@@ -43,39 +80,47 @@ def fitting_source(source: Source, room: int) -> tuple[Source, int]:
 
 def fitting(found: Sequence[tuple[str, Found]], room: int) -> tuple[Section, ...]:
     """In rounds: the first of each section, then the second of each, as long as there is room; long ones without
-    their text."""
+    their text, or even without the words that say why they count."""
     shown: dict[str, list[Neighbour]] = {name: [] for name, _ in found}
-    open_sections = {name: list(it.neighbours) for name, it in found if it.neighbours}
-    while open_sections:
-        for name, waiting in list(open_sections.items()):
-            fit = _fit(waiting.pop(0), room)
+    waiting = {name: list(it.neighbours) for name, it in sorted(found, key=_worth) if it.neighbours}
+    while waiting:
+        for name, neighbours in list(waiting.items()):
+            fit = _fit(neighbours.pop(0), room)
             if fit is not None:
                 room -= cost(fit)
                 shown[name].append(fit)
-            if fit is None or not waiting:
-                del open_sections[name]
+            if fit is None or not neighbours:
+                del waiting[name]
     return tuple(Section(name, tuple(shown[name]), len(it.neighbours)) for name, it in found)
 
 
+def _worth(found: tuple[str, Found]) -> int:
+    return _WORTH.index(found[0]) if found[0] in _WORTH else len(_WORTH)
+
+
 def _fit(neighbour: Neighbour, room: int) -> Neighbour | None:
-    if cost(neighbour) <= room:
-        return neighbour
-    bare = replace(neighbour, text="")
-    return bare if cost(bare) <= room else None
+    forms = (neighbour, replace(neighbour, text=""), replace(neighbour, text="", how=""))
+    return next((it for it in forms if cost(it) <= room), None)
 
 
 def cost(neighbour: Neighbour) -> int:
     """Its length in the longest form it is shown in."""
-    texts = (neighbour.name, neighbour.how, neighbour.text, neighbour.warning, neighbour.sure, neighbour.kind)
-    return _ITEM_CHARS + sum(len(_quoted(it)) for it in texts) + _place_chars(neighbour.record)
+    said = {"confidence": neighbour.sure, "how": neighbour.how, "text": neighbour.text, "warning": neighbour.warning}
+    told = {"kind": neighbour.kind, "name": neighbour.name, **{key: it for key, it in said.items() if it}}
+    place = sum(_place_chars(neighbour.record, neighbour.line)) if neighbour.record else len('"indexed": false, ')
+    return _LINE_CHARS + sum(len(key) + _KEY_CHARS + _chars(it) for key, it in told.items()) + place
 
 
-def _place_chars(record: Record | None) -> int:
-    if record is None:
-        return 0
-    author = record.facets.get("author", "")
-    return _COMMIT_CHARS + len(author) if author else len(_quoted(record.collection)) + len(_quoted(record.path))
+def _place_chars(record: Record, line: int) -> Iterator[int]:
+    author, type_ = record.facets.get("author", ""), record.facets.get("type", "")
+    if author:
+        yield _COMMIT_CHARS + len("author") + _KEY_CHARS + _chars(author.partition(" <")[0])
+        return
+    yield len("path") + _KEY_CHARS + _chars(record.path)
+    yield len("line") + _KEY_CHARS + _NUMBER_CHARS if line else 0
+    key, value = ("type", type_) if type_ else ("collection", record.collection)
+    yield len(key) + _KEY_CHARS + _chars(value)
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+def _chars(text: str) -> int:
+    return len(json.dumps(text, ensure_ascii=False))

@@ -13,7 +13,7 @@ from dowse.store.base import Store
 
 MAX_TARGET_CHARS = 1_000
 DEFAULT_BUDGET = 1_500
-LEAST_BUDGET, MOST_BUDGET = 50, 100_000
+LEAST_BUDGET, MOST_BUDGET = 150, 100_000  # name, place and counts take some 100
 _MOST_ALSO = 3
 
 

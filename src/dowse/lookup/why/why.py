@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dowse.errors import BadInput
-from dowse.lookup.why.budget import fitting, fitting_source, room_of
+from dowse.lookup.why.budget import (
+    fitting,
+    fitting_candidates,
+    fitting_source,
+    fitting_subject,
+    reasons_chars,
+    room_of,
+)
 from dowse.lookup.why.callers import callers
 from dowse.lookup.why.commits import commits
 from dowse.lookup.why.found import Found
@@ -18,20 +27,25 @@ MOST_CANDIDATES = 20
 _SOURCE_LINES = 60
 
 
-def why(ground: Ground, target: str, budget_tokens: int, collection: str | None = None) -> WhyAnswer:
+def why(
+    ground: Ground, target: str, budget_tokens: int, collection: str | None = None, besides: Sequence[str] = ()
+) -> WhyAnswer:
+    """`besides` is what will be said with the answer, and takes its share of the budget."""
     if not LEAST_BUDGET <= budget_tokens <= MOST_BUDGET:
         raise BadInput(f"a budget is {LEAST_BUDGET} to {MOST_BUDGET:,} tokens, not {budget_tokens:,}")
     text = checked(target)
     found = things(ground.store, text, collection)
     if len(found) > 1:
-        return WhyAnswer(text, None, candidates=tuple(found[:MOST_CANDIDATES]), notes=(choice(text, found),))
+        room = room_of(budget_tokens, text, (choice(text, found), *besides), ())
+        listed = fitting_candidates(found[:MOST_CANDIDATES], room)
+        return WhyAnswer(text, None, candidates=listed, notes=(choice(text, found, len(listed)),))
     subject = found[0] if found else Subject(text)
     if not found and not ground.store.linking([text]):
         return WhyAnswer(text, None, near=near_names(ground.store, text), notes=(unknown(ground.store, text),))
-    return _answer(ground, text, subject, budget_tokens)
+    return _answer(ground, text, subject, budget_tokens, besides)
 
 
-def _answer(ground: Ground, target: str, subject: Subject, budget_tokens: int) -> WhyAnswer:
+def _answer(ground: Ground, target: str, subject: Subject, budget_tokens: int, besides: Sequence[str]) -> WhyAnswer:
     calling, tests = callers(ground, subject)
     documents, memories = mentions(ground, subject)
     sections = (
@@ -42,9 +56,10 @@ def _answer(ground: Ground, target: str, subject: Subject, budget_tokens: int) -
         ("tests", tests),
     )
     notes = _notes(subject, sections)
-    room = room_of(budget_tokens, subject, notes)
-    source, used = fitting_source(_source(ground.store, subject), room)
-    return WhyAnswer(target, subject, source, fitting(sections, room - used), notes=notes)
+    room = room_of(budget_tokens, target, (*notes, *besides), sections)
+    shown, used = fitting_subject(subject, room, sections)
+    source, lines = fitting_source(_source(ground.store, subject), room - used, reasons_chars(sections))
+    return WhyAnswer(target, shown, source, fitting(sections, room - used - lines), notes=notes)
 
 
 def _notes(subject: Subject, sections: tuple[tuple[str, Found], ...]) -> tuple[str, ...]:
@@ -61,8 +76,8 @@ def _source(store: Store, subject: Subject) -> Source:
     return Source(subject.first_line, lines, subject.last_line - last)
 
 
-def choice(target: str, found: list[Subject]) -> str:
-    more = f" (the first {MOST_CANDIDATES} are listed)" if len(found) > MOST_CANDIDATES else ""
+def choice(target: str, found: list[Subject], listed: int = MOST_CANDIDATES) -> str:
+    more = f" (the first {listed:,} {'is' if listed == 1 else 'are'} listed)" if len(found) > listed else ""
     collections = {it.record.collection for it in found if it.record}
     same_path = len({it.record.path for it in found if it.record}) == 1
     step = "with its collection" if len(collections) > 1 and same_path else "as path:line"
