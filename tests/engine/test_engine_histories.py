@@ -299,6 +299,36 @@ def test_a_repository_out_of_reach_keeps_what_was_indexed(open_engine: OpenEngin
     assert engine.index_history().unchanged == 2
 
 
+def test_a_branch_whose_end_is_lost_keeps_what_was_indexed_and_is_told(
+    open_engine: OpenEngine, repo: Repo, root: Path
+) -> None:
+    repo.run("checkout", "-q", "-b", "side")
+    lost = repo.commit("Climb the ridge")
+    repo.run("checkout", "-q", "main")
+    engine = indexed(open_engine(repair_ms=10_000), root)
+    aside = repo.git_directory / "objects" / lost[:2] / lost[2:]
+    content = aside.read_bytes()
+    repo.lose(lost)
+    repo.commit("Swim the lake")
+    assert any("commits of root.git came or went" in it for it in engine.search(Query("swim")).completeness.seen.notes)
+    told = f"refs/heads/side leads to {lost[:12]}: missing or damaged"
+    for indexed_now in (1, 0):
+        report = engine.index_history()
+        assert (report.indexed, report.deleted) == (indexed_now, 0)
+        assert told in report.notes[0] and told in engine.status().skipped[0].reason
+    assert sorted(titles(engine)) == ["Climb the ridge", "Run the trail", "Swim the lake", "Walk the trail"]
+    assert not engine.search(Query("swim")).completeness.seen.notes
+    _, source = engine.commits(engine.checkout(root), Sought("notes.md"))
+    assert source.name == "index" and told in source.reason
+    repo.commit("Cross the river")
+    assert any("commits of root.git came or went" in it for it in engine.search(Query("river")).completeness.seen.notes)
+    aside.write_bytes(content)
+    repo.run("branch", "-q", "-D", "side")
+    report = engine.index_history()
+    assert (report.indexed, report.deleted, report.notes) == (1, 1, [])
+    assert not engine.status().skipped and "Climb the ridge" not in titles(engine)
+
+
 def test_a_repository_that_is_left_out_from_now_on_is_dropped(open_engine: OpenEngine, root: Path) -> None:
     Repo(root / "vendor").commit("Theirs", {"a.md": "text\n"})
     Repo(root / "own").commit("Ours", {"a.md": "text\n"})

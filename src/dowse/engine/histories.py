@@ -31,6 +31,7 @@ _TREES: Final = "work trees "
 """With the name of a history behind them, the manifest's keys for the state it was indexed at and how, for the commits
 that all others were found from, and for the work trees of its repository."""
 _STAGE: Final = "history"
+_IN_PART: Final = "in part"
 _DROPPED_AT_ONCE: Final = 1_000
 
 
@@ -153,7 +154,8 @@ class Histories(Indexing):
             is_whole = self._collection(collection.name).synced_at != collection.synced_at
             problem = self._problem_of(collection)
             if is_whole:
-                self._note_once(REFS + collection.name, "" if problem else state)
+                # Not quite the state, so that the next run tries again.
+                self._note_once(REFS + collection.name, f"{state} {_IN_PART}" if problem else state)
                 self._note_once(TIPS + collection.name, "" if problem else tips)
         report.notes += [f"{collection.name}: {problem}"] if problem else []
         return report, is_whole

@@ -134,6 +134,8 @@ class Past(Fresh):
         """What the index does not know of the history."""
         from dowse.ingest.sources.git.reader import NO_FILES, NO_PARENTS
 
+        if problem := self._problem_of(history):
+            yield problem
         limit = self.settings.max_commits
         if history.listed >= limit:
             yield f"only the newest {limit:,} commits are indexed; noCache asks git itself"

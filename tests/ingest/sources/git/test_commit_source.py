@@ -247,11 +247,74 @@ def test_where_history_breaks_off_nothing_may_be_taken_for_gone(repo: Repo) -> N
     source.close()
 
 
-def test_a_ref_to_nowhere_hides_nothing_else(repo: Repo) -> None:
+def listed(repo: Repo) -> tuple[list[str], str]:
+    """What is there, and the reason that nothing else may be taken for gone."""
+    listing = CommitSource(repo.git_directory, 10, 10).listing()
+    ((path, reason),) = listing.refused
+    assert path == WHOLE and listing.unseen == [""]
+    return [it.path for it in listing.items], reason
+
+
+def test_refs_to_nowhere_hide_nothing_else(repo: Repo) -> None:
     name = repo.commit("there")
     (repo.git_directory / "refs" / "heads" / "lost").write_text("1" * 40 + "\n")
     (repo.git_directory / "refs" / "heads" / "garbage").write_text("no name\n")
-    assert list(told(repo)) == [name]
+    names, reason = listed(repo)
+    assert names == [name] and "refs/heads/lost leads to 111111111111: missing" in reason
+
+
+@pytest.mark.parametrize("damage", ["missing", "damaged", "packed"])
+def test_the_end_of_a_branch_that_can_not_be_read_is_told(repo: Repo, damage: str) -> None:
+    first = repo.commit("first")
+    repo.run("branch", "-q", "kept")
+    lost = repo.commit("lost")
+    if damage == "packed":
+        repo.run("pack-refs", "--all")
+    repo.lose(lost)
+    if damage == "damaged":
+        (repo.git_directory / "objects" / lost[:2] / lost[2:]).write_bytes(b"no object")
+    names, reason = listed(repo)
+    assert names == [first]
+    assert f"(refs/heads/main leads to {lost[:12]}: missing or damaged); what was indexed was kept" in reason
+
+
+def test_of_many_ends_that_can_not_be_read_some_are_named(repo: Repo) -> None:
+    name = repo.commit("there")
+    for number in range(1, 6):
+        (repo.git_directory / "refs" / "tags" / f"t{number}").write_text(f"{number}" * 40 + "\n")
+    names, reason = listed(repo)
+    assert names == [name]
+    assert "refs/tags/t1 leads to 111111111111, refs/tags/t2 leads to" in reason and "and 2 more: missing" in reason
+
+
+def test_a_head_without_a_branch_that_can_not_be_read_is_told(repo: Repo) -> None:
+    name = repo.commit("there")
+    repo.run("checkout", "-q", "--detach")
+    lost = repo.commit("lost")
+    repo.lose(lost)
+    names, reason = listed(repo)
+    assert names == [name] and f"the head of a work tree leads to {lost[:12]}: missing" in reason
+
+
+@pytest.mark.parametrize("content", [b"", b"no name\n", b"0" * 40 + b"\n", b"\xff\0"])
+def test_a_ref_that_names_nothing_is_told(repo: Repo, content: bytes) -> None:
+    name = repo.commit("there")
+    (repo.git_directory / "refs" / "heads" / "garbage").write_bytes(content)
+    names, reason = listed(repo)
+    assert names == [name] and "git could not list all of it" in reason
+
+
+def test_a_tag_whose_commit_is_lost_hides_no_branch(repo: Repo) -> None:
+    name = repo.commit("there")
+    repo.run("checkout", "-q", "-b", "side")
+    lost = repo.commit("lost")
+    repo.run("tag", "-a", "-m", "One", "v1")
+    repo.run("checkout", "-q", "main")
+    repo.run("branch", "-q", "-D", "side")
+    repo.run("tag", "blob", repo.run("hash-object", "-w", "--stdin"))
+    repo.lose(lost)
+    names, reason = listed(repo)
+    assert names in ([name], []) and lost[:12] in reason
 
 
 def test_the_edge_of_a_shallow_clone_is_not_told_as_new(repo: Repo, tmp_path: Path) -> None:

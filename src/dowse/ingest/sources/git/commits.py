@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +22,7 @@ FORM: Final = "commit"
 WHOLE: Final = "history"
 """Stands for all commits among what was refused."""
 _EVERY: Final = ("branches", "tags", "remotes")
+_MOST_SAID: Final = 200
 _FIRST_AHEAD, _MOST_AHEAD = 8, 256
 
 
@@ -88,18 +90,34 @@ class CommitSource:
         refs = refs_of(str(self.root))
         if refs is None:
             return [], f"{self.root} can not be read; what was indexed of it was kept"
-        all_of_them = ("--ignore-missing", f"--max-count={self._max_commits}", *(f"--{kind}" for kind in _EVERY))
-        how, tips = (all_of_them, refs.heads) if self._only is None else (("--no-walk",), self._only)
-        if self._only is not None and not tips:
-            return [], ""
+        if self._only is not None:
+            items, said = self._listed(("--no-walk",), self._only, shallow) if self._only else ([], "")
+        else:
+            most = f"--max-count={self._max_commits}"
+            items, said = self._listed((most, *(f"--{kind}" for kind in _EVERY)), refs.heads, shallow)
+            if said:
+                items, said = self._salvaged(most, refs.heads, shallow) or (items, said)
+        return items, f"git could not list all of it ({said}); what was indexed was kept" if said else ""
+
+    def _salvaged(self, most: str, heads: Sequence[str], shallow: frozenset[str]) -> tuple[list[Item], str] | None:
+        """What those ends lead to that can be read, and what is wrong with the others; None if that is not known."""
+        from dowse.ingest.sources.git.ends import ends_of  # of a damaged repository only
+
+        ends = ends_of(self.root, heads)
+        if ends is None:
+            return None
+        items, said = self._listed((most,), ends.readable, shallow)
+        return items, ends.sentence() or said or "a branch or a tag names no object"
+
+    def _listed(self, how: Sequence[str], tips: Sequence[str], shallow: frozenset[str]) -> tuple[list[Item], str]:
+        """As far as git comes, and what keeps it from coming further."""
         given = "".join(f"{it}\n" for it in tips).encode()
         finished = ask_history(str(self.root), "rev-list", "--timestamp", *how, "--stdin", given=given)
         if finished is None:
-            return [], "git is not installed, or did not come to an end; what was indexed was kept"
+            return [], "it is not installed, or did not come to an end"
         items = [self._item(line, shallow) for line in finished.stdout.splitlines()]
-        said = finished.stderr.decode(errors="replace").strip().rpartition("\n")[2][:200]
-        problem = f"git could not list all of it ({said}); what was indexed was kept" if finished.returncode else ""
-        return items, problem
+        said = finished.stderr.decode(errors="replace").strip().rpartition("\n")[2][:_MOST_SAID]
+        return items, (said or f"exit code {finished.returncode}") if finished.returncode else ""
 
     def _item(self, line: bytes, shallow: frozenset[str]) -> Item:
         at, _, name = line.partition(b" ")
