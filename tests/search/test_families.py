@@ -8,19 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from families_support import fill, put
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.model import IN_FILES, Chunk, Facet, Hit, Link, Query, Record, Scope
+from dowse.model import IN_FILES, Facet, Hit, Query, Scope
 from dowse.search.families import families_of
 from dowse.search.run import Models, QueryVector
 from dowse.search.search import Ranked, search
-from dowse.store.base import Piece, Store
+from dowse.store.base import Store
 from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
-
-NOW_NS = 1_700_000_000 * 10**9
-COMMITS = 400
 
 
 @pytest.fixture(scope="module", params=["sqlite", "dicts"])
@@ -30,32 +28,6 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     fill(opened)
     yield opened
     opened.close()
-
-
-def fill(store: Store) -> None:
-    """Commits that say much of the anchor, among a few files and memories that say less."""
-    for name in ("work", "work.git", "memories"):
-        store.add_collection(f"/{name}")
-    store.begin_vectors("one")
-    for number in range(COMMITS):
-        author = "Ada <ada@x.org>" if number % 4 == 0 else "Bob <bob@x.org>"
-        target = f"src/{'deep' if number % 2 else 'flat'}/{number % 7}.py"
-        text = f"anchor anchor anchor number {number}"
-        put(store, "work.git", f"{number:040}", "commit", text, facets={"author": author}, link=target)
-    for number in range(12):
-        put(store, "work", f"src/deep/{number}.py", "code", f"the anchor is mentioned once here, {number} times more")
-    for number in range(3):
-        put(store, "memories", f"{number}.md", "memory", f"remember the anchor of {number}", tags=("sea",))
-    keys = [it.key for it in store.pending("one")]
-    near = {"commit": 1.0, "code": 0.6, "memory": 0.5}
-    rows = [(near[it.record.kind], 1.0 - near[it.record.kind], it.key / 10_000) for it in store.load(keys)]
-    store.put_vectors(keys, np.array(rows, dtype=np.float32), "one")
-
-
-def put(store: Store, collection: str, path: str, kind: str, text: str, link: str = "", **rest: object) -> None:
-    record = Record(collection, path, kind, "", 1, NOW_NS, "d", "c", **rest)  # type: ignore[arg-type]
-    links = [Link("touches", link, 1)] if link else []
-    store.put(record, [Piece(Chunk(0, text, 1, 1), text.encode().ljust(16)[:16])], (), links, text=None)
 
 
 def ask(store: Store, recipe: str, scope: Scope = Scope(), limit: int = 8) -> Ranked:  # noqa: B008 - frozen

@@ -38,6 +38,7 @@ class Asking(Memories):
             rrf_k=self.settings.rrf_k,
             shares=self._shares(),
             priors=self._preferences.of(query.subject),
+            begin=self._beside.begin,
         )
 
     def prefer(self, subject: str, path: str, delta: float, collection: str | None = None) -> Preference:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dowse.config import Settings
+from dowse.engine.beside import Beside, spare_processors
 from dowse.errors import BadInput, Unreadable
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import FileSource
@@ -47,6 +48,7 @@ class Base:
         self._sources: dict[str, Source] = {}
         self._workers = workers
         self._preferences = Preferences()
+        self._beside = Beside(spare_processors())
         self._calls: CallGraph | None = None
         places = Places.of(settings)
         self._semantics = Semantics(settings.encoder, places, self._store, api_key=settings.encoder_key)
@@ -55,6 +57,7 @@ class Base:
         )
 
     def close(self) -> None:
+        self._beside.close()
         if self._workers:
             self._workers.close()
         for source in self._sources.values():

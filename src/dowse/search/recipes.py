@@ -71,7 +71,8 @@ _WIDENED: tuple[Stage, ...] = (best_first, ParentSection(), within_budget)
 class Route:
     """A retriever with its weight in the fusion, and stages that reorder the first `refined` of its own candidates
     by what only they show; the rest keeps its place behind them. It is left out where it does not apply to a query,
-    and its stages where nothing of the kinds they concern can be found."""
+    and its stages where nothing of the kinds they concern can be found. One that is `apart` may be asked while those
+    before it are."""
 
     retriever: Retriever
     weight: float = 1.0
@@ -79,6 +80,7 @@ class Route:
     refined: int = 50
     applies: Callable[[str], object] = bool
     kinds: tuple[str, ...] = ()
+    apart: bool = False
 
 
 # Done before anything is retrieved: reads the query, may change the run, gives what it found for the log.
@@ -129,14 +131,14 @@ _ALL = 1_000_000_000
 _OF_PASSAGES = _routes(
     lexical=Route(lexical, stages=(CodePriors(),), kinds=CODE),
     headline=Route(headlined, stages=(CodePriors(of_headline=True),), applies=headline, kinds=CODE),
-    semantic=Route(semantic, stages=(_SOFT_PRIORS,), kinds=CODE),
+    semantic=Route(semantic, stages=(_SOFT_PRIORS,), kinds=CODE, apart=True),
 )
 _OF_FILES = _routes(
     lexical=Route(lexical, stages=(CodePriors(), FileScores()), refined=_ALL),
     headline=Route(headlined, stages=(CodePriors(of_headline=True), FileScores()), refined=_ALL, applies=headline),
-    semantic=Route(semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_ALL),
+    semantic=Route(semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_ALL, apart=True),
 )
-_PLAIN = _routes(lexical=Route(lexical), semantic=Route(semantic))
+_PLAIN = _routes(lexical=Route(lexical), semantic=Route(semantic, apart=True))
 
 _HYBRID = Recipe("hybrid", _OF_PASSAGES, weigh=(encoder_worth,))
 _HYBRID_FILES = Recipe("hybrid-files", _OF_FILES, weigh=(encoder_worth,), pool_least=_FILE_POOL)

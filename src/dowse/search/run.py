@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from dowse.encoders.base import UNMEASURED, Traits
@@ -80,6 +80,15 @@ class Run:
             present, wanted = self.store.kinds(), self.query.scope.kinds
             self._findable = present.intersection(wanted) if wanted else present
         return self._findable
+
+    def branch(self) -> Run:
+        """The same run for what goes on at the same time, with a log of its own."""
+        return replace(self, notes=[], steps=[])
+
+    def join(self, branch: Run) -> None:
+        """Whatever it has done comes next in the log."""
+        self.steps += branch.steps
+        self.vector = branch.vector or self.vector
 
     def step(self, name: str, before: Sized, work: Callable[[], Result]) -> Result:
         """Do the work and write down what went in, what came out, what it cost, and what was noted meanwhile."""

@@ -24,6 +24,14 @@ _STAND_BY = 20
 INDIFFERENT: Mapping[tuple[str, str], float] = MappingProxyType({})
 
 
+# Starts work, on another thread or not before it is asked for, and gives what waits for its result.
+Begin = Callable[[Callable[[], list[Scored]]], Callable[[], list[Scored]]]
+
+
+def one_by_one(work: Callable[[], list[Scored]]) -> Callable[[], list[Scored]]:
+    return work
+
+
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """What a recipe found, how, and the cosine below which texts are unrelated (0 if nobody knows)."""
@@ -41,20 +49,44 @@ def search(
     rrf_k: int,
     shares: Mapping[str, float] = EVEN,
     priors: Mapping[tuple[str, str], float] = INDIFFERENT,
+    begin: Begin = one_by_one,
 ) -> Ranked:
+    """`begin` may start work on another thread, and gives what waits for its result."""
     recipe = recipe_named(query.recipe)
     run = Run(query, store, models, recipe.pool(query.limit), recipe.weights, rrf_k, priors=priors)
     routes = {name: route for name, route in recipe.routes.items() if route.applies(query.text)}
     run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in routes.items()}
     for prepare in recipe.prepare:
         run.step(stage_name(prepare), NOTHING, partial(prepare, run))
-    alone = len(routes) == 1
-    rankings = {name: _refined(name, it, _retrieved(name, it, run, alone=alone), run) for name, it in routes.items()}
-    candidates = _first(_fused(recipe, rankings, run), recipe, run)
+    candidates = _first(_fused(recipe, _rankings(routes, run, begin), run), recipe, run)
     hits = run.step("load", candidates, partial(_load, candidates, run))
     for stage in _wanted(recipe.stages, run):
         hits = run.step(stage_name(stage), hits, partial(_unless_damaged, partial(stage, hits, run), hits, run))
     return Ranked(hits, run.steps, run.vector.traits.unrelated if run.vector else 0.0)
+
+
+def _rankings(routes: Mapping[str, Route], run: Run, begin: Begin) -> dict[str, list[Scored]]:
+    """In the order of the routes, whichever was asked first."""
+    alone = len(routes) == 1
+    apart = {name: _begun(name, route, run, begin) for name, route in routes.items() if route.apart and not alone}
+    rankings = {}
+    for name, route in routes.items():
+        found = apart[name]() if name in apart else _retrieved(name, route, run, alone=alone)
+        rankings[name] = _refined(name, route, found, run)
+    return rankings
+
+
+def _begun(name: str, route: Route, run: Run, begin: Begin) -> Callable[[], list[Scored]]:
+    run.findable()  # known to both from here on
+    branch = run.branch()
+    found = begin(partial(_retrieved, name, route, branch, alone=False))
+
+    def joined() -> list[Scored]:
+        result = found()
+        run.join(branch)
+        return result
+
+    return joined
 
 
 def _retrieved(name: str, route: Route, run: Run, *, alone: bool) -> list[Scored]:

@@ -20,6 +20,7 @@ from dowse.store.sqlite.vectors.exact import (
     Matrix,
     Vector,
     nearest,
+    products,
     units,
     unpacked,
 )
@@ -161,6 +162,6 @@ def _cosines(block: Block, places: Keys, query: Vector) -> Vector:
         # numpy widens half floats one by one, which would take longer than all the rest of a query.
         np.left_shift(narrow, _HALF_SHIFT, out=wide, dtype=np.int32)
         wide &= _HALF_BITS
-        np.dot(wide.view(np.float32), scaled, out=dots[start : start + _AT_ONCE])
+        dots[start : start + _AT_ONCE] = products(wide.view(np.float32), scaled)
     lengths = block.lengths[places]
     return np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)

@@ -1,0 +1,72 @@
+"""Work beside the thread that asks: begun where a thread is free, else done when it is asked for."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from dowse.engine.beside import Beside, spare_processors
+
+
+@pytest.fixture
+def beside() -> Beside:
+    return Beside(1)
+
+
+def test_work_goes_on_beside(beside: Beside) -> None:
+    met = threading.Barrier(2)
+    result = beside.begin(lambda: (met.wait(30), threading.current_thread().name))
+    met.wait(30)
+    assert result()[1].startswith("dowse-beside")
+    beside.close()
+
+
+def test_where_no_thread_is_free_it_is_done_by_whoever_asks(beside: Beside) -> None:
+    release = threading.Event()
+    first = beside.begin(lambda: release.wait(30))
+    second = beside.begin(threading.current_thread)
+    assert second() is threading.current_thread()
+    release.set()
+    assert first()
+    beside.close()
+
+
+def test_a_thread_is_free_again_whatever_became_of_its_work(beside: Beside) -> None:
+    def fails() -> None:
+        raise ValueError("no")
+
+    for _ in range(3):
+        result = beside.begin(fails)
+        with pytest.raises(ValueError, match="no"):
+            result()
+    assert beside.begin(threading.current_thread)() is not threading.current_thread()
+    beside.close()
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_without_threads_or_closed_everything_is_done_in_place(threads: int) -> None:
+    beside = Beside(threads)
+    if threads:
+        beside.begin(int)()
+        beside.close()
+        beside.close()
+    assert beside.begin(threading.current_thread)() is threading.current_thread()
+
+
+def test_closing_waits_for_what_was_begun(beside: Beside) -> None:
+    done: list[int] = []
+    release = threading.Event()
+
+    def work() -> None:
+        release.wait(30)
+        done.append(1)
+
+    beside.begin(work)
+    threading.Timer(0.05, release.set).start()
+    beside.close()
+    assert done == [1]
+
+
+def test_there_are_never_more_than_a_few() -> None:
+    assert 0 <= spare_processors() <= 4
