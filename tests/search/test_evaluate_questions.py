@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dowse.model import Chunk, Record, Stored
 from dowse.search.evaluate import Advice, QueryScore, Question, Sample, Scores, Weights, advise, draw
 from dowse.search.evaluate.documented import documented
-from dowse.search.evaluate.questions import COMMITS, DOCSTRINGS, HEADINGS, overlap, passage_id, questions
+from dowse.search.evaluate.questions import COMMITS, DOCSTRINGS, HEADINGS, MEMORIES, overlap, passage_id, questions
 from dowse.search.evaluate.sample import halves, question_id
 from dowse.search.evaluate.tune import DEFAULT, LEAST_QUESTIONS
 
@@ -120,6 +120,22 @@ def test_commits_ask_for_their_files() -> None:
 # --- the sample -----------------------------------------------------------------------------
 
 
+def test_memories_are_asked_for_by_what_they_begin_with() -> None:
+    notes = [
+        chunk("a.md", 0, "# Smoke\n\nBees calm down when\nsmoke comes. Smoke is cool.", "Smoke", kind="memory"),
+        chunk("a.md", 1, "Bees again.", "Smoke", kind="memory"),
+        chunk("b.md", 0, "Too short.", kind="memory"),
+        chunk("c.md", 0, "Winter feed is sugar water\n\nThe rest", "Feeding", "In winter", kind="memory"),
+    ]
+    found = list(questions(notes, {}))
+    asked = {it.text: it for it in found if it.origin == MEMORIES}
+    assert list(asked) == ["Bees calm down when smoke comes.", "Winter feed is sugar water"]
+    first = asked["Bees calm down when smoke comes."]
+    assert first.relevant == {passage_id(notes[0])}
+    assert first.overlap == overlap(first.text, "Smoke is cool. Bees again.") > 0
+    assert [it.text for it in found if it.origin == HEADINGS] == ["Feeding In winter"]
+
+
 def made(origin: str, count: int, share: float = 0.5) -> list[Question]:
     return [Question(origin, f"{origin} number {n}", frozenset([f"{origin}{n}"]), share) for n in range(count)]
 
@@ -127,7 +143,7 @@ def made(origin: str, count: int, share: float = 0.5) -> list[Question]:
 def test_origins_take_turns_and_fill_up() -> None:
     sample = draw([*made(HEADINGS, 50), *made(DOCSTRINGS, 3), *made(COMMITS, 50)], 21, seed=1)
     assert {origin: count for origin, (count, _) in sample.origins().items()} == {
-        HEADINGS: 9, DOCSTRINGS: 3, COMMITS: 9
+        HEADINGS: 9, DOCSTRINGS: 3, MEMORIES: 0, COMMITS: 9
     }  # fmt: skip
     assert (sample.possible, sample.ambiguous) == (103, 0)
 

@@ -54,16 +54,34 @@ def test_what_it_reports(run: Run, root: Path) -> None:
     write(root, FILES)
     found = report(run, "--queries", "50", "--per-query")
     origins = {name: it["questions"] for name, it in found["gold"]["origins"].items()}
-    assert origins == {"headings": 48, "docstrings": 1, "commits": 1}
+    assert origins == {"headings": 48, "docstrings": 1, "memories": 0, "commits": 1}
     assert list(found["recipes"]) == TRIALS
     assert set(found["comparisons"]) == set(TRIALS) - {"hybrid 1:1"}
     lexical = found["recipes"]["lexical"]
     assert lexical["queries"] == len(lexical["per_query"]) == found["gold"]["questions"] == 50
     assert lexical["means"]["ndcg@10"] > 0.5
-    assert set(found["by_origin"]["hybrid 1:2"]) == set(origins)
+    assert set(found["by_origin"]["hybrid 1:2"]) == set(origins) - {"memories"}
     assert found["by_origin"]["lexical"]["commits"] == found["by_origin"]["lexical"]["docstrings"] == 1.0
     assert found["written"] == ""
     assert not (root / "dowse.toml").exists()
+
+
+def test_commits_and_memories_give_questions_too(run: Run, root: Path) -> None:
+    """A commit that touched a file and a memory asks for the file, once."""
+    note = "---\ntype: fact\n---\n\nBees calm down when smoke\nreaches them. They eat then.\n"
+    write(root, {"src/app.py": FILES["src/app.py"], ".memories/smoke.md": note, ".memories/b/c.md": "Too short.\n"})
+    commit(root, "Open the lid more slowly")
+    found = report(run, "--per-query")
+    assert {name: it["questions"] for name, it in found["gold"]["origins"].items()} == {
+        "headings": 0,
+        "docstrings": 1,
+        "memories": 1,
+        "commits": 1,
+    }
+    assert found["gold"]["ambiguous"] == 0
+    asked = {it["id"] for it in found["recipes"]["lexical"]["per_query"]}
+    assert "memories: Bees calm down when smoke reaches them." in asked
+    assert found["by_origin"]["lexical"] == {"docstrings": 1.0, "memories": 1.0, "commits": 1.0}
 
 
 def test_the_text_says_what_the_questions_are_worth(run: Run, root: Path) -> None:

@@ -1,4 +1,4 @@
-"""Questions whose answers are known, made from what is indexed: headings, documented definitions, commits.
+"""Questions whose answers are known, made from what is indexed: headings, documented definitions, notes, commits.
 
 None of them is what a person would ask. Headings and docstrings stand in the very text they ask for, which favours
 words over meaning; `overlap` says how many words of a question stand there even without it.
@@ -18,11 +18,12 @@ from dowse.text.defined import name_parts
 from dowse.text.names import cjk_runs, words
 from dowse.text.terms import STOP_WORDS
 
-HEADINGS, DOCSTRINGS, COMMITS = "headings", "docstrings", "commits"
+HEADINGS, DOCSTRINGS, MEMORIES, COMMITS = "headings", "docstrings", "memories", "commits"
 ORIGINS: Mapping[str, str] = MappingProxyType(
     {
         HEADINGS: "a heading with those above it → its section",
         DOCSTRINGS: "the first sentence of a docstring or comment → the code it describes",
+        MEMORIES: "the first sentence of a memory → its passage",
         COMMITS: "the first line of a commit's message → the files it touched",
     }
 )
@@ -30,6 +31,7 @@ MAX_TOUCHED = 10  # a commit that touched more says little about each
 _LEAST_WORDS = 2
 _LEAST_SENTENCE_WORDS = 3  # "Fix tests" could be any commit
 _LONGEST_CHARS = 300
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n\s*\n")
 # What a convention puts before and behind a subject: `fix(parser): … (#123)`.
 _CONVENTIONAL = re.compile(r"^\w+(?:\([^)]*\))?!?:\s+|\s*\(#\d+\)$")
 
@@ -93,13 +95,24 @@ def _from_docstrings(passages: Sequence[Stored]) -> Iterator[Question]:
                 yield Question(DOCSTRINGS, sentence, relevant, overlap(sentence, rest))
 
 
+def _from_notes(passages: Sequence[Stored]) -> Iterator[Question]:
+    """Most notes have no headings: what they begin with is asked for, besides those that some have."""
+    yield from _from_headings(passages)
+    text = "\n".join(it for it in passages[0].chunk.text.splitlines() if not it.startswith("#")).strip()
+    first, *others = _SENTENCE_END.split(text, maxsplit=1)
+    sentence = " ".join(first.split())
+    if _tells(sentence, _LEAST_SENTENCE_WORDS):
+        rest = "\n".join([*others, *(it.chunk.text for it in passages[1:])])
+        yield Question(MEMORIES, sentence, frozenset([passage_id(passages[0])]), overlap(sentence, rest))
+
+
 def _nothing(passages: Sequence[Stored]) -> Iterator[Question]:
     return iter(())
 
 
 # How questions are made of each kind of record; the other kinds, commits say, are no answers either.
 MAKERS: Mapping[str, Callable[[Sequence[Stored]], Iterator[Question]]] = MappingProxyType(
-    {"doc": _from_headings, "memory": _from_headings, "code": _from_docstrings}
+    {"doc": _from_headings, "memory": _from_notes, "code": _from_docstrings}
 )
 
 

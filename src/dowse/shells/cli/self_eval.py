@@ -12,7 +12,7 @@ from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.git.commit_log import recent_commits
-from dowse.model import Query, Scope
+from dowse.model import FILES, Query, Scope
 from dowse.search.evaluate import (
     Advice,
     Comparison,
@@ -89,7 +89,8 @@ def _can_fuse(engine: Engine) -> bool:
 
 
 def _history(engine: Engine) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
-    roots = {it.name: it.root for it in engine.collections() if Path(it.root).is_dir()}
+    # Memories and histories lie in the same repositories: a commit would be asked about twice, and count as ambiguous.
+    roots = {it.name: it.root for it in engine.collections() if it.source == FILES and Path(it.root).is_dir()}
     return {name: [(it.subject, it.paths) for it in recent_commits(root, _COMMITS)] for name, root in roots.items()}
 
 

@@ -15,8 +15,9 @@ from dowse.search.evaluate.tune import DEFAULT, part
 from dowse.shells.cli.self_eval import FUSED, Outcome
 
 _BIAS = (
-    "Nobody asked these. Headings and docstrings stand in the text they ask for, so that words look better here than\n"
-    "they are; the files a commit touched are only some of those it is about. Trust differences, not the figures."
+    "Nobody asked these. Headings, docstrings and first sentences stand in the text they ask for, so that words look\n"
+    "better here than they are; the files a commit touched are only some of those it is about.\n"
+    "Trust differences, not the figures."
 )
 
 
