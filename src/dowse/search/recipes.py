@@ -14,7 +14,7 @@ from dowse.search.refine.code import CODE, CodePriors
 from dowse.search.refine.context import ParentSection
 from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
 from dowse.search.refine.diversity import PerRecord
-from dowse.search.refine.fading import Fading
+from dowse.search.refine.fading import Fading, FadingAmongOwn
 from dowse.search.refine.files import FileScores
 from dowse.search.refine.graph import CommunityBoost, GraphNeighbours
 from dowse.search.refine.limits import best_first, within_budget
@@ -40,11 +40,13 @@ from dowse.text.terms import headline
 # A match in a title or heading says more than one in the text; the parts of identifiers say less than
 # the identifier, and a path repeats what the title says.
 WORDS = Weights(title=2.0, trail=1.5, text=1.0, names=0.5, tags=1.0, path=0.5)
+# How much of the loss by age counts: fused scores lie close together, so that little moves them far.
+_AGE = 0.05
 _AS_THEY_COME: tuple[Stage, ...] = (subject_priors, best_first, within_budget)
 # Of several families of kinds, what is old, over or superseded counts less, and none takes the places of all others.
 PASSAGES: tuple[Stage | Concerning, ...] = (
     subject_priors,
-    Concerning(PASSING, Fading(0.3)),
+    Concerning(PASSING, FadingAmongOwn(_AGE)),
     Concerning(SUCCEEDING, Validity()),
     Concerning(SUCCEEDING, Superseded()),
     Concerning(LIMITED, Quotas()),
@@ -163,7 +165,7 @@ _MEMORIES = Recipe(
 _COMMITS = Recipe(
     "commits",
     _PLAIN,
-    stages=(Fading(0.3), PerRecord(1), normalise, MinConfidence(0.0), *_AS_THEY_COME),
+    stages=(Fading(_AGE), PerRecord(1), normalise, MinConfidence(0.0), *_AS_THEY_COME),
     weigh=(encoder_worth,),
     folded_per_hit=3,
 )

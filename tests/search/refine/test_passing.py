@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from refine_support import DAY, NOW, hits, places, put, run_over
 
 from dowse.model import Link, Query, Scope
-from dowse.search.refine.fading import Fading
+from dowse.search.refine.fading import Fading, FadingAmongOwn
 from dowse.search.refine.quotas import Quotas
 from dowse.search.refine.superseded import Superseded
 from dowse.search.refine.validity import Validity
@@ -44,6 +44,33 @@ def test_the_moment_a_record_is_about_counts(memory: DictStore) -> None:
     put(memory, "a", "text", kind="memory", age_days=0, at_ns=int((NOW - 7 * DAY) * 10**9), facets={"type": "journal"})
     (hit,) = Fading()(hits(memory, {"a": 1.0}), run_over(memory))
     assert hit.score == pytest.approx(0.9**7)
+
+
+def test_the_old_gives_way_to_its_own_family_only(memory: DictStore) -> None:
+    put(memory, "old", "text", kind="memory", age_days=500, facets={"type": "journal"})
+    put(memory, "new", "text", kind="memory", age_days=0, facets={"type": "journal"})
+    for number, kind in enumerate(("doc", "code", "commit")):
+        put(memory, f"{kind}", "text", kind=kind, age_days=number)
+    scores = {"old": 0.9, "doc": 0.89, "new": 0.88, "code": 0.87, "commit": 0.1}
+    found = FadingAmongOwn(0.1)(hits(memory, scores), run_over(memory))
+    assert places(found) == ["new#0", "doc#0", "old#0", "code#0", "commit#0"]
+    assert [hit.score for hit in found] == [0.9, 0.89, 0.88, 0.87, 0.1]
+    assert found[2].evidence["decay"] == pytest.approx(1 - 0.1 * 0.9)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["doc", "memory", "commit"]), st.integers(0, 3), st.integers(0, 900))))
+def test_no_family_wins_or_loses_a_place_by_age(drawn: list[tuple[str, int, int]]) -> None:
+    store = DictStore()
+    store.add_collection("/notes")
+    for number, (kind, _, age) in enumerate(drawn):
+        put(store, f"{number}", "text", kind=kind, age_days=age)
+    before = hits(store, {f"{number}": float(score) for number, (_, score, _) in enumerate(drawn)})
+    after = FadingAmongOwn(0.3)(before, run_over(store))
+    ranked = sorted(before, key=lambda hit: -hit.score)
+    assert [(hit.stored.record.kind, hit.score) for hit in after] == [
+        (hit.stored.record.kind, hit.score) for hit in ranked
+    ]
+    assert sorted(places(after)) == sorted(places(before))
 
 
 # --- validity ---

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from dataclasses import dataclass
 
 from dowse.model import Hit, Pace, Record
+from dowse.search.families import family_of
 from dowse.search.kinds import PACES
 from dowse.search.refine.recency import age_days
 from dowse.search.refine.scale import multiplied
-from dowse.search.refine.stage import by_score
+from dowse.search.refine.stage import by_score, rescored
 from dowse.search.run import Run
 
 _TYPE = "type"
@@ -17,8 +19,7 @@ _TYPE = "type"
 @dataclass(frozen=True, slots=True)
 class Fading:
     """Scores of kinds that have a pace are multiplied by what is left after their age; `share` says how much of the
-    loss counts. What no pace is for keeps its score;
-    those of the query come first."""
+    loss counts. What no pace is for keeps its score; those of the query come first."""
 
     share: float = 1.0
     paces: tuple[Pace, ...] = PACES
@@ -39,3 +40,22 @@ class Fading:
 def _pace(record: Record, paces: tuple[Pace, ...]) -> Pace | None:
     own = record.facets.get(_TYPE, "")
     return next((it for it in paces if it.kind == record.kind and it.type in (own, "")), None)
+
+
+@dataclass(frozen=True, slots=True)
+class FadingAmongOwn:
+    """What is old gives way to what is newer of its own family, and to nothing else: a file is no better an answer
+    because a note is old. So each family keeps its places and their scores, whoever takes them."""
+
+    share: float
+
+    def __call__(self, hits: list[Hit], run: Run) -> list[Hit]:
+        places = by_score(hits)
+        successors: defaultdict[str, deque[Hit]] = defaultdict(deque)
+        for hit in Fading(self.share)(places, run):
+            successors[_family(hit)].append(hit)
+        return [rescored(successors[_family(place)].popleft(), place.score) for place in places]
+
+
+def _family(hit: Hit) -> str:
+    return family_of(hit.stored.record.kind).name
