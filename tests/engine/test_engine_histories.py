@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dowse.engine import Engine
+from dowse.engine import Engine, look
 from dowse.errors import BadInput
 from dowse.lookup.history.question import Sought
 from dowse.model import COMMITS, Query, Scope, Skipped, SyncReport
+from dowse.search.search import Ranked
 from gits import Repo
 from support import OpenEngine
 
@@ -399,3 +400,33 @@ def test_what_was_indexed_of_a_directory_before_it_was_a_repository_goes(
     assert engine.index([mirror]).deleted > 0
     assert sorted(it.path for it in engine._store.select(Scope(collections=("root",)))) == ["notes.md", "src/walk.py"]
     assert engine.index_history().indexed == 2
+
+
+def test_what_another_process_drops_meanwhile_is_told_as_gone(
+    open_engine: OpenEngine, repo: Repo, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = indexed(open_engine(), root)
+    ranked = Engine._ranked
+
+    def then_dropped(self: Engine, query: Query) -> Ranked:
+        found = ranked(self, query)
+        self._store.remove_collection("root.git")
+        return found
+
+    monkeypatch.setattr(Engine, "_ranked", then_dropped)
+    found = engine.search(Query("walking slow", scope=COMMIT)).hits
+    assert found and {hit.freshness for hit in found} == {"gone"}
+
+
+def test_however_many_commits_there_are_few_files_are_looked_at_for_every_question(
+    open_engine: OpenEngine, repo: Repo, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(look, "SMALL", 3)
+    for number in range(4):
+        repo.commit(f"Step {number}")
+    engine = indexed(open_engine(), root)
+    assert engine._look.is_small()
+    (root / "more.md").write_text("# More\n")
+    (root / "most.md").write_text("# Most\n")
+    engine.index([root])
+    assert not engine._look.is_small()

@@ -52,13 +52,21 @@ class Asking(Memories):
 
     def _checked(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Each hit with how its file compares with the disk now, and what a reader should know of it besides."""
-        sources: dict[str, Source] = {}  # each is looked up once, which takes longer than to ask it
+        sources: dict[str, Source | None] = {}  # each is looked up once, which takes longer than to ask it
         for hit in hits:
             record = hit.stored.record
-            source = sources.get(record.collection) or self._source(record.collection)
-            sources[record.collection] = source
-            freshness = source.freshness(Item(record.path, record.size, record.mtime_ns))
+            if record.collection not in sources:
+                sources[record.collection] = self._source_of(record.collection)
+            source = sources[record.collection]
+            freshness = source.freshness(Item(record.path, record.size, record.mtime_ns)) if source else "gone"
             yield replace(hit, freshness=freshness, notes=self.doubts(record))
+
+    def _source_of(self, collection: str) -> Source | None:
+        """None where another process has dropped the collection since something of it was found."""
+        try:
+            return self._source(collection)
+        except BadInput:
+            return None
 
     def completeness(self, seen: Seen = NOT_LOOKED) -> Completeness:
         collections, counts = self._store.collections(), self._store.counts()

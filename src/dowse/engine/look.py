@@ -83,7 +83,9 @@ class Look:
         return bool(self._store.versions(place[0], (place[1],)))
 
     def is_small(self) -> bool:
-        return self._store.counts().records <= SMALL
+        """By files alone: of histories another look tells."""
+        sizes = self._store.sizes()
+        return sum(sizes.get(it.name, 0) for it in self._store.collections() if it.source != COMMITS) <= SMALL
 
     # --- finding what may differ ---
 

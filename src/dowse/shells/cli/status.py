@@ -45,7 +45,7 @@ def _lines(data: dict[str, Any]) -> list[str]:
     counted = ", ".join(
         f"{data[name]:,} {name}" for name in ("records", "chunks", "symbols", "links", "calls", "vectors")
     )
-    lines += [f"holds     {counted}", f"encoder   {data['encoder']}: {data['encoder_why']}"]
+    lines += [f"in files  {counted}", f"encoder   {data['encoder']}: {data['encoder_why']}"]
     lines.append(f"reranker  {data['reranker']}: {data['reranker_why']}")
     leader = data["watcher"]["leader"]
     followed = f"process {leader} follows the files" if leader else "nobody follows the files now; `dowse watch` does"
