@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dowse.model import Scored
-from dowse.search.fuse import fuse, single
+from dowse.search.fuse import evidence_for, fuse
 
 
 def ranking(*keys: int) -> list[Scored]:
@@ -13,13 +13,16 @@ def ranking(*keys: int) -> list[Scored]:
 
 
 def test_scores_add_up_by_rank() -> None:
-    fused = fuse({"lexical": ranking(1, 2), "semantic": ranking(2, 3)}, {"lexical": 1.0, "semantic": 1.0}, 60)
+    rankings = {"lexical": ranking(1, 2), "semantic": ranking(2, 3)}
+    fused = fuse(rankings, {"lexical": 1.0, "semantic": 1.0}, 60)
     assert [it.key for it in fused] == [2, 1, 3]
     assert [it.score for it in fused] == pytest.approx([1 / 62 + 1 / 61, 1 / 61, 1 / 62])
-    assert fused[0].evidence == {
+    evidence = evidence_for(fused[:2], rankings)
+    assert evidence.keys() == {2, 1}
+    assert evidence[2] == {
         "bm25": 9.0, "lexical_rank": 2, "cosine": 10.0, "semantic_rank": 1, "rrf": pytest.approx(1 / 62 + 1 / 61),
     }  # fmt: skip
-    assert "semantic_rank" not in fused[1].evidence
+    assert evidence[1] == {"bm25": 10.0, "lexical_rank": 1, "rrf": pytest.approx(1 / 61)}
 
 
 def test_weights_and_k_count() -> None:
@@ -37,6 +40,4 @@ def test_empty_sides_and_ties(lexical: tuple[int, ...], semantic: tuple[int, ...
 
 
 def test_one_retriever_keeps_its_own_score() -> None:
-    assert [(it.score, it.evidence) for it in single("lexical", ranking(7))] == [
-        (10.0, {"bm25": 10.0, "lexical_rank": 1})
-    ]
+    assert evidence_for(ranking(7), {"lexical": ranking(7)}) == {7: {"bm25": 10.0, "lexical_rank": 1}}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from operator import itemgetter
 
 from dowse.model import Scored
+
+Rankings = Mapping[str, Sequence[Scored]]
 
 # What each retriever's own score is called in the evidence.
 SCORE_NAMES = {
@@ -18,33 +20,26 @@ SCORE_NAMES = {
 }
 
 
-@dataclass(slots=True)
-class Candidate:
-    key: int
-    score: float = 0.0
-    evidence: dict[str, float] = field(default_factory=dict)
-
-
-def fuse(rankings: Mapping[str, Sequence[Scored]], weights: Mapping[str, float], k: int) -> list[Candidate]:
+def fuse(rankings: Rankings, weights: Mapping[str, float], k: int) -> list[Scored]:
     """One ranking from several: a chunk's score is the sum of weight / (k + rank), rank from 1."""
-    candidates: dict[int, Candidate] = {}
+    scores: dict[int, float] = {}
     for name, ranking in rankings.items():
-        weight, own_score, own_rank = weights[name], SCORE_NAMES[name], f"{name}_rank"
+        weight = weights[name]
+        for place, (key, _) in enumerate(ranking, k + 1):
+            scores[key] = scores.get(key, 0.0) + weight / place
+    # Stable, also in reverse: the first retriever's order decides ties.
+    return [Scored(key, score) for key, score in sorted(scores.items(), key=itemgetter(1), reverse=True)]
+
+
+def evidence_for(fused: Sequence[Scored], rankings: Rankings) -> dict[int, dict[str, float]]:
+    """How these came to their places: what each retriever gave them, and the sum where there were several."""
+    evidence: dict[int, dict[str, float]] = {it.key: {} for it in fused}
+    for name, ranking in rankings.items():
+        own_score, own_rank = SCORE_NAMES[name], f"{name}_rank"
         for rank, (key, score) in enumerate(ranking, 1):
-            candidate = candidates.get(key)
-            if candidate is None:
-                candidate = candidates[key] = Candidate(key)
-            candidate.score += weight / (k + rank)
-            candidate.evidence[own_score] = score
-            candidate.evidence[own_rank] = rank
-    for candidate in candidates.values():
-        candidate.evidence["rrf"] = candidate.score
-    return sorted(candidates.values(), key=lambda it: -it.score)  # stable: the first retriever's order decides ties
-
-
-def single(name: str, ranking: Sequence[Scored]) -> list[Candidate]:
-    """One retriever alone needs no fusion: its own score is the score."""
-    return [
-        Candidate(scored.key, scored.score, {SCORE_NAMES[name]: scored.score, f"{name}_rank": rank})
-        for rank, scored in enumerate(ranking, 1)
-    ]
+            if key in evidence:
+                evidence[key] |= {own_score: score, own_rank: rank}
+    if len(rankings) > 1:
+        for key, score in fused:
+            evidence[key]["rrf"] = score
+    return evidence

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from dowse.errors import DowseError, IndexDamaged, PartDamaged
 from dowse.model import Hit, Query, Scored, Step
 from dowse.search.families import families_of, family_of, parted
-from dowse.search.fuse import SCORE_NAMES, Candidate, fuse, single
+from dowse.search.fuse import SCORE_NAMES, Rankings, evidence_for, fuse
 from dowse.search.kinds import FAMILIES, SUCCEEDING
 from dowse.search.recipes import Recipe, Route, recipe_named
 from dowse.search.refine.stage import Concerning, Stage, stage_name
@@ -58,8 +58,9 @@ def search(
     run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in routes.items()}
     for prepare in recipe.prepare:
         run.step(stage_name(prepare), NOTHING, partial(prepare, run))
-    candidates = _first(_fused(recipe, _rankings(routes, run, begin), run), recipe, run)
-    hits = run.step("load", candidates, partial(_load, candidates, run))
+    rankings = _rankings(routes, run, begin)
+    best = _first(_fused(recipe, rankings, run), recipe, run)
+    hits = run.step("load", best, partial(_load, best, rankings, run))
     for stage in _wanted(recipe.stages, run):
         hits = run.step(stage_name(stage), hits, partial(_unless_damaged, partial(stage, hits, run), hits, run))
     return Ranked(hits, run.steps, run.vector.traits.unrelated if run.vector else 0.0)
@@ -145,17 +146,17 @@ def _or_note(work: Callable[[], Result], otherwise: Result, run: Run) -> Result:
         return otherwise
 
 
-def _fused(recipe: Recipe, rankings: dict[str, list[Scored]], run: Run) -> list[Candidate]:
+def _fused(recipe: Recipe, rankings: dict[str, list[Scored]], run: Run) -> list[Scored]:
     if len(rankings) == 1:
-        ((name, ranking),) = rankings.items()
-        return single(name, ranking)
+        (alone,) = rankings.values()
+        return alone  # its own scores are the scores
     found = [scored for ranking in rankings.values() for scored in ranking]
     for weigh in recipe.weigh:
         run.step(stage_name(weigh), found, partial(weigh, rankings, run))
     return run.step("fuse", found, partial(fuse, rankings, run.shares, run.rrf_k))
 
 
-def _first(candidates: list[Candidate], recipe: Recipe, run: Run) -> list[Candidate]:
+def _first(fused: list[Scored], recipe: Recipe, run: Run) -> list[Scored]:
     """So many of each family, where there are several: what becomes of them is for the stages to say."""
     # What is promoted may come from far down.
     wanted = run.pool if run.priors else recipe.loaded(run.query.limit)
@@ -164,18 +165,17 @@ def _first(candidates: list[Candidate], recipe: Recipe, run: Run) -> list[Candid
     present = families_of(run.findable())
     most = {family.name: wanted + _STAND_BY * (family in passing) for family in FAMILIES}
     if len(present) == 1:  # then nobody asked for the kinds of candidates
-        return candidates[: most[present[0].name]]
+        return fused[: most[present[0].name]]
     taken: Counter[str] = Counter()
-    kept: list[Candidate] = []
-    for candidate in candidates:
-        family = family_of(run.kinds.get(candidate.key, "")).name
+    kept: list[Scored] = []
+    for scored in fused:
+        family = family_of(run.kinds.get(scored.key, "")).name
         taken[family] += 1
         if taken[family] <= most[family]:
-            kept.append(candidate)
+            kept.append(scored)
     return kept
 
 
-def _load(candidates: list[Candidate], run: Run) -> list[Hit]:
-    by_key = {candidate.key: candidate for candidate in candidates}
-    chunks = run.store.load(list(by_key))
-    return [Hit(it, by_key[it.key].score, by_key[it.key].evidence | run.evidence[it.key]) for it in chunks]
+def _load(best: list[Scored], rankings: Rankings, run: Run) -> list[Hit]:
+    scores, evidence = dict(best), evidence_for(best, rankings)
+    return [Hit(it, scores[it.key], evidence[it.key] | run.evidence[it.key]) for it in run.store.load([*scores])]
