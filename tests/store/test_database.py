@@ -365,3 +365,24 @@ def test_an_index_of_version_4_holds_all_it_held_and_takes_other_sources(tmp_pat
     assert store.select(Scope(), 1) == [made]
     assert store.counts().unencoded == 1
     store.close()
+
+
+def test_inside_a_moment_everything_stays_as_it_was_and_what_is_remembered_holds(tmp_path: Path) -> None:
+    reading, writing = SqliteStore(tmp_path / "i.db"), SqliteStore(tmp_path / "i.db")
+    writing.note("a", "1")
+    with reading.moment():
+        assert reading.manifest()["a"] == "1"
+        writing.note("a", "2")
+        with reading.moment():
+            assert reading.manifest()["a"] == "1"
+        assert reading.manifest()["a"] == "1"
+        assert reading.db.rows("SELECT value FROM manifest WHERE key = 'a'") == [("1",)]
+    assert reading.manifest()["a"] == "2"
+    with pytest.raises(KeyError), reading.moment():
+        raise KeyError
+    writing.note("a", "3")
+    assert reading.manifest()["a"] == "3"
+    with reading.moment():
+        assert reading.manifest()["a"] == "3"
+    for store in (reading, writing):
+        store.close()

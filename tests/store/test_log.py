@@ -135,7 +135,7 @@ def test_readers_that_come_and_go_all_the_time_hold_up_nobody(store: SqliteStore
     def read() -> None:
         own = SqliteStore(tmp_path / "i.db", create=False)
         while not done.is_set():
-            with own.db.snapshot():
+            with own.db.moment():
                 own.db.rows("SELECT count(*) FROM chunks")
                 time.sleep(0.03)
         own.close()

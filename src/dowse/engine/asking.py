@@ -69,6 +69,10 @@ class Asking(Memories):
             return None
 
     def completeness(self, seen: Seen = NOT_LOOKED) -> Completeness:
+        with self._store.moment():
+            return self._completeness(seen)
+
+    def _completeness(self, seen: Seen) -> Completeness:
         collections, counts = self._store.collections(), self._store.counts()
         shares = self._shares_of_sources()
         notes = []

@@ -66,7 +66,7 @@ class Look:
 
     def take(self) -> Sighting:
         begun = self._clock.moment()
-        with self._turn:
+        with self._turn, self._store.moment():
             looked = self._look(begun) if self._seen_at() < begun else 0  # another thread has, while this one waited
             is_complete = self._seen_at() >= begun
             if len(self._suspects) <= _MANY or (is_complete and not self._is_told):

@@ -9,7 +9,7 @@ from dowse.engine.histories import REFS, TIPS, Histories
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.commits import CommitSource
 from dowse.ingest.sources.git.moves import Moves, moves_between, tips_of
-from dowse.ingest.sources.git.refs import refs_of
+from dowse.ingest.sources.git.refs import refs_of, token_of
 from dowse.ingest.sources.git.repositories import git_directory_at
 from dowse.model import Collection
 
@@ -22,12 +22,13 @@ class Recent(Histories):
         """Those whose repositories are not as they were indexed, each with what tells their state now."""
         if not self.settings.git:
             return {}
-        noted = self._store.manifest()
-        now = {it.name: refs_of(str(git_directory_at(it.root))) for it in self.histories()}
+        with self._store.moment():
+            noted, histories = self._store.manifest(), self.histories()
+        now = {it.name: token_of(str(git_directory_at(it.root))) for it in histories}
         return {
-            name: refs.token
-            for name, refs in now.items()
-            if refs is not None and noted.get(REFS + name, "").partition(" ")[0] != refs.token
+            name: token
+            for name, token in now.items()
+            if token is not None and noted.get(REFS + name, "").partition(" ")[0] != token
         }
 
     def _overtaken(self) -> dict[str, str]:

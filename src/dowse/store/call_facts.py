@@ -60,7 +60,7 @@ class CallFacts(Protocol):
     """Definitions, imports and calls by name. Keys of records hold within one `moment`."""
 
     def moment(self) -> AbstractContextManager[None]:
-        """Whatever this thread reads inside is of one moment."""
+        """Whatever this thread reads inside is of one moment; it must write nothing meanwhile."""
         ...
 
     def stamps(self, keys: Sequence[int]) -> dict[int, str]:

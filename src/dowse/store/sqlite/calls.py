@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from dowse.model import Link
@@ -36,10 +36,8 @@ class SqliteCalls:
     db: Database
     _damage: Damage
 
-    @contextmanager
-    def moment(self) -> Iterator[None]:
-        with self.db.reader():  # a savepoint: one moment may lie inside another
-            yield
+    def moment(self) -> AbstractContextManager[None]:
+        return self.db.moment()
 
     def stamps(self, keys: Sequence[int]) -> dict[int, str]:
         rows = self.db.rows(

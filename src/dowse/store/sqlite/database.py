@@ -99,29 +99,39 @@ class Database:
             yield from self.reader().execute(statement)
 
     @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Whatever this thread reads inside is of one moment."""
+    def moment(self) -> Iterator[None]:
+        """Whatever this thread reads inside is of one moment, so that nobody need ask whether what is remembered still
+        holds: to ask takes longer than most of what is remembered. One may lie inside another."""
+        outer = getattr(self._local, "moments", 0)
         with explained(self.path):
-            self.reader().execute("BEGIN")
+            self.reader().execute("SAVEPOINT moment")
         try:
+            if not outer:
+                self._follow()
+            self._local.moments = outer + 1
             yield
         finally:
+            self._local.moments = outer
             # Nothing was written; where a damaged page was met, SQLite complains of it once more.
             with suppress(apsw.CorruptError):
-                self.reader().execute("ROLLBACK")
+                self.reader().execute("RELEASE moment")
 
     def remembered(self, name: str, make: Callable[[], Value]) -> Value:
         """What `make` gave for this thread, made anew when the file has changed since."""
-        version = self._data_version()
-        if getattr(self._local, "version", None) != version:
-            self._local.version, self._local.memory = version, {}
+        if not getattr(self._local, "moments", 0):
+            self._follow()
         memory: dict[str, Value] = self._local.memory
         if name not in memory:
             memory[name] = make()
         return memory[name]
 
+    def _follow(self) -> None:
+        version = self._data_version()
+        if getattr(self._local, "version", None) != version:
+            self._local.version, self._local.memory = version, {}
+
     def _data_version(self) -> object:
-        """Asked for dozens of times by each question, so without what others can afford."""
+        """Asked for many times by each question, so without what others can afford."""
         try:
             return self.reader().execute("PRAGMA data_version").get
         except apsw.Error:

@@ -51,7 +51,7 @@ ORDER BY climb.place, climb.height DESC
 
 class SqliteDefinitions(SqliteCatalog):
     def definitions(self, wanted: Wanted) -> Found:
-        with self.db.snapshot():
+        with self.db.moment():
             names = matching_names(self.db, self._damage, wanted, self._name_lines) if wanted.names else None
             best = self._best(wanted, names)
             total = self._count_of(wanted, names) if len(best) == wanted.limit else len(best)
@@ -59,7 +59,7 @@ class SqliteDefinitions(SqliteCatalog):
             return Found(self._load(best), total, before)
 
     def around(self, record: Record, line: int) -> list[Definition]:
-        with self.db.snapshot():
+        with self.db.moment():
             rows = self.db.rows(
                 f"SELECT {_LOADED} FROM collections CROSS JOIN records CROSS JOIN symbols "
                 "WHERE collections.name = ? AND records.collection = collections.id AND records.path = ? "

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-from dowse.ingest.sources.git.repository import small_text
+from dowse.ingest.sources.git.repository import HEAD, small_text
 
 # Not the stash, not notes, and not what a server keeps of others' proposals.
 KINDS: Final = ("heads", "tags", "remotes")
 _HEX: Final = frozenset("0123456789abcdef")
-_WHOLE_FILES: Final = ("packed-refs", "shallow", "reftable/tables.list")
+_WHOLE_FILES: Final = (HEAD, "packed-refs", "shallow", "reftable/tables.list")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +30,22 @@ class Refs:
 
 def refs_of(git_directory: str) -> Refs | None:
     """None where no repository is, or none that may be read."""
-    try:
-        head = small_text(Path(git_directory, "HEAD"))
-        if not head:
-            return None
-        heads = [head, *(small_text(it / "HEAD") for it in _linked(git_directory))]
-        digest = hashlib.sha256("\0".join(heads).encode(errors="surrogateescape"))
-        for line in (*_stamps(git_directory), *_loose(git_directory)):
-            digest.update(line.encode(errors="surrogateescape"))
-    except OSError:
+    token = token_of(git_directory)  # before anything is read, so that what changes meanwhile is found the next time
+    head = small_text(Path(git_directory, HEAD))
+    if token is None or not head:
         return None
+    heads = [head, *(small_text(it / HEAD) for it in _linked(git_directory))]
     detached = sorted({it.strip() for it in heads if is_name(it.strip())})
-    return Refs(digest.hexdigest(), tuple(detached))
+    return Refs(token, tuple(detached))
+
+
+def token_of(git_directory: str) -> str | None:
+    """Every question asks for it, so nothing is read: git replaces these files as a whole, and what they are like shows
+    whether they changed. Another one where the repository is moved to."""
+    stamps = [*_kept(git_directory, _WHOLE_FILES), *_kept(git_directory, _heads(git_directory)), *_loose(git_directory)]
+    if not stamps or not stamps[0].startswith(HEAD):
+        return None
+    return hashlib.sha256("\0".join((git_directory, *stamps)).encode(errors="surrogateescape")).hexdigest()
 
 
 def is_name(text: str) -> bool:
@@ -58,27 +64,39 @@ def shallow_of(git_directory: str) -> frozenset[str]:
 
 def _linked(git_directory: str) -> list[Path]:
     """Where the linked work trees keep their heads."""
-    try:
-        with os.scandir(f"{git_directory}/worktrees") as scan:
-            return sorted(Path(entry.path) for entry in scan)
-    except OSError:
-        return []
+    return [Path(entry.path) for entry in _entries(f"{git_directory}/worktrees")]
 
 
-def _stamps(git_directory: str) -> Iterator[str]:
-    """Of files that git replaces as a whole, so that what they are shows whether they changed."""
-    for name in _WHOLE_FILES:
-        try:
-            status = Path(git_directory, name).stat()
-        except OSError:
-            continue
-        yield f"\0{name} {status.st_size} {status.st_mtime_ns} {status.st_ino}"
+def _heads(git_directory: str) -> list[str]:
+    return [f"worktrees/{it.name}/{HEAD}" for it in _linked(git_directory)]
+
+
+def _kept(git_directory: str, names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        with suppress(OSError):
+            yield _stamp(name, Path(git_directory, name).stat())
+
+
+def _stamp(name: str, status: os.stat_result) -> str:
+    return f"{name} {status.st_size} {status.st_mtime_ns} {status.st_ino}"
 
 
 def _loose(git_directory: str) -> Iterator[str]:
-    for kind in KINDS:
-        for place, folders, names in os.walk(f"{git_directory}/refs/{kind}"):
-            folders.sort()
-            for name in sorted(names):
-                if not name.endswith(".lock"):
-                    yield f"\0{place}/{name} {small_text(Path(place, name))}"
+    """The branches, tags and heads that have a file of their own, however deep."""
+    folders = [f"refs/{kind}" for kind in KINDS]
+    while folders:
+        folder = folders.pop()
+        for entry in _entries(f"{git_directory}/{folder}"):
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(f"{folder}/{entry.name}")
+            elif not entry.name.endswith(".lock"):
+                with suppress(OSError):
+                    yield _stamp(f"{folder}/{entry.name}", entry.stat())
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as scan:
+            return sorted(scan, key=attrgetter("name"))
+    except OSError:
+        return []

@@ -39,7 +39,7 @@ _ORPHANS = (
 
 def quick_findings(db: Database) -> Iterator[Finding]:
     """All of one moment; what they are about is not read, only counted."""
-    with db.snapshot():
+    with db.moment():
         yield from _words(db)
         yield from _vectors(db)
         yield from _orphans(db)

@@ -58,7 +58,7 @@ def _whole_vectors(db: Database, path: Path) -> bool:
     sidecar = opened(path)
     if sidecar is None:
         return False
-    with db.snapshot():
+    with db.moment():
         changes = since(db, sidecar.position)
         if changes is None:
             return True  # of another time: nobody takes it for this one

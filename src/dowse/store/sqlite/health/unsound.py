@@ -36,7 +36,7 @@ def unsealed(db: Database) -> int:
 
 def _unsound(db: Database, keys: Sequence[int]) -> list[int]:
     try:
-        with db.snapshot():
+        with db.moment():
             rows = _Rows(db, keys[0], keys[-1])
             return [key for key in keys if not rows.sound(key)]
     except IndexDamaged:

@@ -103,7 +103,7 @@ class HeldLines:
 
     def _followed(self, state: State) -> State | None:
         """The state as it is by now; None where it is not known, or too much to follow."""
-        with self._db.snapshot():
+        with self._db.moment():
             changes = since(self._db, state.position)
             if changes is None or packed_bytes(self._db, changes.records) > _MOST_FOLLOWED:
                 return None
@@ -134,7 +134,7 @@ class HeldLines:
             with locked(Path(f"{self._sidecar}.lock"), _BUILD_TIMEOUT_S):
                 if (anew and header_of(self._sidecar) == known) or self._adopted() is None:
                     self._refuse()
-                    with self._db.snapshot():
+                    with self._db.moment():
                         write(self._sidecar, all_texts(self._db, self._damage), latest(self._db))
                 self._sidecar_is_bad = False
                 return self._adopted()
@@ -153,7 +153,7 @@ class HeldLines:
         from dowse.store.sqlite.lines.build import in_memory
         from dowse.store.sqlite.lines.state import State
 
-        with self._db.snapshot():
+        with self._db.moment():
             return State.of(in_memory(all_texts(self._db, self._damage)), latest(self._db))
 
     def _repaired(self) -> State:

@@ -162,7 +162,7 @@ class HeldVectors:
                 held = self._adopted()
                 if held is None or self._outgrown(held):
                     self._refuse()
-                    with self._db.snapshot():
+                    with self._db.moment():
                         write(self._sidecar, self._db.stream(_ALL), latest(self._db).position)
                     held = self._adopted()
                 self._sidecar_is_bad = False
@@ -181,13 +181,13 @@ class HeldVectors:
     def _all(self) -> _Held:
         from dowse.store.sqlite.vectors.coded import Block, CodedRows, parts_of
 
-        with self._db.snapshot():
+        with self._db.moment():
             return _Held(CodedRows.of(Block.of(parts_of(self._db.stream(_ALL)))), latest(self._db))
 
     def _few(self) -> _Held:
         from dowse.store.sqlite.vectors.exact import ExactRows
 
-        with self._db.snapshot():
+        with self._db.moment():
             return _Held(ExactRows.of(self._db.stream(_ALL)), latest(self._db))
 
     def _repair(self) -> None:
