@@ -43,9 +43,17 @@ class Scopes:
     def condition(self, scope: Scope) -> Condition:
         """SQL over `records` and `collections` that is true inside the scope; empty when everything is. It holds for
         this thread's connection until another scope is asked for."""
-        scope = self.narrowed(scope)
-        parts = [*_columns(scope), *self._paths(scope), *self._known(scope)]
+        scope = self._by_kind(self.narrowed(scope))
+        ids = self._ids(scope)
+        parts = [*_columns(scope), *self._paths(scope), *([] if ids is None else [self._within(ids)])]
         return " AND ".join(sql for sql, _ in parts), [value for _, values in parts for value in values]
+
+    def is_few(self, scope: Scope) -> bool:
+        """Whether few records are inside, which are found without asking each of all of them."""
+        ids = self._ids(scope)
+        if ids is not None:
+            return len(ids) <= _FEW
+        return _is_timed(scope) and self._in_time(scope) <= _FEW
 
     def once(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """What `make` gave for the records as they are, as long as not too much else is kept."""
@@ -61,11 +69,24 @@ class Scopes:
         matches = compile_globs(globs)
         self._register(name, lambda path: matches(str(path)))
 
-    def _known(self, scope: Scope) -> Iterator[Condition]:
+    def _by_kind(self, scope: Scope) -> Scope:
+        """Moments are indexed by kind: where they are asked for, it is asked for, too."""
+        return replace(scope, kinds=scope.kinds or tuple(sorted(self._kinds()))) if _is_timed(scope) else scope
+
+    def _in_time(self, scope: Scope) -> int:
+        """How many records are of the time that is asked for; no more are counted than matter."""
+        timed = Scope(kinds=scope.kinds, since=scope.since, until=scope.until)
+        parts = list(_columns(self._by_kind(timed)))
+        condition, values = " AND ".join(sql for sql, _ in parts), [value for _, values in parts for value in values]
+        counted = f"SELECT count(*) FROM (SELECT 1 FROM records WHERE {condition} LIMIT ?)"
+        ((count,),) = self._db.rows(counted, (*values, _FEW + 1))
+        return int(count)
+
+    def _ids(self, scope: Scope) -> Ids | None:
+        """The records that have the facets and links; None where none are asked for."""
         sets = [self._members().holding([it for it in scope.facets if it.name == name]) for name in _names(scope)]
         sets += [self._members().linked(scope.links)] if scope.links else []
-        if sets:
-            yield self._within(frozenset.intersection(*sets))
+        return frozenset.intersection(*sets) if sets else None
 
     def _within(self, ids: Ids) -> Condition:
         if len(ids) <= _FEW:
@@ -80,6 +101,10 @@ class Scopes:
 
 def _names(scope: Scope) -> Iterable[str]:
     return dict.fromkeys(it.name for it in scope.facets)
+
+
+def _is_timed(scope: Scope) -> bool:
+    return scope.since is not None or scope.until is not None
 
 
 def _columns(scope: Scope) -> Iterator[Condition]:

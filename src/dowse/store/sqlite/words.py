@@ -23,6 +23,7 @@ MAX_MATCHED_TERMS = 100
 _MOSTLY = 0.5  # of the records
 _MORE = 1.2  # than would be enough if all kinds were found alike
 _BM25 = f"bm25(words, {', '.join('?' * len(Weights._fields))})"
+_WITHIN = f"+words.rowid IN (SELECT id FROM chunks WHERE record IN (SELECT records.id FROM {RECORDS} WHERE {{}}))"
 _PROMISING = "+words.rowid IN (SELECT rowid FROM words WHERE words MATCH ?)"
 
 
@@ -71,7 +72,7 @@ class SqliteWords(Reading):
                 return best
         return self._scored(asked, limit)
 
-    def _scored(self, asked: _Asked, limit: int, condition: str = "", *values: str) -> list[Scored]:
+    def _scored(self, asked: _Asked, limit: int, condition: str = "", *values: object) -> list[Scored]:
         statement = (
             f"SELECT rowid, {_BM25} AS cost FROM words WHERE words MATCH ?{condition} ORDER BY cost, rowid LIMIT ?"
         )
@@ -88,7 +89,11 @@ class SqliteWords(Reading):
         return found[:limit] if len(found) >= limit or len(best) < wanted else None
 
     def _matches_within(self, asked: _Asked, scope: Scope, limit: int) -> list[Scored]:
+        """Where few records are inside, their chunks are found first: to look up the record of each match takes longer
+        than to score it."""
         condition, values = self._scopes.condition(scope)
+        if self._scopes.is_few(scope):
+            return self._scored(asked, limit, f" AND {_WITHIN.format(condition)}", *values)
         statement = (
             f"SELECT words.rowid, {_BM25} AS cost FROM words "
             f"JOIN chunks ON chunks.id = words.rowid JOIN records ON records.id = chunks.record "
