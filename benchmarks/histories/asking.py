@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from statistics import median
 
 from dowse.engine import Engine
 from dowse.model import Facet, Linked, Query, Record, Scope
@@ -13,6 +14,7 @@ from dowse.store.base import Catalog
 from timing import timed
 
 QUESTIONS = 100
+ROUNDS = 3
 _WORDS = 4
 _SHORTEST = 4
 _AROUND_S = 90 * 86_400
@@ -52,11 +54,18 @@ def _questions(store: Catalog, commits: Sequence[Record]) -> Iterator[Question]:
 
 def ask(engine: Engine, asked: Sequence[Question], recipe: str) -> list[Asked]:
     """Each way with all questions, after a round that warms everything up."""
-    _rounds(engine, asked, recipe, lambda _: COMMITS)
-    return [Asked(name, *_rounds(engine, asked, recipe, scope)) for name, scope in WAYS.items()]
+    _round(engine, asked, recipe, lambda _: COMMITS)
+    return [Asked(name, *_quickest(engine, asked, recipe, scope)) for name, scope in WAYS.items()]
 
 
-def _rounds(
+def _quickest(
+    engine: Engine, asked: Sequence[Question], recipe: str, scope: Callable[[Question], Scope]
+) -> tuple[list[float], int]:
+    """Of several rounds, because the machine is shared with others who come and go."""
+    return min((_round(engine, asked, recipe, scope) for _ in range(ROUNDS)), key=lambda it: median(it[0]))
+
+
+def _round(
     engine: Engine, asked: Sequence[Question], recipe: str, scope: Callable[[Question], Scope]
 ) -> tuple[list[float], int]:
     times, found = [], 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dowse.encoders.choose import choose
 from dowse.engine import Engine
-from histories.asking import COMMITS, Asked, Question, ask, questions
+from histories.asking import COMMITS, ROUNDS, Asked, Question, ask, questions
 from histories.building import TRANSFORMERS, WORDS_ONLY, Built, build, index_in, opened, settings_of
 from histories.peers import ask_git
 from report import Section, table
@@ -84,7 +84,7 @@ def lines(
         "",
         *table(["part", *(it.encoder for it in built)], _parts(built)),
         "",
-        f"### Searching: {len(searched[0].asked[0].ms)} questions of words from titles",
+        f"### Searching: {len(searched[0].asked[0].ms)} questions of words from titles, quickest of {ROUNDS} rounds",
         "",
         *table(["recipe", "encoder", "among", "p50", "p95", "of it, the encoder", "found the commit"],
                [_asked(each, it) for each in searched for it in each.asked]),

@@ -70,3 +70,14 @@ def test_closing_waits_for_what_was_begun(beside: Beside) -> None:
 
 def test_there_are_never_more_than_a_few() -> None:
     assert 0 <= spare_processors() <= 4
+
+
+def test_work_that_does_not_end_keeps_nobody_from_closing(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dowse.engine.beside._LAST_WORD_S", 0.05)
+    never = threading.Event()
+    beside.begin(never.wait)
+    beside.close()
+    (blocked,) = beside._running
+    assert blocked.daemon
+    never.set()
+    blocked.join(30)

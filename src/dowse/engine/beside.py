@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future
 
 Result = TypeVar("Result")
 
 _MOST: Final = 4
+_LAST_WORD_S: Final = 2.0
 
 
 def spare_processors() -> int:
@@ -28,35 +31,51 @@ class Beside:
         self._free = threading.Semaphore(threads)
         self._threads = threads
         self._turn = threading.Lock()
-        self._pool: ThreadPoolExecutor | None = None
+        self._begun: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._running: list[threading.Thread] = []
         self._closed = False
 
     def begin(self, work: Callable[[], Result]) -> Callable[[], Result]:
         """Gives what waits for the result, or makes it."""
         if not self._free.acquire(blocking=False):
             return work
+        from concurrent.futures import Future
+
+        future: Future[Result] = Future()
         with self._turn:
-            pool = None if self._closed else self._opened()
-            if pool is None:
+            if self._closed:
                 self._free.release()
                 return work
-            return pool.submit(self._done, work).result
+            if len(self._running) < self._threads:
+                self._start_another()
+            self._begun.put(partial(self._do, work, future))
+        return future.result
 
     def close(self) -> None:
+        """What was begun comes to its end, if that is soon: a model that does not answer must hold up nobody's exit."""
         with self._turn:
-            self._closed, pool = True, self._pool
-        if pool is not None:
-            pool.shutdown()
+            self._closed = True
+        for _ in self._running:
+            self._begun.put(None)
+        for thread in self._running:
+            thread.join(_LAST_WORD_S)
 
-    def _opened(self) -> ThreadPoolExecutor:
-        from concurrent.futures import ThreadPoolExecutor
+    def _start_another(self) -> None:
+        """They stay, because each has a connection of its own to the index; none keeps the process from ending."""
+        thread = threading.Thread(target=self._work, name="dowse-beside", daemon=True)
+        self._running.append(thread)
+        thread.start()
 
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._threads, "dowse-beside")
-        return self._pool
+    def _work(self) -> None:
+        while (work := self._begun.get()) is not None:
+            work()
 
-    def _done(self, work: Callable[[], Result]) -> Result:
+    def _do(self, work: Callable[[], Result], future: Future[Result]) -> None:
         try:
-            return work()
-        finally:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - raised where the result is waited for
             self._free.release()
+            future.set_exception(error)
+        else:
+            self._free.release()
+            future.set_result(result)
