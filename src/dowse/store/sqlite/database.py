@@ -104,7 +104,8 @@ class Database:
         holds: to ask takes longer than most of what is remembered. One may lie inside another."""
         outer = getattr(self._local, "moments", 0)
         with explained(self.path):
-            self.reader().execute("SAVEPOINT moment")
+            connection = self.reader()
+            connection.execute("SAVEPOINT moment")
         try:
             if not outer:
                 self._follow()
@@ -113,8 +114,8 @@ class Database:
         finally:
             self._local.moments = outer
             # Nothing was written; where a damaged page was met, SQLite complains of it once more.
-            with suppress(apsw.CorruptError):
-                self.reader().execute("RELEASE moment")
+            with suppress(apsw.CorruptError, apsw.ConnectionClosedError):
+                connection.execute("RELEASE moment")
 
     def remembered(self, name: str, make: Callable[[], Value]) -> Value:
         """What `make` gave for this thread, made anew when the file has changed since."""
