@@ -81,3 +81,14 @@ def test_work_that_does_not_end_keeps_nobody_from_closing(beside: Beside, monkey
     assert blocked.daemon
     never.set()
     blocked.join(30)
+
+
+def test_a_machine_that_refuses_more_threads_is_no_failure(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refused)
+        assert beside.begin(threading.current_thread)() is threading.current_thread()
+    assert beside.begin(threading.current_thread)() is not threading.current_thread()
+    beside.close()

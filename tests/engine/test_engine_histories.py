@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from dowse.engine import Engine, look
+from dowse.engine import Engine, histories, look
 from dowse.errors import BadInput
 from dowse.lookup.history.question import Sought
 from dowse.model import COMMITS, Query, Scope, Skipped, SyncReport
@@ -430,3 +431,41 @@ def test_however_many_commits_there_are_few_files_are_looked_at_for_every_questi
     (root / "most.md").write_text("# Most\n")
     engine.index([root])
     assert not engine._look.is_small()
+
+
+def test_a_drop_that_is_interrupted_is_known_and_made_up_for(
+    open_engine: OpenEngine, repo: Repo, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_engine() as engine:
+        indexed(engine, root)
+    monkeypatch.setattr(histories, "_DROPPED_AT_ONCE", 1)
+    with open_engine(git=False) as engine:
+        plain, dropped = engine._store.drop, []
+
+        def drop(collection: str, paths: Iterable[str]) -> int:
+            if dropped:
+                raise KeyboardInterrupt
+            dropped.append(collection)
+            return plain(collection, paths)
+
+        monkeypatch.setattr(engine._store, "drop", drop)
+        with pytest.raises(KeyboardInterrupt):
+            engine.index_history()
+    engine = open_engine()
+    assert len(titles(engine)) == 1
+    engine.index_history()
+    assert titles(engine) == ["Run the trail", "Walk the trail"]
+
+
+def test_two_that_drop_the_same_history_are_in_nobodys_way(
+    open_engine: OpenEngine, repo: Repo, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_engine() as engine:
+        indexed(engine, root)
+    slow, quick = open_engine(git=False), open_engine(git=False)
+    (history,) = slow.histories()
+    quick.index_history()
+    report = SyncReport()
+    slow._drop_history(history, "is left out", report)
+    assert (report.deleted, report.notes) == (0, [])
+    slow._store.remove_collection(history.name)

@@ -380,6 +380,10 @@ def test_inside_a_moment_everything_stays_as_it_was_and_what_is_remembered_holds
     assert reading.manifest()["a"] == "2"
     with pytest.raises(KeyError), reading.moment():
         raise KeyError
+    closed = SqliteStore(tmp_path / "i.db")
+    with pytest.raises(KeyError), closed.moment():
+        closed.close()  # as another thread may
+        raise KeyError
     writing.note("a", "3")
     assert reading.manifest()["a"] == "3"
     with reading.moment():

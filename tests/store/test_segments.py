@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import apsw
 import pytest
 
+from dowse.errors import Cancelled
 from dowse.model import Chunk, Record, Scope
 from dowse.store.base import Piece, Weights
 from dowse.store.sqlite import SqliteStore, segments
 from dowse.text.terms import parse
 
 BATCHES = 8
+MANY = 2_400
 
 
-def fill(store: SqliteStore, begin: int, chunks: int) -> None:
+def fill(store: SqliteStore, chunks: int) -> None:
     store.add_collection("/r", name="r")
     for batch in range(BATCHES):
         with store.batch():
             for number in range(chunks // BATCHES):
                 text = f"word{number} common {'even' if number % 2 == 0 else 'odd'}"
-                piece = Piece(Chunk(0, text, 1, 1), (begin + batch).to_bytes(8) + number.to_bytes(8))
-                store.put(Record("r", f"{begin + batch}/{number}.md", "doc", "", 1, 1, "d", "c"), [piece])
+                piece = Piece(Chunk(0, text, 1, 1), batch.to_bytes(8) + number.to_bytes(8))
+                store.put(Record("r", f"{batch}/{number}.md", "doc", "", 1, 1, "d", "c"), [piece])
+
+
+def quiet(stage: str, done: int, total: int) -> None:
+    pass
 
 
 def segments_of(path: Path) -> int:
@@ -38,21 +43,29 @@ def asked(store: SqliteStore) -> list[object]:
     return [store.match(parse(it), Scope(), Weights(), 50) for it in ("even", "word7 odd", "common", "word3*")]
 
 
-def test_much_that_was_written_becomes_one_segment(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "i.db")
+@pytest.fixture
+def store(tmp_path: Path) -> SqliteStore:
+    return SqliteStore(tmp_path / "i.db", busy_timeout_s=0.05)
+
+
+def test_much_that_was_written_becomes_one_segment(store: SqliteStore) -> None:
+    steps: list[tuple[int, int]] = []
     with store.writing(1.0):
-        fill(store, 0, 2_400)
+        fill(store, MANY)
         assert segments_of(store.db.path) > 1
         before = asked(store)
+        store.tidy(lambda stage, done, total: steps.append((done, total)))
     assert segments_of(store.db.path) == 1
     assert asked(store) == before
+    assert steps[0][0] == 0 and steps[-1][0] == steps[-1][1] > 0
+    store.tidy(lambda *_: pytest.fail("there is nothing left to do"))
     store.close()
 
 
-def test_little_is_left_as_it_is(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "i.db")
+def test_little_is_left_as_it_is(store: SqliteStore) -> None:
     with store.writing(1.0):
-        fill(store, 0, 400)
+        fill(store, 400)
+        store.tidy(quiet)
     assert segments_of(store.db.path) > 1
     store.close()
 
@@ -63,32 +76,60 @@ def test_little_beside_all_is_left_as_it_is() -> None:
     assert not segments.is_due(1_999, lambda: 2_000)
 
 
-def test_who_waits_to_write_does_not_wait_for_it_and_the_next_turn_makes_up_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = SqliteStore(tmp_path / "i.db")
-    waiting = threading.Event()
-    monkeypatch.setattr(SqliteStore, "waited_for", lambda _: waiting.is_set())
-    waiting.set()
+def test_who_waits_to_write_does_not_wait_for_it(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = [True]
+    monkeypatch.setattr(SqliteStore, "waited_for", lambda _: waiting[0])
     with store.writing(1.0):
-        fill(store, 0, 2_400)
-    assert segments_of(store.db.path) > 1
-    waiting.clear()
+        fill(store, MANY)
+        store.tidy(quiet)
+        assert segments_of(store.db.path) > 1
+        waiting[0] = False
+        store.tidy(quiet)
+        assert segments_of(store.db.path) == 1
+    store.close()
+
+
+def test_who_stops_it_is_heard_and_what_is_done_stays_done(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "_PAGES", 4)
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if done:
+            raise Cancelled("enough")
+
     with store.writing(1.0):
-        pass
+        fill(store, MANY)
+        before = asked(store)
+        with pytest.raises(Cancelled):
+            store.tidy(stop)
+        assert asked(store) == before
+        store.tidy(quiet)
+    assert segments_of(store.db.path) == 1
+    assert asked(store) == before
+    store.close()
+
+
+def test_what_comes_in_its_way_is_no_failure_of_what_was_written(store: SqliteStore) -> None:
+    with store.writing(1.0):
+        fill(store, MANY)
+        other = apsw.Connection(str(store.db.path))
+        other.execute("BEGIN IMMEDIATE")
+        store.tidy(quiet)
+        other.execute("ROLLBACK")
+        other.close()
+        assert store.damaged() == {}
+        store.tidy(quiet)
     assert segments_of(store.db.path) == 1
     store.close()
 
 
-def test_damage_does_not_spoil_what_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = SqliteStore(tmp_path / "i.db")
-
+def test_damage_is_noted(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> bool:
         raise apsw.CorruptError("database disk image is malformed")
 
     monkeypatch.setattr(segments, "merge", broken)
     with store.writing(1.0):
-        fill(store, 0, 2_400)
-    assert store.counts().records == 2_400
+        fill(store, MANY)
+        store.tidy(quiet)
+    assert store.counts().records == MANY
     assert "words" in store.damaged()
     store.close()

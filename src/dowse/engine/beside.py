@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -43,11 +45,9 @@ class Beside:
 
         future: Future[Result] = Future()
         with self._turn:
-            if self._closed:
+            if self._closed or not self._is_staffed():
                 self._free.release()
                 return work
-            if len(self._running) < self._threads:
-                self._start_another()
             self._begun.put(partial(self._do, work, future))
         return future.result
 
@@ -57,14 +57,19 @@ class Beside:
             self._closed = True
         for _ in self._running:
             self._begun.put(None)
+        deadline = time.monotonic() + _LAST_WORD_S
         for thread in self._running:
-            thread.join(_LAST_WORD_S)
+            thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _start_another(self) -> None:
-        """They stay, because each has a connection of its own to the index; none keeps the process from ending."""
-        thread = threading.Thread(target=self._work, name="dowse-beside", daemon=True)
-        self._running.append(thread)
-        thread.start()
+    def _is_staffed(self) -> bool:
+        """Threads are started as they are needed and stay, because each has a connection of its own to the index; none
+        keeps the process from ending. Whether there is one at all: a machine may refuse more."""
+        if len(self._running) < self._threads:
+            thread = threading.Thread(target=self._work, name="dowse-beside", daemon=True)
+            with suppress(RuntimeError):
+                thread.start()
+                self._running.append(thread)
+        return bool(self._running)
 
     def _work(self) -> None:
         while (work := self._begun.get()) is not None:

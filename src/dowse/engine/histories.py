@@ -157,6 +157,7 @@ class Histories(Indexing):
                 # Not quite the state, so that the next run tries again.
                 self._note_once(REFS + collection.name, f"{state} {_IN_PART}" if problem else state)
                 self._note_once(TIPS + collection.name, "" if problem else tips)
+            self._store.tidy(progress)
         report.notes += [f"{collection.name}: {problem}"] if problem else []
         return report, is_whole
 
@@ -208,13 +209,16 @@ class Histories(Indexing):
     def _drop_history(self, history: Collection, why: str, report: SyncReport) -> None:
         """As if it had never been indexed: an empty one would look like a repository without commits."""
         with self._store.writing(self.settings.lock_timeout_s):
+            if history.name not in [it.name for it in self.histories()]:
+                return  # another process was sooner
+            for key in (REFS, TIPS):  # first, so that one that is dropped in part is known not to be whole
+                self._note_once(key + history.name, "")
             hashes = list(self._store.versions(history.name))
             for first in range(0, len(hashes), _DROPPED_AT_ONCE):
                 with self._store.batch():
                     report.deleted += self._store.drop(history.name, hashes[first : first + _DROPPED_AT_ONCE])
             self._store.remove_collection(history.name)
-            for key in (REFS, TIPS, _TREES):
-                self._note_once(key + history.name, "")
+            self._note_once(_TREES + history.name, "")
         report.notes.append(f"the history in {history.root} {why}; it was dropped")
 
     def _note_once(self, key: str, value: str) -> None:

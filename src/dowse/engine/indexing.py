@@ -72,6 +72,7 @@ class Indexing(Moving):
                     total.add(self._sync(self._files(root, under), collection, under, force, drops, progress))
             if self._store.damaged():
                 self._store.finish_mending(progress)
+            self._store.tidy(progress)
         if vectors:
             self._embed(total, progress, self.settings.lock_timeout_s, after(embed_for_s))
         return total
@@ -120,6 +121,7 @@ class Indexing(Moving):
             collection = self._store.add_collection(name)
             self._sources[collection.name] = source
             report = self._sync(source, collection, (), False, True, progress)
+            self._store.tidy(progress)
         self._embed(report, progress, self.settings.lock_timeout_s)
         return report
 

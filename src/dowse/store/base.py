@@ -28,7 +28,7 @@ from dowse.model import (
 )
 from dowse.store.call_facts import CallFacts
 from dowse.store.definitions import Definitions
-from dowse.store.health import Health
+from dowse.store.health import Health, Progress
 from dowse.store.texts import Texts
 from dowse.text.terms import Terms
 
@@ -288,6 +288,11 @@ class Store(Catalog, Words, Vectors, Texts, Definitions, CallFacts, Health, Prot
 
     def encoding(self, timeout_s: float) -> AbstractContextManager[None]:
         """Be the one that makes vectors, or raise IndexBusy after the timeout; others may write meanwhile."""
+        ...
+
+    def tidy(self, progress: Progress) -> None:
+        """After much was written, and inside `writing`: put in order what then makes questions quicker, until somebody
+        waits to write. Nothing that comes in its way is a failure of what was written."""
         ...
 
     def settle(self) -> None:

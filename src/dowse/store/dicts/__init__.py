@@ -9,7 +9,7 @@ from dowse.store.dicts.calls import DictCalls
 from dowse.store.dicts.catalog import DictCatalog
 from dowse.store.dicts.definitions import DictDefinitions
 from dowse.store.dicts.lines import found_lines, lines_of
-from dowse.store.health import AlwaysSound
+from dowse.store.health import AlwaysSound, Progress
 from dowse.store.texts import FoundLines, LineQuery
 
 
@@ -31,6 +31,9 @@ class DictStore(AlwaysSound, DictCatalog, DictDefinitions, DictCalls):
 
     def waited_for(self) -> bool:
         return False
+
+    def tidy(self, progress: Progress) -> None:
+        pass
 
     def settle(self) -> None:
         pass

@@ -60,7 +60,7 @@ class DictCatalog(DictWords, DictVectors):
         self._revision += 1
 
     def remove_collection(self, name: str) -> None:
-        del self._collections[name]
+        self._collections.pop(name, None)
         self._skipped = {key: it for key, it in self._skipped.items() if it.collection != name}
         self._revision += 1
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from dowse.errors import IndexBusy, PartDamaged
+from dowse.errors import BadInput, IndexBusy, PartDamaged
+from dowse.store.health import Progress
 from dowse.store.remember import Remembered
 from dowse.store.sqlite import segments
 from dowse.store.sqlite.calls import SqliteCalls
@@ -53,18 +54,17 @@ class SqliteStore(SqliteHealth, SqliteDefinitions, SqliteCatalog, SqliteWords, S
     def writing(self, timeout_s: float, what: str = "indexing") -> Iterator[None]:
         with self.db.exclusive(timeout_s, what):
             yield
-            self._merge_words()
             self.db.checkpoint("PASSIVE")
         self._held.prepare()
         self._lines.prepare()
 
-    def _merge_words(self) -> None:
-        """What is not merged because somebody waits is at the end of another turn; damage is noted, and mended by
-        others."""
+    def tidy(self, progress: Progress) -> None:
+        """What is left because somebody waits, or the disk is full, is for another time; damage is noted, and mended
+        by others."""
         if not segments.is_due(self._late_words.written, lambda: self.counts().chunks):
             return
-        with suppress(PartDamaged), self._damage.within(WORDS):
-            if segments.merge(self.db, lambda: not self.waited_for()):
+        with suppress(PartDamaged, IndexBusy, BadInput), self._damage.within(WORDS):
+            if segments.merge(self.db, lambda: not self.waited_for(), progress):
                 self._late_words.written = 0
 
     def waited_for(self) -> bool:

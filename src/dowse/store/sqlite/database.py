@@ -113,8 +113,9 @@ class Database:
             yield
         finally:
             self._local.moments = outer
-            # Nothing was written; where a damaged page was met, SQLite complains of it once more.
-            with suppress(apsw.CorruptError, apsw.ConnectionClosedError):
+            # Nothing was written; after some errors SQLite has ended it already, and of a damaged page it complains
+            # once more. What went wrong inside is what is told.
+            with suppress(apsw.Error):
                 connection.execute("RELEASE moment")
 
     def remembered(self, name: str, make: Callable[[], Value]) -> Value:

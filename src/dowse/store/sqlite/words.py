@@ -49,7 +49,8 @@ class SqliteWords(Reading):
         with self._damage.within(WORDS):
             if self.db.remembered("mending", lambda: WORDS in unfinished(self.db.reader())):
                 raise PartDamaged(WORDS, ANEW)
-            return self._match(terms, scope, weights, limit)
+            with self.db.moment():  # so that counts and rows agree
+                return self._match(terms, scope, weights, limit)
 
     def _match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
         connection = self.db.reader()

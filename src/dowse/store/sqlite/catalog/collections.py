@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from dowse.errors import BadInput
 from dowse.model import FILES, Collection, Skipped
-from dowse.store.sqlite.catalog.base import CatalogBase, collection_id, renew_revision
+from dowse.store.sqlite.catalog.base import CatalogBase, renew_revision
 from dowse.store.sqlite.database import fetch
 
 
@@ -34,9 +34,9 @@ class Collections(CatalogBase):
 
     def remove_collection(self, name: str) -> None:
         with self.db.transaction() as connection:
-            key = collection_id(connection, name)
-            connection.execute("DELETE FROM skipped WHERE collection = ?", (key,))
-            connection.execute("DELETE FROM collections WHERE id = ?", (key,))
+            known = "SELECT id FROM collections WHERE name = ?"
+            connection.execute(f"DELETE FROM skipped WHERE collection IN ({known})", (name,))
+            connection.execute("DELETE FROM collections WHERE name = ?", (name,))
             renew_revision(connection)
 
     def mark(self, collection: str, *, listed: int, at: float | None) -> None:
