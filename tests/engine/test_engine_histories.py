@@ -389,6 +389,28 @@ def test_a_bare_repository_below_a_root_stays_found(open_engine: OpenEngine, rep
     assert engine.index_history().unchanged == 4
 
 
+def test_what_lies_in_work_trees_stays_when_a_folder_becomes_a_bare_repository(
+    open_engine: OpenEngine, repo: Repo, root: Path
+) -> None:
+    home = root.parent / "home"
+    project = home / "project"
+    repo.run("clone", "-q", "--bare", str(root), str(project))
+    Repo(project).run("worktree", "add", "-q", "dev", "main")
+    (project / "HEAD").rename(project / "aside")
+    engine = indexed(open_engine(), home)
+    there = {it.path for it in engine._store.select(Scope(collections=("home",)))}
+    files = {"project/dev/notes.md", "project/dev/src/walk.py"}
+    assert files < there
+    (project / "aside").rename(project / "HEAD")
+    indexed(engine, home)
+    assert {it.path for it in engine._store.select(Scope(collections=("home",)))} == files
+    assert not engine.search(Query("trail")).completeness.seen.sentences()
+    assert engine.repository("project.git").work_tree == project / "dev"
+    (record,) = engine.record("project/dev/notes.md")
+    (history,) = engine.histories()
+    assert engine.history_of(record) == (history, "notes.md")
+
+
 def test_what_was_indexed_of_a_directory_before_it_was_a_repository_goes(
     open_engine: OpenEngine, repo: Repo, root: Path
 ) -> None:

@@ -118,6 +118,15 @@ def test_a_bare_repository_that_comes_later_is_found(serve, repo: Repo, root: Pa
     assert {it.path for it in server.engine._store.select(Scope(collections=("root",)))} == {"a.md"}
 
 
+def test_a_work_tree_that_is_added_to_a_bare_repository_is_indexed(serve, repo: Repo, root: Path) -> None:
+    repo.run("clone", "-q", "--bare", str(root), str(root / "project"))
+    server = serve()
+    eventually(lambda: server.engine.completeness().complete and server.titles() == {"First"})
+    Repo(root / "project").run("worktree", "add", "-q", "--detach", "topic/one")
+    files = {"a.md", "project/topic/one/a.md"}
+    eventually(lambda: {it.path for it in server.engine._store.select(Scope(collections=("root",)))} == files)
+
+
 def test_without_watching_histories_are_read_once(serve, repo: Repo) -> None:
     server = serve(watch=False)
     eventually(lambda: server.titles() == {"First"})

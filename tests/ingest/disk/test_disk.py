@@ -180,6 +180,18 @@ def test_a_directory_that_becomes_a_repository_after_it_was_judged(root: Path) -
     assert given(folders(root, Clock(0)).moved_names(indexed, 0)) == ["a.md", "mirror/HEAD"]
 
 
+def test_work_trees_in_a_directory_that_is_a_repository(root: Path) -> None:
+    write(root, {"mirror/HEAD": "x", "mirror/refs/r": "x", "mirror/objects/ab/c": "x", "mirror/hooks/h": "x"})
+    looked = folders(root, Clock(0))  # so that nothing counts as settled
+    assert given(looked.moved_names({}, 0)) == []
+    write(root, {"mirror/dev/.git": "gitdir: ../worktrees/dev", "mirror/dev/a.md": "x", "mirror/dev/src/b.md": "x"})
+    assert sorted(given(looked.moved_names({}, 0))) == ["mirror/dev/a.md", "mirror/dev/src/b.md"]
+    write(
+        root, {"mirror/worktrees/it/gitdir": "../../deep/it/.git", "mirror/deep/it/.git": "", "mirror/deep/it/c": "x"}
+    )
+    assert "mirror/deep/it/c" in given(looked.moved_names({}, 0))
+
+
 def test_directories_that_vanish_or_are_closed(root: Path) -> None:
     write(root, {"d/a.md": "text"})
     looked = folders(root, Clock(NEVER))

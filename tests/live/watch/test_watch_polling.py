@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from dowse.ingest.sources.files import FileSource
 from dowse.live.watch.base import Sight
+from dowse.live.watch.places import place_of
 from dowse.live.watch.polling import Polling
 from watching import Git, place
 
@@ -81,6 +83,27 @@ def test_a_bare_repository(root, git: Git):
     (root / "mirror.git/refs/heads/main").write_text("x")
     assert eye.look() == []
     assert eye.directories == 2
+
+
+def test_work_trees_in_a_bare_repository(root, git: Git):
+    git(root, "init", "-q", "--bare", "project")
+    nothing = git(root / "project", "hash-object", "-t", "tree", "-w", "/dev/null").strip()
+    one = git(root / "project", "commit-tree", "-m", "x", nothing).strip()
+    at = place_of("c", FileSource(root))
+    eye = Polling(at, 2.0, lambda: 0.0)
+    for name in ("dev", "feature/login"):
+        git(root / "project", "worktree", "add", "-q", "--detach", name, one)
+        assert Sight("rules") in eye.look()
+    at.renew()
+    eye.look()
+    (root / "project/dev/a.md").write_text("x")
+    (root / "project/feature/login/a.md").write_text("x")
+    (root / "project/feature/beside.md").write_text("x")
+    (root / "project/hooks/h").write_text("x")
+    assert eye.look() == [file("project/dev/a.md"), file("project/feature/login/a.md")]
+    whole = Polling(place_of("c", FileSource(root / "project")), 2.0, lambda: 0.0)
+    (root / "project/dev/a.md").write_text("longer")
+    assert whole.look() == [file("dev/a.md")]
 
 
 def test_git(root, git: Git):

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from dowse.ingest.sources.files import FileSource
 from dowse.live.watch.base import Place, Sight
 from dowse.live.watch.inotify import Inotify
+from dowse.live.watch.places import place_of
 from dowse.live.watch.tree import RootGone, Tree
 from watching import Git, place
 
@@ -380,6 +382,46 @@ def test_a_bare_repository_made_where_it_is_watched_changes_the_rules(root, open
     tree = open_tree(root)
     git(root / "made", "init", "-q", "--bare", ".")
     assert Sight("rules") in tree.look()
+
+
+def test_work_trees_in_a_bare_repository_are_followed(root, open_tree, git: Git):
+    git(root, "init", "-q", "--bare", "project")
+    nothing = git(root / "project", "hash-object", "-t", "tree", "-w", "/dev/null").strip()
+    one = git(root / "project", "commit-tree", "-m", "x", nothing).strip()
+    tree = open_tree(place_of("c", FileSource(root)))
+    for name in ("dev", "feature/login"):
+        git(root / "project", "worktree", "add", "-q", "--detach", name, one)
+        assert Sight("rules") in tree.look()
+    tree = open_tree(place_of("c", FileSource(root)))
+    for name in ("dev", "feature/login"):
+        (root / "project" / name / "a.md").write_text("text")
+        assert tree.look() == [file(f"project/{name}/a.md")]
+    (root / "project/feature/beside.md").write_text("text")
+    (root / "project/hooks/h").write_text("text")
+    assert tree.look() == []
+    (root / "project/feature/next").mkdir()
+    assert tree.look() == [Sight("rules")]
+
+
+def test_a_file_called_head_is_followed_like_any_other(root, open_tree):
+    (root / "HEAD").write_text("text")
+    (root / "sub").mkdir()
+    tree = open_tree(root)
+    with open(root / "HEAD", "a") as opened:
+        opened.write("more")
+        opened.flush()
+        assert tree.look() == [file("HEAD")]
+    assert tree.look() == [file("HEAD")]
+    (root / "HEAD").chmod(0o600)
+    assert tree.look() == [file("HEAD")]
+    (root / "HEAD").rename(root / "sub/HEAD")
+    assert tree.look() == [Sight("rules"), file("HEAD"), file("sub/HEAD")]
+    (root / "HEAD").mkdir()
+    assert tree.look() == [Sight("rules"), folder("HEAD")]
+    (root / "HEAD/a.md").write_text("text")
+    assert tree.look() == [file("HEAD/a.md")]
+    (root / "sub/HEAD").unlink()
+    assert tree.look() == [Sight("rules"), file("sub/HEAD")]
 
 
 def test_rules_of_a_repository_that_had_none(root, open_tree, git: Git):

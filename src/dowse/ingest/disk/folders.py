@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from dowse.ingest.disk.stamps import RACY_NS, stamp_of
+from dowse.ingest.sources.git.bare import ways_in
 from dowse.ingest.sources.git.repository import HEAD, is_bare
 from dowse.ingest.sources.judge import Judge
 
@@ -61,7 +62,7 @@ class Folders:
             self._seen.pop(directory, None)
             return False
         if HEAD in files and is_bare(place):
-            files, folders = [], []  # it may have become a repository since it was judged
+            files, folders = [], sorted(ways_in(place))  # it may have become a repository since it was judged
         prefix = f"{directory}/" if directory else ""
         entered = tuple(prefix + name for name in folders if self._enters(prefix + name, known))
         is_settled = begun_ns - stamp.time_ns >= RACY_NS
@@ -75,7 +76,7 @@ class Folders:
 
     def _enters(self, directory: str, known: Mapping[str, Set[str]]) -> bool:
         """What git tracks is there although it may be ignored."""
-        return directory in known or self._judge.has_directory(directory)
+        return directory in known or self._judge.reaches(directory)
 
 
 def _entries(place: str) -> tuple[list[str], list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dowse.ingest.sources.doors import Doors, ancestors_and_self, looked_up
+from dowse.ingest.sources.git.bare import BareGround
 from dowse.ingest.sources.git.listing import list_kept_though_ignored
 from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE, is_bare, is_work_tree, rules_above, work_tree_above
 from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules
@@ -20,7 +21,7 @@ class Kept:
 
     def learn(self, root: str, repository: str) -> None:
         place = f"{root}/{repository}" if repository else root
-        top = work_tree_above(place)
+        top = None if is_bare(place) else work_tree_above(place)  # of a bare root, git would tell its own index
         prefix = f"{repository}/" if repository else ""
         files = frozenset(prefix + it for it in list_kept_though_ignored(top, place)) if top else frozenset()
         self.files[repository] = files
@@ -56,22 +57,23 @@ class Judge:
         self._doors = doors
         self._use_gitignore = use_gitignore
         self._kept = kept
-        self._bare: set[str] = set()
-        top = None if is_bare(root) else self._entered("", self._above(""))
-        self._rules: dict[str, IgnoreRules | None] = {"": top}
+        self._ground = BareGround(root)
+        self._rules: dict[str, IgnoreRules | None] = {"": self._entered("", self._above(""))}
 
     def has_directory(self, path: str) -> bool:
         """Whether files in it may be wanted; the root is the empty path."""
-        return self._inside(path) is not None
+        return self.reaches(path) and self._ground.has_wanted(path)
 
     def reaches(self, path: str) -> bool:
-        """Whether files in it may be wanted, or git keeps a repository in it whose files are not."""
-        return self.has_directory(path) or path in self._bare
+        """Whether files in it may be wanted, or git keeps a repository in it, where work trees may come."""
+        return self._inside(path) is not None
 
     def has_file(self, path: str) -> bool:
         directory, _, name = path.rpartition("/")
         rules, own = self._inside(directory), self._doors.rules(directory)
-        if rules is None or own is None or not self._selection().has_file(path):
+        if rules is None or own is None or self._ground.around(directory) is not None:
+            return False
+        if name == ".git" or not self._selection().has_file(path):  # a linked work tree has a file of that name
             return False
         base = self._base(directory)
         if own.ignores(base, name):
@@ -92,12 +94,9 @@ class Judge:
         rules = self._rules[parent]
         if rules is None or name == ".git" or not self._folders.has_directory(directory):
             return None
-        if self._doors.rules(directory) is None:
+        if self._doors.rules(directory) is None or not self._ground.reaches(directory):
             return None
         if rules.ignores(self._base(parent), name + "/") and not (self._kept and self._kept.leads_to_some(directory)):
-            return None
-        if is_bare(f"{self._root}/{directory}"):
-            self._bare.add(directory)
             return None
         is_nested = self._use_gitignore and is_work_tree(f"{self._root}/{directory}")
         return self._entered(directory, self._above(directory) if is_nested else rules)

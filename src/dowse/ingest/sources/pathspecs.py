@@ -7,8 +7,6 @@ import stat
 from collections.abc import Iterable
 from typing import Final
 
-from dowse.ingest.sources.git.repository import is_bare
-
 # More than these take git longer than a listing of everything, or do not fit a command line.
 _MOST: Final = 200
 _MOST_BYTES: Final = 60_000
@@ -23,12 +21,12 @@ def pathspecs(directory: str, places: Iterable[str]) -> list[str] | None:
 
 def _within_reach(directory: str, place: str) -> str:
     """As far down as git looks by itself: it refuses paths beyond a link, and of a nested repository it tells the name
-    only. A bare one is known by what is in it, so all of that is asked for."""
+    only."""
     reached = directory
     parts = place.split("/")
     for count, part in enumerate(parts, 1):
         reached = f"{reached}/{part}"
-        if not _is_directory(reached) or os.path.lexists(f"{reached}/.git") or is_bare(reached):
+        if not _is_directory(reached) or os.path.lexists(f"{reached}/.git"):
             return "/".join(parts[:count])
     return place
 

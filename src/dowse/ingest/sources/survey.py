@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dowse.ingest.sources.doors import Doors
+from dowse.ingest.sources.git.bare import BareGround
 from dowse.ingest.sources.git.listing import list_work_tree
 from dowse.ingest.sources.git.repository import is_bare, work_tree_above
 from dowse.ingest.sources.ledger import Ledger
@@ -31,9 +32,8 @@ class Survey:
     def _take(self, territory: str, ledger: Ledger) -> list[str]:
         """Writes the territory down and returns those nested in it."""
         place = f"{self.root}/{territory}" if territory else self.root
-        if is_bare(place):
-            return []
-        top = work_tree_above(place) if self.walk.use_gitignore else None
+        # Asked in a bare repository, git would tell of that and not of the work tree around it.
+        top = work_tree_above(place) if self.walk.use_gitignore and not is_bare(place) else None
         listed = list_work_tree(top, place, self._asked(territory, place)) if top else None
         if listed is None:
             return self.walk.take(territory, ledger)
@@ -58,5 +58,6 @@ def survey(
 ) -> Ledger:
     """Everything below `root` (absolute, resolved) that the selection wants."""
     doors = Doors(root, barred)
-    walk = Walk(root, selection, doors, use_gitignore)
-    return Survey(root, walk, WorkTree(root, selection, doors), max_file_bytes).run()
+    ground = BareGround(root)
+    walk = Walk(root, selection, doors, ground, use_gitignore)
+    return Survey(root, walk, WorkTree(root, selection, doors, ground), max_file_bytes).run()

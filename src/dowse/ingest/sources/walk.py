@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dowse.ingest.sources.doors import Doors
-from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE, HEAD, is_bare, is_work_tree, rules_above
+from dowse.ingest.sources.git.bare import BareGround
+from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE, is_work_tree, rules_above
 from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules
 from dowse.ingest.sources.ledger import Ledger
 from dowse.ingest.sources.selection import Selection
@@ -18,6 +19,7 @@ class Walk:
     root: str
     selection: Selection
     doors: Doors
+    ground: BareGround
     use_gitignore: bool
 
     def take(self, territory: str, ledger: Ledger) -> list[str]:
@@ -38,18 +40,16 @@ class Walk:
     def _visit(self, directory: str, above: IgnoreRules, ledger: Ledger) -> list[tuple[str, IgnoreRules]]:
         """Writes the directory's files down; returns its directories with the rules for what is in them."""
         own = self.doors.rules(directory)
-        if own is None:
+        if own is None or not self.ground.reaches(directory):
             return []
         base = self._absolute(directory) + "/"
         with os.scandir(base) as scan:
-            listed = {entry.name: entry for entry in scan}
-        if HEAD in listed and is_bare(base):
-            return []
-        entries = [entry for name, entry in listed.items() if name != ".git"]
+            entries = [entry for entry in scan if entry.name != ".git"]
         rules = above.entering(base, GIT_IGNORE_FILE) if self.use_gitignore else NO_RULES
         prefix = f"{directory}/" if directory else ""
+        is_anybodys = self.ground.around(directory) is None
         files = [entry for entry in entries if not entry.is_dir(follow_symlinks=False)]
-        for entry in files:
+        for entry in files if is_anybodys else ():
             path = prefix + entry.name
             if self.selection.has_file(path) and not _ignored((rules, own), base, entry.name):
                 _add(ledger, path, entry)

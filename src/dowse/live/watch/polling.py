@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 
+from dowse.ingest.sources.git.bare import ways_in, work_trees_in
 from dowse.ingest.sources.git.repository import HEAD, is_bare
 from dowse.live.watch.base import Place, Sight
 from dowse.live.watch.git_signs import Signs, signs_of
@@ -53,10 +54,11 @@ class Polling:
             directory = waiting.pop()
             self.directories += 1
             entries = _entries(f"{self._root}/{directory}")
-            if any(entry.name == HEAD for entry in entries) and is_bare(f"{self._root}/{directory}"):
-                place = f"{directory}/{HEAD}"
-                yield from _stamped(Sight("rules", place), f"{self._root}/{place}")
-                continue
+            bare = f"{self._root}/{directory}".removesuffix("/")
+            if any(entry.name == HEAD for entry in entries) and is_bare(bare):
+                yield from _made(bare)
+                ways = ways_in(bare)
+                entries = [entry for entry in entries if entry.name in ways]
             for entry in entries:
                 path = f"{directory}/{entry.name}" if directory else entry.name
                 if entry.name == GIT_ENTRY:
@@ -84,6 +86,12 @@ def _entries(directory: str) -> list[os.DirEntry[str]]:
             return list(scan)
     except OSError:
         return []
+
+
+def _made(bare: str) -> Iterator[tuple[Sight, _Stamp]]:
+    """What shows that a bare repository, or a work tree in it, has come or gone."""
+    for place in (f"{bare}/{HEAD}", *(f"{it}/{GIT_ENTRY}" for it in work_trees_in(bare))):
+        yield from _stamped(Sight("rules", place), place)
 
 
 def _names(signs: Signs) -> list[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from dowse.ingest.sources.git.bare import BareGround
 from dowse.ingest.sources.git.repository import HEAD, work_tree_above
 from dowse.live.watch.base import Place, Sight
 from dowse.live.watch.git_signs import Signs
 from dowse.live.watch.inotify import (
     ATTRIB,
     CREATE,
+    DELETE,
     DELETE_SELF,
     IGNORED,
     IS_DIRECTORY,
@@ -29,6 +31,7 @@ from dowse.live.watch.watches import Watches
 from dowse.text.surrogates import is_text
 
 _APPEARED = CREATE | MOVED_TO
+_CAME_OR_WENT = _APPEARED | DELETE | MOVED_FROM
 _ROOT_LEFT = DELETE_SELF | MOVE_SELF | UNMOUNT | IGNORED
 
 
@@ -113,7 +116,9 @@ class Tree:
             yield Sight("tree", directory)
 
     def _of_entry(self, path: str, event: Event, seen: Iterable[Sight]) -> Iterator[Sight]:
-        if event.name in (GIT_ENTRY, HEAD):  # a repository comes or goes, a bare one with its head
+        if event.name == HEAD and event.mask & _CAME_OR_WENT:
+            yield Sight("rules")  # perhaps a bare repository comes or goes with its head
+        if event.name == GIT_ENTRY:
             if not event.mask & (ATTRIB | MODIFY):
                 yield Sight("rules")
         elif is_rules(path):
@@ -135,6 +140,11 @@ class Tree:
             if mask & _APPEARED:
                 yield from self._watches.enter(path)
             yield Sight("tree", path)
+        elif mask & _APPEARED and self._is_bare_ground(path.rpartition("/")[0]):
+            yield Sight("rules")  # it may become a work tree in the next moment
+
+    def _is_bare_ground(self, directory: str) -> bool:
+        return BareGround(str(self._place.root)).around(directory) is not None
 
 
 def _identity(root: Path) -> tuple[int, int] | None:

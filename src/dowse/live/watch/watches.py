@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Iterator, Sequence
 
+from dowse.ingest.sources.git.bare import ways_in
 from dowse.ingest.sources.git.repository import HEAD, is_bare
 from dowse.live.watch.base import Place, Sight
 from dowse.live.watch.git_signs import Signs, signs_of
@@ -45,7 +46,7 @@ class Watches:
             entries = self._entries(directory)
             if HEAD in entries and is_bare(self._absolute(directory)):
                 yield Sight("rules")
-                continue
+                entries = dict.fromkeys(sorted(ways_in(self._absolute(directory))), True)
             for name, is_directory in entries.items():
                 path = f"{directory}/{name}" if directory else name
                 if name == GIT_ENTRY:

@@ -50,6 +50,16 @@ def test_bare_repositories_are_found_and_not_looked_into(root: Path) -> None:
     assert [it.git_directory for it in found(bare.place).found] == [bare.place]
 
 
+def test_a_work_tree_with_what_a_repository_has_is_looked_into(root: Path) -> None:
+    Repo(root / "work")
+    (root / "work/HEAD").write_text("text")
+    (root / "work/objects").mkdir()
+    (root / "work/refs").mkdir()
+    Repo(root / "work/libs/inner")
+    for top in (root, root / "work"):
+        assert set(places(top)) == {root / "work/.git", root / "work/libs/inner/.git"}
+
+
 def test_linked_work_trees_share_one_history(root: Path) -> None:
     main = Repo(root / "z-main")
     main.commit("a")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from dowse.ingest.sources.git.refs import KINDS
+from dowse.ingest.sources.git.refs import KINDS, is_name
 from dowse.ingest.sources.git.running import ask_history
 
 _HEAD: Final = "the head of a work tree"
 _NAMED: Final = 3
 _DIGITS: Final = 12
 _MOST_CHARS: Final = 100
+_DEEPEST: Final = 5  # a tag may be put on a tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +40,59 @@ def ends_of(git_directory: Path, heads: Iterable[str]) -> Ends | None:
         return None
     rows = (line.partition(" ") for line in listed.stdout.decode(errors="replace").splitlines())
     ends = [*((name, ref) for name, _, ref in rows), *((it, _HEAD) for it in heads)]
-    given = "".join(f"{name}\n" for name, _ in ends).encode()
-    checked = ask_history(str(git_directory), "cat-file", "--batch-check=%(objecttype)", given=given)
+    lost = _lost(str(git_directory), [name for name, _ in ends])
+    if lost is None:
+        return None
+    readable = dict.fromkeys(name for name, _ in ends if name not in lost)
+    return Ends(tuple(readable), tuple((ref, lost[name]) for name, ref in ends if name in lost))
+
+
+def _lost(git_directory: str, names: Iterable[str]) -> dict[str, str] | None:
+    """Which of them lead to nothing, with what is not there: they themselves, or what a tag was put on."""
+    lost: dict[str, str] = {}
+    ways = {name: name for name in names}
+    for _ in range(_DEEPEST):
+        kinds = _kinds(git_directory, list(dict.fromkeys(ways.values())))
+        if kinds is None:
+            return None
+        lost |= {name: at for name, at in ways.items() if kinds[at] == "missing"}
+        tags = {name: at for name, at in ways.items() if kinds[at] == "tag"}
+        targets = _targets(git_directory, list(dict.fromkeys(tags.values())))
+        lost |= {name: at for name, at in tags.items() if at not in targets}
+        ways = {name: targets[at] for name, at in tags.items() if at in targets}
+    return lost
+
+
+def _kinds(git_directory: str, names: list[str]) -> dict[str, str] | None:
+    if not names:
+        return {}
+    checked = ask_history(git_directory, "cat-file", "--batch-check=%(objecttype)", given=_lines(names))
     if checked is None or checked.returncode:
         return None
     # Of what is not there it says the name and that it is missing.
-    there = [not line.endswith(b" missing") for line in checked.stdout.splitlines()]
-    told = list(zip(ends, there, strict=True))
-    readable = dict.fromkeys(name for (name, _), is_there in told if is_there)
-    return Ends(tuple(readable), tuple((ref, name) for (name, ref), is_there in told if not is_there))
+    told = (line.rpartition(b" ")[2].decode() for line in checked.stdout.splitlines())
+    return dict(zip(names, told, strict=True))
+
+
+def _targets(git_directory: str, tags: list[str]) -> dict[str, str]:
+    """What the tags were put on, without those that can not be read, at each of which git may end."""
+    targets: dict[str, str] = {}
+    while tags:
+        told = ask_history(git_directory, "cat-file", "--batch=%(objectsize)", given=_lines(tags))
+        read = list(_headed(BytesIO(told.stdout if told else b"")))
+        targets |= zip(tags, read, strict=False)
+        tags = tags[len(read) + 1 :]
+    return targets
+
+
+def _headed(told: BytesIO) -> Iterator[str]:
+    """The object that each tag begins with, up to one that is none."""
+    while (size := told.readline().strip()).isdigit():
+        name = told.read(int(size) + 1).partition(b"\n")[0].removeprefix(b"object ").decode(errors="replace")
+        if not is_name(name):
+            return
+        yield name
+
+
+def _lines(names: list[str]) -> bytes:
+    return "".join(f"{name}\n" for name in names).encode()

@@ -11,6 +11,7 @@ from dowse.ingest.sources.git.repository import (
     OBJECTS,
     common_directory_of,
     git_directory_of,
+    is_bare,
     is_git_directory,
     work_tree_above,
 )
@@ -28,9 +29,11 @@ class Found:
 
     @property
     def name(self) -> str:
-        """What its history is called: like its work tree, else like its directory."""
+        """What its history is called: like its work tree, else, or if that lies in it, like its directory."""
         inside = self.git_directory.name == GIT
-        place = self.work_trees[0] if self.work_trees else self.git_directory.parent if inside else self.git_directory
+        place = self.git_directory.parent if inside else self.git_directory
+        if self.work_trees and self.git_directory not in self.work_trees[0].parents:
+            place = self.work_trees[0]
         return f"{place.name.removesuffix(GIT) or 'repository'}{GIT}"
 
 
@@ -85,7 +88,7 @@ def _printable(path: Path | str | None) -> str:
 
 
 def _places(root: str, enters: Callable[[str], bool]) -> Iterator[str]:
-    """Directories that may be or hold a repository; what belongs to one that was found is not looked into."""
+    """Directories that may be or hold a repository; `enters` lets in to no directory that git keeps one in."""
     above = work_tree_above(root)
     if above is not None and above != root:
         yield above
@@ -94,10 +97,8 @@ def _places(root: str, enters: Callable[[str], bool]) -> Iterator[str]:
         directory = waiting.pop()
         place = f"{root}/{directory}" if directory else root
         folders = _folders(place)
-        if GIT in folders or os.path.lexists(f"{place}/{GIT}") or is_git_directory(place):
+        if GIT in folders or os.path.lexists(f"{place}/{GIT}") or is_bare(place):
             yield place
-            if is_git_directory(place):
-                continue
         prefix = f"{directory}/" if directory else ""
         waiting += [prefix + it for it in reversed(folders) if not it.startswith(".") and enters(prefix + it)]
 
