@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from dowse.errors import BadInput
+from dowse.memories.files import move_file, write_file
 from dowse.memories.folder import MAX_BYTES, Folder
 from dowse.memories.lock import locked
 
@@ -203,11 +206,32 @@ def test_a_trash_that_is_a_link_is_refused(folder: Folder, tmp_path: Path) -> No
 
 def test_what_is_no_file_is_refused(folder: Folder) -> None:
     folder.create("other", "x")
-    (folder.place / "notes.md").mkdir()
     os.mkfifo(folder.place / "pipe.md")
-    for name in ("notes", "pipe"):
+    (folder.place / "link.md").symlink_to("other.md")
+    asks: tuple[Callable[[str], object], ...] = (
+        folder.read,
+        lambda name: folder.replace(name, "y"),
+        lambda name: folder.throw_away(name, NOW),
+        lambda name: folder.merge([name, "other"], "merged", "|".join, NOW),
+    )
+    for name, ask in product(("pipe", "link"), asks):
         with pytest.raises(BadInput, match="no regular file"):
-            folder.read(name)
+            ask(name)
+    left = {it for it in names(folder) if not it.startswith(".trash")}
+    assert left == {"other.md", "pipe.md", "link.md"}
+    assert folder.read("other")[1] == "x"
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda place: place.symlink_to("other.md")])
+def test_only_a_regular_file_is_replaced_or_moved(folder: Folder, make: Callable[[Path], object]) -> None:
+    """Whoever asks: nothing else is taken for the memory that was there a moment ago."""
+    folder.create("other", "x")
+    make(folder.place / "notes.md")
+    with locked(folder.place, 1.0) as held:
+        for ask in (lambda: write_file(held, "notes.md", b"y"), lambda: move_file(held, "notes.md", held, "moved.md")):
+            with pytest.raises(BadInput, match=r"notes\.md is no regular file"):
+                ask()
+    assert names(folder) == {"other.md", "notes.md"}
 
 
 def test_a_file_in_place_of_the_folder_is_told(folder: Folder) -> None:

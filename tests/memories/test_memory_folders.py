@@ -85,10 +85,33 @@ def test_names_and_folders_that_some_system_takes_for_one_are_refused(folder: Fo
 
 def test_a_file_on_the_way_is_told(folder: Folder) -> None:
     folder.create("notes", "one")
-    for ask in (lambda: folder.create("notes.md/x", "x"), lambda: folder.read("notes.md/x")):
-        with pytest.raises(BadInput, match=r"notes\.md is no directory of its own"):
+    (folder.place / "plans").write_text("of another program")
+    for ask in (lambda: folder.create("plans/x", "x"), lambda: folder.read("plans/x")):
+        with pytest.raises(BadInput, match="plans is no directory of its own"):
             ask()
-    assert names(folder) == {"notes.md"}
+    assert names(folder) == {"notes.md", "plans"}
+
+
+def test_no_folder_is_called_like_a_note(folder: Folder) -> None:
+    folder.create("p", "one")
+    for name in ("a.md/b", "P.md/q", "p.md/q", "plans/a.Markdown/b.md"):
+        for verb in verbs(folder, name, "p"):
+            with pytest.raises(BadInput, match="a folder of it ends as notes do"):
+                verb()
+    assert names(folder) == {"p.md"}
+
+
+def test_a_directory_in_place_of_a_memory_is_told_and_stays_where_it_is(folder: Folder) -> None:
+    """Made by hand: whatever is asked about it, its notes are not touched."""
+    folder.create("notes", "one")
+    for place in ("a.md", "plans/a.md"):
+        (folder.place / place).mkdir(parents=True)
+        (folder.place / place / "b.md").write_text("mine")
+        for verb in verbs(folder, place):
+            with pytest.raises(BadInput, match=rf"{place} is a directory and no memory; rename it"):
+                verb()
+    assert names(folder) == {"notes.md", "a.md/b.md", "plans/a.md/b.md"}
+    assert folder.read("notes")[1] == "one"
 
 
 def test_a_private_folder_is_so_all_the_way_down(tmp_path: Path) -> None:
@@ -114,15 +137,15 @@ def test_a_tree_too_deep_to_follow_hinders_nothing(folder: Folder) -> None:
     subprocess.run(["rm", "-rf", folder.place / "d"], check=True)  # Python could not follow it either
 
 
-def verbs(folder: Folder, name: str) -> list[Callable[[], object]]:
-    """Everything that takes a name."""
+def verbs(folder: Folder, name: str, other: str = "notes") -> list[Callable[[], object]]:
+    """Everything that takes a name; the other one is that of a memory."""
     return [
         lambda: folder.read(name),
         lambda: folder.append(name, "intruder"),
         lambda: folder.replace(name, "intruder"),
         lambda: folder.create(name, "intruder"),
         lambda: folder.merge([name], "merged", "|".join, NOW),
-        lambda: folder.merge(["notes"], name, "|".join, NOW),
+        lambda: folder.merge([other], name, "|".join, NOW),
         lambda: folder.throw_away(name, NOW),
     ]
 

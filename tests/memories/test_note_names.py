@@ -67,6 +67,9 @@ def test_names_of_files(name: str, file: str) -> None:
         ("x" * 300 + "/y", "200 bytes"),
         ("Indices/x", "no folder of memories"),
         ("/".join("x" * (MAX_PARTS + 1)), "more than 10 parts"),
+        ("a.md/b", "ends as notes do"),
+        ("plans/A.MD/b.md", "ends as notes do"),
+        ("a.Mar\u212adown/b", "ends as notes do"),
         ("C:x", ":"),
         (".hidden", "a dot"),
         (".md", "a dot"),
@@ -92,7 +95,7 @@ def test_what_is_no_name_is_refused_in_one_sentence(name: str, why: str) -> None
     assert len(str(refused.value)) < 250
 
 
-@given(st.text(max_size=250) | st.text(alphabet="./\\ab~ \0:\u0301é", max_size=12))
+@given(st.text(max_size=250) | st.text(alphabet="./\\ab~ \0:\u0301émdMD", max_size=12))
 def test_no_name_leads_out_of_the_folder(name: str) -> None:
     try:
         file = file_name(name)
@@ -102,6 +105,7 @@ def test_no_name_leads_out_of_the_folder(name: str) -> None:
     assert "/".join(parts) == file
     assert not any(it.startswith((".", "/")) or "\\" in it for it in parts)
     assert file.lower().endswith((".md", ".markdown"))
+    assert not any(same(it).endswith((".md", ".markdown")) for it in parts[:-1])
     assert max(len(it.encode()) for it in parts) <= MAX_BYTES + len(".md")
     assert unicodedata.is_normalized("NFC", file)
     assert file_name(file) == file or len(parts[-1].encode()) > MAX_BYTES

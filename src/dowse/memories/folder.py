@@ -13,7 +13,7 @@ from typing import Final
 
 from dowse.errors import BadInput
 from dowse.memories import front
-from dowse.memories.files import check_size, exists, move_file, read_file, told, write_file
+from dowse.memories.files import check_size, exists, has_note, move_file, read_file, told, write_file
 from dowse.memories.lock import locked, open_folder, sync_folder
 from dowse.memories.names import SUFFIXES, alike, file_name
 from dowse.memories.ways import lead_to, notes_below
@@ -131,7 +131,7 @@ class Folder:
     def _found(self, folder: int, name: str) -> str:
         """The name of the file that is there."""
         wanted = file_name(name)
-        found = next((it for it in (wanted, name) if it.lower().endswith(SUFFIXES) and exists(folder, it)), None)
+        found = next((it for it in (wanted, name) if it.lower().endswith(SUFFIXES) and has_note(folder, it)), None)
         if found is None:
             near = alike(wanted, notes_below(folder))
             hint = f"{near!r} is nearly so" if near else "`dowse memories` lists those there are"
@@ -140,7 +140,7 @@ class Folder:
 
     def _check_free(self, folder: int, name: str) -> None:
         known = notes_below(folder)
-        taken = name if exists(folder, name) else alike(name, known)
+        taken = name if has_note(folder, name) else alike(name, known)
         if taken:
             raise BadInput(f"there is a memory {taken!r} already; append to it, replace it, or choose another name")
         folders = {str(it) for note in known for it in PurePath(note).parents}

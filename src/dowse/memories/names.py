@@ -48,6 +48,8 @@ def _problem(name: str) -> str:
         return f"it has more than {MAX_PARTS} parts"
     if len(parts) > 1 and same(parts[0]) == _NOT_SEARCHED:
         return f"{parts[0]} is no folder of memories"
+    if any(same(it).endswith(SUFFIXES) for it in parts[:-1]):
+        return "a folder of it ends as notes do, so that it may be taken for one"
     return next((found for it in parts if (found := _problem_of_part(it))), "")
 
 

@@ -12,8 +12,9 @@ from why_ground import ADA, Project
 from dowse.lookup.why.budget import cost, fitting, fitting_source
 from dowse.lookup.why.found import Found
 from dowse.lookup.why.question import Neighbour, Source, WhyAnswer
+from dowse.lookup.why.shortened import beginning
 from dowse.lookup.why.why import why
-from dowse.model import Completeness, Link
+from dowse.model import Completeness, Link, Skipped
 from dowse.profiles.neighbours import neighbour_json
 from dowse.profiles.why_shapes import why_json, why_text
 from dowse.store.dicts import DictStore
@@ -105,6 +106,73 @@ def test_candidates_fit_and_are_counted(budget: int, most: int) -> None:
     assert all(len(text) <= budget * 4 for text in shown(answer))
     listed = "is" if len(answer.candidates) == 1 else "are"
     assert f"may be any of 30 (the first {len(answer.candidates)} {listed} listed)" in answer.notes[0]
+
+
+LONG_TARGETS = ("x" * 900, "é" * 1_000, "\"'\\" * 300, "\0" * 900, "\U000e0001" * 900, "src/" * 200 + "x.py:12")
+
+
+@pytest.mark.parametrize("budget", [150, 200, 1_500])
+@pytest.mark.parametrize("target", LONG_TARGETS, ids=lambda it: ascii(it[:5]))
+def test_a_long_name_that_nothing_has_keeps_the_budget(target: str, budget: int) -> None:
+    project = Project(DictStore())
+    project.files({f"{'x/' * 99}{it}.py": f"def {'x' * 99}{it}():\n    pass\n" for it in range(9)})
+    answer = why(project.ground(), target, budget)
+    assert all(len(text) <= budget * 4 for text in shown(answer))
+    assert target.startswith(answer.target.removesuffix("…")) and len(answer.target) > 5
+    assert answer.notes[0].startswith("nothing indexed is called ") and answer.notes[0].endswith("no link names it")
+
+
+def test_of_the_names_near_it_the_first_that_fit_are_shown() -> None:
+    project = Project(DictStore())
+    project.files({"a.py": "".join(f"def shape_{'x' * 150}{it}():\n    pass\n\n\n" for it in range(5))})
+    target = f"shape_{'x' * 150}"
+    least, more = (why(project.ground(), target, it) for it in (250, 1_500))
+    assert all(len(text) <= 1_000 for text in shown(least))
+    assert len(least.near) < len(more.near) == 5 and least.near == more.near[: len(least.near)]
+    assert least.near and more.target == target
+
+
+@pytest.mark.parametrize("budget", [150, 200, 1_500])
+@pytest.mark.parametrize("target", LONG_TARGETS, ids=lambda it: ascii(it[:5]))
+def test_a_long_name_that_only_links_have_keeps_the_budget(target: str, budget: int) -> None:
+    project = Project(DictStore())
+    project.memory("note.md", "n", [Link("mentions", target, 1, "of it")])
+    answer = why(project.ground(), target, budget)
+    assert all(len(text) <= budget * 4 for text in shown(answer))
+    assert {it.name: it.total for it in answer.sections}["memories"] == 1
+    assert answer.subject and answer.subject.name == answer.target and "is not indexed now" in answer.notes[0]
+
+
+def test_a_long_way_to_say_a_path_keeps_the_budget() -> None:
+    project = Project(DictStore())
+    project.files({f"{it}/a.py": "def a():\n    pass\n" for it in range(3)})
+    one, several = (why(project.ground(), f"{'./' * 450}{it}", 150) for it in ("1/a.py", "a.py"))
+    assert one.subject and one.subject.name == "1/a.py"
+    assert several.candidates and "may be any of 3" in several.notes[0]
+    for answer in (one, several):
+        assert all(len(text) <= 600 for text in shown(answer))
+
+
+def test_a_long_path_that_was_skipped_keeps_the_budget() -> None:
+    project = Project(DictStore())
+    path = f"{'long/' * 150}x.bin"
+    project.store.skip(Skipped(project.files({}).name, path, "it is binary"))
+    answer = why(project.ground(), path, 150)
+    assert all(len(text) <= 600 for text in shown(answer))
+    assert answer.notes[0].startswith("long/long/") and answer.notes[0].endswith("… is not indexed: it is binary")
+
+
+@given(text=st.text(max_size=60) | st.text(alphabet="'\"\\a\0\U000e0001", max_size=40), most=st.integers(-5, 80))
+def test_a_beginning_takes_no_more_than_it_may_and_hardly_less(text: str, most: int) -> None:
+    cut = beginning(text, most)
+    taken = [len(json.dumps(it, ensure_ascii=False)) for it in (cut, repr(cut))]
+    if cut != text:
+        assert text.startswith(cut.removesuffix("…")) and cut.endswith("…")
+        assert cut == "…" or max(taken) <= most
+        longer = f"{text[: len(cut)]}…"
+        assert max(len(json.dumps(it, ensure_ascii=False)) for it in (longer, repr(longer))) > most
+    else:
+        assert max(taken) <= most or text == "…"
 
 
 def test_the_signature_gives_way_to_the_reasons(crowded: Project) -> None:

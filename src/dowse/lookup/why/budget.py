@@ -49,6 +49,12 @@ def fitting_candidates(found: Sequence[Subject], room: int) -> tuple[Subject, ..
     return tuple(it for place, (it, end) in enumerate(zip(found, ends, strict=True)) if end <= room or not place)
 
 
+def fitting_names(names: Sequence[str], room: int) -> tuple[str, ...]:
+    """The first ones."""
+    ends = accumulate(_chars(it) + _LINE_CHARS for it in names)
+    return tuple(it for it, end in zip(names, ends, strict=True) if end <= room)
+
+
 def subject_chars(subject: Subject) -> int:
     symbol = subject.definition.symbol if subject.definition else None
     texts = [subject.name]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dowse.errors import BadInput
 from dowse.lookup.why.budget import (
     fitting,
     fitting_candidates,
+    fitting_names,
     fitting_source,
     fitting_subject,
     reasons_chars,
@@ -19,12 +21,14 @@ from dowse.lookup.why.found import Found
 from dowse.lookup.why.mentions import mentions
 from dowse.lookup.why.near import near_names
 from dowse.lookup.why.question import LEAST_BUDGET, MOST_BUDGET, Ground, Source, Subject, WhyAnswer
+from dowse.lookup.why.shortened import beginning
 from dowse.lookup.why.target import checked
 from dowse.lookup.why.things import things
 from dowse.store.base import Store
 
 MOST_CANDIDATES = 20
 _SOURCE_LINES = 60
+_QUOTED_CHARS = 200
 
 
 def why(
@@ -36,16 +40,33 @@ def why(
     text = checked(target)
     found = things(ground.store, text, collection)
     if len(found) > 1:
-        room = room_of(budget_tokens, text, (choice(text, found), *besides), ())
-        listed = fitting_candidates(found[:MOST_CANDIDATES], room)
-        return WhyAnswer(text, None, candidates=listed, notes=(choice(text, found, len(listed)),))
-    subject = found[0] if found else Subject(text)
-    if not found and not ground.store.linking([text]):
-        return WhyAnswer(text, None, near=near_names(ground.store, text), notes=(unknown(ground.store, text),))
-    return _answer(ground, text, subject, budget_tokens, besides)
+        return _candidates(text, found, budget_tokens, besides)
+    if found or ground.store.linking([text]):
+        return _answer(ground, text, found[0] if found else Subject(text), budget_tokens, besides)
+    return _nothing(ground.store, text, budget_tokens, besides)
+
+
+def _candidates(target: str, found: list[Subject], budget_tokens: int, besides: Sequence[str]) -> WhyAnswer:
+    shown = beginning(target, _share(budget_tokens, besides, 2))
+    room = room_of(budget_tokens, shown, (choice(shown, found), *besides), ())
+    listed = fitting_candidates(found[:MOST_CANDIDATES], room)
+    return WhyAnswer(shown, None, candidates=listed, notes=(choice(shown, found, len(listed)),))
+
+
+def _nothing(store: Store, target: str, budget_tokens: int, besides: Sequence[str]) -> WhyAnswer:
+    share = _share(budget_tokens, besides, 2)
+    shown, note = beginning(target, share), unknown(store, target, min(share, _QUOTED_CHARS))
+    near = fitting_names(near_names(store, target), room_of(budget_tokens, shown, (note, *besides), ()))
+    return WhyAnswer(shown, None, near=near, notes=(note,))
+
+
+def _share(budget_tokens: int, besides: Sequence[str], times: int) -> int:
+    """What the target may take each time it is repeated, so that as much is left for what is said of it."""
+    return room_of(budget_tokens, "", besides, ()) // (times + 1)
 
 
 def _answer(ground: Ground, target: str, subject: Subject, budget_tokens: int, besides: Sequence[str]) -> WhyAnswer:
+    """What is not indexed has no name but the target."""
     calling, tests = callers(ground, subject)
     documents, memories = mentions(ground, subject)
     sections = (
@@ -55,9 +76,11 @@ def _answer(ground: Ground, target: str, subject: Subject, budget_tokens: int, b
         ("documents", documents),
         ("tests", tests),
     )
-    notes = _notes(subject, sections)
+    target = beginning(target, _share(budget_tokens, besides, 1 if subject.record else 3))
+    named = subject if subject.record else replace(subject, name=target)
+    notes = _notes(named, sections)
     room = room_of(budget_tokens, target, (*notes, *besides), sections)
-    shown, used = fitting_subject(subject, room, sections)
+    shown, used = fitting_subject(named, room, sections)
     source, lines = fitting_source(_source(ground.store, subject), room - used, reasons_chars(sections))
     return WhyAnswer(target, shown, source, fitting(sections, room - used - lines), notes=notes)
 
@@ -84,10 +107,10 @@ def choice(target: str, found: list[Subject], listed: int = MOST_CANDIDATES) -> 
     return f"{target!r} may be any of {len(found):,}{more}; ask for one of them {step}"
 
 
-def unknown(store: Store, target: str) -> str:
-    """What is known of something that is not indexed."""
+def unknown(store: Store, target: str, most_chars: int = _QUOTED_CHARS) -> str:
+    """What is known of something that is not indexed, whose name may take so many characters."""
     path = target.partition(":")[0].partition("#")[0].removeprefix("./")
     for it in store.skipped():
         if it.path == path:
-            return f"{it.path} is not indexed: {it.reason}"
-    return f"nothing indexed is called {target[:200]!r}: no file, no definition, no link names it"
+            return f"{beginning(it.path, most_chars)} is not indexed: {it.reason}"
+    return f"nothing indexed is called {beginning(target, most_chars)!r}: no file, no definition, no link names it"
