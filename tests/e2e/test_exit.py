@@ -108,6 +108,25 @@ def test_it_ends_in_time_and_so_do_its_children(start: Start, root: Path, large:
         eventually(lambda: not any(map(is_running, children)), f"{children} outlive it")
 
 
+@pytest.mark.parametrize("closes_input", [False, True])
+@pytest.mark.parametrize("state", [idle, blocked], ids=lambda it: it.__name__)
+def test_it_ends_when_nobody_takes_its_answers(
+    start: Start, root: Path, large: Path, state, closes_input: bool
+) -> None:
+    """Its client lives, and may even write on; the next answer tells that it is not read."""
+    write(root, {"a.md": "# A\n\nalpha\n"})
+    with ExitStack() as stack:
+        served = state(start, root, large, stack)
+        assert served.process.stdout is not None
+        served.process.stdout.close()
+        served.begin("ping", {})
+        if closes_input:
+            close_input(served)
+        assert served.process.wait(LIMIT_S) == 0
+        assert served.process.stderr is not None
+        assert b"Traceback" not in served.process.stderr.read()
+
+
 def test_no_child_outlives_a_server_that_is_killed(start: Start, root: Path, large: Path) -> None:
     with ExitStack() as stack:
         served = indexing(start, root, large, stack)
@@ -156,7 +175,37 @@ def test_it_ends_with_its_client_although_its_input_stays_open(
 
 
 def test_work_that_never_ends_keeps_nobody() -> None:
-    script = (
-        "from dowse.shells.leaving import Leaving; from threading import Event; Leaving(lambda: Event().wait()).now()"
-    )
-    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
+    assert left("Leaving(lambda: Event().wait()).now()") == 0
+
+
+def test_work_ends_while_the_last_words_are_written() -> None:
+    script = "ended = Event(); Leaving(ended.set).within(3600); ended.wait(); sys.exit(3)"
+    assert left(script) == 3
+
+
+def test_it_leaves_once_whoever_asks_and_however_often() -> None:
+    script = """
+leaving = Leaving(lambda: print("ended", flush=True))
+leaving.within(3600)
+leaving.within(3600)
+leaving.now()
+"""
+    assert left(script, says=b"ended\n") == 0
+
+
+def test_a_system_without_threads_to_spare_keeps_nobody() -> None:
+    script = """
+def refused(self):
+    raise RuntimeError("can't start new thread")
+threading.Thread.start = refused
+Leaving(Event().wait).now()
+"""
+    assert left(script) == 0
+
+
+def left(script: str, says: bytes = b"") -> int:
+    """What a process that does this ends with."""
+    imports = "import sys, threading; from threading import Event; from dowse.shells.leaving import Leaving\n"
+    run = subprocess.run([sys.executable, "-c", imports + script], timeout=60, capture_output=True)
+    assert run.stdout == says
+    return run.returncode

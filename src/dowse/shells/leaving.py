@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import threading
+import time
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -16,9 +17,12 @@ _LOOK_AT_PARENT_S = 0.5
 class Leaving:
     """Leaves at once, without waiting for threads: one that is blocked would keep an ordinary exit waiting."""
 
-    def __init__(self, on_exit: Callable[[], None]) -> None:
+    def __init__(self, on_exit: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._on_exit = on_exit
-        self._begun = threading.Lock()
+        self._clock = clock
+        self._turn = threading.Lock()
+        self._until: float | None = None  # for as long the work in hand may take to end; None: it goes on
+        self._ended = threading.Event()
         self._parent = os.getppid()
 
     def watch(self) -> None:
@@ -37,15 +41,29 @@ class Leaving:
         self.now()
 
     def within(self, seconds: float) -> None:
-        """Leave after this time, unless that has happened before."""
+        """End the work in hand at once, and leave after this time, unless that has happened before."""
+        self._end_work()
         timer = threading.Timer(seconds, self.now)
         timer.daemon = True
         timer.start()
 
     def now(self) -> NoReturn:
-        if not self._begun.acquire(blocking=False):
-            threading.Event().wait()  # another thread is about to end everything
-        last = threading.Thread(target=self._on_exit, name="dowse-last-work", daemon=True)
-        last.start()
-        last.join(_LAST_WORK_S)
+        self._ended.wait(self._end_work() - self._clock())
         os._exit(0)
+
+    def _end_work(self) -> float:
+        """Once, on a thread of its own; until when it may go on."""
+        with self._turn:
+            if self._until is None:
+                self._until = self._clock() + _LAST_WORK_S
+                try:
+                    threading.Thread(target=self._last_work, name="dowse-last-work", daemon=True).start()
+                except RuntimeError:  # the system gives no more threads: the work is cut off
+                    self._ended.set()
+            return self._until
+
+    def _last_work(self) -> None:
+        try:
+            self._on_exit()
+        finally:
+            self._ended.set()

@@ -25,7 +25,8 @@ log = logging.getLogger("dowse.mcp")
 _MAX_ERROR_CHARS = 1000
 _MANY_UNANSWERED = 500  # who asks more without reading the answers is heard again when it has
 _CALLS_AT_A_TIME = 8  # of one connection: the others have threads of their own
-# After the client has closed its end; together with ending the jobs it stays well under five seconds.
+# After the client has closed its end; the jobs are ended while the last words are written, so that together it stays
+# well under five seconds.
 _LAST_ANSWERS_S = 2.0
 _LAST_WORDS_S = 0.5
 _PARSE_ERROR = SessionMessage(
@@ -108,8 +109,11 @@ def serve_stdio(profile: Profile, on_exit: Callable[[], None]) -> None:
     """Serve until the client closes stdin or is gone, or a signal comes; never waits for a job on the way out."""
     leaving = Leaving(on_exit)
     leaving.watch()
-    # A tool that never ends would keep the loop from ending.
-    anyio.run(_serve, make_server(profile), lambda: leaving.within(_LAST_WORDS_S))
+    try:
+        # A tool that never ends would keep the loop from ending.
+        anyio.run(_serve, make_server(profile), lambda: leaving.within(_LAST_WORDS_S))
+    except* BrokenPipeError:
+        log.warning("the client reads no more answers")
     leaving.now()
 
 
@@ -157,7 +161,8 @@ async def _serve_streams(
 class Wire:
     """Between the pipes and the server: every request that came in gets its answer out.
 
-    `on_end` is called when no more requests come, and what came is answered or was given its time.
+    `on_end` is called when no more requests come, and what came is answered or was given its time; or at once when
+    nobody takes the answers any more.
     """
 
     def __init__(self, on_end: Callable[[], None]) -> None:
@@ -171,20 +176,31 @@ class Wire:
         answers: ObjectSendStream[SessionMessage],
     ) -> None:
         async with incoming, answers:
-            async for item in reading:
-                message = repaired(item) if isinstance(item, Exception) else item
-                if message is None:
-                    await answers.send(_PARSE_ERROR)
-                    continue
-                self._note(message.message)
-                await incoming.send(message)
-                while len(self._unanswered) >= _MANY_UNANSWERED:
-                    await anyio.sleep(0.01)
-            # Requests piped in at once are followed by the end of the input before they are answered.
-            with anyio.move_on_after(_LAST_ANSWERS_S):
-                while self._unanswered:
-                    await anyio.sleep(0.01)
-            self._on_end()
+            try:
+                await self._pass_on(reading, incoming, answers)
+                # Requests piped in at once are followed by the end of the input before they are answered.
+                with anyio.move_on_after(_LAST_ANSWERS_S):
+                    while self._unanswered:
+                        await anyio.sleep(0.01)
+            finally:
+                # Also when this is cancelled: the others may wait for a tool, or for input, for ever.
+                self._on_end()
+
+    async def _pass_on(
+        self,
+        reading: AsyncIterable[SessionMessage | Exception],
+        incoming: ObjectSendStream[SessionMessage | Exception],
+        answers: ObjectSendStream[SessionMessage],
+    ) -> None:
+        async for item in reading:
+            message = repaired(item) if isinstance(item, Exception) else item
+            if message is None:
+                await answers.send(_PARSE_ERROR)
+                continue
+            self._note(message.message)
+            await incoming.send(message)
+            while len(self._unanswered) >= _MANY_UNANSWERED:
+                await anyio.sleep(0.01)
 
     def _note(self, message: object) -> None:
         """What is still to be answered; a request its client has cancelled is not."""
