@@ -123,15 +123,21 @@ def changed_at(place: Path) -> int:
     return place.lstat().st_ctime_ns
 
 
+def move_on(place: Path) -> None:
+    """Until its time is another: that of a file system moves in steps."""
+    before = changed_at(place)
+    while changed_at(place) == before:
+        write(place, {"probe": "x"})
+        (place / "probe").unlink()
+
+
 def test_a_directory_is_read_again_only_when_its_time_moved(root: Path) -> None:
     write(root, {"a.md": "text", "d/b.md": "text"})
-    looked = folders(root, Clock(changed_at(root) + 20 * MS))
+    looked = folders(root, Clock(changed_at(root / "d") + 20 * MS))
     assert sorted(given(looked.moved_names({}, 0))) == ["a.md", "d/b.md"]
     assert given(looked.moved_names({}, 0)) == []
+    move_on(root / "d")
     (root / "d/c.md").touch()
-    while changed_at(root / "d") == changed_at(root):  # within one tick of the file system's clock
-        (root / "d/e.md").touch()
-        (root / "d/e.md").unlink()
     assert given(looked.moved_names({"d": {"b.md"}}, 0)) == ["d/b.md", "d/c.md"]
 
 
@@ -182,10 +188,12 @@ def test_a_directory_that_becomes_a_repository_after_it_was_judged(root: Path) -
 
 def test_work_trees_in_a_directory_that_is_a_repository(root: Path) -> None:
     write(root, {"mirror/HEAD": "x", "mirror/refs/r": "x", "mirror/objects/ab/c": "x", "mirror/hooks/h": "x"})
-    looked = folders(root, Clock(0))  # so that nothing counts as settled
+    looked = folders(root, Clock(NEVER))
     assert given(looked.moved_names({}, 0)) == []
+    move_on(root / "mirror")
     write(root, {"mirror/dev/.git": "gitdir: ../worktrees/dev", "mirror/dev/a.md": "x", "mirror/dev/src/b.md": "x"})
     assert sorted(given(looked.moved_names({}, 0))) == ["mirror/dev/a.md", "mirror/dev/src/b.md"]
+    move_on(root / "mirror")
     write(
         root, {"mirror/worktrees/it/gitdir": "../../deep/it/.git", "mirror/deep/it/.git": "", "mirror/deep/it/c": "x"}
     )

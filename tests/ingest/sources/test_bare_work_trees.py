@@ -62,6 +62,8 @@ def test_the_files_of_its_work_trees_are_listed_and_no_others(top: Path) -> None
 def test_also_where_it_is_the_root(top: Path) -> None:
     project = top / "project"
     assert listed(project) == judged(project) == FILES
+    write(project, {"info/exclude": "dev\n"})  # is said of what work trees hold, not of themselves
+    assert listed(project) == judged(project) == FILES
     assert listed(project, use_gitignore=False) == sorted([*FILES, "dev/x.md"])
 
 
@@ -133,10 +135,11 @@ def test_beside_a_hidden_repository(root: Path, origin: Repo) -> None:
 def test_what_is_noted_of_work_trees_may_be_anything(top: Path, noted: str) -> None:
     """Only what lies in it and has a `.git` counts."""
     write(top / "project", {"worktrees/odd/gitdir": noted, "hooks/deep/h.md": "text"})
+    added(top / "project", "../elsewhere")
     project = str(top / "project")
     assert set(work_trees_in(project)) == {f"{project}/dev", f"{project}/feature/login"}
     assert ways_in(project) == {"dev", "feature"}
-    assert listed(top) == judged(top) == BELOW
+    assert [it for it in listed(top) if "elsewhere" not in it] == BELOW
 
 
 def test_a_relative_note_and_a_link_in_the_way(top: Path) -> None:

@@ -101,6 +101,10 @@ def test_work_trees_in_a_bare_repository(root, git: Git):
     (root / "project/feature/beside.md").write_text("x")
     (root / "project/hooks/h").write_text("x")
     assert eye.look() == [file("project/dev/a.md"), file("project/feature/login/a.md")]
+    (root / "project/feature/next").mkdir()
+    assert eye.look() == []
+    git(root / "project", "worktree", "add", "-q", "--detach", "feature/next", one)
+    assert eye.look() == [Sight("rules")]
     whole = Polling(place_of("c", FileSource(root / "project")), 2.0, lambda: 0.0)
     (root / "project/dev/a.md").write_text("longer")
     assert whole.look() == [file("dev/a.md")]

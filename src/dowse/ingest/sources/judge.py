@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dowse.ingest.sources.doors import Doors, ancestors_and_self, looked_up
 from dowse.ingest.sources.git.bare import BareGround
 from dowse.ingest.sources.git.listing import list_kept_though_ignored
-from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE, is_bare, is_work_tree, rules_above, work_tree_above
+from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE, is_work_tree, rules_above, work_tree_above
 from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules
 from dowse.ingest.sources.selection import Selection
 
@@ -21,7 +21,7 @@ class Kept:
 
     def learn(self, root: str, repository: str) -> None:
         place = f"{root}/{repository}" if repository else root
-        top = None if is_bare(place) else work_tree_above(place)  # of a bare root, git would tell its own index
+        top = work_tree_above(place)
         prefix = f"{repository}/" if repository else ""
         files = frozenset(prefix + it for it in list_kept_though_ignored(top, place)) if top else frozenset()
         self.files[repository] = files
