@@ -109,9 +109,7 @@ def test_a_bare_repository_may_be_a_root(open_engine: OpenEngine, repo: Repo, ro
     assert engine.index_history().unchanged == 2
     report = engine.index([bare])
     assert (report.listed, report.deleted) == (0, 0)
-    assert report.notes == [
-        f"{bare} is where git keeps a repository: none of its files is indexed; its history is indexed"
-    ]
+    assert report.notes == [f"{bare} is where git keeps a repository: it has no files; its history is indexed"]
     assert engine.search(Query("walking slow")).completeness.complete
 
 

@@ -13,6 +13,7 @@ from dowse.errors import DowseError, IndexBusy
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import holds_no_file
+from dowse.ingest.sources.git.bare import work_trees_in
 from dowse.ingest.sources.git.repository import is_bare
 from dowse.ingest.sources.memories import FOLDER
 from dowse.model import FILES, Collection, Skipped, SyncReport
@@ -264,11 +265,12 @@ class Indexing(Moving):
         return bool(emptied)
 
     def _bareness(self, place: Path) -> str:
-        """What is to be said where somebody may wait for files in vain."""
+        """What is to be said where somebody may look for files in vain."""
         if not is_bare(str(place)):
             return ""
         history = "its history is indexed" if self.settings.git else "histories are left out, too (git = false)"
-        return f"{place} is where git keeps a repository: none of its files is indexed; {history}"
+        files = "only the files of work trees in it are indexed" if work_trees_in(str(place)) else "it has no files"
+        return f"{place} is where git keeps a repository: {files}; {history}"
 
     def settle(self) -> None:
         """Leave everything in the index file itself, so that it can be moved."""
