@@ -77,8 +77,12 @@ class Disk:
                 place.unlink()
             else:
                 place.parent.mkdir(exist_ok=True)
-                place.with_name(".saving").write_text(text, encoding="utf-8")
-                place.with_name(".saving").replace(place)
+                aside = place.with_name(".saving")
+                aside.write_text(text, encoding="utf-8")
+                aside.replace(place)
+                # For a moment it is a file like any other, and an answer may truly show it.
+                shown = self._versions.setdefault(aside.relative_to(self.root).as_posix(), [])
+                shown += [Version(begun, time.time(), text), Version(begun, time.time(), None)]
             ended = time.time()
             self._versions.setdefault(path, []).append(Version(begun, ended, text))
         return ended

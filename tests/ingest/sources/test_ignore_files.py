@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dowse.ingest.sources.doors import Doors
+from dowse.ingest.sources.git.bare import BareGround
 from dowse.ingest.sources.ignore_files import parse_ignore_file
 from dowse.ingest.sources.ledger import Ledger
 from dowse.ingest.sources.part import WHOLE
@@ -66,7 +67,7 @@ def git_lists(root: Path) -> list[str]:
 def walk_lists(root: Path) -> list[str]:
     place = os.path.realpath(root)
     ledger = Ledger(place, 1_000_000)
-    walk = Walk(place, select((), (), WHOLE), Doors(place, frozenset()), use_gitignore=True)
+    walk = Walk(place, select((), (), WHOLE), Doors(place, frozenset()), BareGround(place), use_gitignore=True)
     assert walk.take("", ledger) == []
     return [item.path for item in ledger.listing().items]
 
