@@ -203,6 +203,25 @@ Leaving(Event().wait).now()
     assert left(script) == 0
 
 
+def test_a_parent_that_was_gone_before_the_server_was_ready_is_noticed() -> None:
+    orphan = """
+import os, time, dowse.shells
+started_by = os.getppid()
+print(os.getpid(), flush=True)
+while os.getppid() == started_by:
+    time.sleep(0.01)
+from dowse.shells.leaving import Leaving
+Leaving(lambda: None).watch()
+time.sleep(600)
+"""
+    script = "import subprocess, sys, time\nsubprocess.Popen([sys.executable, '-c', sys.argv[1]])\ntime.sleep(600)"
+    with subprocess.Popen([sys.executable, "-c", script, orphan], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        parent.kill()
+        eventually(lambda: not is_running(pid), "it outlives whoever started it", LIMIT_S)
+
+
 def left(script: str, says: bytes = b"") -> int:
     """What a process that does this ends with."""
     imports = "import sys, threading; from threading import Event; from dowse.shells.leaving import Leaving\n"

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from typing import NoReturn
 
+from dowse.shells import parent
+
 _LAST_WORK_S = 1.5  # for jobs to come to an end; every write is a transaction, so that cutting one off does no harm
 _LOOK_AT_PARENT_S = 0.5
 
@@ -23,7 +25,6 @@ class Leaving:
         self._turn = threading.Lock()
         self._until: float | None = None  # for as long the work in hand may take to end; None: it goes on
         self._ended = threading.Event()
-        self._parent = os.getppid()
 
     def watch(self) -> None:
         """From the main thread. Another one waits for signals, because the main one may be held up by anything."""
@@ -35,8 +36,8 @@ class Leaving:
         threading.Thread(target=self._wait, args=(told,), name="dowse-leaving", daemon=True).start()
 
     def _wait(self, told: int) -> None:
-        """For a signal, or for another parent: some other process may hold our input open for ever."""
-        while not select.select([told], [], [], _LOOK_AT_PARENT_S)[0] and os.getppid() == self._parent:
+        """For a signal, or for another parent."""
+        while not select.select([told], [], [], _LOOK_AT_PARENT_S)[0] and not parent.is_gone():
             pass
         self.now()
 

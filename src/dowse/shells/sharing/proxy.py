@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+from dowse.shells import parent
 from dowse.shells.sharing.lines import TOO_LONG, Lines
 from dowse.shells.sharing.place import Unshared
 
@@ -36,7 +37,6 @@ class Proxy:
     ) -> None:
         self._connect = connect
         self._now = clock
-        self._parent = os.getppid()
         self._server: socket.socket | None = None
         self._from_client, self._from_server = Lines(), Lines()
         self._to_client, self._to_server = bytearray(), bytearray()
@@ -59,7 +59,7 @@ class Proxy:
             signal.signal(number, self._stop)
         while not self._is_over():
             ready = self._wait(waking)
-            if waking.fileno() in ready or os.getppid() != self._parent:
+            if waking.fileno() in ready or parent.is_gone():
                 self._end_input()
             self._move(ready)
         return 1 if self._trouble else 0
@@ -71,7 +71,7 @@ class Proxy:
         """Whether nobody is left to find a server for."""
         poll = select.poll()
         poll.register(_STDIN, 0)  # that its other end is closed is always told
-        return self._stopped or os.getppid() != self._parent or bool(poll.poll(0))
+        return self._stopped or parent.is_gone() or bool(poll.poll(0))
 
     def _is_over(self) -> bool:
         if self._leave_at is None:
