@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from dowse.engine.fresh import Fresh
 from dowse.errors import BadInput
-from dowse.lookup.history.history import activity, chosen, commits, most_changed
-from dowse.lookup.history.question import PROBLEM, TOUCHES, Activity, History, Sought
+from dowse.lookup.history.history import activity, authors, chosen, commits, most_changed, written
+from dowse.lookup.history.question import AUTHOR, PROBLEM, TOUCHES, Activity, Authors, History, Sought
 from dowse.model import Collection, Record, Scope
 from dowse.text.scopes import inside
 
@@ -55,6 +55,14 @@ class Past(Fresh):
         if history is not None:
             return commits(self._store, history.name, sought, limit), source
         return _logged(checkout, sought, limit), source
+
+    def authors(self, checkout: Checkout, sought: Sought, *, from_git: bool = False) -> tuple[Authors, Source]:
+        """Who wrote the commits, the busiest first."""
+        history, source = self._answering(checkout, from_git)
+        if history is not None:
+            return authors(self._store, history.name, sought), source
+        found = _logged(checkout, sought, None).commits
+        return written((it.facets.get(AUTHOR, ""), it.moment_ns) for it in found), source
 
     def activity(self, checkout: Checkout, sought: Sought, *, from_git: bool = False) -> tuple[Activity, Source]:
         """How many of the commits touched each file."""

@@ -17,6 +17,7 @@ from dowse.model import (
     Chunk,
     Collection,
     Counts,
+    Glance,
     Link,
     Record,
     Scope,
@@ -160,6 +161,14 @@ class Catalog(Protocol):
 
     def select(self, scope: Scope, limit: int | None = None) -> list[Record]:
         """The records within the scope, newest first; as many as are wanted."""
+        ...
+
+    def glances(self, scope: Scope, facets: Sequence[str]) -> list[Glance]:
+        """The same with no more than is asked for, where there may be a hundred thousand."""
+        ...
+
+    def targets(self, kinds: Sequence[str], scope: Scope) -> list[tuple[str, str]]:
+        """The path of a record within the scope and the target of its links of these kinds, each once."""
         ...
 
     def count(self, scope: Scope) -> int:
