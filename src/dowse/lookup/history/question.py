@@ -27,8 +27,10 @@ class Sought:
 
     def says(self, title: str, message: str) -> bool:
         """Whether the title or the rest of the message holds what is wanted; a scope can not ask for either."""
+        if not self.message:
+            return True
         wanted = self.message.casefold()
-        return not wanted or any(wanted in it.casefold() for it in (title, message))
+        return wanted in title.casefold() or wanted in message.casefold()
 
     def scope(self, history: str, names: tuple[str, ...], *kinds: str) -> Scope:
         """The commits with links of these kinds to one of the names, or to something below it."""

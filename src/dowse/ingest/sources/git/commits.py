@@ -23,6 +23,7 @@ WHOLE: Final = "history"
 """Stands for all commits among what was refused."""
 _EVERY: Final = ("branches", "tags", "remotes")
 _MOST_SAID: Final = 200
+_MOST_COUNTED: Final = 2**31 - 1  # what is more is no number to git
 _FIRST_AHEAD, _MOST_AHEAD = 8, 256
 
 
@@ -93,7 +94,7 @@ class CommitSource:
         if self._only is not None:
             items, said = self._listed(("--no-walk",), self._only, shallow) if self._only else ([], "")
         else:
-            most = f"--max-count={self._max_commits}"
+            most = f"--max-count={min(self._max_commits, _MOST_COUNTED)}"
             items, said = self._listed((most, *(f"--{kind}" for kind in _EVERY)), refs.heads, shallow)
             if said:
                 items, said = self._salvaged(most, refs.heads, shallow) or (items, said)
