@@ -140,13 +140,13 @@ class Past(Fresh):
 
     def _lacking(self, history: Collection) -> Iterator[str]:
         """What the index does not know of the history."""
+        from dowse.ingest.sources.budget import cut_of
         from dowse.ingest.sources.git.reader import NO_FILES, NO_PARENTS
 
         if problem := self._problem_of(history):
             yield problem
-        limit = self.settings.max_commits
-        if history.listed >= limit:
-            yield f"only the newest {limit:,} commits are indexed; noCache asks git itself"
+        if cut_of(self._store.skipped(), history.name):
+            yield f"only the newest {self.settings.max_commits:,} commits are indexed; noCache asks git itself"
         problems = [it for name, _, it in self._store.faceted(PROBLEM) if name == history.name]
         untold = sum(it.startswith((NO_FILES, NO_PARENTS)) for it in problems)
         if untold:
