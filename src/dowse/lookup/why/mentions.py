@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dowse.lookup.grep.excerpts import excerpts
 from dowse.lookup.grep.grep import grep
 from dowse.lookup.grep.question import Lines, Manner
-from dowse.lookup.memories.edges import SUPERSEDES, edges
+from dowse.lookup.memories.edges import edges
 from dowse.lookup.memories.standing import successors
 from dowse.lookup.references import references_of
 from dowse.lookup.symbols.question import Wanted
@@ -21,6 +21,7 @@ from dowse.lookup.why.spellings import speaks_of, spellings
 from dowse.lookup.why.target import qualified
 from dowse.model import COMMITS, FILES, Link, Record, Scope
 from dowse.store.base import Store
+from dowse.text.memory_edges import SUPERSEDES
 from dowse.text.regexes import escaped
 
 MEMORY, DOCUMENT = "memory", "doc"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from memory_notes import memory
 
-from dowse.lookup.memories.names import Names, named
+from dowse.text.memory_names import Names, named
 
 
 @pytest.mark.parametrize(
