@@ -49,6 +49,16 @@ def test_commits_are_records_like_any_other(open_engine: OpenEngine, repo: Repo,
     assert history.name not in [it.name for it in engine.collections()]
 
 
+def test_what_is_beyond_the_limit_is_told(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    engine = open_engine(max_commits=1)
+    engine.index([root])
+    (note,) = engine.index_history().notes
+    first = repo.run("rev-parse", "HEAD~1")
+    assert note.startswith(f"root.git: {first[:12]} is beyond max_commits (1): it and the 0 older commits are left out")
+    assert [(it.collection, it.path) for it in engine.status().skipped] == [("root.git", first)]
+    assert "1 of 2 commits indexed, 1 skipped (see status)" in engine.search(Query("trail")).completeness.sentence(1)
+
+
 def test_lines_of_a_commit_are_its_readable_text(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
     engine = indexed(open_engine(), root)
     record = engine._store.select(COMMIT)[0]

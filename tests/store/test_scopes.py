@@ -123,6 +123,8 @@ def answers(store: Store, scope: Scope) -> dict[str, object]:
         "definitions": {key(it.record) for it in store.definitions(Wanted(scope=scope)).definitions},
         "select": [key(it) for it in store.select(scope)],
         "first": [key(it) for it in store.select(scope, 2)],
+        "glances": store.glances(scope, ("author", "missing")),
+        "targets": sorted(store.targets(("touches",), scope)),
         "count": store.count(scope),
         "counts": store.counts(scope),
         "linked": [(key(it), found) for it, found in store.linked(("touches",), scope)],
