@@ -3,22 +3,28 @@ out of globs and facets beforehand."""
 
 from __future__ import annotations
 
+import json
+from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
-from dowse.model import Scope
+from dowse.model import EVERYTHING, Scope
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.members import Ids, Members
-from dowse.store.sqlite.rows import as_json
+from dowse.store.sqlite.rows import RECORDS, as_json
 from dowse.text.globs import compile_globs
 
 Value = TypeVar("Value")
 _NS = 1_000_000_000
 _FARTHEST_NS = 2**63 - 1
-_FEW = 1_000  # records: told one by one they lead the search, more are asked about as they come
+_FEW = 1_000  # records of a time: they are found before all else, more are asked about as they come
+# SQLite puts the keys into one text: to make a row of each takes twice as long.
+_OF_RECORDS = "SELECT json_group_array(chunks.id) FROM json_each(?) AS it CROSS JOIN chunks ON record = it.value"
+_OF_SCOPE = f"SELECT json_group_array(id) FROM chunks WHERE record IN (SELECT records.id FROM {RECORDS} WHERE {{}})"
 
 Condition = tuple[str, list[object]]
+Chunks: TypeAlias = "array[int]"
 
 
 class Scopes:
@@ -45,15 +51,35 @@ class Scopes:
         this thread's connection until another scope is asked for."""
         scope = self._by_kind(self.narrowed(scope))
         ids = self._ids(scope)
-        parts = [*_columns(scope), *self._paths(scope), *([] if ids is None else [self._within(ids)])]
+        parts = [*_columns(scope), *self._paths(scope), *([] if ids is None else [_among(ids)])]
         return " AND ".join(sql for sql, _ in parts), [value for _, values in parts for value in values]
 
-    def is_few(self, scope: Scope) -> bool:
-        """Whether few records are inside, which are found without asking each of all of them."""
+    def leads(self, scope: Scope) -> bool:
+        """Whether its records are found without asking each of all of them."""
+        return bool(scope.facets or scope.links) or self._in_time(scope) is not None
+
+    def chunks(self, scope: Scope) -> Chunks:
+        """The keys of what lies inside, worked out once for all who ask."""
+        return self.once(("chunks", scope), lambda: self._chunks(scope))
+
+    def _chunks(self, scope: Scope) -> Chunks:
+        records = self._records(scope)
+        if records is None:
+            condition, values = self.condition(scope)
+            rows = self._db.rows(_OF_SCOPE.format(condition), values)
+        else:
+            rows = self._db.rows(_OF_RECORDS, (as_json(sorted(records)),))
+        return array("q", json.loads(rows[0][0]))
+
+    def _records(self, scope: Scope) -> Ids | None:
+        """Those inside, where nothing is asked for but facets, links and a time of few records."""
+        rest, timed = replace(self.narrowed(scope), facets=(), links=()), self._in_time(scope)
+        if timed is not None:
+            rest = replace(rest, kinds=(), since=None, until=None)
+        if rest != EVERYTHING:
+            return None
         ids = self._ids(scope)
-        if ids is not None:
-            return len(ids) <= _FEW
-        return _is_timed(scope) and self._in_time(scope) <= _FEW
+        return ids if timed is None else timed if ids is None else ids & timed
 
     def once(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """What `make` gave for the records as they are, as long as not too much else is kept."""
@@ -73,14 +99,18 @@ class Scopes:
         """Moments are indexed by kind: where they are asked for, it is asked for, too."""
         return replace(scope, kinds=scope.kinds or tuple(sorted(self._kinds()))) if _is_timed(scope) else scope
 
-    def _in_time(self, scope: Scope) -> int:
-        """How many records are of the time that is asked for; no more are counted than matter."""
+    def _in_time(self, scope: Scope) -> Ids | None:
+        """The records of the time and kinds that are asked for; None where that is no time, or one of many."""
         timed = Scope(kinds=scope.kinds, since=scope.since, until=scope.until)
-        parts = list(_columns(self._by_kind(timed)))
+        ids = self.once(("time", timed), lambda: self._read_time(timed)) if _is_timed(scope) else None
+        return ids if ids is not None and len(ids) <= _FEW else None
+
+    def _read_time(self, timed: Scope) -> Ids:
+        """No more are read than matter."""
+        parts = list(_columns(self._by_kind(self.narrowed(timed))))
         condition, values = " AND ".join(sql for sql, _ in parts), [value for _, values in parts for value in values]
-        counted = f"SELECT count(*) FROM (SELECT 1 FROM records WHERE {condition} LIMIT ?)"
-        ((count,),) = self._db.rows(counted, (*values, _FEW + 1))
-        return int(count)
+        rows = self._db.rows(f"SELECT id FROM records WHERE {condition} LIMIT ?", (*values, _FEW + 1))
+        return frozenset(key for (key,) in rows)
 
     def _ids(self, scope: Scope) -> Ids | None:
         """The records that have the facets and links; None where none are asked for."""
@@ -88,15 +118,13 @@ class Scopes:
         sets += [self._members().linked(scope.links)] if scope.links else []
         return frozenset.intersection(*sets) if sets else None
 
-    def _within(self, ids: Ids) -> Condition:
-        if len(ids) <= _FEW:
-            return "records.id IN (SELECT value FROM json_each(?))", [as_json(sorted(ids))]
-        self._register("is_member", ids.__contains__)
-        return "is_member(records.id)", []
-
     def _register(self, name: str, holds: Callable[[object], bool]) -> None:
         function = lambda *values: int(holds(values[0]))  # noqa: E731 - SQLite calls it with all arguments
         self._db.reader().create_scalar_function(name, function, 1, deterministic=True)
+
+
+def _among(ids: Ids) -> Condition:
+    return "records.id IN (SELECT value FROM json_each(?))", [as_json(sorted(ids))]
 
 
 def _names(scope: Scope) -> Iterable[str]:

@@ -10,14 +10,14 @@ from dowse.model import EVERYTHING, Scope, Scored
 from dowse.store.base import Pending
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.health.damage import Damage
-from dowse.store.sqlite.rows import ENCODED, RECORDS, as_json
+from dowse.store.sqlite.rows import ENCODED, as_json
 from dowse.store.sqlite.scopes import Scopes
 from dowse.store.sqlite.vectors.changes import shorten
 from dowse.store.sqlite.vectors.held import EXACT_UP_TO, HeldVectors, sidecar_of
 from dowse.store.sqlite.vectors.indexes import begin, made, switch
 
 if TYPE_CHECKING:
-    from dowse.store.sqlite.vectors.exact import Keys, Matrix, Vector
+    from dowse.store.sqlite.vectors.exact import Matrix, Vector
 
 __all__ = ["EXACT_UP_TO", "HeldVectors", "SqliteVectors", "sidecar_of"]
 
@@ -79,16 +79,9 @@ class SqliteVectors:
             return self._near(vector, scope, limit, made_by)
 
     def _near(self, vector: Vector, scope: Scope, limit: int, made_by: str | None) -> list[Scored]:
-        scope = self._scopes.narrowed(scope)
-        allowed = None if scope == EVERYTHING else self._scopes.once(("chunks", scope), lambda: self._chunks(scope))
-        self.db.remembered("vectors", self._held.refresh)
-        return self._held.near(vector, allowed, limit, made_by)
-
-    def _chunks(self, scope: Scope) -> Keys:
-        """Asked once per record, and read from the index of chunks by record alone."""
         import numpy as np
 
-        condition, values = self._scopes.condition(scope)
-        records = f"SELECT records.id FROM {RECORDS} WHERE {condition}"
-        rows = self.db.rows(f"SELECT id FROM chunks WHERE record IN ({records})", values)
-        return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+        scope = self._scopes.narrowed(scope)
+        allowed = None if scope == EVERYTHING else np.asarray(self._scopes.chunks(scope))
+        self.db.remembered("vectors", self._held.refresh)
+        return self._held.near(vector, allowed, limit, made_by)
