@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sized
 from typing import Any, Final, TypeVar
 
-Value = TypeVar("Value")
+Value = TypeVar("Value", bound=Sized)
 
 _UNMADE: Final = object()
 
@@ -18,10 +18,7 @@ class _Answer:
     def __init__(self) -> None:
         self.turn = threading.RLock()
         self.made: Any = _UNMADE
-
-    @property
-    def size(self) -> int:
-        return len(self.made) if isinstance(self.made, Sized) else 1
+        self.size = 0
 
 
 class Kept:
@@ -32,6 +29,7 @@ class Kept:
         self._most_size = size
         self._turn = threading.Lock()
         self._answers: OrderedDict[Hashable, _Answer] = OrderedDict()
+        self._size = 0
 
     def once(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """What `make` gave, for as long as it is kept."""
@@ -41,18 +39,20 @@ class Kept:
         if answer.made is _UNMADE:
             with answer.turn:
                 if answer.made is _UNMADE:
-                    answer.made = make()
-                    self._make_room()
+                    answer.made = made = make()
+                    self._weigh(name, answer, len(made))
         value: Value = answer.made
         return value
 
     def drop(self, name: Hashable) -> None:
         with self._turn:
-            self._answers.pop(name, None)
+            self._size -= self._answers.pop(name).size if name in self._answers else 0
 
-    def _make_room(self) -> None:
-        """What was asked for last stays, however large."""
+    def _weigh(self, name: Hashable, answer: _Answer, size: int) -> None:
+        """What was asked for last stays, however large; what went while it was made is not counted."""
         with self._turn:
-            size = sum(it.size for it in self._answers.values())
-            while len(self._answers) > 1 and (len(self._answers) > self._most or size > self._most_size):
-                size -= self._answers.popitem(last=False)[1].size
+            if self._answers.get(name) is answer:
+                answer.size = size
+                self._size += size
+            while len(self._answers) > 1 and (len(self._answers) > self._most or self._size > self._most_size):
+                self._size -= self._answers.popitem(last=False)[1].size

@@ -7,7 +7,7 @@ search, the distinct targets and values are compared once, and the records that 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence, Sized
 from json import loads
 from typing import TypeVar
 
@@ -19,9 +19,9 @@ from dowse.text.globs import beginning, compile_globs, tree_of
 from dowse.text.surrogates import is_text
 
 Ids = frozenset[int]
-Value = TypeVar("Value")
+Value = TypeVar("Value", bound=Sized)
 
-_KEPT, _KEPT_IDS = 32, 2_000_000
+_KEPT, _KEPT_SIZE = 48, 8_000_000
 _LAST = "\U0010ffff"  # no character is behind it
 _AFTER_SLASH = "0"  # the next character
 _ALIKE = 4  # records to a distinct value, from which on it pays to keep who has which
@@ -34,7 +34,7 @@ class Members:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._kept = Kept(_KEPT, _KEPT_IDS)
+        self._kept = Kept(_KEPT, _KEPT_SIZE)
 
     def linked(self, wanted: Sequence[Linked]) -> Ids:
         """Those with at least one of the links."""

@@ -3,11 +3,9 @@ out of globs and facets beforehand."""
 
 from __future__ import annotations
 
-import json
-from array import array
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from dowse.model import EVERYTHING, Scope
 from dowse.store.sqlite.database import Database
@@ -15,16 +13,14 @@ from dowse.store.sqlite.members import Ids, Members
 from dowse.store.sqlite.rows import RECORDS, as_json
 from dowse.text.globs import compile_globs
 
-Value = TypeVar("Value")
+Value = TypeVar("Value", bound=Sized)
 _NS = 1_000_000_000
 _FARTHEST_NS = 2**63 - 1
 _FEW = 1_000  # records of a time: they are found before all else, more are asked about as they come
-# SQLite puts the keys into one text: to make a row of each takes twice as long.
 _OF_RECORDS = "SELECT json_group_array(chunks.id) FROM json_each(?) AS it CROSS JOIN chunks ON record = it.value"
-_OF_SCOPE = f"SELECT json_group_array(id) FROM chunks WHERE record IN (SELECT records.id FROM {RECORDS} WHERE {{}})"
+_OF_SCOPE = "SELECT json_group_array(chunks.id) FROM {} CROSS JOIN chunks ON record = records.id WHERE {}"
 
 Condition = tuple[str, list[object]]
-Chunks: TypeAlias = "array[int]"
 
 
 class Scopes:
@@ -56,30 +52,22 @@ class Scopes:
 
     def leads(self, scope: Scope) -> bool:
         """Whether its records are found without asking each of all of them."""
-        return bool(scope.facets or scope.links) or self._in_time(scope) is not None
+        return bool(scope.facets or scope.links) or (_is_timed(scope) and self._in_time(scope) <= _FEW)
 
-    def chunks(self, scope: Scope) -> Chunks:
-        """The keys of what lies inside, worked out once for all who ask."""
+    def chunks(self, scope: Scope) -> str:
+        """The keys of what lies inside, worked out once for all who ask: a list as SQLite tells and takes it, because
+        to make a row of each takes longer than to find them."""
         return self.once(("chunks", scope), lambda: self._chunks(scope))
 
-    def _chunks(self, scope: Scope) -> Chunks:
-        records = self._records(scope)
-        if records is None:
-            condition, values = self.condition(scope)
-            rows = self._db.rows(_OF_SCOPE.format(condition), values)
-        else:
-            rows = self._db.rows(_OF_RECORDS, (as_json(sorted(records)),))
-        return array("q", json.loads(rows[0][0]))
-
-    def _records(self, scope: Scope) -> Ids | None:
-        """Those inside, where nothing is asked for but facets, links and a time of few records."""
-        rest, timed = replace(self.narrowed(scope), facets=(), links=()), self._in_time(scope)
-        if timed is not None:
-            rest = replace(rest, kinds=(), since=None, until=None)
-        if rest != EVERYTHING:
-            return None
+    def _chunks(self, scope: Scope) -> str:
         ids = self._ids(scope)
-        return ids if timed is None else timed if ids is None else ids & timed
+        if ids is not None and self.narrowed(replace(scope, facets=(), links=())) == EVERYTHING:
+            ((told,),) = self._db.rows(_OF_RECORDS, (as_json(sorted(ids)),))
+        else:
+            condition, values = self.condition(scope)
+            records = RECORDS if scope.collections else "records"
+            ((told,),) = self._db.rows(_OF_SCOPE.format(records, condition), values)
+        return str(told)
 
     def once(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """What `make` gave for the records as they are, as long as not too much else is kept."""
@@ -99,18 +87,14 @@ class Scopes:
         """Moments are indexed by kind: where they are asked for, it is asked for, too."""
         return replace(scope, kinds=scope.kinds or tuple(sorted(self._kinds()))) if _is_timed(scope) else scope
 
-    def _in_time(self, scope: Scope) -> Ids | None:
-        """The records of the time and kinds that are asked for; None where that is no time, or one of many."""
+    def _in_time(self, scope: Scope) -> int:
+        """How many records are of the time that is asked for; no more are counted than matter."""
         timed = Scope(kinds=scope.kinds, since=scope.since, until=scope.until)
-        ids = self.once(("time", timed), lambda: self._read_time(timed)) if _is_timed(scope) else None
-        return ids if ids is not None and len(ids) <= _FEW else None
-
-    def _read_time(self, timed: Scope) -> Ids:
-        """No more are read than matter."""
-        parts = list(_columns(self._by_kind(self.narrowed(timed))))
+        parts = list(_columns(self._by_kind(timed)))
         condition, values = " AND ".join(sql for sql, _ in parts), [value for _, values in parts for value in values]
-        rows = self._db.rows(f"SELECT id FROM records WHERE {condition} LIMIT ?", (*values, _FEW + 1))
-        return frozenset(key for (key,) in rows)
+        counted = f"SELECT count(*) FROM (SELECT 1 FROM records WHERE {condition} LIMIT ?)"
+        ((count,),) = self._db.rows(counted, (*values, _FEW + 1))
+        return int(count)
 
     def _ids(self, scope: Scope) -> Ids | None:
         """The records that have the facets and links; None where none are asked for."""

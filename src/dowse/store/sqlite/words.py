@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import loads
 from typing import Any, NamedTuple
 
 from dowse.errors import PartDamaged
@@ -11,8 +12,7 @@ from dowse.store.sqlite.catalog.reading import Reading
 from dowse.store.sqlite.frequencies import Frequencies
 from dowse.store.sqlite.health.mending import ANEW, WORDS, unfinished
 from dowse.store.sqlite.pruning import Promising, promising
-from dowse.store.sqlite.rows import RECORDS, as_json
-from dowse.store.sqlite.scopes import Chunks
+from dowse.store.sqlite.rows import RECORDS
 from dowse.text.terms import Term, Terms
 
 # A word in many chunks costs most of the time of an OR and tells the least, so it is left out where a rarer
@@ -24,7 +24,7 @@ MAX_MATCHED_TERMS = 100
 _MOSTLY = 0.5  # of the records
 _MORE = 1.2  # than would be enough if all kinds were found alike
 _BM25 = f"bm25(words, {', '.join('?' * len(Weights._fields))})"
-_FEW = 2_000  # chunks: SQLite has gathered so many before a function here has been asked about the usual matches
+_FEW_CHARS = 16_000  # of keys: to gather so many takes SQLite less than to ask a function here about each match
 _AMONG = "+words.rowid IN (SELECT value FROM json_each(?))"
 _PROMISING = "+words.rowid IN (SELECT rowid FROM words WHERE words MATCH ?)"
 
@@ -106,10 +106,10 @@ class SqliteWords(Reading):
         rows = self.db.rows(statement, (*asked.weights, asked.expression, *values, limit))
         return [Scored(key, -cost) for key, cost in rows]
 
-    def _matches_among(self, asked: _Asked, chunks: Chunks, limit: int) -> list[Scored]:
-        if len(chunks) <= _FEW:
-            return self._scored(asked, limit, f" AND {_AMONG}", as_json(chunks.tolist()))
-        is_inside: Any = frozenset(chunks).__contains__  # a function of Python around it would take as long again
+    def _matches_among(self, asked: _Asked, keys: str, limit: int) -> list[Scored]:
+        if len(keys) <= _FEW_CHARS:
+            return self._scored(asked, limit, f" AND {_AMONG}", keys)
+        is_inside: Any = frozenset(loads(keys)).__contains__  # a function of Python around it would take as long again
         self.db.reader().create_scalar_function("is_inside", is_inside, 1, deterministic=True)
         return self._scored(asked, limit, " AND is_inside(words.rowid)")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from json import loads
 from typing import TYPE_CHECKING
 
 from dowse.model import EVERYTHING, Scope, Scored
@@ -17,7 +18,7 @@ from dowse.store.sqlite.vectors.held import EXACT_UP_TO, HeldVectors, sidecar_of
 from dowse.store.sqlite.vectors.indexes import begin, made, switch
 
 if TYPE_CHECKING:
-    from dowse.store.sqlite.vectors.exact import Matrix, Vector
+    from dowse.store.sqlite.vectors.exact import Keys, Matrix, Vector
 
 __all__ = ["EXACT_UP_TO", "HeldVectors", "SqliteVectors", "sidecar_of"]
 
@@ -79,9 +80,12 @@ class SqliteVectors:
             return self._near(vector, scope, limit, made_by)
 
     def _near(self, vector: Vector, scope: Scope, limit: int, made_by: str | None) -> list[Scored]:
-        import numpy as np
-
         scope = self._scopes.narrowed(scope)
-        allowed = None if scope == EVERYTHING else np.asarray(self._scopes.chunks(scope))
+        allowed = None if scope == EVERYTHING else self._scopes.once(("keys", scope), lambda: self._keys(scope))
         self.db.remembered("vectors", self._held.refresh)
         return self._held.near(vector, allowed, limit, made_by)
+
+    def _keys(self, scope: Scope) -> Keys:
+        import numpy as np
+
+        return np.array(loads(self._scopes.chunks(scope)), dtype=np.int64)
