@@ -11,6 +11,7 @@ from typing import Final
 from dowse.engine.indexing import Indexing, after, never, quiet
 from dowse.errors import BadInput
 from dowse.ingest.embed import Progress
+from dowse.ingest.sources.budget import cut_of
 from dowse.ingest.sources.git.commits import WHOLE
 from dowse.ingest.sources.git.moves import tips_of
 from dowse.ingest.sources.git.refs import refs_of
@@ -158,7 +159,9 @@ class Histories(Indexing):
                 self._note_once(REFS + collection.name, f"{state} {_IN_PART}" if problem else state)
                 self._note_once(TIPS + collection.name, "" if problem else tips)
             self._store.tidy(progress)
-        report.notes += [f"{collection.name}: {problem}"] if problem else []
+        cut = cut_of(self._store.skipped(), collection.name)
+        told = (problem, f"{cut.path[:12]} is {cut.reason}" if cut else "")
+        report.notes += [f"{collection.name}: {it}" for it in told if it]
         return report, is_whole
 
     def _sync_history(
@@ -219,7 +222,7 @@ class Histories(Indexing):
                     report.deleted += self._store.drop(history.name, hashes[first : first + _DROPPED_AT_ONCE])
             self._store.remove_collection(history.name)
             self._note_once(_TREES + history.name, "")
-        report.notes.append(f"the history in {history.root} {why}; it was dropped")
+        report.notes.append(f"the history in {git_directory_at(history.root)} {why}; it was dropped")
 
     def _note_once(self, key: str, value: str) -> None:
         if self._store.manifest().get(key, "") != value:

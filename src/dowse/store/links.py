@@ -22,3 +22,7 @@ class Links(Protocol):
         Of a collection where none of them has such a link, none is given.
         """
         ...
+
+    def targets(self, kinds: Sequence[str], scope: Scope) -> list[tuple[str, str]]:
+        """The path of a record within the scope and the target of its links of these kinds, each once."""
+        ...

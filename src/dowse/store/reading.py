@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from dowse.model import EVERYTHING, Call, Counts, Record, Scope, Skipped, Stored, Symbol, Version
+from dowse.model import EVERYTHING, Call, Counts, Glance, Record, Scope, Skipped, Stored, Symbol, Version
 
 
 class Reading(Protocol):
@@ -41,6 +41,10 @@ class Reading(Protocol):
 
     def select(self, scope: Scope, limit: int | None = None) -> list[Record]:
         """The records within the scope, newest first; as many as are wanted."""
+        ...
+
+    def glances(self, scope: Scope, facets: Sequence[str]) -> list[Glance]:
+        """The same with no more than is asked for, where there may be a hundred thousand."""
         ...
 
     def count(self, scope: Scope) -> int:

@@ -61,7 +61,17 @@ def test_items_carry_the_committer_time(repo: Repo) -> None:
 
 def test_the_newest_are_listed_up_to_the_limit(repo: Repo) -> None:
     names = [repo.commit(str(number)) for number in range(5)]
-    assert list(told(repo, max_commits=2)) == names[:2:-1]
+    listing = CommitSource(repo.git_directory, 2, 10).listing()
+    assert [it.path for it in listing.items] == names[:2:-1]
+    reason = "beyond max_commits (2): it and the 2 older commits are left out"
+    assert (listing.refused, listing.unseen) == ([(names[2], reason)], [])
+
+
+def test_nothing_is_beyond_a_limit_that_is_just_met_or_cannot_be_counted(repo: Repo) -> None:
+    names = {repo.commit(str(number)) for number in range(3)}
+    for limit in (3, 2**40):
+        listing = CommitSource(repo.git_directory, limit, 10).listing()
+        assert ({it.path for it in listing.items}, listing.refused, listing.unseen) == (names, [], [])
 
 
 def test_every_branch_tag_remote_and_head_counts_but_no_stash_or_note(repo: Repo, tmp_path: Path) -> None:
