@@ -114,6 +114,7 @@ def test_a_bare_repository_may_be_a_root(open_engine: OpenEngine, repo: Repo, ro
     assert len(titles(engine)) == 2
     (history,) = engine.histories()
     assert engine.repository(history.name).git_directory == bare
+    assert [it.root for it in engine.status().of(COMMITS)] == [str(bare)]
     assert engine.repository(history.name).work_tree is None
     assert engine.lines(engine._store.select(COMMIT)[0]).text.startswith("Run the trail")
     assert engine.index_history().unchanged == 2

@@ -222,7 +222,7 @@ class Histories(Indexing):
                     report.deleted += self._store.drop(history.name, hashes[first : first + _DROPPED_AT_ONCE])
             self._store.remove_collection(history.name)
             self._note_once(_TREES + history.name, "")
-        report.notes.append(f"the history in {history.root} {why}; it was dropped")
+        report.notes.append(f"the history in {git_directory_at(history.root)} {why}; it was dropped")
 
     def _note_once(self, key: str, value: str) -> None:
         if self._store.manifest().get(key, "") != value:

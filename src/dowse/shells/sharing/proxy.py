@@ -59,9 +59,10 @@ class Proxy:
             signal.signal(number, self._stop)
         while not self._is_over():
             ready = self._wait(waking)
+            self._move(ready)
+            # Last: what the client has said before it told us to leave is on its way by now.
             if waking.fileno() in ready or parent.is_gone():
                 self._end_input()
-            self._move(ready)
         return 1 if self._trouble else 0
 
     def _stop(self, *_: object) -> None:
@@ -69,9 +70,7 @@ class Proxy:
 
     def _is_alone(self) -> bool:
         """Whether nobody is left to find a server for."""
-        poll = select.poll()
-        poll.register(_STDIN, 0)  # that its other end is closed is always told
-        return self._stopped or parent.is_gone() or bool(poll.poll(0))
+        return self._stopped or parent.is_gone() or parent.has_closed(_STDIN)
 
     def _is_over(self) -> bool:
         if self._leave_at is None:
