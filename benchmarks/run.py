@@ -12,6 +12,7 @@
     python benchmarks/run.py freshness --saves 20                 from a save to the answer that has it
     python benchmarks/run.py clients --soak-s 15                  many servers and commands on one index at once
     python benchmarks/run.py history --repository ../django       commits of a repository, indexed and searched
+    python benchmarks/run.py history --made-up 100000             a whole history, and what is asked meanwhile
     python benchmarks/run.py crashes --kills 1000                 kills at random moments, and what they leave
 
 Scores, indexes, vectors and fetched corpora are kept in --work: a run that was cut goes on where it was, and a second
@@ -45,7 +46,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 def main() -> int:
     parser = _parser()
     options = parser.parse_args()
-    parts = options.parts or [it for it in PARTS if it != "history" or options.repository]
+    parts = options.parts or [it for it in PARTS if it != "history" or options.repository or options.made_up]
     if unknown := sorted(set(parts) - set(PARTS)):
         parser.error(f"there is no part {', '.join(unknown)}; choose from {', '.join(PARTS)}")
     if set(parts) - UNLABELLED:
@@ -126,8 +127,11 @@ def _clients(options: argparse.Namespace) -> Done:
 
 
 def _history(options: argparse.Namespace) -> Done:
-    from histories import section
+    from histories import section, whole_section
 
+    if options.made_up:
+        measured, good = whole_section.measure_whole(options.made_up, options.repository, options.work)
+        return measured, True, good
     if options.repository is None:
         raise SystemExit("history needs a repository; say where one of 10,000 commits or more is with --repository")
     encoders = _available(options.encoders, options.work)
@@ -202,6 +206,7 @@ def _parser() -> argparse.ArgumentParser:
     crashes.add_argument("--seed", type=int, default=1, metavar="N", help="of the corpora and the moments")
     add = parser.add_argument_group("history").add_argument
     add("--repository", type=Path, metavar="PATH", help="the repository whose history is indexed, bare or not")
+    add("--made-up", type=int, metavar="N", help="all of a made-up history of so many commits, and of the repository")
     add("--commits", type=int, default=10_000, metavar="N", help="how many of its commits, the newest (default: 10000)")
     return parser
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,6 +24,7 @@ from support import eventually, write
 PROMISED_S = 5.0
 LIMIT_S = 60.0  # for a machine with much else to do: what hangs, hangs for ever
 MANY = 1_500
+MANY_UNREAD = 1_000  # more than a server leaves unanswered, and few enough for a pipe to hold
 
 Start = Callable[..., Served]
 
@@ -89,6 +92,12 @@ def close_input(served: Served) -> None:
     served.process.stdin.close()
 
 
+def narrow(served: Served) -> None:
+    """A few answers fill its output."""
+    assert served.process.stdout is not None
+    fcntl.fcntl(served.process.stdout, fcntl.F_SETPIPE_SZ, 4_096)
+
+
 def test_all_that_is_waited_for_at_the_end_takes_less_than_five_seconds() -> None:
     """On the way out that waits longest: the end of the input, an answer that never comes, work that never ends."""
     waits = (mcp._LAST_ANSWERS_S, mcp._LAST_WORDS_S, leaving._LAST_WORK_S, leaving._LOOK_AT_PARENT_S)
@@ -133,6 +142,37 @@ def test_it_ends_when_nobody_takes_its_answers(
         assert served.process.wait(LIMIT_S) == 0
         assert served.process.stderr is not None
         assert b"Traceback" not in served.process.stderr.read()
+
+
+@pytest.mark.parametrize("state", [idle, indexing, blocked], ids=lambda it: it.__name__)
+def test_it_ends_when_many_answers_are_unread_and_its_input_is_closed(
+    start: Start, root: Path, large: Path, state
+) -> None:
+    """So many that it does not read on, up to the end of its input: its client lives, and keeps its end open."""
+    write(root, {"a.md": "# A\n\nalpha\n"})
+    with ExitStack() as stack:
+        served = state(start, root, large, stack)
+        narrow(served)
+        for _ in range(MANY_UNREAD):
+            served.begin("ping", {})
+        children = children_of(served.process.pid)
+        close_input(served)
+        eventually(lambda: served.process.poll() is not None, "it waits for its client to read")
+        assert served.process.returncode == 0
+        eventually(lambda: not any(map(is_running, children)), f"{children} outlive it")
+
+
+def test_a_slow_reader_that_has_closed_its_end_gets_every_answer(start: Start, root: Path, large: Path) -> None:
+    with ExitStack() as stack:
+        served = idle(start, root, large, stack)
+        narrow(served)
+        for _ in range(MANY_UNREAD):
+            last = served.begin("ping", {})
+        close_input(served)
+        time.sleep(0.3)  # it has stopped to read by now, as a rule
+        assert served.process.stdout is not None
+        answered = [json.loads(line)["id"] for line in served.process.stdout]
+        assert answered[-1] == last and len(answered) == MANY_UNREAD
 
 
 def test_no_child_outlives_a_server_that_is_killed(start: Start, root: Path, large: Path) -> None:

@@ -49,6 +49,16 @@ def test_commits_are_records_like_any_other(open_engine: OpenEngine, repo: Repo,
     assert history.name not in [it.name for it in engine.collections()]
 
 
+def test_what_is_beyond_the_limit_is_told(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    engine = open_engine(max_commits=1)
+    engine.index([root])
+    (note,) = engine.index_history().notes
+    first = repo.run("rev-parse", "HEAD~1")
+    assert note.startswith(f"root.git: {first[:12]} is beyond max_commits (1): it and the 0 older commits are left out")
+    assert [(it.collection, it.path) for it in engine.status().skipped] == [("root.git", first)]
+    assert "1 of 2 commits indexed, 1 skipped (see status)" in engine.search(Query("trail")).completeness.sentence(1)
+
+
 def test_lines_of_a_commit_are_its_readable_text(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
     engine = indexed(open_engine(), root)
     record = engine._store.select(COMMIT)[0]
@@ -104,6 +114,7 @@ def test_a_bare_repository_may_be_a_root(open_engine: OpenEngine, repo: Repo, ro
     assert len(titles(engine)) == 2
     (history,) = engine.histories()
     assert engine.repository(history.name).git_directory == bare
+    assert [it.root for it in engine.status().of(COMMITS)] == [str(bare)]
     assert engine.repository(history.name).work_tree is None
     assert engine.lines(engine._store.select(COMMIT)[0]).text.startswith("Run the trail")
     assert engine.index_history().unchanged == 2

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.blame import Blame
 from dowse.lookup.why.question import Neighbour, WhyAnswer
+from dowse.model import CHARS_PER_TOKEN
+from dowse.profiles.why_shapes import why_json, why_text
+from gits import Repo
 from storied import CHANGED, CHANGED_LINE, commit, git, storied
 from support import OpenEngine, write
 
@@ -160,3 +166,31 @@ def test_blame_that_takes_too_long_is_not_waited_for(
     held.set()
     assert "who wrote its lines is not known: git takes too long" in answer.notes
     assert section(answer, "commits")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, list[str]]]:
+    """Everything in it is called by names as long as they can be, and by some that need escapes; and what to ask."""
+    place = tmp_path_factory.mktemp("hostile")
+    deep, name, title = "/".join(['fold"er\1' * 25] * 6), "shape_" + "x" * 2_000, 'Title "quoted" \\ ' * 300
+    body = f"def {name}(first, second):\n    return other()\n\n\ndef other():\n    return {name}(1, 2)\n"
+    repository = Repo(place / ("\1" * 200))
+    paths = [f"{deep}/one.py", f"{deep}/two.py", "short.py"]
+    page = f"# {title}\n\nSee `other` and [it](../short.py).\n"
+    notes = {f".memories/{it}{'n' * 230}.md": f'[[short.py]] "{"long " * 900}"\n' for it in range(3)}
+    commit = repository.commit(title, dict.fromkeys(paths, body) | {"docs/page.md": page} | notes)
+    repository.commit(title, {"short.py": f"{body}\n# more\n"}, "--author", f"{'A' * 3_000} <a@example.org>")
+    with Engine(Settings(encoder="none", data_dir=place / "data"), place / "index.db", create=True) as engine:
+        asked = ["short.py", "short.py:1", "short.py#other", "other", "one.py", "one.py:2", name[:900], commit]
+        yield indexed(engine, repository.place), [*asked, "docs/page.md", f"memory:0{'n' * 230}", "x" * 1_000]
+
+
+@settings(deadline=None, max_examples=60)
+@given(budget=st.integers(150, 3_000), number=st.integers(0, 10))
+def test_names_titles_and_notes_of_any_length_keep_the_budget(
+    hostile: tuple[Engine, list[str]], budget: int, number: int
+) -> None:
+    engine, asked = hostile
+    answer = engine.why(asked[number], budget)
+    data = why_json(answer, engine.completeness(answer.seen))
+    assert max(len(why_text(answer)), len(json.dumps(data, ensure_ascii=False))) <= budget * CHARS_PER_TOKEN

@@ -135,6 +135,67 @@ def test_history_and_memories_move_along(machine: Machine) -> None:
         assert (engine.index_history().indexed, engine.index([new]).deleted) == (0, 0)
 
 
+def bare_project(machine: Machine, name: str = "old.git") -> Path:
+    """A root that is a bare repository itself, of which nothing but the history is indexed."""
+    work = Repo(machine.home / "work")
+    for number in range(5):
+        work.commit(f"Step {number} of {name}", {"step": str(number)})
+    work.run("clone", "-q", "--bare", ".", str(machine.home / name))
+    with machine.workspace(machine.home / name).open(create=True) as engine:
+        engine.index([machine.home / name])
+        assert engine.index_history().indexed == 5
+    return machine.home / name
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_a_moved_bare_repository_is_not_read_again(machine: Machine, move: Callable[[Machine, Path], Path]) -> None:
+    old = bare_project(machine)
+    new = move(machine, old)
+    workspace = machine.workspace(new)
+    assert workspace.notice == GONE.format(old)
+    with workspace.open(create=False) as engine:
+        assert [it.root for it in engine.collections()] == [str(new)]
+        assert [it.root for it in engine.histories()] == [str(new / "objects")]
+        report = engine.index_history()
+        assert (report.indexed, report.unchanged) == (0, 5)
+    assert machine.indexes() == [machine.places.index_of(new)]
+
+
+def test_a_bare_repository_that_moved_in_an_index_that_is_named(machine: Machine) -> None:
+    old, index = machine.home / "old.git", machine.home / "one.db"
+    bare_project(machine)
+    with machine.workspace(old, index=str(index)).open(create=True) as engine:
+        engine.index([old])
+        engine.index_history()
+        new = renamed(machine, old)
+        assert GONE.format(old) in engine.index([new]).notes
+        assert engine.index_history().indexed == 0
+
+
+def another_repository(machine: Machine, place: Path) -> None:
+    repo = Repo(machine.home / "stranger")
+    repo.commit("Something else", {"step": "else"})
+    repo.run("clone", "-q", "--bare", ".", str(place))
+
+
+def plain_files(_machine: Machine, place: Path) -> None:
+    write(place, FILES)
+
+
+def a_repository_without_commits(_machine: Machine, place: Path) -> None:
+    Repo(place, "--bare")
+
+
+@pytest.mark.parametrize("make", [another_repository, plain_files, a_repository_without_commits])
+def test_nothing_else_is_taken_for_a_bare_repository_that_is_gone(
+    machine: Machine, make: Callable[[Machine, Path], None]
+) -> None:
+    shutil.rmtree(bare_project(machine))
+    make(machine, machine.home / "new")
+    workspace = machine.workspace(machine.home / "new")
+    assert workspace.notice == "" and not workspace.index.exists()
+
+
 def test_the_index_that_was_taken_is_of_the_root_it_was_taken_for(machine: Machine) -> None:
     """Whoever took it may have seen other files than the engine would look at."""
     old = machine.project("old")

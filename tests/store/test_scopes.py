@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,9 +18,10 @@ from dowse.model import IN_FILES, Chunk, Facet, Link, Linked, Record, Scope, Sym
 from dowse.store.base import Piece, Store, Weights
 from dowse.store.definitions import Wanted
 from dowse.store.dicts import DictStore
-from dowse.store.sqlite import SqliteStore, scopes
+from dowse.store.sqlite import SqliteStore, scopes, words
+from dowse.store.sqlite.database import Database, Row
 from dowse.store.texts import InLine, LineQuery
-from dowse.text.globs import beginning, compile_globs
+from dowse.text.globs import beginning, compile_globs, tree_of
 from dowse.text.scopes import inside
 from dowse.text.terms import parse
 
@@ -123,6 +125,8 @@ def answers(store: Store, scope: Scope) -> dict[str, object]:
         "definitions": {key(it.record) for it in store.definitions(Wanted(scope=scope)).definitions},
         "select": [key(it) for it in store.select(scope)],
         "first": [key(it) for it in store.select(scope, 2)],
+        "glances": store.glances(scope, ("author", "missing")),
+        "targets": sorted(store.targets(("touches",), scope)),
         "count": store.count(scope),
         "counts": store.counts(scope),
         "linked": [(key(it), found) for it, found in store.linked(("touches",), scope)],
@@ -175,16 +179,61 @@ def test_what_was_worked_out_is_worked_out_anew_after_a_change(store: Store) -> 
     assert store.select(scope) == []
 
 
-def test_many_records_are_asked_about_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scopes, "_FEW", 2)
+@pytest.mark.parametrize("few_chars", [0, 10**6])
+@pytest.mark.parametrize("few", [0, 1_000])
+def test_many_are_found_as_few_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int, few_chars: int) -> None:
+    monkeypatch.setattr(scopes, "_FEW", few)
+    monkeypatch.setattr(words, "_FEW_CHARS", few_chars)
     opened = SqliteStore(tmp_path / "index.db")
     opened.add_collection("/work/notes")
     for number in range(6):
         put(opened, record(str(number), author="Ada" if number % 3 else "Bob", at=number), [])
-    scope = Scope(facets=(Facet("author", "ada"),))
-    assert [it.path for it in opened.select(scope)] == ["5", "4", "2", "1"]
-    assert len(opened.match(parse("word"), scope, Weights(), 9)) == 4
+    by_author, by_time = Scope(facets=(Facet("author", "ada"),)), Scope(since=1.5, until=4.0)
+    for scope, paths in ((by_author, "5421"), (by_time, "432"), (replace(by_author, since=1.5, until=4.0), "42")):
+        assert [it.path for it in opened.select(scope)] == [*paths]
+        found = opened.load([it.key for it in opened.match(parse("word"), scope, Weights(), 9)])
+        assert {it.record.path for it in found} == {*paths}
+    assert opened.match(parse("word"), Scope(facets=(Facet("author", "nobody"),)), Weights(), 9) == []
     opened.close()
+
+
+def test_words_and_meaning_share_what_was_worked_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = SqliteStore(tmp_path / "index.db")
+    opened.add_collection("/work/notes")
+    put(opened, record("1"), [Link("touches", "src/a", 1)])
+    opened.put_vectors([it.key for it in opened.pending()], np.ones((1, 4), dtype=np.float32))
+    asked: list[str] = []
+    rows = Database.rows
+
+    def noted(db: Database, statement: str, values: Sequence[object] = ()) -> list[Row]:
+        asked.append(statement)
+        return rows(db, statement, values)
+
+    monkeypatch.setattr(Database, "rows", noted)
+    scope = Scope(links=(Linked("touches", "src/**"),))
+    (matched,) = opened.match(parse("word"), scope, Weights(), 9)
+    (near,) = opened.near(np.ones(4, dtype=np.float32), scope, 9)
+    assert matched.key == near.key
+    assert sum("FROM links" in sql for sql in asked) == 1
+    assert sum("json_group_array(chunks.id)" in sql for sql in asked) == 1
+    opened.close()
+
+
+@settings(max_examples=300)
+@given(globs | st.text("s/.*{}[]\\", max_size=8), st.sampled_from(TARGETS) | st.text("s/.b*0", max_size=6))
+def test_a_glob_of_a_tree_matches_what_lies_below(glob: str, path: str) -> None:
+    tree = tree_of(glob)
+    if tree and ".." not in tree.split("/"):  # which no glob may have
+        assert compile_globs((glob,))(path) == (path.startswith(f"{tree}/") and path != f"{tree}/")
+
+
+@pytest.mark.parametrize(
+    ("glob", "tree"),
+    [("src/**", "src"), ("/src/**", "src"), ("./a b/c/**", "a b/c"), ("src/", ""), ("**", ""), ("src/*", ""),
+     ("s*/**", ""), ("src/**/", ""), ("src/**/**", ""), ("a\\ b/**", ""), ("{a,b}/**", ""), ("src", "")],
+)  # fmt: skip
+def test_which_globs_are_of_a_tree(glob: str, tree: str) -> None:
+    assert tree_of(glob) == tree
 
 
 def test_hostile_globs_and_values_find_nothing(store: Store) -> None:

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from dowse.engine.memories import Memories
-from dowse.errors import BadInput, damage
+from dowse.errors import BadInput
 from dowse.ingest.sources.base import Source
 from dowse.model import COMMITS, FILES, MEMORIES, NOT_LOOKED, Answer, Completeness, Hit, Item, Query, Seen, Share
 from dowse.search.plan import answer
 from dowse.search.refine.subjects import Preference
 from dowse.search.run import Models
 from dowse.search.search import Ranked, search
-from dowse.store.health import SIDECARS
 
 
 class Asking(Memories):
@@ -75,14 +74,6 @@ class Asking(Memories):
     def _completeness(self, seen: Seen) -> Completeness:
         collections, counts = self._store.collections(), self._store.counts()
         shares = self._shares_of_sources()
-        notes = []
-        unfinished = [it.name for it in collections if not it.synced_at]
-        if not collections:
-            notes.append("nothing is indexed yet")
-        if unfinished:
-            notes.append(f"{', '.join(unfinished)} is indexed only in part so far")
-        notes.extend(self._semantics.notes())
-        notes.extend(damage(part, why) for part, why in self._store.damaged().items() if part != SIDECARS)
         return Completeness(
             indexed=shares[FILES].indexed,
             listed=shares[FILES].listed,
@@ -90,7 +81,7 @@ class Asking(Memories):
             chunks=counts.chunks,
             vectors=counts.vectors,
             synced_at=min((it.synced_at for it in collections), default=0.0),
-            notes=tuple(notes),
+            notes=tuple(self._index_notes()),
             seen=seen,
             others=tuple(shares[it] for it in (COMMITS, MEMORIES) if it in shares),
         )

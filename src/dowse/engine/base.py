@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dowse.config import Settings
 from dowse.engine.beside import Beside, spare_processors
-from dowse.errors import BadInput, Unreadable
+from dowse.errors import BadInput, Unreadable, damage
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.git.commits import CommitSource
@@ -20,6 +20,7 @@ from dowse.reranking import Reranking
 from dowse.search.refine.subjects import Preferences
 from dowse.semantics import Semantics
 from dowse.store.base import Store
+from dowse.store.health import SIDECARS
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.beside import QUARANTINE, SUFFIXES
 from dowse.text.decode import decode
@@ -64,6 +65,17 @@ class Base:
             if isinstance(source, CommitSource):
                 source.close()
         self._store.close()
+
+    def _index_notes(self) -> Iterator[str]:
+        """What a reader must know of the index as a whole: what is not there yet, and what is damaged."""
+        collections = self._store.collections()
+        unfinished = [it.name for it in collections if not it.synced_at]
+        if not collections:
+            yield "nothing is indexed yet"
+        if unfinished:
+            yield f"{', '.join(unfinished)} is indexed only in part so far"
+        yield from self._semantics.notes()
+        yield from (damage(part, why) for part, why in self._store.damaged().items() if part != SIDECARS)
 
     def collections(self) -> list[Collection]:
         """What is read from files: the roots, and the folders of memories."""

@@ -11,7 +11,8 @@ from typing import Final
 from dowse.engine.indexing import Indexing, after, never, quiet
 from dowse.errors import BadInput
 from dowse.ingest.embed import Progress
-from dowse.ingest.sources.git.commits import WHOLE
+from dowse.ingest.sources.budget import cut_of
+from dowse.ingest.sources.git.commits import TOLD, WHOLE
 from dowse.ingest.sources.git.moves import tips_of
 from dowse.ingest.sources.git.refs import refs_of
 from dowse.ingest.sources.git.repositories import (
@@ -158,7 +159,9 @@ class Histories(Indexing):
                 self._note_once(REFS + collection.name, f"{state} {_IN_PART}" if problem else state)
                 self._note_once(TIPS + collection.name, "" if problem else tips)
             self._store.tidy(progress)
-        report.notes += [f"{collection.name}: {problem}"] if problem else []
+        cut = cut_of(self._store.skipped(), collection.name)
+        told = (problem, f"{cut.path[:12]} is {cut.reason}" if cut else "")
+        report.notes += [f"{collection.name}: {it}" for it in told if it]
         return report, is_whole
 
     def _sync_history(
@@ -191,7 +194,7 @@ class Histories(Indexing):
         from dowse.ingest.chunk import fingerprint  # brings every extractor with it
 
         settings = self.settings
-        return f"{settings.max_commits} {settings.delta_lines} {fingerprint(self._limits())}"
+        return f"{settings.max_commits} {settings.delta_lines} {TOLD} {fingerprint(self._limits())}"
 
     def _leave(self, found: Discovery, report: SyncReport) -> None:
         """What no root leads to any more is dropped; what is not there at all may only be out of reach."""
@@ -219,7 +222,7 @@ class Histories(Indexing):
                     report.deleted += self._store.drop(history.name, hashes[first : first + _DROPPED_AT_ONCE])
             self._store.remove_collection(history.name)
             self._note_once(_TREES + history.name, "")
-        report.notes.append(f"the history in {history.root} {why}; it was dropped")
+        report.notes.append(f"the history in {git_directory_at(history.root)} {why}; it was dropped")
 
     def _note_once(self, key: str, value: str) -> None:
         if self._store.manifest().get(key, "") != value:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dowse.engine.base import Base
 from dowse.ingest.sources.moved import Traces, has_left, identity_key, identity_of, likeness, sample
-from dowse.model import FILES, Collection, Version
+from dowse.model import COMMITS, FILES, Collection, Version
 
 
 class Moving(Base):
@@ -44,11 +44,18 @@ class Moving(Base):
 
     def _traces(self, collection: Collection) -> Traces:
         def files() -> dict[str, Version]:
-            versions = self._store.versions(collection.name)
-            return {path: versions[path] for path in sample(versions)}
+            return self._some(collection.name)
+
+        def commits() -> dict[str, list[str]]:
+            below = [it for it in self._store.collections() if it.source == COMMITS]
+            return {it.root: list(self._some(it.name)) for it in below if Path(it.root).is_relative_to(collection.root)}
 
         identity = self._store.manifest().get(identity_key(collection.root), "")
-        return Traces(Path(collection.root), identity, files)
+        return Traces(Path(collection.root), identity, files, commits)
+
+    def _some(self, collection: str) -> dict[str, Version]:
+        versions = self._store.versions(collection)
+        return {path: versions[path] for path in sample(versions)}
 
     def _note_identity(self, root: Path) -> None:
         """Which directory it is, by what it keeps when it is renamed."""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from dowse.engine.fresh import Fresh
 from dowse.errors import BadInput
-from dowse.lookup.history.history import activity, chosen, commits, most_changed
-from dowse.lookup.history.question import PROBLEM, TOUCHES, Activity, History, Sought
+from dowse.lookup.history.history import activity, authors, chosen, commits, most_changed, written
+from dowse.lookup.history.question import AUTHOR, PROBLEM, TOUCHES, Activity, Authors, History, Sought
 from dowse.model import Collection, Record, Scope
 from dowse.text.scopes import inside
 
@@ -55,6 +55,14 @@ class Past(Fresh):
         if history is not None:
             return commits(self._store, history.name, sought, limit), source
         return _logged(checkout, sought, limit), source
+
+    def authors(self, checkout: Checkout, sought: Sought, *, from_git: bool = False) -> tuple[Authors, Source]:
+        """Who wrote the commits, the busiest first."""
+        history, source = self._answering(checkout, from_git)
+        if history is not None:
+            return authors(self._store, history.name, sought), source
+        found = _logged(checkout, sought, None).commits
+        return written((it.facets.get(AUTHOR, ""), it.moment_ns) for it in found), source
 
     def activity(self, checkout: Checkout, sought: Sought, *, from_git: bool = False) -> tuple[Activity, Source]:
         """How many of the commits touched each file."""
@@ -132,13 +140,13 @@ class Past(Fresh):
 
     def _lacking(self, history: Collection) -> Iterator[str]:
         """What the index does not know of the history."""
+        from dowse.ingest.sources.budget import cut_of
         from dowse.ingest.sources.git.reader import NO_FILES, NO_PARENTS
 
         if problem := self._problem_of(history):
             yield problem
-        limit = self.settings.max_commits
-        if history.listed >= limit:
-            yield f"only the newest {limit:,} commits are indexed; noCache asks git itself"
+        if cut_of(self._store.skipped(), history.name):
+            yield f"only the newest {self.settings.max_commits:,} commits are indexed; noCache asks git itself"
         problems = [it for name, _, it in self._store.faceted(PROBLEM) if name == history.name]
         untold = sum(it.startswith((NO_FILES, NO_PARENTS)) for it in problems)
         if untold:

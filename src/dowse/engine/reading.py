@@ -8,9 +8,10 @@ from pathlib import Path
 
 from dowse.engine.base import Base
 from dowse.ingest.sources.git.fingerprint import fingerprint
+from dowse.ingest.sources.git.repositories import git_directory_at
 from dowse.ingest.sources.git.repository import branch_at
 from dowse.lookup.read import Passage, read_lines
-from dowse.model import IN_FILES, UNPARSED, Collection, Counts, Item, Record, Scope, Skipped, Stored
+from dowse.model import COMMITS, IN_FILES, UNPARSED, Collection, Counts, Item, Record, Scope, Skipped, Stored
 from dowse.semantics import Description
 from dowse.store.base import REVISION
 from dowse.store.sqlite.database import MIGRATIONS
@@ -91,7 +92,7 @@ class Reading(Base):
         choice, offer = self.encoder(), self._reranking.describe()
         return Status(
             index=self.index_path,
-            collections=tuple(self._store.collections()),
+            collections=tuple(map(_as_told, self._store.collections())),
             counts=self._store.counts(Scope(kinds=IN_FILES)),
             encoder=choice.name,
             encoder_why=choice.why,
@@ -102,3 +103,10 @@ class Reading(Base):
             quarantined=tuple(Skipped(*row) for row in self._store.faceted(UNPARSED)),
             sizes=self._store.sizes(),
         )
+
+
+def _as_told(collection: Collection) -> Collection:
+    """A history's root may lie inside its repository, which is nobody's business."""
+    if collection.source != COMMITS:
+        return collection
+    return replace(collection, root=str(git_directory_at(collection.root)))

@@ -9,15 +9,16 @@ from pathlib import Path
 from dowse.engine.asking import Asking
 from dowse.errors import BadInput
 from dowse.lookup.memories.counts import MemoryCounts, memory_counts
-from dowse.lookup.memories.edges import SUPERSEDES, Edges, edges, key
+from dowse.lookup.memories.edges import edges
 from dowse.lookup.memories.known import known, known_names
 from dowse.lookup.memories.linked import Linking, by_relevance, linking
-from dowse.lookup.memories.names import named
 from dowse.lookup.memories.standing import Standing, standing
 from dowse.lookup.memories.tags import Clustered, TagGraph, normal_tag, tag_cluster, tag_graph
 from dowse.lookup.memories.walk import Walk, follow
 from dowse.model import FILES, MEMORIES, Query, Record, Scope
 from dowse.text.globs import literal
+from dowse.text.memory_edges import SUPERSEDES, Edges, key
+from dowse.text.memory_names import named
 
 RECIPE = "memories"
 _MOST_RANKED = 500  # memories that link to one file: each is a path to be compared

@@ -33,7 +33,7 @@ class Why(Exact, Memories, Past):
 
         seen = self._seen()
         self._check_collection(collection)
-        besides = (*seen.sentences(), *self._semantics.notes())
+        besides = (*self._index_notes(), *seen.sentences())
         return replace(why(self._ground(), target, budget_tokens, collection, besides), seen=seen)
 
     def related(

@@ -169,6 +169,15 @@ class Record:
         return self.mtime_ns if self.at_ns is None else self.at_ns
 
 
+class Glance(NamedTuple):
+    """As much of a record as was asked for: its facets in the order of the question, empty where it has none."""
+
+    path: str
+    title: str
+    moment_ns: int
+    facets: tuple[str, ...]
+
+
 class Version(NamedTuple):
     """What sync compares to decide whether an item must be read, and whether what it read is new.
 

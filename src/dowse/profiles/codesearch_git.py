@@ -11,7 +11,6 @@ from dowse.engine.past import Source
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.branches import BranchStatus
 from dowse.ingest.sources.git.checkout import Checkout
-from dowse.lookup.history.history import authors
 from dowse.lookup.history.question import History, Sought
 from dowse.profiles.codesearch_desk import Desk
 from dowse.profiles.codesearch_git_json import author_json, blamed_json, branch_json, commit_json
@@ -32,7 +31,7 @@ from dowse.profiles.codesearch_words import MAX_NUMBER, MaxResults
 from dowse.profiles.tool import Param, Reply, Tool
 
 _PATCH_LINES = 200
-_PARTIAL = "the clone is shallow, objects are missing, a merge brought it, or only the newest commits are indexed"
+_PARTIAL = "the clone is shallow, objects are missing, or only the newest commits are indexed"
 Line = Annotated[int, Param("From 1", ge=1, le=MAX_NUMBER)]
 LastLine = Annotated[int | None, Param("Default: only startLine", ge=1, le=MAX_NUMBER)]
 
@@ -115,11 +114,10 @@ class GitTools:
         if path and file and path != file:
             raise BadInput("path and file are two names for one thing, and differ here; give one of them")
         asked = self._asked("search_git_authors", repo, path or file, days(from_, to, ""), "", message, noCache)
-        history, source = self._history(asked, 0)
-        people = authors(history.commits)
-        rows = [author_json(rank, it) for rank, it in enumerate(people[: top or None], 1)]
-        figures = {"totalCommits": history.total, "totalAuthors": len(people), "returned": len(rows)}
-        return self._reply(asked, source, {"authors": rows}, figures, self._unknown(asked, history))
+        found, source = self._desk.engine().authors(asked.checkout, asked.sought, from_git=noCache)
+        rows = [author_json(rank, it) for rank, it in enumerate(found.people[: top or None], 1)]
+        figures = {"totalCommits": found.commits, "totalAuthors": len(found.people), "returned": len(rows)}
+        return self._reply(asked, source, {"authors": rows}, figures, self._unknown(asked, found.commits))
 
     def search_git_activity(
         self,
@@ -177,8 +175,7 @@ class GitTools:
         return Asked(tool, started, checkout, sought, no_cache)
 
     def _history(self, asked: Asked, limit: int) -> tuple[History, Source]:
-        if asked.tool != "search_git_authors":
-            _required(asked.sought.path)
+        _required(asked.sought.path)
         engine = self._desk.engine()
         return engine.commits(asked.checkout, asked.sought, limit or None, from_git=asked.no_cache)
 
@@ -186,11 +183,11 @@ class GitTools:
         figures: dict[str, Any] = {"totalCommits": history.total, "returned": len(rows)}
         if len(history.names) > 1:
             figures["names"] = list(history.names)
-        return self._reply(asked, source, {"commits": rows}, figures, self._unknown(asked, history))
+        return self._reply(asked, source, {"commits": rows}, figures, self._unknown(asked, history.total))
 
-    def _unknown(self, asked: Asked, history: History) -> str:
+    def _unknown(self, asked: Asked, found: int) -> str:
         """What to say where nothing was found because no commit knows the path."""
-        if history.total or not asked.sought.path:
+        if found or not asked.sought.path:
             return ""
         engine, path = self._desk.engine(), asked.sought.path
         if engine.commits(asked.checkout, Sought(path), 1, from_git=asked.no_cache)[0].total:

@@ -39,7 +39,7 @@ class WhyTools:
         engine = self._engine()
         answer = engine.why(target, budget_tokens, collection)
         completeness = engine.completeness(answer.seen)
-        return Reply(why_json(answer, completeness), why_text(answer, completeness) + "\n")
+        return Reply(why_json(answer, completeness), why_text(answer) + "\n")
 
     def related(
         self,

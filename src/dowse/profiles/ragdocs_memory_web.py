@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from dowse.engine.recollecting import Web
-from dowse.lookup.memories.edges import CONTRADICTS, DEPENDS_ON, SUPERSEDES
 from dowse.profiles.ragdocs_memory_desk import FileName, MemoryDesk, Tag, checked_tag
 from dowse.profiles.ragdocs_memory_text import cluster_text, notes, page, related_text, tag_graph_text, walk_text
 from dowse.profiles.tool import Param, Reply, Tool
+from dowse.text.memory_edges import CONTRADICTS, DEPENDS_ON, SUPERSEDES
 
 
 class MemoryWeb:

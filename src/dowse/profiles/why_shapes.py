@@ -28,7 +28,7 @@ def why_json(answer: WhyAnswer, completeness: Completeness) -> dict[str, object]
         "definition": None if answer.subject is None else {**subject_json(answer.subject), **_source(answer.source)},
         **{it.name: [neighbour_json(one, collection) for one in it.shown] for it in answer.sections},
         "left_out": {it.name: it.left_out for it in answer.sections if it.left_out},
-        **_ends_json(answer, completeness),
+        **_ends_json(answer, answer.notes, completeness),
     }
 
 
@@ -46,18 +46,20 @@ def related_json(answer: RelatedAnswer, completeness: Completeness) -> dict[str,
             }
             for it in answer.groups
         ],
-        **_ends_json(answer, completeness),
+        **_ends_json(answer, notes_of(answer, completeness), completeness),
     }
 
 
-def _ends_json(answer: WhyAnswer | RelatedAnswer, completeness: Completeness) -> dict[str, object]:
+def _ends_json(
+    answer: WhyAnswer | RelatedAnswer, notes: Sequence[str], completeness: Completeness
+) -> dict[str, object]:
     """Candidates and near names only where there are any: an answer has no use for them."""
     choices: dict[str, object] = {}
     if answer.candidates:
         choices["candidates"] = [subject_json(it) for it in answer.candidates]
     if answer.near:
         choices["near"] = list(answer.near)
-    return {**choices, "notes": list(notes_of(answer, completeness)), "complete": completeness.complete}
+    return {**choices, "notes": list(notes), "complete": completeness.complete}
 
 
 def _source(source: Source) -> dict[str, object]:
@@ -71,14 +73,14 @@ def _collection(subject: Subject | None) -> str:
 # --- text ---
 
 
-def why_text(answer: WhyAnswer, completeness: Completeness) -> str:
+def why_text(answer: WhyAnswer) -> str:
     lines = [*_head(answer), *_source_lines(answer.source)]
     for it in answer.sections:
         lines += _section_lines(it)
     empty = [it.name for it in answer.sections if not it.total]
     if answer.subject and empty:
         lines.append(f"none: {', '.join(empty)}")
-    return "\n".join([*lines, *(f"({note})" for note in notes_of(answer, completeness))])
+    return "\n".join([*lines, *(f"({note})" for note in answer.notes)])
 
 
 def related_text(answer: RelatedAnswer, completeness: Completeness) -> str:
@@ -88,7 +90,7 @@ def related_text(answer: RelatedAnswer, completeness: Completeness) -> str:
     return "\n".join([*lines, *(f"({note})" for note in notes_of(answer, completeness))])
 
 
-def notes_of(answer: WhyAnswer | RelatedAnswer, completeness: Completeness) -> Sequence[str]:
+def notes_of(answer: RelatedAnswer, completeness: Completeness) -> Sequence[str]:
     """What could not be told, what is not indexed, what has changed on disk."""
     return tuple(dict.fromkeys((*answer.notes, *completeness.notes, *answer.seen.sentences())))
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
+from functools import cache
 from importlib.metadata import version
 
 import anyio
@@ -17,6 +19,7 @@ from pydantic import ValidationError
 
 from dowse.errors import DowseError
 from dowse.profiles.tool import Profile
+from dowse.shells import parent
 from dowse.shells.leaving import Leaving
 from dowse.shells.tools import Bound, bind_all, reply_text
 
@@ -25,6 +28,7 @@ log = logging.getLogger("dowse.mcp")
 _MAX_ERROR_CHARS = 1000
 _MANY_UNANSWERED = 500  # who asks more without reading the answers is heard again when it has
 _CALLS_AT_A_TIME = 8  # of one connection: the others have threads of their own
+_LOOK_S = 0.01
 # After the client has closed its end; the jobs are ended while the last words are written, so that together it stays
 # well under five seconds.
 _LAST_ANSWERS_S = 2.0
@@ -40,10 +44,15 @@ def make_server(profile: Profile, threads: anyio.CapacityLimiter | None = None) 
     """`threads`: how many of its calls may run at a time; without, all servers of the process share the usual ones."""
     bound = bind_all(profile)
 
+    @cache
+    def described() -> types.ListToolsResult:
+        """Made once: the schemas take longer than most answers."""
+        return types.ListToolsResult(tools=[_described(tool) for tool in bound.values()])
+
     async def list_tools(
         context: ServerRequestContext[dict[str, object]], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in bound.values()])
+        return described()
 
     async def call_tool(
         context: ServerRequestContext[dict[str, object]], params: types.CallToolRequestParams
@@ -118,8 +127,9 @@ def serve_stdio(profile: Profile, on_exit: Callable[[], None]) -> None:
 
 
 async def _serve(server: Server[dict[str, object]], on_end: Callable[[], None]) -> None:
+    stdin = os.dup(0)  # while it serves, another file stands in its place
     async with stdio_server() as (reading, writing), writing:
-        await _serve_streams(server, reading, writing.send, on_end)
+        await _serve_streams(server, reading, writing.send, Wire(on_end, lambda: parent.has_closed(stdin)))
 
 
 async def serve_lines(
@@ -131,7 +141,7 @@ async def serve_lines(
         await write(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
 
     server = make_server(profile, anyio.CapacityLimiter(_CALLS_AT_A_TIME))
-    await _serve_streams(server, _messages(lines), send)
+    await _serve_streams(server, _messages(lines), send, Wire())
 
 
 async def _messages(lines: AsyncIterable[bytes | None]) -> AsyncIterator[SessionMessage | Exception]:
@@ -147,9 +157,8 @@ async def _serve_streams(
     server: Server[dict[str, object]],
     reading: AsyncIterable[SessionMessage | Exception],
     write: Callable[[SessionMessage], Awaitable[None]],
-    on_end: Callable[[], None] = lambda: None,
+    wire: Wire,
 ) -> None:
-    wire = Wire(on_end)
     async with anyio.create_task_group() as tasks:
         incoming, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
         answers, outgoing = anyio.create_memory_object_stream[SessionMessage]()
@@ -162,12 +171,15 @@ class Wire:
     """Between the pipes and the server: every request that came in gets its answer out.
 
     `on_end` is called when no more requests come, and what came is answered or was given its time; or at once when
-    nobody takes the answers any more.
+    nobody takes the answers any more. `has_closed` tells that no more requests come while many are not read yet.
     """
 
-    def __init__(self, on_end: Callable[[], None]) -> None:
+    def __init__(
+        self, on_end: Callable[[], None] = lambda: None, has_closed: Callable[[], bool] = lambda: False
+    ) -> None:
         self._unanswered: set[object] = set()
         self._on_end = on_end
+        self._has_closed = has_closed
 
     async def receive(
         self,
@@ -177,11 +189,11 @@ class Wire:
     ) -> None:
         async with incoming, answers:
             try:
-                await self._pass_on(reading, incoming, answers)
-                # Requests piped in at once are followed by the end of the input before they are answered.
-                with anyio.move_on_after(_LAST_ANSWERS_S):
-                    while self._unanswered:
-                        await anyio.sleep(0.01)
+                if await self._pass_on(reading, incoming, answers):
+                    # Requests piped in at once are followed by the end of the input before they are answered.
+                    with anyio.move_on_after(_LAST_ANSWERS_S):
+                        while self._unanswered:
+                            await anyio.sleep(_LOOK_S)
             finally:
                 # Also when this is cancelled: the others may wait for a tool, or for input, for ever.
                 self._on_end()
@@ -191,7 +203,8 @@ class Wire:
         reading: AsyncIterable[SessionMessage | Exception],
         incoming: ObjectSendStream[SessionMessage | Exception],
         answers: ObjectSendStream[SessionMessage],
-    ) -> None:
+    ) -> bool:
+        """False where the client has left with answers that it did not take."""
         async for item in reading:
             message = repaired(item) if isinstance(item, Exception) else item
             if message is None:
@@ -199,8 +212,21 @@ class Wire:
                 continue
             self._note(message.message)
             await incoming.send(message)
-            while len(self._unanswered) >= _MANY_UNANSWERED:
-                await anyio.sleep(0.01)
+            if not await self._is_heard():
+                return False
+        return True
+
+    async def _is_heard(self) -> bool:
+        """Wait while too many requests are unanswered. Who has closed its end may be reading still: then their number
+        falls. False once it has not for as long as last answers are waited for."""
+        count, since = len(self._unanswered), anyio.current_time()
+        while len(self._unanswered) >= _MANY_UNANSWERED:
+            if not self._has_closed() or len(self._unanswered) < count:
+                count, since = len(self._unanswered), anyio.current_time()
+            if anyio.current_time() - since >= _LAST_ANSWERS_S:
+                return False
+            await anyio.sleep(_LOOK_S)
+        return True
 
     def _note(self, message: object) -> None:
         """What is still to be answered; a request its client has cancelled is not."""

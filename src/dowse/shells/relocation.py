@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,7 @@ from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.errors import DowseError, IndexBusy
 from dowse.ingest.sources.moved import SAMPLE, Likeness, Traces, has_left, identity_key, likeness
-from dowse.model import FILES
+from dowse.model import COMMITS, FILES
 from dowse.places import INDEX_NAME, Places
 from dowse.store.sqlite.locks import write_lock
 from dowse.store.sqlite.peek import peek, peek_files
@@ -72,13 +73,20 @@ def _look_at(places: Places, index: Path) -> Found | None:
 
 
 def _roots(index: Path) -> tuple[Traces, ...]:
-    """What the index knows of its roots; files only of those that may be elsewhere by now."""
+    """What the index knows of its roots; files and commits only of those that may be elsewhere by now."""
     seen = peek(index)
-    return tuple(
-        Traces(Path(it.root), seen.manifest.get(identity_key(it.root), ""), partial(peek_files, index, it.name, SAMPLE))
-        for it in seen.collections
-        if it.source == FILES
-    )
+
+    def traces(root: str, name: str) -> Traces:
+        identity = seen.manifest.get(identity_key(root), "")
+        histories = {it.root: it.name for it in seen.collections if it.source == COMMITS}
+        below = {it: name for it, name in histories.items() if Path(it).is_relative_to(root)}
+        return Traces(Path(root), identity, partial(peek_files, index, name, SAMPLE), partial(_commits, index, below))
+
+    return tuple(traces(it.root, it.name) for it in seen.collections if it.source == FILES)
+
+
+def _commits(index: Path, histories: Mapping[str, str]) -> dict[str, list[str]]:
+    return {root: list(peek_files(index, name, SAMPLE)) for root, name in histories.items()}
 
 
 def _is_of_elsewhere(index: Path, folder: Path) -> bool:

@@ -57,6 +57,12 @@ def beginning(pattern: str) -> str:
     return "" if "." in start.split("/") or "//" in pattern else start
 
 
+def tree_of(pattern: str) -> str:
+    """The directory of which the glob matches what lies below, all of it and nothing else; empty if it is not so."""
+    start = beginning(pattern)
+    return start if start and pattern.removeprefix("./").removeprefix("/") == f"{start}/{TREE}" else ""
+
+
 def glob_regex(patterns: Iterable[str]) -> str:
     """One regex for all the globs, to be matched (not searched) against a path, with DOTALL."""
     anchored: list[str] = []

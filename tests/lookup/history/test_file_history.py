@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from recorded import HISTORY, put, stored
 
-from dowse.ingest.sources.git.log import Change
-from dowse.lookup.history.history import activity, authors, commits, person
+from dowse.ingest.sources.git.log import Change, GitLog
+from dowse.lookup.history.history import activity, authors, commits, person, written
 from dowse.lookup.history.question import Sought
 from dowse.lookup.history.traces import StoredTraces
 from dowse.model import COMMITS, Record
@@ -172,12 +172,44 @@ def test_the_limit_comes_after_the_filters(varied: Path, sought: Sought) -> None
 
 
 def test_authors_are_ranked_by_their_commits(varied: Path) -> None:
-    people = authors(commits(stored(varied / ".git"), HISTORY, Sought("src")).commits)
+    found = authors(stored(varied / ".git"), HISTORY, Sought("src"))
+    people = found.people
+    assert found.commits == 3
     assert [(it.name, it.email, it.commits) for it in people] == [
         ("Ann", "ann@example.org", 2),
         ("Ben Ölander", "ben@example.org", 1),
     ]
     assert (people[0].first_at, people[0].last_at) == (START, START + 300)
+
+
+@pytest.mark.parametrize("sought", [Sought(), Sought("src"), Sought("src/a.py", message="LEX"), Sought(message="a")])
+def test_authors_are_those_of_the_commits_that_are_found(varied: Path, sought: Sought) -> None:
+    store = stored(varied / ".git")
+    found = commits(store, HISTORY, sought)
+    assert found.total
+    assert authors(store, HISTORY, sought) == written((it.facets["author"], it.moment_ns) for it in found.commits)
+
+
+def test_authors_of_a_renamed_file_are_those_of_its_life(tmp_path: Path) -> None:
+    repository(
+        tmp_path,
+        [
+            Made("make a", {"a.py": text("a")}),
+            Made("move it", renames=[("a.py", "b.py")]),
+            Made("another a", {"a.py": text("another")}),
+        ],
+    )
+    store = stored(tmp_path / ".git")
+    assert authors(store, HISTORY, Sought("b.py")).commits == 2
+    assert authors(store, HISTORY, Sought("a.py")).commits == 1
+
+
+@pytest.mark.parametrize("message", ["", "m"])
+def test_what_left_a_directory_touched_it(tmp_path: Path, message: str) -> None:
+    repository(tmp_path, [Made("make m", {"src/a.py": text("a")}), Made("move it", renames=[("src/a.py", "lib/a.py")])])
+    assert titles(tmp_path, path="src", message=message) == ["move it", "make m"]
+    found = GitLog(tmp_path / ".git").commits(["src"])
+    assert [it.title for it in found] == ["move it", "make m"]
 
 
 @pytest.mark.parametrize(
@@ -203,6 +235,40 @@ def test_activity_counts_commits_by_file(varied: Path) -> None:
         ("src/a.py", 1),
         ("src/lex/b.py", 1),
     )
+
+
+def merged(folder: Path, **files: str | None) -> None:
+    """Two sides that changed `a`, and a merge with these files on top of what the first side has."""
+    repository(
+        folder,
+        [
+            Made("base", {"a": text("base"), "old": text("old")}),
+            Made("ours", {"a": text("ours")}, parents=(1,)),
+            Made("theirs", {"a": text("theirs"), "b": text("theirs")}, parents=(1,), branch="side"),
+            Made("merge", {"b": text("theirs"), **files}, parents=(2, 3)),
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "expected"),
+    [
+        ({"a": text("both")}, "a", ["base", "merge", "ours", "theirs"]),
+        ({"a": text("theirs")}, "a", ["base", "ours", "theirs"]),  # one side was taken
+        ({"b": text("mine")}, "b", ["merge", "theirs"]),
+        ({}, "b", ["theirs"]),
+        ({"new": text("new")}, "new", ["merge"]),
+        ({"old": None}, "old", ["base", "merge"]),
+    ],
+)
+def test_a_merge_is_of_the_files_that_are_like_those_of_no_parent(
+    tmp_path: Path, files: dict[str, str | None], path: str, expected: list[str]
+) -> None:
+    merged(tmp_path, **files)
+    assert sorted(titles(tmp_path, path=path)) == expected
+    log = GitLog(tmp_path / ".git")
+    assert sorted(it.title for it in log.commits([path])) == expected
+    assert {it.path for it in log.commits([path])} == log.touching(path)
 
 
 def test_two_renamings_in_one_commit_are_kept_apart(tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memory_notes import SCOPE, memory, store_of, to
 
 from dowse.lookup.memories import walk
-from dowse.lookup.memories.edges import Edge, Edges, End, edges, edges_of
+from dowse.lookup.memories.edges import edges
 from dowse.lookup.memories.walk import Walk, follow
 from dowse.model import Link
+from dowse.text.memory_edges import Edge, Edges, End, edges_of
+from memory_notes import SCOPE, memory, store_of, to
 
 _NAMES = [f"{name}.md" for name in "abcdef"]
 
@@ -114,7 +115,7 @@ def _edges(graph: dict[str, set[str]]) -> Edges:
     incoming: dict[tuple[str, str], list[Edge]] = {}
     for source, targets in graph.items():
         for target in sorted(targets):
-            here, there = End(source, memory(source)), End(target, memory(target))
+            here, there = End("notes", source, memory(source)), End("notes", target, memory(target))
             edge = Edge(here, there, memory(source), Link("supersedes", f"memory:{target}", 1))
             outgoing.setdefault(here.key, []).append(edge)
             incoming.setdefault(there.key, []).append(edge)

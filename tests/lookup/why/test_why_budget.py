@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from why_ground import ADA, Project
+from why_ground import ADA, FIRST, Project
 
 from dowse.lookup.why.budget import cost, fitting, fitting_source
 from dowse.lookup.why.found import Found
 from dowse.lookup.why.question import Neighbour, Source, WhyAnswer
+from dowse.lookup.why.shares import fitting_notes
 from dowse.lookup.why.shortened import beginning
 from dowse.lookup.why.why import why
-from dowse.model import Completeness, Link, Skipped
+from dowse.model import Completeness, Extract, Link, Skipped, Symbol
 from dowse.profiles.neighbours import neighbour_json
 from dowse.profiles.why_shapes import why_json, why_text
 from dowse.store.dicts import DictStore
@@ -44,7 +45,7 @@ def crowded() -> Project:
 
 def shown(answer: WhyAnswer) -> list[str]:
     data = why_json(answer, ALL_THERE)
-    return [json.dumps(data, ensure_ascii=False), why_text(answer, ALL_THERE)]
+    return [json.dumps(data, ensure_ascii=False), why_text(answer)]
 
 
 @pytest.mark.parametrize("budget", [150, 151, 175, 333, 700, 1_500, 2_999, 12_345, 100_000])
@@ -91,9 +92,10 @@ def test_source_takes_its_share_only(lines: list[str], room: int) -> None:
 
 
 def test_what_is_said_besides_takes_its_share(crowded: Project) -> None:
-    said = ["3 changed files are not in this answer yet: " + "a/rather/long/path.py, " * 10] * 3
+    said = [f"{it} changed files are not in this answer yet: {'a/rather/long/path.py, ' * 10}" for it in range(3)]
     answer = why(crowded.ground(), "shape_of_things", 600, besides=said)
-    assert len(shown(answer)[0]) + sum(map(len, said)) <= 600 * 4
+    assert all(len(text) <= 600 * 4 for text in shown(answer))
+    assert answer.notes == tuple(said)
     assert sum(len(it.shown) for it in answer.sections) > 0
 
 
@@ -160,6 +162,56 @@ def test_a_long_path_that_was_skipped_keeps_the_budget() -> None:
     answer = why(project.ground(), path, 150)
     assert all(len(text) <= 600 for text in shown(answer))
     assert answer.notes[0].startswith("long/long/") and answer.notes[0].endswith("… is not indexed: it is binary")
+
+
+_HOSTILE = st.builds(
+    lambda alphabet, times: (alphabet * times)[:5_000],
+    st.sampled_from(["x", "é", "\"'\\", "\1", "\U000e0001", "a b ", "a/"]) | st.text(min_size=1, max_size=9),
+    st.integers(1, 5_000),
+)
+_NAME = _HOSTILE | st.just("plain")
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    budget=st.integers(150, 3_000),
+    names=st.tuples(*[_NAME] * 6),
+    besides=st.lists(_HOSTILE, max_size=9),
+    twice=st.booleans(),
+)
+def test_names_and_notes_of_any_length_keep_the_budget(
+    budget: int, names: tuple[str, ...], besides: list[str], twice: bool
+) -> None:
+    """Of a definition or several, its file, its collection, a commit and its author, a memory."""
+    name, path, root, title, author, note = names
+    project = Project(DictStore(), root=f"/{root}", problem=note)
+    for place in (path, f"{path}2")[: 1 + twice]:
+        project.files({place: ""})
+        symbol = Symbol(name, "function", 1, 3, signature=name)
+        found = Extract("code", title, "a\nb\nc\n", (), symbols=(symbol,), links=(), facets={"author": author})
+        project.put(project.store.collections()[0].name, place, found)
+    links = [Link("touches", path, 1, "M"), Link("changes", f"{path}#{name}", 1, note)]
+    project.commit(FIRST, title, 1, links, author=author)
+    project.memory(f"{note}.md", title, [Link("mentions", path, 1, note), Link("mentions", note[:900], 1, note)])
+    for target in (name[:1_000], path[:990], f"{path[:990]}:2", f"commit:{FIRST}", f"memory:{note[:900]}", note[:900]):
+        if target.strip():
+            answer = why(project.ground(), target, budget, besides=besides)
+            assert max(map(len, shown(answer))) <= budget * 4
+
+
+def test_long_notes_are_cut_alike_short_ones_are_whole_and_the_rest_is_counted() -> None:
+    assert fitting_notes(["short", "long " * 90, "longer " * 90, "short"], 200) == (
+        "short", ("long " * 90)[:85] + "…", ("longer " * 90)[:85] + "…",
+    )  # fmt: skip
+    assert fitting_notes([f"{it}{'x' * 300}" for it in range(9)], 100) == ("0" + "x" * 67 + "…", "8 more such notes")
+    assert fitting_notes([], 100) == ()
+
+
+@given(notes=st.lists(_HOSTILE, max_size=12), room=st.integers(60, 2_000))
+def test_notes_keep_to_their_room(notes: list[str], room: int) -> None:
+    said = fitting_notes(notes, room)
+    assert sum(len(json.dumps(it, ensure_ascii=False)) + 4 for it in said) <= room
+    assert bool(said) == bool(notes)
 
 
 @given(text=st.text(max_size=60) | st.text(alphabet="'\"\\a\0\U000e0001", max_size=40), most=st.integers(-5, 80))

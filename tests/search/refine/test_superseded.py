@@ -9,7 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refine_support import hits, places, put, run_over, scores
 
-from dowse.model import Link
+from dowse.lookup.memories.edges import edges
+from dowse.lookup.memories.standing import standing
+from dowse.lookup.memories.walk import follow
+from dowse.model import Link, Scope
 from dowse.search.refine.superseded import Superseded
 from dowse.store.base import Store
 from dowse.store.dicts import DictStore
@@ -88,3 +91,34 @@ def _above(links: dict[str, dict[str, str]], start: str) -> set[str]:
         waiting.extend(newer - seen)
         seen |= newer
     return seen
+
+
+def test_by_what_is_not_there_any_more(store: Store) -> None:
+    note(store, "a", links={"gone": "superseded_by"})
+    note(store, "b")
+    found = Superseded()(hits(store, {"a.md": 0.9, "b.md": 0.5}), run_over(store))
+    assert places(found) == ["b.md#0", "a.md#0"]
+
+
+_WRITTEN = ["a", "A.md", "b", "c", "in/c", "./in/d", "gone", "../gone", "", "#", "\ud800", "[", "a" * 900]
+_SAID = st.lists(st.tuples(st.sampled_from(_WRITTEN), st.sampled_from(["supersedes", "superseded_by"])), max_size=4)
+
+
+@settings(deadline=None)
+@given(st.fixed_dictionaries(dict.fromkeys(("a.md", "B.md", "in/c.md", "in/d.markdown"), _SAID)))
+def test_the_same_as_standings_tell(said: dict[str, list[tuple[str, str]]]) -> None:
+    """But that what stands in a circle is below whatever one of that circle is below."""
+    store = DictStore()
+    store.add_collection("/work/notes")
+    for path, links in said.items():
+        put(store, path, path, kind="memory", links=[Link(kind, f"memory:{name}", 1) for name, kind in links])
+    ranked = Superseded()(hits(store, dict.fromkeys(said, 0.5)), run_over(store))
+    records = {hit.stored.record.path: hit.stored.record for hit in ranked}
+    below = {hit.stored.record.path for hit in ranked if "superseded" in hit.evidence}
+    among = edges(store, Scope(kinds=("memory",)), "supersedes")
+    told = {path for path, record in records.items() if standing(record, among, 0.0).superseded_by}
+    assert told <= below
+    for path in below - told:
+        back = follow(among, records[path], back=True)
+        assert back.circular
+        assert not all(among.in_a_circle(edge) for it in back.steps for edge in among.to(it.edge.source.key))

@@ -57,8 +57,13 @@ class Budgeted:
         if not limit:
             return listing
         others = len(items) - taken - 1
-        reason = f"{_BEYOND}{limit}: it and the {others:,} files that follow it in the order of paths are left out"
+        reason = beyond(limit, f"the {others:,} files that follow it in the order of paths")
         return replace(listing, items=items[:taken], refused=[*listing.refused, (items[taken].path, reason)])
+
+
+def beyond(limit: str, others: str) -> str:
+    """Why the first one that is left out is, and those it stands for."""
+    return f"{_BEYOND}{limit}: it and {others} are left out"
 
 
 def cut_of(skipped: Iterable[Skipped], collection: str) -> Skipped | None:

@@ -1,10 +1,10 @@
-"""Tells whether a directory is one that was indexed under another path: by its inode, or by the files in it."""
+"""Tells whether a directory is one that was indexed under another path: by its inode, or by what is in it."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,11 +21,15 @@ _MAX_READ_BYTES: Final = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """What an index knows of one of its roots: where it was, which directory that was, and some of its files."""
+    """What an index knows of one of its roots: where it was, which directory that was, and some of its files.
+
+    `commits` are some of each history below it, by the root of that: a bare repository has no files.
+    """
 
     root: Path
     identity: str
     files: Callable[[], Mapping[str, Version]]  # asked for only where they decide
+    commits: Callable[[], Mapping[str, Iterable[str]]] = dict
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -62,6 +66,7 @@ def likeness(traces: Traces, place: Path) -> Likeness | None:
         return None
     same = _is_same(traces, place)
     kept = [_kept(place, path, version) for path, version in traces.files().items()]
+    kept = kept or [(it, it) for it in _commits_kept(traces, place)]
     there, alike = (sum(it[which] for it in kept) / max(1, len(kept)) for which in (0, 1))
     fits = there >= _STILL_THERE if same else alike >= _ALIKE
     return Likeness(same, alike) if fits else None
@@ -85,6 +90,14 @@ def _is_same(traces: Traces, place: Path) -> bool:
 def _is_itself(root: Path) -> bool:
     """Roots are noted without links; one that leads elsewhere now is another."""
     return os.path.realpath(root) == str(root)
+
+
+def _commits_kept(traces: Traces, place: Path) -> Iterator[bool]:
+    """Of each commit whether git has it here. A name stands for one content, so that no time need be compared."""
+    from dowse.ingest.sources.git.holding import held  # few roots have no files
+
+    for home, names in traces.commits().items():
+        yield from held(str(place / Path(home).relative_to(traces.root)), names)
 
 
 def _kept(place: Path, path: str, version: Version) -> tuple[bool, bool]:

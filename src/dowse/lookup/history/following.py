@@ -35,6 +35,9 @@ class Life:
     names: tuple[str, ...]
     commits: frozenset[str] | None = None
 
+    def has(self, commit: str) -> bool:
+        return self.commits is None or commit in self.commits
+
 
 @dataclass(frozen=True, slots=True)
 class _Name:

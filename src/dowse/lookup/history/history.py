@@ -3,40 +3,57 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from dowse.lookup.history.following import Life, life_of
-from dowse.lookup.history.question import AUTHOR, RENAMES, TOUCHES, Activity, Author, History, Sought
+from dowse.lookup.history.question import (
+    AUTHOR,
+    MESSAGE,
+    RENAMES,
+    TOUCHES,
+    Activity,
+    Author,
+    Authors,
+    History,
+    Sought,
+)
 from dowse.lookup.history.traces import StoredTraces
-from dowse.model import Record
+from dowse.model import Glance, Record
 from dowse.store.base import Store
 
 _NS_PER_SECOND = 1_000_000_000
+# What left a directory has touched it, too; of a file that never had another name there is no such link.
+_KINDS = (TOUCHES, RENAMES)
 
 
 def commits(store: Store, history: str, sought: Sought, limit: int | None = None) -> History:
     """Filters come before the limit; all that fit are counted."""
     life = life_of(StoredTraces(store, history), sought.path) if sought.path else Life(())
+    scope = sought.scope(history, life.names, *_KINDS)
     if life.commits is None and not sought.message:
-        scope = sought.scope(history, life.names, TOUCHES)
         return History(tuple(store.select(scope, limit)), store.count(scope), life.names)
-    return chosen(store.select(sought.scope(history, life.names, TOUCHES, RENAMES)), life, sought, limit)
+    return chosen(store.select(scope), life, sought, limit)
 
 
 def chosen(candidates: Iterable[Record], life: Life, sought: Sought, limit: int | None) -> History:
     """Of candidates, newest first, those of the file's life that say what is wanted."""
-    fitting = [it for it in candidates if (life.commits is None or it.path in life.commits) and sought.says(it)]
+    fitting = [it for it in candidates if life.has(it.path) and sought.says(it.title, it.facets.get(MESSAGE, ""))]
     return History(tuple(fitting[:limit]), len(fitting), life.names)
 
 
-def authors(found: Sequence[Record]) -> list[Author]:
-    """Who wrote the commits, the busiest first."""
-    written: dict[str, list[float]] = {}
-    for record in found:
-        written.setdefault(record.facets.get(AUTHOR, ""), []).append(record.moment_ns / _NS_PER_SECOND)
-    people = [Author(*person(who), len(at), min(at), max(at)) for who, at in written.items()]
-    return sorted(people, key=lambda it: (-it.commits, it.name, it.email))
+def authors(store: Store, history: str, sought: Sought) -> Authors:
+    return written((who, it.moment_ns) for it in _fitting(store, history, sought) for who in it.facets[:1])
+
+
+def written(commits: Iterable[tuple[str, int]]) -> Authors:
+    """Of commits told by their authors and moments."""
+    moments: dict[str, list[float]] = {}
+    for who, at_ns in commits:
+        moments.setdefault(who, []).append(at_ns / _NS_PER_SECOND)
+    people = [Author(*person(who), len(at), min(at), max(at)) for who, at in moments.items()]
+    ranked = sorted(people, key=lambda it: (-it.commits, it.name, it.email))
+    return Authors(tuple(ranked), sum(it.commits for it in people))
 
 
 def person(facet: str) -> tuple[str, str]:
@@ -48,9 +65,18 @@ def person(facet: str) -> tuple[str, str]:
 def activity(store: Store, history: str, sought: Sought) -> Activity:
     """Of all commits that fit, whatever they touched."""
     everywhere = replace(sought, path="")
-    fitting = store.linked((TOUCHES,), everywhere.scope(history, ()))
-    changed = Counter(path for record, links in fitting if sought.says(record) for path in {it.target for it in links})
-    return most_changed(changed, commits(store, history, everywhere, 0).total)
+    touched = store.targets((TOUCHES,), everywhere.scope(history, ()))
+    if not sought.message:
+        return most_changed(Counter(path for _, path in touched), commits(store, history, everywhere, 0).total)
+    fitting = {it.path for it in _fitting(store, history, everywhere)}
+    return most_changed(Counter(path for commit, path in touched if commit in fitting), len(fitting))
+
+
+def _fitting(store: Store, history: str, sought: Sought) -> list[Glance]:
+    """The commits that fit, with authors and messages: to make records of a hundred thousand takes seconds."""
+    life = life_of(StoredTraces(store, history), sought.path) if sought.path else Life(())
+    found = store.glances(sought.scope(history, life.names, *_KINDS), (AUTHOR, MESSAGE))
+    return [it for it in found if life.has(it.path) and sought.says(it.title, it.facets[1])]
 
 
 def most_changed(changed: Counter[str], count: int) -> Activity:

@@ -25,10 +25,12 @@ class Sought:
     author: str = ""
     message: str = ""
 
-    def says(self, record: Record) -> bool:
+    def says(self, title: str, message: str) -> bool:
         """Whether the title or the rest of the message holds what is wanted; a scope can not ask for either."""
+        if not self.message:
+            return True
         wanted = self.message.casefold()
-        return not wanted or any(wanted in it.casefold() for it in (record.title, record.facets.get(MESSAGE, "")))
+        return wanted in title.casefold() or wanted in message.casefold()
 
     def scope(self, history: str, names: tuple[str, ...], *kinds: str) -> Scope:
         """The commits with links of these kinds to one of the names, or to something below it."""
@@ -58,6 +60,14 @@ class Author:
     commits: int
     first_at: float
     last_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Authors:
+    """Who wrote the commits, the busiest first, and how many these are."""
+
+    people: tuple[Author, ...]
+    commits: int
 
 
 @dataclass(frozen=True, slots=True)

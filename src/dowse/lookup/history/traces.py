@@ -35,8 +35,8 @@ class StoredTraces:
         return self._store.remembered(f"parents in {self._history}", self._read_parents)
 
     def _read_parents(self) -> Mapping[str, tuple[str, ...]]:
-        commits = self._store.select(Scope(collections=(self._history,), kinds=(COMMIT,)))
-        return {it.path: tuple(it.facets.get(PARENTS, "").split()) for it in commits}
+        commits = self._store.glances(Scope(collections=(self._history,), kinds=(COMMIT,)), (PARENTS,))
+        return {it.path: tuple(it.facets[0].split()) for it in commits}
 
     def _links(self, name: str) -> list[tuple[Record, Link]]:
         if name not in self._read:

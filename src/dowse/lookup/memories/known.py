@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dowse.lookup.memories.names import Names
 from dowse.model import Record, Scope
 from dowse.store.base import Store
+from dowse.text.memory_names import Names
 
 
 def known(store: Store, scope: Scope) -> list[Record]:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dowse.lookup.memories.edges import Key, key
 from dowse.lookup.memories.known import known
 from dowse.lookup.memories.targets import means
 from dowse.model import Link, Record, Scope
 from dowse.store.base import Store
+from dowse.text.memory_edges import Key, key
 from dowse.text.names import words
 from dowse.text.terms import parse
 

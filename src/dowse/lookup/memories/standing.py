@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dowse.lookup.memories.edges import Edges, key
 from dowse.model import Record
+from dowse.text.memory_edges import Edges, key
 from dowse.text.memory_facts import moment_of
 
 

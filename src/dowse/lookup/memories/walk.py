@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from dowse.lookup.memories.edges import Edge, Edges, Key, key
 from dowse.model import Record
+from dowse.text.memory_edges import Edge, Edges, Key, key
 
 MOST_STEPS: Final = 500
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Final
 
 from dowse.lookup.why.found import Found
-from dowse.lookup.why.question import NO_SOURCE, Neighbour, Section, Source, Subject
-from dowse.lookup.why.shortened import shortened
+from dowse.lookup.why.naming import AUTHOR, COMMIT
+from dowse.lookup.why.question import NO_SOURCE, Neighbour, Section, Source
+from dowse.lookup.why.shares import LINE_CHARS, chars
 from dowse.model import CHARS_PER_TOKEN, Record
 
 # Who reads little reads why it is so before who uses it.
@@ -21,48 +21,27 @@ _KEY_CHARS: Final = 6  # quotes, colon, comma, blanks
 _NUMBER_CHARS: Final = 6
 _COMMIT_CHARS: Final = 50  # the beginning of a hash and a date, with their keys
 _SOURCE_KEYS: Final = 45
-_CANDIDATE_KEYS: Final = 90
-_LINE_CHARS: Final = 4
 _SOURCE_SHARE: Final = 0.3
 _MOST_LINES: Final = 40
 
 
-def room_of(budget_tokens: int, target: str, notes: Sequence[str], found: Sequence[tuple[str, Found]]) -> int:
-    """What is left for what was asked about, its source and its neighbours: characters of the longest form, JSON."""
-    counts = sum(len(name) + _KEY_CHARS + len(str(len(it.neighbours))) for name, it in found if it.neighbours)
-    said = sum(_chars(it) + _LINE_CHARS for it in notes)
-    return budget_tokens * CHARS_PER_TOKEN - _FRAME_CHARS - _chars(target) - counts - said
+def room_of(budget_tokens: int) -> int:
+    """What there is for everything but the frame: characters of the longest form, JSON."""
+    return budget_tokens * CHARS_PER_TOKEN - _FRAME_CHARS
 
 
-def fitting_subject(subject: Subject, room: int, found: Sequence[tuple[str, Found]]) -> tuple[Subject, int]:
-    """With its signature where that leaves room for the reasons, and what it takes."""
-    bare = subject
-    if subject.definition and subject_chars(subject) + reasons_chars(found) > room:
-        symbol = subject.definition.symbol._replace(signature="")
-        bare = replace(subject, definition=replace(subject.definition, symbol=symbol))
-    return bare, subject_chars(bare)
+def counts_chars(found: Sequence[tuple[str, Found]]) -> int:
+    return sum(len(name) + _KEY_CHARS + len(str(len(it.neighbours))) for name, it in found if it.neighbours)
 
 
-def fitting_candidates(found: Sequence[Subject], room: int) -> tuple[Subject, ...]:
-    """The first ones, and one at least."""
-    ends = accumulate(subject_chars(it) + _CANDIDATE_KEYS for it in found)
-    return tuple(it for place, (it, end) in enumerate(zip(found, ends, strict=True)) if end <= room or not place)
+def notes_chars(notes: Sequence[str]) -> int:
+    return sum(chars(it) + LINE_CHARS for it in notes)
 
 
 def fitting_names(names: Sequence[str], room: int) -> tuple[str, ...]:
     """The first ones."""
-    ends = accumulate(_chars(it) + _LINE_CHARS for it in names)
+    ends = accumulate(chars(it) + LINE_CHARS for it in names)
     return tuple(it for it, end in zip(names, ends, strict=True) if end <= room)
-
-
-def subject_chars(subject: Subject) -> int:
-    symbol = subject.definition.symbol if subject.definition else None
-    texts = [subject.name]
-    if subject.record:
-        texts += [subject.record.path, subject.record.collection, symbol.kind if symbol else subject.record.kind]
-    if symbol and symbol.signature:
-        texts += ["signature", f"{shortened(symbol.signature)}: , "]
-    return sum(map(_chars, texts))
 
 
 def reasons_chars(found: Sequence[tuple[str, Found]]) -> int:
@@ -74,7 +53,7 @@ def fitting_source(source: Source, room: int, reasons: int = 0) -> tuple[Source,
     """Its first lines within a share of the room that leaves enough for the reasons, and what they take."""
     share, used, lines = min(int(room * _SOURCE_SHARE), room - reasons), _SOURCE_KEYS, 0
     for line in source.lines[:_MOST_LINES]:
-        cost_of_line = _chars(line) + _LINE_CHARS
+        cost_of_line = chars(line) + LINE_CHARS
         if used + cost_of_line > share:
             break
         used, lines = used + cost_of_line, lines + 1
@@ -114,19 +93,16 @@ def cost(neighbour: Neighbour) -> int:
     said = {"confidence": neighbour.sure, "how": neighbour.how, "text": neighbour.text, "warning": neighbour.warning}
     told = {"kind": neighbour.kind, "name": neighbour.name, **{key: it for key, it in said.items() if it}}
     place = sum(_place_chars(neighbour.record, neighbour.line)) if neighbour.record else len('"indexed": false, ')
-    return _LINE_CHARS + sum(len(key) + _KEY_CHARS + _chars(it) for key, it in told.items()) + place
+    return LINE_CHARS + sum(len(key) + _KEY_CHARS + chars(it) for key, it in told.items()) + place
 
 
 def _place_chars(record: Record, line: int) -> Iterator[int]:
-    author, type_ = record.facets.get("author", ""), record.facets.get("type", "")
-    if author:
-        yield _COMMIT_CHARS + len("author") + _KEY_CHARS + _chars(author.partition(" <")[0])
+    if record.kind == COMMIT:
+        author = record.facets.get(AUTHOR, "").partition(" <")[0]
+        yield _COMMIT_CHARS + len(AUTHOR) + _KEY_CHARS + chars(author)
         return
-    yield len("path") + _KEY_CHARS + _chars(record.path)
+    yield len("path") + _KEY_CHARS + chars(record.path)
     yield len("line") + _KEY_CHARS + _NUMBER_CHARS if line else 0
+    type_ = record.facets.get("type", "")
     key, value = ("type", type_) if type_ else ("collection", record.collection)
-    yield len(key) + _KEY_CHARS + _chars(value)
-
-
-def _chars(text: str) -> int:
-    return len(json.dumps(text, ensure_ascii=False))
+    yield len(key) + _KEY_CHARS + chars(value)

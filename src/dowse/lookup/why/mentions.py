@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dowse.lookup.grep.excerpts import excerpts
 from dowse.lookup.grep.grep import grep
 from dowse.lookup.grep.question import Lines, Manner
-from dowse.lookup.memories.edges import SUPERSEDES, edges
+from dowse.lookup.memories.edges import edges
 from dowse.lookup.memories.standing import successors
 from dowse.lookup.references import references_of
 from dowse.lookup.symbols.question import Wanted
@@ -21,6 +21,7 @@ from dowse.lookup.why.spellings import speaks_of, spellings
 from dowse.lookup.why.target import qualified
 from dowse.model import COMMITS, FILES, Link, Record, Scope
 from dowse.store.base import Store
+from dowse.text.memory_edges import SUPERSEDES
 from dowse.text.regexes import escaped
 
 MEMORY, DOCUMENT = "memory", "doc"
@@ -28,12 +29,16 @@ ANCHORED = "anchored"
 
 _FILES = 100
 _DEADLINE_S = 1.0
+_MOST_WRITTEN = 2_000  # escaped, it takes up to twice that, which is what a regex may have
+_UNSOUGHT = ("texts were not searched for its name: it is too long",)
 _TELLING = re.compile(r"_|\d|[a-z][A-Z]|[A-Z]{2}|\.")  # a name that is no word of prose
 
 
 def mentions(ground: Ground, subject: Subject) -> tuple[Found, Found]:
     """Documents, and memories; each record once, by its best evidence: a link before a name."""
-    found = [*_linking(ground, subject), *_naming(ground.store, subject)]
+    wordings = [it for it in _wordings(ground.store, subject) if it.term.strip()]  # a file may be called a blank
+    written = [it for it in wordings if len(it.term) <= _MOST_WRITTEN]
+    found = [*_linking(ground, subject), *_naming(ground.store, written)]
     best: dict[tuple[str, str], Neighbour] = {}
     for it in found:
         assert it.record is not None
@@ -41,7 +46,8 @@ def mentions(ground: Ground, subject: Subject) -> tuple[Found, Found]:
             best.setdefault((it.record.collection, it.record.path), it)
     memories = (as_memory(ground, it, it.record) for it in best.values() if it.record and it.record.kind == MEMORY)
     ordered = sorted(memories, key=lambda it: bool(it.warning))
-    return Found(tuple(it for it in best.values() if it.record and it.record.kind != MEMORY)), Found(tuple(ordered))
+    documents = tuple(it for it in best.values() if it.record and it.record.kind != MEMORY)
+    return Found(documents, _UNSOUGHT if len(written) < len(wordings) else ()), Found(tuple(ordered))
 
 
 # --- by links ---
@@ -79,8 +85,8 @@ class _Wording(NamedTuple):
     sure: str = ""
 
 
-def _naming(store: Store, subject: Subject) -> Iterator[Neighbour]:
-    for wording in _wordings(store, subject):
+def _naming(store: Store, wordings: Iterable[_Wording]) -> Iterator[Neighbour]:
+    for wording in wordings:
         scope = Scope(collections=wording.collections, kinds=(DOCUMENT, MEMORY))
         terms = (wording.term,)
         asked = Lines(terms, wording.manner, case_sensitive=True, scope=scope, limit=_FILES, deadline_s=_DEADLINE_S)

@@ -97,7 +97,8 @@ NO_SOURCE = Source()
 @dataclass(frozen=True, slots=True)
 class WhyAnswer:
     """`subject` is None unless exactly one thing was meant: then `candidates` are what may have been, `near` are names
-    like the one given. `notes` say what could not be told, and why."""
+    like the one given. `notes` say what could not be told, and why; and what is to be known of the index, as far as
+    that fits."""
 
     target: str
     subject: Subject | None

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from dowse.errors import BadInput
 from dowse.lookup.why.budget import (
+    counts_chars,
     fitting,
-    fitting_candidates,
     fitting_names,
     fitting_source,
-    fitting_subject,
+    notes_chars,
     reasons_chars,
     room_of,
 )
@@ -19,8 +19,10 @@ from dowse.lookup.why.callers import callers
 from dowse.lookup.why.commits import commits
 from dowse.lookup.why.found import Found
 from dowse.lookup.why.mentions import mentions
+from dowse.lookup.why.naming import fitting_candidates, fitting_subject
 from dowse.lookup.why.near import near_names
 from dowse.lookup.why.question import LEAST_BUDGET, MOST_BUDGET, Ground, Source, Subject, WhyAnswer
+from dowse.lookup.why.shares import chars, fitting_notes
 from dowse.lookup.why.shortened import beginning
 from dowse.lookup.why.target import checked
 from dowse.lookup.why.things import things
@@ -34,7 +36,7 @@ _QUOTED_CHARS = 200
 def why(
     ground: Ground, target: str, budget_tokens: int, collection: str | None = None, besides: Sequence[str] = ()
 ) -> WhyAnswer:
-    """`besides` is what will be said with the answer, and takes its share of the budget."""
+    """`besides` is what is to be said of the index with any answer, as far as it fits."""
     if not LEAST_BUDGET <= budget_tokens <= MOST_BUDGET:
         raise BadInput(f"a budget is {LEAST_BUDGET} to {MOST_BUDGET:,} tokens, not {budget_tokens:,}")
     text = checked(target)
@@ -47,26 +49,25 @@ def why(
 
 
 def _candidates(target: str, found: list[Subject], budget_tokens: int, besides: Sequence[str]) -> WhyAnswer:
-    shown = beginning(target, _share(budget_tokens, besides, 2))
-    room = room_of(budget_tokens, shown, (choice(shown, found), *besides), ())
-    listed = fitting_candidates(found[:MOST_CANDIDATES], room)
-    return WhyAnswer(shown, None, candidates=listed, notes=(choice(shown, found, len(listed)),))
+    room = room_of(budget_tokens)
+    shown = beginning(target, room // 4)
+    room -= chars(shown)
+    longest = fitting_notes((choice(shown, found, min(len(found) - 1, MOST_CANDIDATES)), *besides), _for_notes(room))
+    listed = fitting_candidates(found[:MOST_CANDIDATES], room - notes_chars(longest))
+    notes = fitting_notes((choice(shown, found, len(listed)), *besides), _for_notes(room))
+    return WhyAnswer(shown, None, candidates=listed, notes=notes)
 
 
 def _nothing(store: Store, target: str, budget_tokens: int, besides: Sequence[str]) -> WhyAnswer:
-    share = _share(budget_tokens, besides, 2)
-    shown, note = beginning(target, share), unknown(store, target, min(share, _QUOTED_CHARS))
-    near = fitting_names(near_names(store, target), room_of(budget_tokens, shown, (note, *besides), ()))
-    return WhyAnswer(shown, None, near=near, notes=(note,))
-
-
-def _share(budget_tokens: int, besides: Sequence[str], times: int) -> int:
-    """What the target may take each time it is repeated, so that as much is left for what is said of it."""
-    return room_of(budget_tokens, "", besides, ()) // (times + 1)
+    room = room_of(budget_tokens)
+    shown, note = beginning(target, room // 4), unknown(store, target, min(room // 4, _QUOTED_CHARS))
+    room -= chars(shown)
+    notes = fitting_notes((note, *besides), _for_notes(room))
+    return WhyAnswer(shown, None, near=fitting_names(near_names(store, target), room - notes_chars(notes)), notes=notes)
 
 
 def _answer(ground: Ground, target: str, subject: Subject, budget_tokens: int, besides: Sequence[str]) -> WhyAnswer:
-    """What is not indexed has no name but the target."""
+    """What is not indexed has no name but the target, which is repeated then."""
     calling, tests = callers(ground, subject)
     documents, memories = mentions(ground, subject)
     sections = (
@@ -76,17 +77,25 @@ def _answer(ground: Ground, target: str, subject: Subject, budget_tokens: int, b
         ("documents", documents),
         ("tests", tests),
     )
-    target = beginning(target, _share(budget_tokens, besides, 1 if subject.record else 3))
+    room = room_of(budget_tokens) - counts_chars(sections)
+    target = beginning(target, room // (3 if subject.record else 5))
     named = subject if subject.record else replace(subject, name=target)
-    notes = _notes(named, sections)
-    room = room_of(budget_tokens, target, (*notes, *besides), sections)
-    shown, used = fitting_subject(named, room, sections)
-    source, lines = fitting_source(_source(ground.store, subject), room - used, reasons_chars(sections))
+    room -= chars(target)
+    notes = fitting_notes((*_notes(named, sections), *besides), _for_notes(room))
+    room -= notes_chars(notes)
+    reasons = reasons_chars(sections)
+    shown, used = fitting_subject(named, room, reasons)
+    source, lines = fitting_source(_source(ground.store, subject), room - used, reasons)
     return WhyAnswer(target, shown, source, fitting(sections, room - used - lines), notes=notes)
 
 
+def _for_notes(room: int) -> int:
+    """The rest is for what the answer is about."""
+    return room * 2 // 3
+
+
 def _notes(subject: Subject, sections: tuple[tuple[str, Found], ...]) -> tuple[str, ...]:
-    return (*subject.notes(), *dict.fromkeys(note for _, found in sections for note in found.notes))
+    return (*subject.notes(), *(note for _, found in sections for note in found.notes))
 
 
 def _source(store: Store, subject: Subject) -> Source:

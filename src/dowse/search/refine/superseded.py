@@ -9,16 +9,14 @@ from dataclasses import dataclass
 
 from dowse.model import Hit, Scope
 from dowse.search.kinds import SUCCEEDING
-from dowse.search.refine.links import Node, link_graph, node_of
 from dowse.search.refine.scale import times
 from dowse.search.refine.stage import by_score, rescored
 from dowse.search.run import Run
 from dowse.store.base import Catalog
 from dowse.text.circles import circles
+from dowse.text.memory_edges import SUPERSEDES, Key, edges_among, key, saying
 
-# Written from either end, it means the same.
-SUPERSEDES, SUPERSEDED_BY = "supersedes", "superseded_by"
-Successors = Mapping[Node, Sequence[Node]]
+Successors = Mapping[Key, Sequence[Key]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +31,12 @@ class Superseded:
         if not any(hit.stored.record.kind in self.kinds for hit in hits):
             return hits
         successors = successors_of(run.store, self.kinds)
-        found: defaultdict[Node, list[Hit]] = defaultdict(list)
+        found: defaultdict[Key, list[Hit]] = defaultdict(list)
         for hit in hits:
-            found[node_of(hit.stored.record)].append(hit)
+            found[key(hit.stored.record)].append(hit)
         judged: dict[int, Hit] = {}
-        lowest: dict[Node, float] = {}  # score of what was found of a record and of all above it
-        behind: dict[Node, int] = {}  # how many steps the longest way up from a record has
+        lowest: dict[Key, float] = {}  # score of what was found of a record and of all above it
+        behind: dict[Key, int] = {}  # how many steps the longest way up from a record has
         for circle in circles(list(found), lambda it: successors.get(it, ())):
             above = {it for node in circle for it in successors.get(node, ())}.difference(circle)
             bound = min((lowest[it] for it in above), default=math.inf)
@@ -60,12 +58,7 @@ def successors_of(catalog: Catalog, kinds: tuple[str, ...] = SUCCEEDING) -> Succ
     """Of each record that is superseded, those that do so directly; worked out once for each state of the records."""
 
     def make() -> Successors:
-        graph = link_graph(catalog.linked((SUPERSEDES, SUPERSEDED_BY), Scope(kinds=kinds)))
-        found: defaultdict[Node, list[Node]] = defaultdict(list)
-        for node, ends in graph.outgoing.items():
-            for end in ends:
-                older, newer = (end.node, node) if end.kind == SUPERSEDES else (node, end.node)
-                found[older].append(newer)
-        return dict(found)
+        edges = edges_among(catalog.linked(saying(SUPERSEDES), Scope(kinds=kinds)), SUPERSEDES)
+        return {older: [it.source.key for it in newer] for older, newer in edges.incoming.items()}
 
     return catalog.remembered(f"successors of {kinds}", make)

@@ -50,5 +50,5 @@ def command(
         answer = engine.why(target, budget, collection)
         completeness = engine.completeness(answer.seen)
         shown = json.dumps(why_json(answer, completeness), ensure_ascii=False) if as_json else None
-        click.echo(shown or why_text(answer, completeness))
+        click.echo(shown or why_text(answer))
     return 0 if answer.subject else 1

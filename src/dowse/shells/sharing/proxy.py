@@ -70,9 +70,7 @@ class Proxy:
 
     def _is_alone(self) -> bool:
         """Whether nobody is left to find a server for."""
-        poll = select.poll()
-        poll.register(_STDIN, 0)  # that its other end is closed is always told
-        return self._stopped or parent.is_gone() or bool(poll.poll(0))
+        return self._stopped or parent.is_gone() or parent.has_closed(_STDIN)
 
     def _is_over(self) -> bool:
         if self._leave_at is None:

@@ -15,6 +15,7 @@ from dowse.model import (
     Call,
     Collection,
     Counts,
+    Glance,
     Link,
     Record,
     Scope,
@@ -162,6 +163,16 @@ class DictCatalog(DictWords, DictVectors):
     def select(self, scope: Scope, limit: int | None = None) -> list[Record]:
         within = self._within(scope)
         return [it.record for it in self._newest_first() if within(it.record)][:limit]
+
+    def glances(self, scope: Scope, facets: Sequence[str]) -> list[Glance]:
+        return [
+            Glance(it.path, it.title, it.moment_ns, tuple(it.facets.get(name, "") for name in facets))
+            for it in self.select(scope)
+        ]
+
+    def targets(self, kinds: Sequence[str], scope: Scope) -> list[tuple[str, str]]:
+        found = self.linked(kinds, scope)
+        return [(record.path, target) for record, links in found for target in {it.target: None for it in links}]
 
     def count(self, scope: Scope) -> int:
         return len(self.select(scope))

@@ -6,31 +6,35 @@ search, the distinct targets and values are compared once, and the records that 
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence, Sized
+from json import loads
 from typing import TypeVar
 
 from dowse.model import Facet, Linked
 from dowse.store.sqlite.database import Database
+from dowse.store.sqlite.kept import Kept
 from dowse.store.sqlite.rows import as_json
-from dowse.text.globs import beginning, compile_globs
+from dowse.text.globs import beginning, compile_globs, tree_of
 from dowse.text.surrogates import is_text
 
 Ids = frozenset[int]
-Value = TypeVar("Value")
+Value = TypeVar("Value", bound=Sized)
 
-_KEPT = 32
+_KEPT, _KEPT_SIZE = 48, 8_000_000
 _LAST = "\U0010ffff"  # no character is behind it
+_AFTER_SLASH = "0"  # the next character
 _ALIKE = 4  # records to a distinct value, from which on it pays to keep who has which
 _TARGETS = "SELECT DISTINCT target FROM links"
+_BELOW = "SELECT json_group_array(DISTINCT record) FROM links WHERE target > ? AND target < ?"
 
 
 class Members:
-    """Of one state of the records; a few answers are kept, the oldest go first."""
+    """Of one state of the records; a few answers are kept, those that nobody asked for go first."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._kept: OrderedDict[Hashable, object] = OrderedDict()
+        self._kept = Kept(_KEPT, _KEPT_SIZE)
 
     def linked(self, wanted: Sequence[Linked]) -> Ids:
         """Those with at least one of the links."""
@@ -48,20 +52,29 @@ class Members:
 
     def _linked(self, wanted: Linked) -> Ids:
         matches = compile_globs((wanted.glob,))
-        targets = [target for target in self._targets(beginning(wanted.glob)) if matches(target)]
-        kind = " AND kind = ?" if wanted.kind else ""
+        kind, kinds = (" AND kind = ?", [wanted.kind]) if wanted.kind else ("", [])
+        if tree := tree_of(wanted.glob):
+            return self._below(tree, kind, kinds)
+        targets = [target for target in self._targets(beginning(wanted.glob), kind, kinds) if matches(target)]
         rows = self._db.rows(
             f"SELECT DISTINCT record FROM json_each(?) AS named CROSS JOIN links ON target = named.value{kind}",
-            (as_json(targets), *([wanted.kind] if wanted.kind else [])),
+            (as_json(targets), *kinds),
         )
         return frozenset(key for (key,) in rows)
 
-    def _targets(self, start: str) -> Sequence[str]:
+    def _below(self, tree: str, kind: str, kinds: Sequence[str]) -> Ids:
+        """Whatever is in the range matches, so that nobody need look at the targets."""
+        if not is_text(tree):
+            return frozenset()
+        ((told,),) = self._db.rows(f"{_BELOW}{kind}", (f"{tree}/", f"{tree}{_AFTER_SLASH}", *kinds))
+        return frozenset(loads(told))
+
+    def _targets(self, start: str, kind: str, kinds: Sequence[str]) -> Sequence[str]:
         if not is_text(start):
             return []
         if start:
-            rows = self._db.rows(f"{_TARGETS} WHERE target >= ? AND target < ?", (start, start + _LAST))
-            return [target for (target,) in rows]
+            within = f"{_TARGETS} WHERE target >= ? AND target < ?{kind}"
+            return [target for (target,) in self._db.rows(within, (start, start + _LAST, *kinds))]
         return self.once("targets", lambda: [target for (target,) in self._db.rows(_TARGETS)])
 
     def _holding(self, facet: Facet) -> Ids:
@@ -73,9 +86,9 @@ class Members:
 
     def _values(self, name: str) -> dict[str, list[int]]:
         """Who has which value, in lower case. Values that hardly any two share are too many to be kept."""
-        kept = self._kept.get(("values", name))
-        if isinstance(kept, dict):
-            return kept
+        return self.once(("values", name), lambda: self._read_values(name))
+
+    def _read_values(self, name: str) -> dict[str, list[int]]:
         rows = self._db.rows(
             "SELECT records.id, facet.value FROM records JOIN json_each(records.facets) AS facet WHERE facet.key = ?",
             (name,),
@@ -83,14 +96,10 @@ class Members:
         found: defaultdict[str, list[int]] = defaultdict(list)
         for key, value in rows:
             found[str(value).casefold()].append(key)
-        return self.once(("values", name), lambda: found) if len(found) * _ALIKE <= len(rows) else found
+        if len(found) * _ALIKE > len(rows):
+            self._kept.drop(("values", name))
+        return found
 
     def once(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """What `make` gave, as long as not too much else is kept."""
-        if name in self._kept:
-            found: Value = self._kept[name]  # type: ignore[assignment]
-            return found
-        made = self._kept[name] = make()
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
-        return made
+        return self._kept.once(name, make)

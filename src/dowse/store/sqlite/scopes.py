@@ -3,20 +3,22 @@ out of globs and facets beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
 from typing import TypeVar
 
-from dowse.model import Scope
+from dowse.model import EVERYTHING, Scope
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.members import Ids, Members
-from dowse.store.sqlite.rows import as_json
+from dowse.store.sqlite.rows import RECORDS, as_json
 from dowse.text.globs import compile_globs
 
-Value = TypeVar("Value")
+Value = TypeVar("Value", bound=Sized)
 _NS = 1_000_000_000
 _FARTHEST_NS = 2**63 - 1
-_FEW = 1_000  # records: told one by one they lead the search, more are asked about as they come
+_FEW = 1_000  # records of a time: they are found before all else, more are asked about as they come
+_OF_RECORDS = "SELECT json_group_array(chunks.id) FROM json_each(?) AS it CROSS JOIN chunks ON record = it.value"
+_OF_SCOPE = "SELECT json_group_array(chunks.id) FROM {} CROSS JOIN chunks ON record = records.id WHERE {}"
 
 Condition = tuple[str, list[object]]
 
@@ -45,15 +47,27 @@ class Scopes:
         this thread's connection until another scope is asked for."""
         scope = self._by_kind(self.narrowed(scope))
         ids = self._ids(scope)
-        parts = [*_columns(scope), *self._paths(scope), *([] if ids is None else [self._within(ids)])]
+        parts = [*_columns(scope), *self._paths(scope), *([] if ids is None else [_among(ids)])]
         return " AND ".join(sql for sql, _ in parts), [value for _, values in parts for value in values]
 
-    def is_few(self, scope: Scope) -> bool:
-        """Whether few records are inside, which are found without asking each of all of them."""
+    def leads(self, scope: Scope) -> bool:
+        """Whether its records are found without asking each of all of them."""
+        return bool(scope.facets or scope.links) or (_is_timed(scope) and self._in_time(scope) <= _FEW)
+
+    def chunks(self, scope: Scope) -> str:
+        """The keys of what lies inside, worked out once for all who ask: a list as SQLite tells and takes it, because
+        to make a row of each takes longer than to find them."""
+        return self.once(("chunks", scope), lambda: self._chunks(scope))
+
+    def _chunks(self, scope: Scope) -> str:
         ids = self._ids(scope)
-        if ids is not None:
-            return len(ids) <= _FEW
-        return _is_timed(scope) and self._in_time(scope) <= _FEW
+        if ids is not None and self.narrowed(replace(scope, facets=(), links=())) == EVERYTHING:
+            ((told,),) = self._db.rows(_OF_RECORDS, (as_json(sorted(ids)),))
+        else:
+            condition, values = self.condition(scope)
+            records = RECORDS if scope.collections else "records"
+            ((told,),) = self._db.rows(_OF_SCOPE.format(records, condition), values)
+        return str(told)
 
     def once(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """What `make` gave for the records as they are, as long as not too much else is kept."""
@@ -88,15 +102,13 @@ class Scopes:
         sets += [self._members().linked(scope.links)] if scope.links else []
         return frozenset.intersection(*sets) if sets else None
 
-    def _within(self, ids: Ids) -> Condition:
-        if len(ids) <= _FEW:
-            return "records.id IN (SELECT value FROM json_each(?))", [as_json(sorted(ids))]
-        self._register("is_member", ids.__contains__)
-        return "is_member(records.id)", []
-
     def _register(self, name: str, holds: Callable[[object], bool]) -> None:
         function = lambda *values: int(holds(values[0]))  # noqa: E731 - SQLite calls it with all arguments
         self._db.reader().create_scalar_function(name, function, 1, deterministic=True)
+
+
+def _among(ids: Ids) -> Condition:
+    return "records.id IN (SELECT value FROM json_each(?))", [as_json(sorted(ids))]
 
 
 def _names(scope: Scope) -> Iterable[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from json import loads
+from typing import Any, NamedTuple
 
 from dowse.errors import PartDamaged
 from dowse.model import EVERYTHING, Scope, Scored
@@ -23,7 +24,8 @@ MAX_MATCHED_TERMS = 100
 _MOSTLY = 0.5  # of the records
 _MORE = 1.2  # than would be enough if all kinds were found alike
 _BM25 = f"bm25(words, {', '.join('?' * len(Weights._fields))})"
-_WITHIN = f"+words.rowid IN (SELECT id FROM chunks WHERE record IN (SELECT records.id FROM {RECORDS} WHERE {{}}))"
+_FEW_CHARS = 16_000  # of keys: to gather so many takes SQLite less than to ask a function here about each match
+_AMONG = "+words.rowid IN (SELECT value FROM json_each(?))"
 _PROMISING = "+words.rowid IN (SELECT rowid FROM words WHERE words MATCH ?)"
 
 
@@ -90,11 +92,11 @@ class SqliteWords(Reading):
         return found[:limit] if len(found) >= limit or len(best) < wanted else None
 
     def _matches_within(self, asked: _Asked, scope: Scope, limit: int) -> list[Scored]:
-        """Where few records are inside, their chunks are found first: to look up the record of each match takes longer
-        than to score it."""
+        """Where the records inside are known beforehand, so are their chunks: to look up the record of each match takes
+        longer than to score it."""
+        if self._scopes.leads(scope):
+            return self._matches_among(asked, self._scopes.chunks(scope), limit)
         condition, values = self._scopes.condition(scope)
-        if self._scopes.is_few(scope):
-            return self._scored(asked, limit, f" AND {_WITHIN.format(condition)}", *values)
         statement = (
             f"SELECT words.rowid, {_BM25} AS cost FROM words "
             f"JOIN chunks ON chunks.id = words.rowid JOIN records ON records.id = chunks.record "
@@ -103,6 +105,13 @@ class SqliteWords(Reading):
         )
         rows = self.db.rows(statement, (*asked.weights, asked.expression, *values, limit))
         return [Scored(key, -cost) for key, cost in rows]
+
+    def _matches_among(self, asked: _Asked, keys: str, limit: int) -> list[Scored]:
+        if len(keys) <= _FEW_CHARS:
+            return self._scored(asked, limit, f" AND {_AMONG}", keys)
+        is_inside: Any = frozenset(loads(keys)).__contains__  # a function of Python around it would take as long again
+        self.db.reader().create_scalar_function("is_inside", is_inside, 1, deterministic=True)
+        return self._scored(asked, limit, " AND is_inside(words.rowid)")
 
 
 def compile_match(terms: Terms) -> str:

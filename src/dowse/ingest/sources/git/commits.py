@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from dowse.errors import Unreadable
 from dowse.ingest.sources.base import Listing
+from dowse.ingest.sources.budget import beyond
 from dowse.ingest.sources.git.parsing import seconds
 from dowse.ingest.sources.git.refs import is_name, refs_of, shallow_of
 from dowse.ingest.sources.git.running import ask_history
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
     from dowse.ingest.sources.git.reader import Reader
 
 FORM: Final = "commit"
+TOLD: Final = "with the files of merges"
+"""To be changed whenever more or other things are told of a commit, with its manner."""
 WHOLE: Final = "history"
 """Stands for all commits among what was refused."""
-_EVERY: Final = ("branches", "tags", "remotes")
+_EVERY: Final = ("--branches", "--tags", "--remotes")
 _MOST_SAID: Final = 200
+_MOST_COUNTED: Final = 2**31 - 1  # what is more is no number to git
 _FIRST_AHEAD, _MOST_AHEAD = 8, 256
 
 
@@ -47,14 +51,11 @@ class CommitSource:
 
     def listing(self) -> Listing:
         self.close()
-        shallow = shallow_of(str(self.root))
-        items, problem = self._items(shallow)
+        listing = self._listing(shallow_of(str(self.root)))
         with self._turn:
-            self._order = [it.path for it in items]
+            self._order = [it.path for it in listing.items]
             self._places = {path: place for place, path in enumerate(self._order)}
-        if not problem:
-            return Listing(items)
-        return Listing(items, [(WHOLE, problem)], unseen=[""])
+        return listing
 
     def read(self, item: Item) -> tuple[Item, bytes]:
         if not is_name(item.path):
@@ -86,18 +87,32 @@ class CommitSource:
         self._ahead = min(2 * self._ahead, _MOST_AHEAD) if reader.is_expected(name) else _FIRST_AHEAD
         reader.expect(self._order[place : place + self._ahead])
 
-    def _items(self, shallow: frozenset[str]) -> tuple[list[Item], str]:
+    def _listing(self, shallow: frozenset[str]) -> Listing:
         refs = refs_of(str(self.root))
         if refs is None:
-            return [], f"{self.root} can not be read; what was indexed of it was kept"
+            return _in_part([], f"{self.root} can not be read; what was indexed of it was kept")
+        items, said = self._items(refs.heads, shallow)
+        refused = [(it.path, self._beyond(refs.heads)) for it in items[self._max_commits :]]
+        items = items[: self._max_commits]
+        if not said:
+            return Listing(items, refused)
+        return _in_part(items, f"git could not list all of it ({said}); what was indexed was kept", refused)
+
+    def _items(self, heads: Sequence[str], shallow: frozenset[str]) -> tuple[list[Item], str]:
+        """Those that are wanted, and one more if there are others; and what keeps git from coming to the end."""
         if self._only is not None:
-            items, said = self._listed(("--no-walk",), self._only, shallow) if self._only else ([], "")
-        else:
-            most = f"--max-count={self._max_commits}"
-            items, said = self._listed((most, *(f"--{kind}" for kind in _EVERY)), refs.heads, shallow)
-            if said:
-                items, said = self._salvaged(most, refs.heads, shallow) or (items, said)
-        return items, f"git could not list all of it ({said}); what was indexed was kept" if said else ""
+            return self._listed(("--no-walk",), self._only, shallow) if self._only else ([], "")
+        most = f"--max-count={min(self._max_commits + 1, _MOST_COUNTED)}"
+        items, said = self._listed((most, *_EVERY), heads, shallow)
+        return (self._salvaged(most, heads, shallow) if said else None) or (items, said)
+
+    def _beyond(self, heads: Sequence[str]) -> str:
+        """What is said of the first commit that is left out, which stands for all older ones."""
+        counted = ask_history(str(self.root), "rev-list", "--count", *_EVERY, *heads)
+        others = "all"
+        if counted is not None and not counted.returncode:
+            others = f"the {int(counted.stdout) - self._max_commits - 1:,}"
+        return beyond(f"max_commits ({self._max_commits:,})", f"{others} older commits")
 
     def _salvaged(self, most: str, heads: Sequence[str], shallow: frozenset[str]) -> tuple[list[Item], str] | None:
         """What those ends lead to that can be read, and what is wrong with the others; None if that is not known."""
@@ -126,5 +141,11 @@ class CommitSource:
 
     def _manner(self, is_edge: bool) -> int:
         """A commit never changes, but what is told of it may: with more or fewer lines, or when the parents of one at
-        the edge of a shallow clone come to be there. It stands in the place of a size, so that it is read anew."""
-        return 2 * self._delta_lines + is_edge
+        the edge of a shallow clone come to be there. It stands in the place of a size, so that it is read anew.
+
+        An odd number, because even ones were of a time when merges had no files."""
+        return 4 * self._delta_lines + 2 * is_edge + 1
+
+
+def _in_part(items: list[Item], problem: str, refused: Sequence[tuple[str, str]] = ()) -> Listing:
+    return Listing(items, [*refused, (WHOLE, problem)], unseen=[""])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from dowse.errors import IndexDamaged
-from dowse.model import EVERYTHING, Counts, Link, Record, Scope, Version
+from dowse.model import EVERYTHING, Counts, Glance, Link, Record, Scope, Version
 from dowse.store.sqlite.catalog.base import CatalogBase
 from dowse.store.sqlite.database import Row
 from dowse.store.sqlite.rows import RECORD_COLUMNS, RECORDS, UNENCODED_CHUNKS, as_json, record_of
@@ -65,6 +65,29 @@ class Selecting(CatalogBase):
             f"WHERE records.kind = ? AND {condition or 'true'} {_NEWEST_FIRST} LIMIT ?",
             (kind, *values, -1 if limit is None else limit),
         )
+
+    def glances(self, scope: Scope, facets: Sequence[str]) -> list[Glance]:
+        wanted = "".join(", coalesce(json_extract(records.facets, ?), '')" for _ in facets)
+        with self.db.reader():
+            condition, values = self._scopes.condition(scope)
+            rows = self.db.rows(
+                f"SELECT records.path, title, coalesce(records.at_ns, records.mtime_ns){wanted} FROM {RECORDS} "
+                f"WHERE {condition or 'true'} {_NEWEST_FIRST}",
+                (*(f'$."{it}"' for it in facets), *values),
+            )
+        return [Glance(path, title, moment_ns, tuple(held)) for path, title, moment_ns, *held in rows]
+
+    def targets(self, kinds: Sequence[str], scope: Scope) -> list[tuple[str, str]]:
+        with self.db.reader():  # both questions see one state
+            condition, values = self._scopes.condition(scope)
+            inside = f"FROM {RECORDS} WHERE {condition or 'true'}"
+            paths: dict[int, str] = dict(self.db.rows(f"SELECT records.id, records.path {inside}", values))
+            rows = self.db.rows(
+                f"SELECT DISTINCT record, target FROM links WHERE record IN (SELECT records.id {inside}) "
+                "AND kind IN (SELECT value FROM json_each(?))",
+                (*values, as_json(list(kinds))),
+            )
+        return [(paths[record], target) for record, target in rows]
 
     def count(self, scope: Scope) -> int:
         with self.db.reader():

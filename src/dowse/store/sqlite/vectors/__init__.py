@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from json import loads
 from typing import TYPE_CHECKING
 
 from dowse.model import EVERYTHING, Scope, Scored
 from dowse.store.base import Pending
 from dowse.store.sqlite.database import Database
 from dowse.store.sqlite.health.damage import Damage
-from dowse.store.sqlite.rows import ENCODED, RECORDS, as_json
+from dowse.store.sqlite.rows import ENCODED, as_json
 from dowse.store.sqlite.scopes import Scopes
 from dowse.store.sqlite.vectors.changes import shorten
 from dowse.store.sqlite.vectors.held import EXACT_UP_TO, HeldVectors, sidecar_of
@@ -80,15 +81,11 @@ class SqliteVectors:
 
     def _near(self, vector: Vector, scope: Scope, limit: int, made_by: str | None) -> list[Scored]:
         scope = self._scopes.narrowed(scope)
-        allowed = None if scope == EVERYTHING else self._scopes.once(("chunks", scope), lambda: self._chunks(scope))
+        allowed = None if scope == EVERYTHING else self._scopes.once(("keys", scope), lambda: self._keys(scope))
         self.db.remembered("vectors", self._held.refresh)
         return self._held.near(vector, allowed, limit, made_by)
 
-    def _chunks(self, scope: Scope) -> Keys:
-        """Asked once per record, and read from the index of chunks by record alone."""
+    def _keys(self, scope: Scope) -> Keys:
         import numpy as np
 
-        condition, values = self._scopes.condition(scope)
-        records = f"SELECT records.id FROM {RECORDS} WHERE {condition}"
-        rows = self.db.rows(f"SELECT id FROM chunks WHERE record IN ({records})", values)
-        return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+        return np.array(loads(self._scopes.chunks(scope)), dtype=np.int64)

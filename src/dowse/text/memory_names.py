@@ -29,7 +29,8 @@ class Names:
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Names:
-        known = list(records)
+        # Whoever asks, and in whichever order: of those that are called alike, the newest is meant.
+        known = sorted(records, key=lambda it: (-it.moment_ns, it.collection, it.path))
         exact = {it.path: it for it in known}
         for suffix in _SUFFIXES:
             for record in known:

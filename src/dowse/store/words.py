@@ -1,0 +1,25 @@
+"""What a backend must offer of words: the best chunks by them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from dowse.model import Scope, Scored
+from dowse.text.terms import Terms
+
+
+class Weights(NamedTuple):
+    """How much a match in each column of the words index counts."""
+
+    title: float = 1.0
+    trail: float = 1.0
+    text: float = 1.0
+    names: float = 1.0
+    tags: float = 1.0
+    path: float = 1.0
+
+
+class Words(Protocol):
+    def match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
+        """The best chunks by BM25, higher is better; never raises for any terms."""
+        ...

@@ -1,0 +1,101 @@
+"""What is kept of what was asked for: made once, the least wanted goes first, within bounds."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from dowse.store.sqlite.kept import Kept
+
+
+class Making:
+    """Counts what it is asked to make."""
+
+    def __init__(self, kept: Kept) -> None:
+        self.kept = kept
+        self.made: list[str] = []
+
+    def once(self, name: str, size: int = 1) -> str:
+        return self.kept.once(name, lambda: self._make(name, size))
+
+    def _make(self, name: str, size: int) -> str:
+        self.made.append(name)
+        return name * size
+
+
+def test_what_was_asked_for_last_stays() -> None:
+    making = Making(Kept(2, 100))
+    for name in "abacab":
+        assert making.once(name) == name
+    assert making.made == [*"abcb"]  # when c came, a had just been asked for and b had not
+
+
+def test_what_is_too_much_in_all_goes_but_the_last() -> None:
+    making = Making(Kept(10, 10))
+    making.once("a", 4)
+    making.once("b", 6)
+    making.once("a", 4)
+    making.once("c", 3)  # b goes, which is enough
+    making.once("a", 4)
+    assert making.made == [*"abc"]
+    making.once("d", 50)
+    making.once("d", 50)
+    assert making.made == [*"abcd"]
+    making.once("a", 4)
+    making.once("d", 50)
+    assert making.made == [*"abcdad"]
+
+
+def test_what_was_dropped_is_made_anew_and_counts_no_more() -> None:
+    making = Making(Kept(10, 10))
+    making.once("a", 9)
+    making.kept.drop("a")
+    making.kept.drop("nothing")
+    making.once("b", 9)
+    making.once("c", 1)
+    making.once("b", 9)
+    assert making.made == [*"abc"]
+    making.once("a", 1)
+    assert making.made == [*"abca"]
+
+
+def test_what_is_dropped_while_it_is_made_is_given_but_not_kept() -> None:
+    kept = Kept(10, 10)
+
+    def make() -> str:
+        kept.drop("a")
+        return "made"
+
+    assert kept.once("a", make) == "made"
+    assert kept.once("a", lambda: "anew") == "anew"
+
+
+def test_what_fails_is_tried_again() -> None:
+    kept = Kept(2, 10)
+
+    def fail() -> str:
+        raise OSError("not now")
+
+    with pytest.raises(OSError, match="not now"):
+        kept.once("a", fail)
+    assert kept.once("a", lambda: "made") == "made"
+
+
+def test_others_wait_for_who_asked_first_and_for_nobody_else() -> None:
+    making, begun, go_on = Making(Kept(4, 100)), threading.Event(), threading.Event()
+
+    def slowly() -> str:
+        begun.set()
+        assert go_on.wait(30)
+        return making._make("a", 1)
+
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(making.kept.once, "a", slowly)
+        assert begun.wait(30)
+        others = [pool.submit(making.once, "a") for _ in range(2)]
+        assert making.once("b") == "b"  # nobody has to wait for another answer
+        go_on.set()
+        assert {it.result(30) for it in (first, *others)} == {"a"}
+    assert making.made == ["b", "a"]

@@ -1,0 +1,56 @@
+"""One reading of what memories say of each other: rankings, versions and warnings can not differ."""
+
+from __future__ import annotations
+
+import pytest
+
+from dowse.lookup.memories.walk import follow
+from dowse.model import Record
+from dowse.text.memory_edges import Edges, edges_among
+from memory_notes import memory, to
+
+
+def told(edges: Edges) -> set[tuple[str, str]]:
+    return {(it.source.name, it.target.name) for every in edges.outgoing.values() for it in every}
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("memory:a", "a.md"),
+        ("memory:in/c#Why", "in/c.md"),
+        ("memory:c", "in/c.md"),  # from within its folder
+        ("memory:plan", "a.md"),  # another one is titled that
+        ("memory:gone", "gone"),
+        ("a.md", None),
+        ("note:a", None),
+    ],
+)
+def test_by_the_name_of_its_file_else_as_documents_link(written: str, meant: str | None) -> None:
+    old = Record("notes", "a.md", "memory", "Plan", 1, 1, "digest", "1")
+    entries = [(old, []), (memory("in/c.md"), []), (memory("in/d.md"), [to(written, "supersedes")])]
+    assert told(edges_among(entries, "supersedes")) == ({("in/d.md", meant)} if meant else set())
+
+
+def test_the_name_of_a_file_is_before_a_title() -> None:
+    titled = Record("notes", "x.md", "memory", "Plan.md", 1, 1, "digest", "1")
+    entries = [(titled, [to("memory:PLAN.MD", "supersedes")]), (memory("plan.md"), [])]
+    assert told(edges_among(entries, "supersedes")) == {("x.md", "plan.md")}
+
+
+def test_no_name_leads_from_one_folder_of_memories_to_another() -> None:
+    here, there = memory("a.md"), memory("b.md", collection="others")
+    links = [(here, [to("memory:gone", "supersedes")]), (there, [to("memory:gone", "superseded_by")])]
+    found = edges_among(links, "supersedes")
+    assert [it.name for it in follow(found, here).steps] == ["gone"]
+    assert [it.name for it in follow(found, there, back=True).steps] == ["gone"]
+
+
+def test_of_those_that_are_called_alike_the_newest_is_meant_in_whichever_order_they_come() -> None:
+    notes = [
+        (memory("Plan.md", at=1), []),
+        (memory("plan.md", at=2), []),
+        (memory("x.md"), [to("memory:PLAN", "supersedes")]),
+    ]
+    for entries in (notes, notes[::-1]):
+        assert told(edges_among(entries, "supersedes")) == {("x.md", "plan.md")}
