@@ -7,7 +7,6 @@ from pathlib import Path
 
 from dowse.live.watch import Batch, Place, Timing, Watcher
 
-Git = Callable[..., str]
 Follow = Callable[..., "Following"]
 QUICK = Timing(debounce_s=0.05, git_debounce_s=0.2, poll_s=0.1, bulk_threshold=100)
 
