@@ -22,6 +22,27 @@ settings.register_profile("dowse", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("dowse")
 
 
+# What an answer waits for, or does without where it takes longer: here, whatever a busy machine may take. Tests of
+# these limits set their own.
+_PATIENT_MS = 30_000
+_PATIENT_S = {
+    "dowse.engine.newest._CHEAP_S": 60.0,
+    "dowse.engine.why._BLAME_S": 60.0,
+    "dowse.lookup.why.callers.DEADLINE_S": 60.0,
+    "dowse.lookup.why.mentions._DEADLINE_S": 60.0,
+    "dowse.lookup.related.calling._DEADLINE_S": 60.0,
+}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOWSE_REPAIR_MS", str(_PATIENT_MS))
+        for name, seconds in _PATIENT_S.items():
+            patch.setattr(name, seconds)
+        yield
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     folder = tmp_path / "root"
@@ -52,7 +73,8 @@ def open_engine(tmp_path: Path) -> Iterator[OpenEngine]:
     opened: list[Engine] = []
 
     def open_one(**changes: object) -> Engine:
-        values: dict[str, object] = {"encoder": "hashing", "data_dir": tmp_path / "data", **changes}
+        fixed = {"encoder": "hashing", "data_dir": tmp_path / "data", "repair_ms": _PATIENT_MS}
+        values: dict[str, object] = {**fixed, **changes}
         engine = Engine(Settings(**values), tmp_path / "index" / "index.db", create=True)  # type: ignore[arg-type]
         opened.append(engine)
         return engine

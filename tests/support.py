@@ -22,7 +22,7 @@ def write(root: Path, files: dict[str, str]) -> None:
         place.write_text(text, encoding="utf-8")
 
 
-def eventually(holds: Callable[[], object], otherwise: str = "it never came true", within_s: float = 60.0) -> None:
+def eventually(holds: Callable[[], object], otherwise: str = "it never came true", within_s: float = 300.0) -> None:
     """Wait for it, looking every now and then; the deadline is for a product that is broken, so it is far away."""
     deadline = time.monotonic() + within_s
     while not holds():

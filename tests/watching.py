@@ -8,7 +8,8 @@ from pathlib import Path
 from dowse.live.watch import Batch, Place, Timing, Watcher
 
 Follow = Callable[..., "Following"]
-QUICK = Timing(debounce_s=0.05, git_debounce_s=0.2, poll_s=0.1, bulk_threshold=100)
+# Long enough for a file to be made and written within it, on a busy machine, too.
+QUICK = Timing(debounce_s=0.2, git_debounce_s=0.4, poll_s=0.1, bulk_threshold=100)
 
 
 def all_but(*excluded: str) -> Callable[[str], bool]:

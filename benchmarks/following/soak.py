@@ -22,7 +22,7 @@ from following.official import Refused, Served, served
 from following.remains import left_after
 
 READY_S = 60.0
-EXIT_S = 5.0
+EXIT_S = 30.0  # what is still there then was forgotten, however busy the machine
 PAUSE_S = 0.02
 NOT_REPAIRING = ("--repair-ms", "0")
 

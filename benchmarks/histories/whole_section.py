@@ -59,10 +59,15 @@ _ROWS = [
     ("memory at most", lambda it: f"{it.indexed.most_resident / 1e6:,.0f} MB"),
     ("log at its longest", lambda it: f"{it.indexed.longest_log / 1e6:,.1f} MB"),
     ("index", lambda it: f"{it.indexed.index_bytes / 1e6:,.0f} MB"),
-    ("a search meanwhile, p50", lambda it: f"{p(it.indexed.meanwhile, 50):,.0f} ms"),
-    ("a search meanwhile, longest", lambda it: f"{max(it.indexed.meanwhile):,.0f} ms"),
+    ("a search meanwhile, p50", lambda it: _meanwhile(it, 50)),
+    ("a search meanwhile, longest", lambda it: _meanwhile(it, 100)),
     ("there after kills", lambda it: ", ".join(f"{count:,}" for count in (*it.killed.after, it.killed.finally_there))),
 ]
+
+
+def _meanwhile(it: Whole, percent: int) -> str:
+    """Nothing where it was over before anybody could ask."""
+    return f"{p(it.indexed.meanwhile, percent):,.0f} ms" if it.indexed.meanwhile else ""
 
 
 def _rate(rate: tuple[float, float]) -> str:

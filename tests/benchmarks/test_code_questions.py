@@ -165,7 +165,7 @@ def test_differences(ours: dict[str, set[int]], theirs: dict[str, set[int]], sam
 
 # --- what processes cost ----------------------------------------------------------------------
 
-HEAVY = "import time; held = bytearray(b'x') * 60_000_000; time.sleep(1.5)"
+HEAVY = "import time; held = bytearray(b'x') * 60_000_000; time.sleep(4)"
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {HEAVY!r}])"
 
 

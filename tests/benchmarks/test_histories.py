@@ -11,8 +11,13 @@ from dowse.engine import Engine
 from gits import Repo
 from histories.asking import QUESTIONS, WAYS, Asked, ask, questions
 from histories.building import OTHER, Built, build, index_in, opened, root_of, settings_of
+from histories.inventing import invent
 from histories.peers import CHANGES, MESSAGES, ask_git
+from histories.sampling import Sample
 from histories.section import Searched, lines
+from histories.whole import KILLS, Indexed, Killed, Whole, measure
+from histories.whole_section import is_good
+from histories.whole_section import lines as whole_lines
 
 WORDS = ("parser", "lexer", "cache", "router", "logging", "session", "template", "config")
 
@@ -86,3 +91,54 @@ def test_the_tables() -> None:
     assert "| hybrid | static | everything | 2.00 ms | 2.00 ms | 0.50 ms | 100% |" in told
     assert f"| {MESSAGES} | 100 ms | 50.0 × |" in told
     assert QUESTIONS >= 100
+
+
+def test_a_made_up_history_is_the_same_each_time_and_like_a_real_one(tmp_path: Path) -> None:
+    one, same, other = (invent(tmp_path / name, 300, seed) for name, seed in (("a", 1), ("b", 1), ("c", 2)))
+    assert _git(one, "rev-parse", "main") == _git(same, "rev-parse", "main") != _git(other, "rev-parse", "main")
+    assert _git(one, "rev-list", "--count", "--all") == "300"
+    assert int(_git(one, "rev-list", "--count", "--merges", "main")) > 5
+    assert len(set(_git(one, "log", "--format=%an", "main").splitlines())) > 20
+    assert " R100\t" in _git(one, "log", "--raw", "-M100%", "main")
+
+
+def _git(place: Path, *command: str) -> str:
+    done = subprocess.run(["git", "-C", str(place), *command], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_a_whole_history_is_measured_and_killed_without_a_loss(tmp_path: Path) -> None:
+    repository = invent(tmp_path / "made.git", 450, seed=1)
+    whole = measure("made up", repository, tmp_path / "work", seed=1)
+    assert whole.indexed.commits == 450 and whole.indexed.most_resident > 10_000_000
+    assert {name.partition("`")[2] for name in whole.once} >= {"dowse status`", "search_git_authors` by message"}
+    assert whole.killed is not None and len(whole.killed.after) == KILLS
+    assert whole.killed.finally_there == 451 and is_good(whole)
+
+
+def test_rates_are_of_parts_that_are_about_as_long() -> None:
+    samples = [Sample(at, 100 * at, at / 2, 1, 1) for at in range(11)]
+    done = Indexed(samples, 10.0, 1000, 1, [1.0])
+    assert done.rates(3) == [(100.0, 200.0)] * 3
+
+
+def test_a_long_log_or_a_lost_commit_is_not_good() -> None:
+    def whole(log: int, there: int) -> Whole:
+        done = Indexed([Sample(1.0, 10, 1.0, 1, log)], 1.0, 10, 1, [1.0])
+        return Whole("made up", done, [], killed=Killed([5], there))
+
+    assert is_good(whole(64_000_000, 11))
+    assert not is_good(whole(64_000_001, 11)) and not is_good(whole(1, 10))
+
+
+def test_the_tables_of_whole_histories() -> None:
+    samples = [Sample(float(at), 100 * at, at / 2, 200_000_000, 5_000_000) for at in range(1, 11)]
+    done = Indexed(samples, 10.0, 1000, 80_000_000, [3.0, 5.0, 4.0])
+    whole = Whole("made up", done, [Asked("everything", [1.0, 2.0], 2)], {"`dowse status`": 900.0}, Killed([9], 1001))
+    told = "\n".join(whole_lines([whole, whole]))
+    assert "| commits/s | 100 | 100 |" in told and "| memory at most | 200 MB | 200 MB |" in told
+    assert "| a search meanwhile, longest | 5 ms | 5 ms |" in told
+    assert "| there after kills | 9, 1,001 | 9, 1,001 |" in told
+    assert "| made up | 100, 200 | 100, 200 | 100, 200 | 100, 200 | 100, 200 |" in told
+    assert "| `dowse status` | 900 ms | 900 ms |" in told
+    assert "| a search, everything, p50, p95 | 1.0 ms, 2.0 ms | 1.0 ms, 2.0 ms |" in told

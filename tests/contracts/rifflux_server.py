@@ -19,8 +19,10 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, TextContent, Tool
 
+from dowse.live.history import History
+
 SCRIPTS = Path(sys.executable).parent
-JOB_DEADLINE_S = 30.0
+JOB_DEADLINE_S = 120.0
 
 JOB_KEYS = {"job_id", "status", "elapsed_seconds", "result", "error", "retries"}
 REINDEX_KEYS = {
@@ -96,7 +98,7 @@ def serving(folder: Path, script: str = "rifflux-mcp", *arguments: str, **variab
 
 def variables_for(folder: Path, variables: Mapping[str, str]) -> dict[str, str]:
     data = str(folder.parent / f"{folder.name}-data")
-    return {"DOWSE_DATA_DIR": data, "RIFFLUX_EMBEDDING_BACKEND": "hash", **variables}
+    return {"DOWSE_DATA_DIR": data, "DOWSE_REPAIR_MS": "30000", "RIFFLUX_EMBEDDING_BACKEND": "hash", **variables}
 
 
 def run_script(name: str, *arguments: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -106,9 +108,15 @@ def run_script(name: str, *arguments: str, folder: Path, **variables: str) -> su
         env={**os.environ, **variables_for(folder, variables)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
+
+
+def is_indexing(index: Path) -> bool:
+    """Whether a server of this index has begun to compare its files; it does so soon after it was started."""
+    jobs = History(index).recent(10)
+    return any(it.kind in ("index", "reconcile") and it.state in ("running", "retry_wait") for it in jobs)
 
 
 def text_of(result: CallToolResult) -> str:

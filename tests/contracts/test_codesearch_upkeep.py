@@ -20,11 +20,12 @@ from codesearch_server import (
     names,
     wait_until_built,
 )
-from rifflux_server import JOB_DEADLINE_S, Served, run_script, serving, text_of
+from rifflux_server import JOB_DEADLINE_S, Served, is_indexing, run_script, serving, text_of
 
 from dowse.places import Places
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.locks import write_lock
+from support import eventually
 
 ALREADY = "Index is already being built in the background. Please wait for it to finish."
 COMMON = {"type", "root", "extensions", "sizeMb", "ageHours", "stale", "inMemory"}
@@ -242,14 +243,16 @@ def test_the_first_build_and_a_second_start(tmp_path: Path) -> None:
         ):
             assert served.refusal(tool, **arguments) == BUILDING
         assert {it["status"] for it in served.ask("search_info")["indexes"]} == {"building"}
+        eventually(lambda: is_indexing(index))
         for tool in ("search_reindex", "search_reindex_definitions"):
             assert served.refusal(tool) == ALREADY
         assert served.ask("search_help")["tasks"]
         lock.close()
         wait_until_built(served)
         assert grep(served, "submit")["files"]
-    with write_lock(index, 5.0), serving(folder, *command) as served:
+    with write_lock(index, 60.0), serving(folder, *command) as served:
         assert grep(served, "submit")["files"], "an index that is there answers at once"
+        eventually(lambda: is_indexing(index))
         assert served.refusal("search_reindex") == ALREADY
         assert names(served.ask("search_fast", pattern="Rounds")["files"]) == ["Rounds.cs"]
 

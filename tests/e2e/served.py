@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,10 +29,18 @@ def is_running(pid: int) -> bool:
 def children_of(pid: int) -> list[int]:
     """All below it, too: as the system tells for each of its threads."""
     found: list[int] = []
-    for file in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in file.read_text().split():
-            found += [int(child), *children_of(int(child))]
+    for thread in _threads_of(pid):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it ends while it is looked at
+            for child in (thread / "children").read_text().split():
+                found += [int(child), *children_of(int(child))]
     return found
+
+
+def _threads_of(pid: int) -> list[Path]:
+    try:
+        return list(Path(f"/proc/{pid}/task").iterdir())
+    except (FileNotFoundError, ProcessLookupError):
+        return []
 
 
 class Served:
@@ -86,7 +95,7 @@ class Served:
         """As a client does: it closes its end and waits."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=60)
         self.close()
 
     def close(self) -> None:

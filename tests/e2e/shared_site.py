@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -47,7 +50,7 @@ def is_alive(pid: int) -> bool:
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
         return len(threads) > 1 or Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
@@ -85,6 +88,12 @@ class ByHand:
         assert self.process.stdout is not None
         answer: dict[str, Any] = json.loads(self.process.stdout.readline())
         return answer
+
+    def has_read(self) -> bool:
+        """Whether nothing of what was said is in its pipe any more."""
+        assert self.process.stdin is not None
+        (left,) = struct.unpack("i", fcntl.ioctl(self.process.stdin, termios.FIONREAD, bytes(4)))
+        return left == 0
 
     def shake_hands(self) -> None:
         self.say(INITIALIZE, INITIALIZED)

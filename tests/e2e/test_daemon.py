@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from shared_site import DOWSE, INITIALIZE, INITIALIZED, ByHand, Site, call, is_alive
 
+from dowse.processes import process_now
 from support import eventually, write
 
 FILES = {
@@ -113,6 +114,7 @@ def test_a_session_outlives_its_servers(site: Site) -> None:
         first = site.pid()
         os.kill(first, signal.SIGSTOP)
         agent.say(call("lost", "search", query="backoff"))
+        eventually(agent.has_read)  # else it may learn of the end first, and asks another
         os.kill(first, signal.SIGKILL)
         lost = agent.hear()
         assert (lost["id"], "ask again" in lost["error"]["message"]) == ("lost", True)
@@ -180,10 +182,11 @@ def test_people_start_stop_and_look_at_it(site: Site) -> None:
     with site.by_hand() as agent:
         agent.shake_hands()
         restarted = json.loads(site.run("daemon", "restart", "--json", "--limit", "10").stdout)
-        assert restarted["pid"] != started["pid"] and not is_alive(started["pid"])
+        assert restarted["pid"] != started["pid"]
+        eventually(lambda: not is_alive(started["pid"]))
         assert "result" in agent.ask(1, "status")
     assert site.run("daemon", "stop").stdout == "stopped\n"
-    assert not is_alive(restarted["pid"])
+    eventually(lambda: not is_alive(restarted["pid"]))
     assert not Path(restarted["socket"]).exists()
     assert "leaving as told" in Path(restarted["log"]).read_text()
     assert "there was no shared server" in site.run("daemon", "stop").stdout
@@ -202,7 +205,7 @@ def test_a_long_data_directory_meets_elsewhere_and_nobody_stays_when_nobody_need
     long = Site(site.root, site.data / ("d" * 100))
     short = site.root.with_name("t")
     short.mkdir()
-    with long.agent(TMPDIR=str(short), DOWSE_DAEMON_IDLE_S="0.5") as agent:
+    with long.agent(TMPDIR=str(short), DOWSE_DAEMON_IDLE_S="2") as agent:
         assert agent.ask("status")["schema"]
         assert agent.errors.read_text() == ""
         folder = short / f"dowse-{os.getuid()}"
@@ -228,6 +231,21 @@ def test_the_pipe_ends_at_once_and_delivers_what_was_asked(served: Site, end: st
         assert agent.process.wait(60) == 0
         answers = [json.loads(line) for line in agent.process.stdout or ()]
         assert [it["id"] for it in answers][-6:] == [None] * 5 + [1]
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
+def test_what_was_said_before_a_signal_is_answered(served: Site, end: signal.Signals) -> None:
+    """Both are there when it looks up."""
+    with served.by_hand() as agent:
+        agent.shake_hands()
+        agent.process.send_signal(signal.SIGSTOP)
+        eventually(lambda: process_now(agent.process.pid).is_stopped())
+        agent.say(call(1, "status"))
+        agent.process.send_signal(end)
+        agent.process.send_signal(signal.SIGCONT)
+        answer = agent.hear()
+        assert (answer["id"], answer.get("error")) == (1, None)
+        assert agent.process.wait(60) == 0
 
 
 def test_a_killed_agent_is_forgotten_by_the_server(served: Site) -> None:

@@ -1,4 +1,4 @@
-"""A server ends within five seconds, however it is told to and whatever it is doing, and takes its children along."""
+"""A server ends soon, however it is told to and whatever it is doing, and takes its children along."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from pathlib import Path
 import pytest
 from served import HELLO, Served, children_of, is_running
 
-from dowse.store.sqlite.locks import write_lock
+from dowse.shells import backstage, leaving, mcp
+from dowse.store.sqlite.locks import waited_for, write_lock
 from support import eventually, write
 
-LIMIT_S = 5.0
+PROMISED_S = 5.0
+LIMIT_S = 60.0  # for a machine with much else to do: what hangs, hangs for ever
 MANY = 1_500
 MANY_UNREAD = 1_000  # more than a server leaves unanswered, and few enough for a pipe to hold
 
@@ -79,9 +81,9 @@ def encoding(start: Start, root: Path, large: Path, stack: ExitStack) -> Served:
 def blocked(start: Start, root: Path, large: Path, stack: ExitStack) -> Served:
     """A tool that waits for a lock somebody else holds."""
     served = idle(start, root, large, stack)
-    stack.enter_context(write_lock(served.index, 10.0))
+    stack.enter_context(write_lock(served.index, 60.0))
     served.begin("tools/call", {"name": "index", "arguments": {"force": True}})
-    time.sleep(0.3)  # it is on its way
+    eventually(lambda: waited_for(served.index))
     return served
 
 
@@ -94,6 +96,13 @@ def narrow(served: Served) -> None:
     """A few answers fill its output."""
     assert served.process.stdout is not None
     fcntl.fcntl(served.process.stdout, fcntl.F_SETPIPE_SZ, 4_096)
+
+
+def test_all_that_is_waited_for_at_the_end_takes_less_than_five_seconds() -> None:
+    """On the way out that waits longest: the end of the input, an answer that never comes, work that never ends."""
+    waits = (mcp._LAST_ANSWERS_S, mcp._LAST_WORDS_S, leaving._LAST_WORK_S, leaving._LOOK_AT_PARENT_S)
+    assert sum(waits) < PROMISED_S
+    assert backstage._LAST_JOB_S < leaving._LAST_WORK_S
 
 
 STATES = (idle, indexing, encoding, blocked)

@@ -65,7 +65,7 @@ def test_no_git_process_outlives_a_server(large: Path, tmp_path: Path, killed: b
         else:
             assert served.process.stdin is not None
             served.process.stdin.close()
-            assert served.process.wait(5) == 0
+            assert served.process.wait(60) == 0
         eventually(lambda: not any(map(is_running, children)), f"{children} outlive it")
     finally:
         served.close()

@@ -134,8 +134,9 @@ def test_what_may_not_be_written_is_read_and_writing_says_why_not(
     engine.index([root])
     engine.settle()
     engine.close()
-    folder = Path(tempfile.gettempdir()) / f"dowse-test-{os.getpid()}-{what}"  # everybody may look into it
-    shutil.copytree(engine.index_path.parent, folder)
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)  # everybody may look into it
+    shutil.copytree(engine.index_path.parent, folder, dirs_exist_ok=True)
     try:
         for file in folder.iterdir():
             file.chmod(0o444)

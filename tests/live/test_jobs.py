@@ -13,7 +13,7 @@ import pytest
 from dowse.errors import Cancelled, IndexBusy
 from dowse.live.jobs import KEPT_JOBS, RETRY_WAITS_S, Job, Jobs, Progress, Task
 
-DEADLINE_S = 20
+DEADLINE_S = 60
 
 
 @pytest.fixture
@@ -236,11 +236,18 @@ def test_a_waiting_try_is_cancelled_at_once() -> None:
 # --- the end ---
 
 
+def opens_at_the_end(queue: Jobs, gate: Gate) -> Job:
+    """A job that is queued until the queue is closed, which lets the running one go."""
+    assert gate.entered.wait(DEADLINE_S)
+    waiting = queue.submit("waiting", nothing, background=True)
+    threading.Thread(target=lambda: queue.wait(waiting, DEADLINE_S) and gate.opened.set()).start()
+    return waiting
+
+
 def test_closing_cancels_what_is_queued_and_lets_the_running_one_end() -> None:
     queue, gate = Jobs(), Gate(steps=False)
-    running, waiting = queue.submit("running", gate), queue.submit("waiting", nothing)
-    gate.entered.wait(DEADLINE_S)
-    threading.Timer(0.1, gate.opened.set).start()
+    running = queue.submit("running", gate)
+    waiting = opens_at_the_end(queue, gate)
     queue.close(timeout_s=DEADLINE_S)
     assert running.status == "completed"
     assert (waiting.status, waiting.error) == ("cancelled", "cancelled: the server is shutting down")
@@ -257,8 +264,7 @@ def test_closing_cancels_the_running_one_when_its_patience_is_over() -> None:
 def test_closing_is_patient_with_a_job_that_takes_steps() -> None:
     queue, gate = Jobs(), Gate()
     running = queue.submit("running", gate)
-    gate.entered.wait(DEADLINE_S)
-    threading.Timer(0.05, gate.opened.set).start()
+    opens_at_the_end(queue, gate)
     queue.close(timeout_s=DEADLINE_S, patience_s=DEADLINE_S)
     assert (running.status, running.result) == ("completed", {"wanted": True})
 
@@ -295,8 +301,7 @@ def test_closing_leaves_no_time_for_another_try() -> None:
         raise IndexBusy("busy")
 
     job = queue.submit("index", work)
-    gate.entered.wait(DEADLINE_S)
-    threading.Timer(0.1, gate.opened.set).start()
+    opens_at_the_end(queue, gate)
     queue.close(timeout_s=DEADLINE_S, patience_s=DEADLINE_S)
     assert (job.status, job.error) == ("cancelled", "cancelled: the server is shutting down")
 

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from dowse.errors import Cancelled, IndexBusy
 from dowse.live.jobs import Job, Jobs, Task
 
-DEADLINE_S = 30
+DEADLINE_S = 60
 RETRIES = 2
 JOINING = "follow"
 

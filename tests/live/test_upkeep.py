@@ -118,6 +118,25 @@ def test_one_leads_and_the_next_takes_over(serve: Make, root: Path) -> None:
     eventually(lambda: second.finds("harbour") == ["a.md"])
 
 
+def test_one_that_is_closed_while_it_looks_around_leaves_nothing_behind(serve: Make) -> None:
+    server = serve()
+    eventually(lambda: server.upkeep.keeping().watch)
+    looking, go_on, engine = threading.Event(), threading.Event(), server.engine()
+
+    def held() -> Engine:
+        looking.set()
+        go_on.wait(60)
+        return engine
+
+    server.upkeep._engine = held
+    assert looking.wait(60)
+    server.upkeep.close()
+    go_on.set()
+    eventually(lambda: not server.upkeep._thread.is_alive())
+    assert server.upkeep.keeping().watch is None
+    assert leader_of(server.index) is None
+
+
 def test_what_changed_while_nobody_led_is_found_at_the_start(serve: Make, root: Path) -> None:
     first = serve()
     eventually(lambda: first.finds("anchor"))
@@ -206,7 +225,7 @@ def test_what_can_not_be_followed_is_said_to_be_missing_from_answers(serve: Make
     server = serve(replace(QUICK, lock_timeout_s=0.05))
     eventually(lambda: server.upkeep.keeping().watch and server.finds("anchor"))
     eventually(lambda: server.pending() == {"root": frozenset()})
-    with write_lock(server.index, 5):
+    with write_lock(server.index, 60):
         (root / "a.md").write_text("# Alpha\n\nharbour\n")
         eventually(lambda: (job := server.jobs.last("follow")) and job.status == "failed")
         seen = server.engine().search(Query("harbour", recipe="lexical")).completeness.seen
@@ -220,17 +239,17 @@ def test_a_job_that_was_cancelled_leaves_its_files_pending(serve: Make, root: Pa
 
     def hold(task: object) -> dict[str, object]:
         begun.set()
-        go_on.wait(20)
+        go_on.wait(60)
         return {}
 
     server.jobs.submit("hold", hold)
-    assert begun.wait(20)
+    assert begun.wait(60)
     (root / "a.md").write_text("# Alpha\n\nharbour\n")
     eventually(lambda: server.jobs.running("follow"))
     job = server.jobs.running("follow")
     assert job and server.jobs.cancel(job.id)
     go_on.set()
-    assert server.pending() == {"root": frozenset({"a.md"})}
+    eventually(lambda: server.pending() == {"root": frozenset({"a.md"})})
     assert server.engine().search(Query("harbour", recipe="lexical")).completeness.seen.pending == 1
 
 
@@ -257,7 +276,7 @@ def test_vectors_that_another_process_began_and_left_are_made(
     data = tmp_path / "data"
     with Engine(replace(QUICK, encoder="none", data_dir=data), data / "index.db", create=True) as engine:
         engine.index([root])
-    with closing(SqliteStore(data / "index.db", create=False)) as store, store.encoding(5):
+    with closing(SqliteStore(data / "index.db", create=False)) as store, store.encoding(60):
         server = serve()
         eventually(lambda: server.pending() == {"root": frozenset()})
         eventually(lambda: (job := server.jobs.last("encode")) and job.status == "completed")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from dowse.live.jobs import Task
 from dowse.live.rebuilding import remove
 from dowse.shells.backstage import Backstage
 from dowse.shells.serving import make_profile
-from support import Run, command_line, write
+from support import Run, command_line, eventually, write
 
 KEYS = {
     "job_id", "name", "status", "began_at", "elapsed_seconds", "stage", "done", "total", "current", "eta_seconds",
@@ -49,9 +48,7 @@ def served(run: Run, root: Path, index: Path) -> None:
     make_profile("core", roots=(), flags={}, environment=environment, cwd=root, backstage=backstage)
     backstage.start()
     jobs = backstage.jobs
-    deadline = time.monotonic() + 30
-    while not any(it.finished for it in jobs.all()) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    eventually(lambda: any(it.finished for it in jobs.all()))
     backstage.close()
 
 

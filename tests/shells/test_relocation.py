@@ -383,7 +383,7 @@ def test_adopters_at_once_leave_one_whole_index(machine: Machine) -> None:
         subprocess.Popen(command, cwd=new, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for _ in range(4)
     ]
-    results = [process.communicate(timeout=60) for process in processes]
+    results = [process.communicate(timeout=120) for process in processes]
     assert [process.returncode for process in processes] == [0] * 4, results
     assert machine.indexes() == [machine.places.index_of(new)]
     assert machine.roots(machine.workspace(new)) == [str(new)]

@@ -128,14 +128,14 @@ def hold_sqlite_lock(path: str, held: object, release: object) -> None:
     connection = apsw.Connection(path)
     connection.execute("BEGIN IMMEDIATE")
     held.set()  # type: ignore[attr-defined]
-    release.wait(30)  # type: ignore[attr-defined]
+    release.wait(120)  # type: ignore[attr-defined]
 
 
 def hold_write_lock(path: str, held: object, release: object) -> None:
     store = SqliteStore(Path(path))
     with store.writing(1):
         held.set()  # type: ignore[attr-defined]
-        release.wait(30)  # type: ignore[attr-defined]
+        release.wait(120)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("holder", [hold_sqlite_lock, hold_write_lock])
@@ -147,20 +147,20 @@ def test_a_held_write_lock_lets_readers_through_and_makes_a_writer_say_so(tmp_pa
     process = context.Process(target=holder, args=(str(path), held, release))
     process.start()
     try:
-        assert held.wait(30)
+        assert held.wait(120)
         store = SqliteStore(path, create=False, busy_timeout_s=0.2)
         assert store.match(parse("x"), Scope(), Weights(), 5) == []
         with pytest.raises(IndexBusy, match=r"process .*is writing to .*try again") as raised, store.writing(0.2):
             store.add_collection("/x")
         assert "\n" not in str(raised.value)
         release.set()
-        process.join(30)
-        with store.writing(5):
+        process.join(120)
+        with store.writing(60):
             store.add_collection("/x")
         store.close()
     finally:
         release.set()
-        process.join(30)
+        process.join(120)
 
 
 def test_a_second_thread_that_wants_to_write_waits_then_says_so(tmp_path: Path) -> None:
@@ -177,11 +177,11 @@ def test_a_second_thread_that_wants_to_write_waits_then_says_so(tmp_path: Path) 
     with store.writing(1):
         thread = threading.Thread(target=write_too)
         thread.start()
-        thread.join(10)
+        thread.join(60)
     assert len(raised) == 1
     thread = threading.Thread(target=write_too)
     thread.start()
-    thread.join(10)
+    thread.join(60)
     assert len(raised) == 1
     store.close()
 

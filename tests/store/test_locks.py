@@ -144,31 +144,24 @@ def test_who_writes_again_and_again_starves_nobody(path: Path) -> None:
 
 def test_a_holder_sees_that_somebody_waits(path: Path) -> None:
     store = SqliteStore(path)
+
+    def wait() -> None:
+        with write_lock(path, 60.0):
+            pass
+
+    waiting = threading.Thread(target=wait)
     with store.writing(1.0):
         assert not store.waited_for()
-        with waiting(path):
-            eventually(store.waited_for)
+        waiting.start()
+        eventually(store.waited_for)
+    waiting.join()
     assert not waited_for(path)
     store.close()
 
 
-@contextmanager
-def waiting(path: Path) -> Iterator[None]:
-    """Somebody who waits for the lock in vain."""
-
-    def wait() -> None:
-        with pytest.raises(IndexBusy), write_lock(path, 1.0):
-            pass
-
-    thread = threading.Thread(target=wait)
-    thread.start()
-    yield
-    thread.join()
-
-
 def test_a_transaction_gets_its_turn_between_those_of_a_long_run(path: Path) -> None:
     """Vectors are stored while another process writes one transaction after another."""
-    long_run, other = SqliteStore(path), SqliteStore(path, busy_timeout_s=3.0)
+    long_run, other = SqliteStore(path), SqliteStore(path, busy_timeout_s=20.0)
     done = threading.Event()
 
     def write() -> None:

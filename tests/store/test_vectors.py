@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,17 +25,19 @@ from test_conformance import (  # noqa: F401 - run again, over stores that searc
     test_vectors_of_vanished_chunks_are_not_kept,
 )
 
+from dowse.encoders.hashing import HashingEncoder
 from dowse.errors import OtherVectors
 from dowse.model import Scope, Scored
 from dowse.store.base import Store
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.vectors import changes, coded, sidecar_of
 from dowse.store.sqlite.vectors.coded import CodedRows
-from dowse.store.sqlite.vectors.codes import closest, codes_of, distances
+from dowse.store.sqlite.vectors.codes import _turn, closest, codes_of, distances
 from dowse.store.sqlite.vectors.exact import ExactRows
 
 Matrix = NDArray[np.float32]
 OpenStore = Callable[..., SqliteStore]
+SIGNS = "--++-+++-++----+-+-+-+++-+-+++-++-+-+--+-++--+-++-+++-+--++--+-+"
 DIMENSION = 100  # no multiple of the 64 bits of a word
 
 
@@ -137,6 +140,21 @@ def test_recall_when_they_do_not(open_store: OpenStore) -> None:
     rows = held_rows(coded_store)
     assert isinstance(rows, CodedRows)
     assert len(rows._candidates(matrix[0], rows.alive, 10)) == 1_000
+
+
+def test_sparse_vectors_are_found_as_dense_ones_are(open_store: OpenStore) -> None:
+    """Words at places their hashes decide, as the encoder without a model gives them: few values are not zero."""
+    store, draw = open_store(), random.Random(5)
+    words = [f"word{number}" for number in range(3_000)]
+    encode = HashingEncoder().encode
+    matrix = encode([" ".join(draw.sample(words, 60)) for _ in range(4_000)])
+    keys = np.array(add(store, "a.md", matrix))
+    found = 0
+    for query in encode([" ".join(draw.sample(words, 4)) for _ in range(40)]):
+        cosines = matrix @ query
+        least = np.sort(cosines)[-10] - 1e-3
+        found += sum(cosines[np.searchsorted(keys, it.key)] >= least for it in store.near(query, Scope(), 10))
+    assert found / 400 >= 0.95
 
 
 @pytest.mark.parametrize("count", [15, 60, 400])  # fewer than the candidates, a small part, a large part
@@ -296,10 +314,32 @@ def test_the_log_is_kept_short_and_whoever_is_behind_it_reads_anew(
 def test_distances_count_the_signs_that_differ(rows: list[list[float]], wanted: int) -> None:
     matrix = np.array(rows, dtype=np.float32)
     result = distances(codes_of(matrix), matrix[0])
-    expected = [sum((left > 0) != (right > 0) for left, right in zip(row, rows[0], strict=True)) for row in rows]
-    assert result.tolist() == expected
+    turned = matrix.astype(np.float64) @ _turn(70).T
+    unsure = (np.abs(turned) < 1e-5) | (np.abs(turned[0]) < 1e-5)  # rounding may give them either sign
+    differing = (turned > 0) != (turned[0] > 0)
+    assert ((differing & ~unsure).sum(axis=1) <= result).all()
+    assert (result <= (differing | unsure).sum(axis=1)).all()
     if wanted < len(rows):
-        assert sorted(result[closest(result, wanted)].tolist()) == sorted(expected)[:wanted]
+        assert sorted(result[closest(result, wanted)].tolist()) == sorted(result.tolist())[:wanted]
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 70, 384])
+def test_a_turn_keeps_angles_and_spreads_each_value_over_all(dimension: int) -> None:
+    turn = _turn(dimension).astype(np.float64)
+    assert turn @ turn.T == pytest.approx(np.eye(dimension), abs=1e-5)
+    assert np.abs(turn).max() <= (2 / dimension) ** 0.5 + 1e-6
+
+
+def test_a_turn_is_the_same_everywhere() -> None:
+    """Files that were made elsewhere, or by another numpy, are read with it."""
+    half = 0.5**0.5
+    assert _turn(2) == pytest.approx(np.array([[-half, -half], [-half, half]]), abs=1e-6)
+    assert "".join("+" if it > 0 else "-" for it in _turn(64)[0]) == SIGNS
+
+
+def test_vectors_that_are_no_numbers_spoil_only_themselves() -> None:
+    matrix = np.array([[1, 2], [np.inf, -np.inf], [np.nan, 1]], dtype=np.float16)
+    assert distances(codes_of(matrix), np.array([1, 2], dtype=np.float32))[0] == 0
 
 
 def test_rows_are_scored_as_numpy_would_down_to_the_smallest_half_floats() -> None:

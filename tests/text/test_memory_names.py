@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from memory_notes import memory
 
 from dowse.text.memory_names import Names, named
+from memory_notes import memory
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from dowse.engine.indexing import Indexing, after, never, quiet
 from dowse.errors import BadInput
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.budget import cut_of
-from dowse.ingest.sources.git.commits import WHOLE
+from dowse.ingest.sources.git.commits import TOLD, WHOLE
 from dowse.ingest.sources.git.moves import tips_of
 from dowse.ingest.sources.git.refs import refs_of
 from dowse.ingest.sources.git.repositories import (
@@ -194,7 +194,7 @@ class Histories(Indexing):
         from dowse.ingest.chunk import fingerprint  # brings every extractor with it
 
         settings = self.settings
-        return f"{settings.max_commits} {settings.delta_lines} {fingerprint(self._limits())}"
+        return f"{settings.max_commits} {settings.delta_lines} {TOLD} {fingerprint(self._limits())}"
 
     def _leave(self, found: Discovery, report: SyncReport) -> None:
         """What no root leads to any more is dropped; what is not there at all may only be out of reach."""

@@ -83,11 +83,12 @@ class Upkeep:
             self._thread.start()
 
     def close(self) -> None:
-        """No more jobs from here on; the lock goes to the next one."""
+        """No more jobs from here on; the lock goes to the next one, by a look around that takes longer when it ends."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(_LAST_TICK_S)
-        self._stand_down()
+        if not self._thread.is_alive():
+            self._stand_down()
 
     def index(self, *, force: bool = False) -> Job:
         """Compare the server's roots with the disk; histories and vectors follow behind."""
@@ -106,6 +107,13 @@ class Upkeep:
     # --- second by second ---
 
     def _run(self) -> None:
+        try:
+            self._look_around()
+        finally:
+            if self._stopping.is_set():
+                self._stand_down()  # nobody else does while this may still take the lock, or begin to watch
+
+    def _look_around(self) -> None:
         while True:
             try:
                 self._tick()

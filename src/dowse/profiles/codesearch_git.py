@@ -31,7 +31,7 @@ from dowse.profiles.codesearch_words import MAX_NUMBER, MaxResults
 from dowse.profiles.tool import Param, Reply, Tool
 
 _PATCH_LINES = 200
-_PARTIAL = "the clone is shallow, objects are missing, a merge brought it, or only the newest commits are indexed"
+_PARTIAL = "the clone is shallow, objects are missing, or only the newest commits are indexed"
 Line = Annotated[int, Param("From 1", ge=1, le=MAX_NUMBER)]
 LastLine = Annotated[int | None, Param("Default: only startLine", ge=1, le=MAX_NUMBER)]
 

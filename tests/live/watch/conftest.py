@@ -9,6 +9,13 @@ from support import eventually
 from watching import QUICK, Follow, Following
 
 
+@pytest.fixture(autouse=True)
+def waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks, or closes, waits for as long as a busy machine may take."""
+    monkeypatch.setattr("dowse.live.watch.watcher._PATIENCE_S", 60.0)
+    monkeypatch.setattr("dowse.live.watch.watcher._CLOSE_S", 60.0)
+
+
 @pytest.fixture
 def follow() -> Iterator[Follow]:
     watchers: list[Watcher] = []

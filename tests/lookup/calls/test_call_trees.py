@@ -259,7 +259,7 @@ def test_a_name_called_from_everywhere_is_looked_at_only_so_far(store: Store) ->
     calls = [Call("f", "?.f", line, 1) for line in range(5_000)]
     for number in range(10):
         store.put(Record("code", f"{number}.py", "code", "", 1, 1, "d", "c"), [], symbols, [], calls)
-    tree = put(store, []).calls(CallQuery("f", "0.py"))
+    tree = put(store, []).calls(CallQuery("f", "0.py", deadline_s=600))
     assert MOST_SITES < 10 * 5_000
     assert (tree.nodes, tree.cut, tree.truncated, len(tree.unresolved)) == ((), "sites", True, 200)
 

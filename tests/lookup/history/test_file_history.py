@@ -237,6 +237,40 @@ def test_activity_counts_commits_by_file(varied: Path) -> None:
     )
 
 
+def merged(folder: Path, **files: str | None) -> None:
+    """Two sides that changed `a`, and a merge with these files on top of what the first side has."""
+    repository(
+        folder,
+        [
+            Made("base", {"a": text("base"), "old": text("old")}),
+            Made("ours", {"a": text("ours")}, parents=(1,)),
+            Made("theirs", {"a": text("theirs"), "b": text("theirs")}, parents=(1,), branch="side"),
+            Made("merge", {"b": text("theirs"), **files}, parents=(2, 3)),
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "expected"),
+    [
+        ({"a": text("both")}, "a", ["base", "merge", "ours", "theirs"]),
+        ({"a": text("theirs")}, "a", ["base", "ours", "theirs"]),  # one side was taken
+        ({"b": text("mine")}, "b", ["merge", "theirs"]),
+        ({}, "b", ["theirs"]),
+        ({"new": text("new")}, "new", ["merge"]),
+        ({"old": None}, "old", ["base", "merge"]),
+    ],
+)
+def test_a_merge_is_of_the_files_that_are_like_those_of_no_parent(
+    tmp_path: Path, files: dict[str, str | None], path: str, expected: list[str]
+) -> None:
+    merged(tmp_path, **files)
+    assert sorted(titles(tmp_path, path=path)) == expected
+    log = GitLog(tmp_path / ".git")
+    assert sorted(it.title for it in log.commits([path])) == expected
+    assert {it.path for it in log.commits([path])} == log.touching(path)
+
+
 def test_two_renamings_in_one_commit_are_kept_apart(tmp_path: Path) -> None:
     repository(
         tmp_path,

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memory_notes import SCOPE, memory, store_of, to
 
 from dowse.lookup.memories import walk
 from dowse.lookup.memories.edges import edges
 from dowse.lookup.memories.walk import Walk, follow
 from dowse.model import Link
 from dowse.text.memory_edges import Edge, Edges, End, edges_of
+from memory_notes import SCOPE, memory, store_of, to
 
 _NAMES = [f"{name}.md" for name in "abcdef"]
 

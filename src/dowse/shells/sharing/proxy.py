@@ -59,9 +59,10 @@ class Proxy:
             signal.signal(number, self._stop)
         while not self._is_over():
             ready = self._wait(waking)
+            self._move(ready)
+            # Last: what the client has said before it told us to leave is on its way by now.
             if waking.fileno() in ready or parent.is_gone():
                 self._end_input()
-            self._move(ready)
         return 1 if self._trouble else 0
 
     def _stop(self, *_: object) -> None:

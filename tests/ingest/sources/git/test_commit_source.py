@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from dowse.errors import Unreadable
 from dowse.ingest.sources.git.channel import Channel
 from dowse.ingest.sources.git.commits import WHOLE, CommitSource
+from dowse.ingest.sources.git.merges import Merges
 from dowse.ingest.sources.git.parsing import LONGEST_LINE, cut_delta
 from dowse.ingest.sources.git.reader import NO_CHANGES, NO_FILES, NO_PARENTS, TOO_MUCH, Reader
 from dowse.ingest.sources.git.told import Person, Told, Touched
@@ -56,7 +58,7 @@ def test_a_commit_is_told_with_its_people_files_and_lines(repo: Repo) -> None:
 
 def test_items_carry_the_committer_time(repo: Repo) -> None:
     name = repo.commit("old", at=1_000_000_000)
-    assert CommitSource(repo.git_directory, 10, 10).listing().items == [Item(name, 20, 10**18, "commit")]
+    assert CommitSource(repo.git_directory, 10, 10).listing().items == [Item(name, 41, 10**18, "commit")]
 
 
 def test_the_newest_are_listed_up_to_the_limit(repo: Repo) -> None:
@@ -115,6 +117,74 @@ def test_a_merge_has_no_delta(repo: Repo) -> None:
     repo.run("merge", "-q", "--no-ff", "-m", "merged", "side")
     merge = next(it for it in told(repo).values() if it.message == "merged")
     assert (len(merge.parents), merge.files, merge.delta) == (2, [], "")
+
+
+@pytest.fixture
+def forked(repo: Repo) -> Repo:
+    """Both sides changed `both`, each one line far from the other's, and `fought`, the same line."""
+    lines = [f"line {number}\n" for number in range(30)]
+    repo.commit("base", {"both": "".join(lines), "fought": "0\n", "kept": "1\n", "gone": "1\n"})
+    repo.run("checkout", "-q", "-b", "side")
+    repo.commit("side", {"both": "".join(["side\n", *lines[1:]]), "fought": "1\n", "of side": "1\n"})
+    repo.run("checkout", "-q", "main")
+    repo.commit("main", {"both": "".join([*lines[:-1], "main\n"]), "fought": "2\n", "of main": "1\n"})
+    return repo
+
+
+def merge(repo: Repo, change: Callable[[Path], object]) -> str:
+    """The name of a merge in which somebody changed something by hand."""
+    repo.run("merge", "-q", "--no-commit", "--strategy-option=ours", "side")
+    change(repo.place)
+    return repo.commit("merged")
+
+
+@pytest.mark.parametrize(
+    ("change", "files"),
+    [
+        (lambda _: None, []),
+        (lambda place: (place / "fought").write_text("3\n"), [Touched("M", "fought")]),
+        (lambda place: (place / "new").write_text("3\n"), [Touched("A", "new")]),
+        (lambda place: (place / "gone").unlink(), [Touched("D", "gone")]),
+        (lambda place: (place / "of side").write_text("3\n"), [Touched("M", "of side")]),
+        (lambda place: (place / "of side").unlink(), []),  # as it is on the other side
+        (lambda place: (place / "kept").rename(place / "moved"), [Touched("D", "kept"), Touched("A", "moved")]),
+    ],
+)
+def test_a_merge_touches_what_differs_from_all_its_parents(
+    forked: Repo, change: Callable[[Path], object], files: list[Touched]
+) -> None:
+    name = merge(forked, change)
+    it = told(forked)[name]
+    # What git put together of both sides is like neither.
+    assert (it.files, it.delta, it.problem) == ([Touched("M", "both"), *files], "", "")
+
+
+def test_a_merge_whose_trees_are_missing_keeps_its_message(forked: Repo) -> None:
+    name = merge(forked, lambda place: (place / "fought").write_text("3\n"))
+    later = forked.commit("later", {"kept": "2\n"})
+    forked.lose(forked.run("rev-parse", "side^{tree}"))
+    found = told(forked)
+    assert (found[name].message, found[name].files, found[name].problem) == ("merged", [], NO_FILES)
+    assert found[later].files == [Touched("M", "kept")]
+
+
+def test_merges_are_told_by_a_process_that_ends_with_the_reader(forked: Repo) -> None:
+    name = merge(forked, lambda place: (place / "new").write_text("3\n"))
+    opened: list[Channel] = []
+
+    def open_channel(git_directory: str, command: Sequence[str]) -> Channel:
+        opened.append(Channel(git_directory, command))
+        return opened[-1]
+
+    merges = Merges(str(forked.git_directory), open_channel)
+    expected = [Touched("M", "both"), Touched("A", "new")]
+    assert (merges.touched(name), merges.touched(name), len(opened)) == (expected, expected, 1)
+    opened[0].kill()
+    assert merges.touched(name) is None  # it ended instead of answering
+    assert (merges.touched(name), len(opened)) == (expected, 2)
+    merges.end()
+    assert merges.touched(name) is None and merges.touched(name) is None
+    assert len(opened) == 2 and not any(it.is_alive() for it in opened)
 
 
 def test_binaries_modes_links_and_submodules(repo: Repo, tmp_path: Path) -> None:

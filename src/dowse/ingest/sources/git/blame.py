@@ -6,6 +6,7 @@ differ from the last commit are told apart here.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from dowse.errors import BadInput
-from dowse.ingest.sources.git.asking import ask, attempt, path_of
+from dowse.ingest.sources.git.asking import ask, attempt, path_of, spellings
 from dowse.ingest.sources.git.uncommitted import MAX_BYTES, MAX_PAIRS, alike
 
 MAX_LINES = 2000
@@ -58,7 +59,7 @@ class Blame:
 
 def blame(git_directory: Path, path: str, start_line: int, end_line: int, current: bytes | None) -> Blame:
     """The lines from the first to the last one; `current` is what the work tree has, None where there is none."""
-    committed = _committed(git_directory, path)
+    name, committed = _committed(git_directory, path)
     content = committed if current is None else current
     if content is None:
         raise BadInput(f"{path!r} is not a file of this repository's last commit; give a path from its top")
@@ -68,7 +69,7 @@ def blame(git_directory: Path, path: str, start_line: int, end_line: int, curren
     last = min(end_line, len(lines), start_line + MAX_LINES - 1)
     places = same_lines(_lines(committed or b""), lines) if current is not None else list(range(1, len(lines) + 1))
     wanted = [it for it in places[start_line - 1 : last] if it]
-    written = _written(git_directory, path, min(wanted), max(wanted)) if wanted else {}
+    written = _written(git_directory, name, min(wanted), max(wanted)) if wanted else {}
     rows = (
         BlamedLine(number, _text(lines[number - 1]), written.get(places[number - 1], NOT_COMMITTED))
         for number in range(start_line, last + 1)
@@ -76,14 +77,16 @@ def blame(git_directory: Path, path: str, start_line: int, end_line: int, curren
     return Blame(tuple(rows), len(lines), min(end_line, len(lines)) - last)
 
 
-def _committed(git_directory: Path, path: str) -> bytes | None:
-    """The file of the last commit; None where that has none, or there is no commit."""
-    found = attempt(git_directory, "ls-tree", "-z", "--full-tree", "HEAD", "--", path)
-    about, _, name = (b"" if isinstance(found, str) else found.removesuffix(b"\0")).partition(b"\t")
-    mode, _, rest = about.partition(b" ")
-    if not mode.startswith(b"100") or path_of(name) != path:
-        return None
-    return ask(git_directory, "cat-file", "blob", rest.rpartition(b" ")[2].decode("ascii"))
+def _committed(git_directory: Path, path: str) -> tuple[str, bytes | None]:
+    """What git calls the file, and what the last commit has in it; None where that is nothing."""
+    found = attempt(git_directory, "ls-tree", "-z", "--full-tree", "HEAD", "--", *spellings([path]))
+    for entry in () if isinstance(found, str) else found.split(b"\0"):
+        about, _, name = entry.partition(b"\t")
+        mode, _, rest = about.partition(b" ")
+        if mode.startswith(b"100") and path_of(name) == path:
+            content = ask(git_directory, "cat-file", "blob", rest.rpartition(b" ")[2].decode("ascii"))
+            return os.fsdecode(name), content
+    return path, None
 
 
 def _lines(content: bytes) -> list[bytes]:

@@ -8,7 +8,7 @@ import secrets
 import select
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -51,8 +51,15 @@ class Frame:
 class Channel:
     """Used by one thread; `kill` may be called by any, and ends what that one waits for."""
 
-    def __init__(self, git_directory: str, *, most_bytes: int = MOST_BYTES, silence_s: float = SILENCE_S) -> None:
-        self._process = converse(git_directory, *_CHANGES)
+    def __init__(
+        self,
+        git_directory: str,
+        command: Sequence[str] = _CHANGES,
+        *,
+        most_bytes: int = MOST_BYTES,
+        silence_s: float = SILENCE_S,
+    ) -> None:
+        self._process = converse(git_directory, *command)
         _lengthen(self._process)
         # What is no name of an object is written back: what a commit holds can not foresee it.
         self._mark = f"{secrets.token_hex(16)} ends\n".encode()

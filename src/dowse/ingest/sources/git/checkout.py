@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from dowse.ingest.sources.git.asking import spellings
 from dowse.ingest.sources.git.repository import (
     common_directory_of,
     git_directory_of,
@@ -30,12 +31,17 @@ class Checkout:
         """What the work tree has at this path; None if that is no regular file, or too large a one."""
         if self.top is None:
             return None
-        try:
-            with opened_below(str(self.top), path) as handle:
-                status, content = read_whole(handle, _MAX_BYTES)
-        except (OSError, ValueError):
-            return None
-        return content if status.st_size <= _MAX_BYTES else None
+        found = (_read(self.top, name) for name in spellings([path]))
+        return next((it for it in found if it is not None), None)
+
+
+def _read(top: Path, name: str) -> bytes | None:
+    try:
+        with opened_below(str(top), name) as handle:
+            status, content = read_whole(handle, _MAX_BYTES)
+    except (OSError, ValueError):
+        return None
+    return content if status.st_size <= _MAX_BYTES else None
 
 
 def checkout_at(place: Path) -> Checkout | None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from dowse.ingest.sources.git.reader import Reader
 
 FORM: Final = "commit"
+TOLD: Final = "with the files of merges"
+"""To be changed whenever more or other things are told of a commit, with its manner."""
 WHOLE: Final = "history"
 """Stands for all commits among what was refused."""
 _EVERY: Final = ("--branches", "--tags", "--remotes")
@@ -139,8 +141,10 @@ class CommitSource:
 
     def _manner(self, is_edge: bool) -> int:
         """A commit never changes, but what is told of it may: with more or fewer lines, or when the parents of one at
-        the edge of a shallow clone come to be there. It stands in the place of a size, so that it is read anew."""
-        return 2 * self._delta_lines + is_edge
+        the edge of a shallow clone come to be there. It stands in the place of a size, so that it is read anew.
+
+        An odd number, because even ones were of a time when merges had no files."""
+        return 4 * self._delta_lines + 2 * is_edge + 1
 
 
 def _in_part(items: list[Item], problem: str, refused: Sequence[tuple[str, str]] = ()) -> Listing:

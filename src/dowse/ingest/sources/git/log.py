@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dowse.ingest.extract.commit.extract import extract_commit
-from dowse.ingest.sources.git.asking import ask, attempt, path_of
+from dowse.ingest.sources.git.asking import ask, attempt, path_of, spellings
 from dowse.ingest.sources.git.parsing import FORMAT, told_of
 from dowse.ingest.sources.git.refs import refs_of, shallow_of
 from dowse.ingest.sources.git.told import Told
@@ -19,11 +19,12 @@ from dowse.model import Item, Record
 _NS_PER_SECOND = 1_000_000_000
 # Every branch, tag and remote branch, and what is checked out; side branches are not left out, however they ended.
 _EVERYTHING = ("--branches", "--tags", "--remotes")
-# A merge changes no file by itself.
-_TOUCHING = ("--full-history", "--no-merges")
+_TOUCHING = "--full-history"
 _PLAIN = ("--no-follow", "--no-show-signature", "--no-notes", "--no-color", "--no-decorate", "--encoding=UTF-8")
 _FIELDS = 10  # of a commit: what is told of it, and an empty one behind that
 _ONLY_NAMES = ("-r", "-z", "--root", "--always", "-M50%", "-l400", "--name-status", "--no-ext-diff", "--no-textconv")
+_ONLY_MERGES = ("rev-list", "--no-walk=unsorted", "--merges", "--stdin")
+_COMBINED = ("diff-tree", "--stdin", "-c", "-r", "-z", "--name-status", "--no-renames")
 _HASH = re.compile(rb"[0-9a-f]{40,64}")
 
 
@@ -57,15 +58,27 @@ class GitLog:
         fields = self._log(FORMAT, "-z", names=names).split(b"\0")
         frames = (fields[at : at + _FIELDS] for at in range(0, len(fields) - _FIELDS, _FIELDS))
         edge = shallow_of(str(self._directory)) if names else frozenset[str]()
-        records = [self._record(told_of(b"\0".join(it), 0)) for it in frames]
-        return sorted((it for it in records if it.path not in edge), key=lambda it: (-it.mtime_ns, it.path))
+        told = [told_of(b"\0".join(it), 0) for it in frames]
+        if names:  # git lists every merge that differs from any parent
+            changing = self._merges([it.hash for it in told if len(it.parents) > 1], names)
+            told = [it for it in told if it.hash not in edge and (len(it.parents) < 2 or it.hash in changing)]
+        return sorted(map(self._record, told), key=lambda it: (-it.mtime_ns, it.path))
 
     def changes(self, commits: Iterable[str]) -> Iterator[tuple[str, list[Change]]]:
         """Of each what it changed; at the edge of a shallow clone, where all there is would look new, nobody knows."""
         edge = shallow_of(str(self._directory))
-        given = "".join(f"{it}\n" for it in commits if it not in edge).encode("ascii")
+        given = _lines(it for it in commits if it not in edge)
         if given:
-            yield from _parsed(ask(self._directory, "diff-tree", "--stdin", *_ONLY_NAMES, given=given))
+            merges = self._merges(ask(self._directory, *_ONLY_MERGES, given=given).decode("ascii").split())
+            for commit, found in _parsed(ask(self._directory, "diff-tree", "--stdin", *_ONLY_NAMES, given=given)):
+                yield commit, found or merges.get(commit, [])
+
+    def _merges(self, merges: Sequence[str], names: Sequence[str] = ()) -> dict[str, list[Change]]:
+        """Those of them that changed something by themselves: files that differ from those of all parents."""
+        if not merges:
+            return {}
+        told = ask(self._directory, *_COMBINED, "--", *spellings(names), given=_lines(merges))
+        return {commit: found for commit, found in _parsed(told) if found}
 
     # --- what it knows of names ---
 
@@ -88,16 +101,20 @@ class GitLog:
             comings = [(commit, it) for commit, found in self.changes(self._touched(name, "AD")) for it in found]
             departures = {commit for commit, it in comings if it.before == name}
             arrivals = {commit: it.before for commit, it in comings if it.path == name and it.before}
-            self._known[name] = _Uses(self._touched(name, "AMDT") - departures, arrivals, departures)
+            touching = self._touched(name, "AMDT") | self._merges(self._merging(name), (name,)).keys()
+            self._known[name] = _Uses(touching - departures, arrivals, departures)
         return self._known[name]
 
     def _touched(self, name: str, status: str) -> set[str]:
-        listed = self._log("--format=%H", "--no-renames", f"--diff-filter={status}", names=(name,))
+        listed = self._log("--format=%H", "--no-merges", "--no-renames", f"--diff-filter={status}", names=(name,))
         return set(listed.decode("ascii").split()) - shallow_of(str(self._directory))
 
+    def _merging(self, name: str) -> list[str]:
+        return self._log("--format=%H", "--merges", names=(name,)).decode("ascii").split()
+
     def _log(self, form: str, *options: str, names: Sequence[str]) -> bytes:
-        command = ("log", *(_TOUCHING if names else ()), *_PLAIN, form, *options, *_EVERYTHING, *self._heads())
-        return ask(self._directory, *command, "--", *names)
+        command = ("log", *((_TOUCHING,) if names else ()), *_PLAIN, form, *options, *_EVERYTHING, *self._heads())
+        return ask(self._directory, *command, "--", *spellings(names))
 
     def _heads(self) -> tuple[str, ...]:
         """What work trees are at that is on no branch."""
@@ -122,9 +139,18 @@ def _parsed(output: bytes) -> Iterator[tuple[str, list[Change]]]:
                 yield commit, changes
             commit, changes = field.decode("ascii"), []
         elif field:
-            changes.append(_change(field.decode("ascii")[:1], fields))
+            changes.append(_change(_status(field.decode("ascii")), fields))
     if commit:
         yield commit, changes
+
+
+def _status(told: str) -> str:
+    """One letter and how sure that is, or, of a merge, one for each parent."""
+    return told[:1] if len({*told}) == 1 or not told.isalpha() else "M"
+
+
+def _lines(commits: Iterable[str]) -> bytes:
+    return "".join(f"{it}\n" for it in commits).encode("ascii")
 
 
 def _change(status: str, fields: Iterator[bytes]) -> Change:

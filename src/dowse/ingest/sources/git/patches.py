@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dowse.ingest.sources.git.asking import ask
+from dowse.ingest.sources.git.asking import ask, spellings
 
 _COMMAND = (
     # What is larger is told to differ, and not how.
     "-c", "core.bigFileThreshold=2m",
-    "diff-tree", "--stdin", "-r", "-p", "--root", "-M50%", "-l400", "--no-ext-diff", "--no-textconv", "--no-color",
+    "diff-tree", "--stdin", "-r", "-p", "--cc", "--root", "-M50%", "-l400",
+    "--no-ext-diff", "--no-textconv", "--no-color",
 )  # fmt: skip
 _HASH = re.compile(rb"[0-9a-f]{40,64}")
 _MAX_LINE_CHARS = 500
@@ -27,11 +28,11 @@ class Patch:
 
 
 def patches(git_directory: Path, commits: Sequence[str], names: Sequence[str], max_lines: int) -> dict[str, Patch]:
-    """By commit, of the files of these names or below them; a merge has none."""
+    """By commit, of the files of these names or below them; of a merge what differs from all its parents."""
     if not commits:
         return {}
     given = "".join(f"{it}\n" for it in commits).encode("ascii")
-    return dict(_parsed(ask(git_directory, *_COMMAND, "--", *names, given=given), max_lines))
+    return dict(_parsed(ask(git_directory, *_COMMAND, "--", *spellings(names), given=given), max_lines))
 
 
 def _parsed(output: bytes, max_lines: int) -> Iterator[tuple[str, Patch]]:

@@ -6,12 +6,16 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from dowse.errors import Unreadable
 from dowse.ingest.sources.git.channel import MOST_BYTES, Channel, Much, told_once
+from dowse.ingest.sources.git.merges import Merges
 from dowse.ingest.sources.git.parsing import told_of
 from dowse.ingest.sources.git.pump import Pump, Request
+from dowse.ingest.sources.git.told import Told, Touched
 
 # Two do not share what they have unpacked, and one alone is quicker than what it tells can be indexed.
 PROCESSES: Final = 1
@@ -46,7 +50,7 @@ class Reader:
         self._changed = threading.Condition()
         self._requests: deque[Request] = deque()
         self._futures: dict[str, Future[bytes]] = {}
-        self._pumps: list[Pump] = []
+        self._pumps: list[tuple[Pump, Merges]] = []
 
     def expect(self, names: Iterable[str]) -> None:
         """These will be asked for soon."""
@@ -56,8 +60,10 @@ class Reader:
                     self._futures[name] = Future()
                     self._requests.append(Request(name, self._futures[name]))
             while self._requests and len(self._pumps) < self._processes:
-                pump = Pump(self._requests, self._changed, lambda: self._open(self._git_directory), self._told)
-                self._pumps.append(pump)
+                merges = Merges(self._git_directory)
+                told = partial(self._told, merges)
+                pump = Pump(self._requests, self._changed, lambda: self._open(self._git_directory), told)
+                self._pumps.append((pump, merges))
                 pump.start()
             self._changed.notify_all()
 
@@ -84,20 +90,23 @@ class Reader:
             pumps, self._pumps = self._pumps, []
             futures, self._futures = self._futures, {}
             self._requests.clear()
-            for pump in pumps:
+            for pump, merges in pumps:
                 pump.end()
+                merges.end()
             for future in futures.values():
                 if not future.done():
                     future.set_exception(Unreadable("reading it was given up", lasting=False))
             self._changed.notify_all()
-        for pump in pumps:
+        for pump, merges in pumps:
             pump.join()
+            merges.close()
 
-    def _told(self, name: str, frame: bytes | None, is_cut: bool) -> bytes:
+    def _told(self, merges: Merges, name: str, frame: bytes | None, is_cut: bool) -> bytes:
         """For the pumps; without a frame, git has ended over this commit."""
         try:
             if frame is not None:
-                return told_of(frame, self._delta_lines, TOO_MUCH if is_cut else "").to_bytes()
+                told = told_of(frame, self._delta_lines, TOO_MUCH if is_cut else "")
+                return (_with_files(told, merges.touched(name)) if len(told.parents) > 1 else told).to_bytes()
         except ValueError:
             pass  # nothing, or not even a whole head: it may tell more when it is asked for less
         return self._once(name, _LESS)
@@ -108,3 +117,7 @@ class Reader:
             if frame:
                 return told_of(frame, self._delta_lines, problem).to_bytes()
         raise Unreadable("git can not read this commit, or is not installed", lasting=False)
+
+
+def _with_files(merge: Told, files: list[Touched] | None) -> Told:
+    return replace(merge, problem=NO_FILES) if files is None else replace(merge, files=files)

@@ -18,7 +18,7 @@ from dowse.store.sqlite.vectors.coded import Block, parts_of
 from dowse.store.sqlite.vectors.codes import words_for
 
 _MAGIC = b"DOWSEVEC"
-_FORMAT = 1  # raise it with any change of the layout: other files are made anew
+_FORMAT = 2  # raise it with any change of the layout or of the bits: other files are made anew
 _HEADER = struct.Struct("<8sIIQqqII")
 _ROWS_AT = 4_096
 
