@@ -260,7 +260,7 @@ def test_after_many_files_no_worker_is_kept(root: Path, tmp_path: Path, monkeypa
         engine.index([root])
         assert engine._workers is not None
         kept = engine._workers
-        monkeypatch.setattr("dowse.engine.indexing._MANY_FILES", 5)
+        monkeypatch.setattr("dowse.engine.syncing._MANY_FILES", 5)
         engine.index([root], force=True)
         assert engine._workers is None
         assert kept.pids() == []
