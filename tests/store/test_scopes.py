@@ -26,7 +26,19 @@ from dowse.text.scopes import inside
 from dowse.text.terms import parse
 
 NS = 10**9
-TARGETS = ("src/a.py", "src/a.py/x", "src/ab.py", "docs/a.md", "a.py", "src", "ä/b.md", "src/a b.py", "./a.py", "src/", "src0")
+TARGETS = (
+    "src/a.py",
+    "src/a.py/x",
+    "src/ab.py",
+    "docs/a.md",
+    "a.py",
+    "src",
+    "ä/b.md",
+    "src/a b.py",
+    "./a.py",
+    "src/",
+    "src0",
+)
 PEOPLE = ("Ada <ada@x.org>", "ADA L <l@y.org>", "Bob <bob@x.org>", "ÄÖ <s@z>", "")
 KINDS = ("doc", "code", "commit", "memory")
 
