@@ -200,11 +200,10 @@ def _tools(it: Ground, asked: Sequence[Question]) -> dict[str, float]:
 def add_commit(repository: Path) -> None:
     """On top of the branch that is at its head, without a work tree."""
     git = ["git", "-C", str(repository), "-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
-    made = subprocess.run([*git, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "One more"], **_READ)
+    made = subprocess.run(
+        [*git, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "One more"], check=True, stdout=subprocess.PIPE
+    )
     subprocess.run([*git, "update-ref", "HEAD", made.stdout.decode().strip()], check=True)
-
-
-_READ = {"check": True, "stdout": subprocess.PIPE}
 
 
 def kill(it: Ground, whole: Indexed, rng: random.Random) -> Killed:

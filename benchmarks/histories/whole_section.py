@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from histories.inventing import invent
@@ -52,7 +52,7 @@ def lines(found: Sequence[Whole]) -> list[str]:
     ]  # fmt: skip
 
 
-_ROWS = [
+_ROWS: list[tuple[str, Callable[[Whole], str]]] = [
     ("commits", lambda it: f"{it.indexed.commits:,}"),
     ("indexing", lambda it: f"{it.indexed.wall_s:,.0f} s"),
     ("commits/s", lambda it: f"{it.indexed.commits / it.indexed.wall_s:,.0f}"),
@@ -61,8 +61,12 @@ _ROWS = [
     ("index", lambda it: f"{it.indexed.index_bytes / 1e6:,.0f} MB"),
     ("a search meanwhile, p50", lambda it: _meanwhile(it, 50)),
     ("a search meanwhile, longest", lambda it: _meanwhile(it, 100)),
-    ("there after kills", lambda it: ", ".join(f"{count:,}" for count in (*it.killed.after, it.killed.finally_there))),
+    ("there after kills", lambda it: ", ".join(f"{count:,}" for count in _there(it))),
 ]
+
+
+def _there(it: Whole) -> Sequence[int]:
+    return (*it.killed.after, it.killed.finally_there) if it.killed else ()
 
 
 def _meanwhile(it: Whole, percent: int) -> str:
