@@ -500,3 +500,31 @@ def test_two_that_drop_the_same_history_are_in_nobodys_way(
     slow._drop_history(history, "is left out", report)
     assert (report.deleted, report.notes) == (0, [])
     slow._store.remove_collection(history.name)
+
+
+def test_few_commits_come_in_without_listing_the_others(
+    open_engine: OpenEngine, repo: Repo, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = indexed(open_engine(), root)
+    repo.commit("Rest at the trail", {"notes.md": "# Trail\n\nrest\n"})
+
+    def listing(*_: object) -> None:
+        raise AssertionError("all of it was listed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Engine, "_sync_history", listing)
+        report = engine.index_history()
+        assert (report.listed, report.indexed, report.unchanged, report.notes) == (3, 1, 2, [])
+        assert engine.index_history().unchanged == 3
+    repo.run("reset", "-q", "--hard", "HEAD~2")
+    report = engine.index_history()
+    assert (report.listed, report.indexed, report.unchanged, report.deleted) == (1, 0, 1, 2)
+    assert titles(engine) == ["Walk the trail"]
+
+
+def test_other_settings_read_a_history_anew_though_few_commits_came(
+    open_engine: OpenEngine, repo: Repo, root: Path
+) -> None:
+    indexed(open_engine(), root).close()
+    repo.commit("Rest at the trail", {"notes.md": "# Trail\n\nrest\n"})
+    assert open_engine(delta_lines=1).index_history().indexed == 3

@@ -151,7 +151,7 @@ class Histories(Indexing):
         tips = tips_of(found.git_directory)
         with self._store.writing(self.settings.lock_timeout_s):
             collection = self._history_at(found.git_directory) or self._add_history(found)
-            self._note_once(_TREES + collection.name, json.dumps([str(it) for it in found.work_trees]))
+            self._note_work_trees(collection, found)
             report = self._sync_history(collection, force, stop, progress)
             is_whole = self._collection(collection.name).synced_at != collection.synced_at
             problem = self._problem_of(collection)
@@ -224,6 +224,9 @@ class Histories(Indexing):
             self._store.remove_collection(history.name)
             self._note_once(_TREES + history.name, "")
         report.notes.append(f"the history in {git_directory_at(history.root)} {why}; it was dropped")
+
+    def _note_work_trees(self, history: Collection, found: Found) -> None:
+        self._note_once(_TREES + history.name, json.dumps([str(it) for it in found.work_trees]))
 
     def _note_once(self, key: str, value: str) -> None:
         if self._store.manifest().get(key, "") != value:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from dowse.engine.histories import REFS, TIPS, Histories
 from dowse.errors import BadInput
+from dowse.ingest.embed import Progress
 from dowse.ingest.sources.git.commits import CommitSource
 from dowse.ingest.sources.git.moves import Moves, moves_between, tips_of
 from dowse.ingest.sources.git.refs import refs_of, token_of
-from dowse.ingest.sources.git.repositories import git_directory_at
-from dowse.model import Collection
+from dowse.ingest.sources.git.repositories import Found, git_directory_at
+from dowse.model import Collection, SyncReport
 
 # What takes longer than this is for a sync, or for whoever watches.
 _MOST: Final = 20
@@ -36,7 +39,30 @@ class Recent(Histories):
         noted = self._store.manifest()
         return {name: state for name, state in self.histories_behind().items() if noted.get(REFS + name)}
 
-    def _bring_newest(self, history: str, wait_s: float) -> None:
+    def _index_repository(
+        self, found: Found, force: bool, enough: Callable[[], bool], progress: Progress
+    ) -> SyncReport:
+        """To list a hundred thousand commits takes seconds: where few came or went, nothing else is looked at."""
+        few = None if force else self._few(found)
+        return few or super()._index_repository(found, force, enough, progress)
+
+    def _few(self, found: Found) -> SyncReport | None:
+        """None where that is not enough: it was never whole, would be read in another way, or changed much."""
+        known = self._history_at(found.git_directory)
+        if known is None or known.name not in self.histories_behind():
+            return None
+        if self._store.manifest().get(REFS + known.name, "").partition(" ")[2] != self._how_histories_are_read():
+            return None
+        try:
+            brought = self._bring_newest(known.name, self.settings.lock_timeout_s)
+        except BadInput:
+            return None
+        with self._store.writing(self.settings.lock_timeout_s):
+            self._note_work_trees(known, found)
+        listed = self._collection(known.name).listed
+        return replace(brought, listed=listed, unchanged=max(0, listed - brought.indexed - brought.skipped))
+
+    def _bring_newest(self, history: str, wait_s: float) -> SyncReport:
         """Raises BadInput when they are more than a few, or nobody knows which."""
         with self._store.writing(wait_s):
             collection = self._collection(history)
@@ -51,15 +77,17 @@ class Recent(Histories):
                 or collection.listed + len(moves.came) > self.settings.max_commits
             ):
                 raise BadInput(f"{history} changed much; `dowse index` reads all of it")
-            if moves.came or moves.went:  # a branch or tag of a known commit, or refs that were packed, move none
-                self._bring_in(moves, collection, place)
+            # A branch or tag of a known commit, or refs that were packed, move none.
+            moved = bool(moves.came or moves.went)
+            report = self._bring_in(moves, collection, place) if moved else SyncReport()
             self._note_once(REFS + history, f"{refs.token} {how}")
             self._note_once(TIPS + history, tips)
+        return report
 
-    def _bring_in(self, moves: Moves, collection: Collection, place: Path) -> None:
+    def _bring_in(self, moves: Moves, collection: Collection, place: Path) -> SyncReport:
         source = CommitSource(place, self.settings.max_commits, self.settings.delta_lines, moves.came)
         try:
-            self._run_sync(source, collection, under=(*moves.came, *moves.went))
+            return self._run_sync(source, collection, under=(*moves.came, *moves.went))
         finally:
             source.close()
 
