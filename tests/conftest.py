@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +15,7 @@ from dowse.engine import Engine
 from dowse.store.base import Store
 from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
+from gits import Git
 from support import OpenEngine
 
 settings.register_profile("dowse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -80,3 +82,18 @@ def open_engine(tmp_path: Path) -> Iterator[OpenEngine]:
     yield open_one
     for engine in opened:
         engine.close()
+
+
+@pytest.fixture
+def git(monkeypatch: pytest.MonkeyPatch) -> Git:
+    """Runs git in a directory, with no settings but its own."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+    allow_local_clones = ["-c", "protocol.file.allow=always"]
+
+    def run(directory: Path, *command: str) -> str:
+        words = ["git", "-C", str(directory), *identity, *allow_local_clones, *command]
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+    return run

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+Git = Callable[..., str]
 START = 1_700_000_000
 _PLAIN = (
     "-c", "commit.gpgsign=false",

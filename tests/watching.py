@@ -7,7 +7,6 @@ from pathlib import Path
 
 from dowse.live.watch import Batch, Place, Timing, Watcher
 
-Git = Callable[..., str]
 Follow = Callable[..., "Following"]
 # Long enough for a file to be made and written within it, on a busy machine, too.
 QUICK = Timing(debounce_s=0.2, git_debounce_s=0.4, poll_s=0.1, bulk_threshold=100)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import apsw
 import pytest
+from commanded import Dowse
 
-from dowse.places import Places
 from support import write
 
 FILES = 300
@@ -31,58 +28,29 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path / "root"
 
 
-class Dowse:
-    """The command in processes of its own, on one root with one data directory."""
-
-    def __init__(self, root: Path, data: Path) -> None:
-        self.root = root
-        self.environment = os.environ | {"DOWSE_DATA_DIR": str(data), "DOWSE_ENCODER": "hashing"}
-        self.index = Places(data).index_of(root.resolve())
-
-    def start(self, *words: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "dowse", *words]
-        return subprocess.Popen(
-            command, cwd=self.root, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-
-    def run(self, *words: str) -> bytes:
-        process = self.start(*words)
-        out, err = process.communicate(timeout=120)
-        assert process.returncode == 0, err
-        return out
-
-    def indexed(self) -> int:
-        """How many files are in the index now, asked without Dowse."""
-        try:
-            connection = apsw.Connection(str(self.index), flags=apsw.SQLITE_OPEN_READONLY)
-            with connection:
-                return int(connection.execute("SELECT count(*) FROM records").fetchall()[0][0])
-        except apsw.Error:
-            return 0
-
-    def check(self) -> None:
-        connection = apsw.Connection(str(self.index))
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        connection.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
-        orphans = (
-            "SELECT count(*) FROM chunks WHERE record NOT IN (SELECT id FROM records)",
-            "SELECT count(*) FROM vectors WHERE chunk NOT IN (SELECT id FROM chunks)",
-        )
-        assert [connection.execute(query).fetchall() for query in orphans] == [[(0,)], [(0,)]]
-        connection.close()
+def check(dowse: Dowse) -> None:
+    connection = apsw.Connection(str(dowse.index))
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
+    orphans = (
+        "SELECT count(*) FROM chunks WHERE record NOT IN (SELECT id FROM records)",
+        "SELECT count(*) FROM vectors WHERE chunk NOT IN (SELECT id FROM chunks)",
+    )
+    assert [connection.execute(query).fetchall() for query in orphans] == [[(0,)], [(0,)]]
+    connection.close()
 
 
 def test_work_done_before_a_kill_is_kept(corpus: Path, tmp_path: Path) -> None:
     dowse = Dowse(corpus, tmp_path / "data")
     process = dowse.start("index")
     deadline = time.monotonic() + 60
-    while dowse.indexed() < 0.4 * FILES and time.monotonic() < deadline:
+    while dowse.records("doc") < 0.4 * FILES and time.monotonic() < deadline:
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    kept = dowse.indexed()
+    kept = dowse.records("doc")
     assert kept >= 0.3 * FILES
-    dowse.check()
+    check(dowse)
     out = dowse.run("index", "--json")
     assert f'"unchanged": {kept}'.encode() in out
 
@@ -95,4 +63,4 @@ def test_two_processes_indexing_one_root_take_turns(corpus: Path, tmp_path: Path
     results = [process.communicate(timeout=120) for process in processes]
     assert [process.returncode for process in processes] == [0, 0], results
     assert both.run("export") == alone.run("export")
-    both.check()
+    check(both)

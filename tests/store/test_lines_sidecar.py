@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from damaging import flip
 from test_lines import put
 
 from dowse.lookup.grep.grep import grep
@@ -67,17 +68,6 @@ def expected(files: int = FILES) -> tuple[int, int, int]:
     lines = [line for file in range(files) for line in text_of(file).splitlines()]
     first = [line.split()[0] for line in lines]
     return first.count("word5"), sum("ord1" in word for word in first), files * 10
-
-
-def flip(at: Callable[[int], int]) -> Callable[[Path], None]:
-    """Damage one byte, found by the size of the file."""
-
-    def damage(file: Path) -> None:
-        content = bytearray(file.read_bytes())
-        content[at(len(content))] ^= 0xFF
-        file.write_bytes(content)
-
-    return damage
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {

@@ -26,7 +26,19 @@ from dowse.text.scopes import inside
 from dowse.text.terms import parse
 
 NS = 10**9
-TARGETS = ("src/a.py", "src/a.py/x", "src/ab.py", "docs/a.md", "a.py", "src", "ä/b.md", "src/a b.py", "./a.py")
+TARGETS = (
+    "src/a.py",
+    "src/a.py/x",
+    "src/ab.py",
+    "docs/a.md",
+    "a.py",
+    "src",
+    "ä/b.md",
+    "src/a b.py",
+    "./a.py",
+    "src/",
+    "src0",
+)
 PEOPLE = ("Ada <ada@x.org>", "ADA L <l@y.org>", "Bob <bob@x.org>", "ÄÖ <s@z>", "")
 KINDS = ("doc", "code", "commit", "memory")
 
@@ -234,6 +246,13 @@ def test_a_glob_of_a_tree_matches_what_lies_below(glob: str, path: str) -> None:
 )  # fmt: skip
 def test_which_globs_are_of_a_tree(glob: str, tree: str) -> None:
     assert tree_of(glob) == tree
+
+
+def test_a_folder_is_what_lies_below_it_and_not_what_is_called_alike(store: Store) -> None:
+    for number, target in enumerate(("src", "src/", "src/a", "src/a/b", "src0", "src.py", "src/\U0010ffff", "ssrc/a")):
+        put(store, record(str(number)), [Link("touches" if number != 3 else "renames", target, 1)])
+    assert {it.path for it in store.select(Scope(links=(Linked("touches", "src/**"),)))} == {"2", "6"}
+    assert {it.path for it in store.select(Scope(links=(Linked("", "src/**"),)))} == {"2", "3", "6"}
 
 
 def test_hostile_globs_and_values_find_nothing(store: Store) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from damaging import flip
 from test_vectors import Matrix, add, clustered, held_rows, keys_of, replace_vectors
 
 from dowse.model import Scope
@@ -59,17 +59,6 @@ def exact(path: Path, limit: int = 200) -> list[int]:
         return sorted(cosines, key=lambda key: (-cosines[key], key))[:limit]
     finally:
         store.close()
-
-
-def flip(at: Callable[[int], int]) -> Callable[[Path], None]:
-    """Damage one byte, found by the size of the file."""
-
-    def damage(file: Path) -> None:
-        content = bytearray(file.read_bytes())
-        content[at(len(content))] ^= 0xFF
-        file.write_bytes(content)
-
-    return damage
 
 
 def loud(file: Path) -> None:

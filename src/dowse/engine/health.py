@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.engine.histories import Histories
-from dowse.engine.indexing import never, quiet
+from dowse.engine.syncing import never, quiet
 from dowse.errors import IndexDamaged
 from dowse.ingest.embed import Progress
 from dowse.model import COMMITS, SyncReport

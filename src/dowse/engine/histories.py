@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from dowse.engine.indexing import Indexing, after, never, quiet
+from dowse.engine.indexing import Indexing
+from dowse.engine.syncing import after, never, quiet
 from dowse.errors import BadInput
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.budget import cut_of

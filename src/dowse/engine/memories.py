@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dowse.engine.fresh import Fresh
-from dowse.engine.indexing import quiet
+from dowse.engine.syncing import quiet
 from dowse.errors import BadInput, DowseError, IndexBusy
 from dowse.ingest.sources.memories import FOLDER
 from dowse.lookup.history.question import COMMIT

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from dowse.live.watch import Batch, Place, Timing, Watcher
 from support import eventually
-from watching import QUICK, Follow, Following, Git
+from watching import QUICK, Follow, Following
 
 
 @pytest.fixture(autouse=True)
@@ -36,17 +34,3 @@ def follow() -> Iterator[Follow]:
     yield one
     for watcher in watchers:
         watcher.close()
-
-
-@pytest.fixture
-def git(monkeypatch: pytest.MonkeyPatch) -> Git:
-    """Runs git in a directory, with no settings but its own."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
-
-    def run(directory: Path, *command: str) -> str:
-        words = ["git", "-C", str(directory), *identity, *command]
-        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
-
-    return run

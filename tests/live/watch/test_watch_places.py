@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from dowse.ingest.sources.files import FileSource
 from dowse.live.watch import Place, place_of
+from gits import Git
 from support import eventually, write
-from watching import Follow, Git
+from watching import Follow
 
 
 def place(root: Path, **options: object) -> Place:

@@ -12,7 +12,8 @@ from dowse.ingest.sources.files import FileSource
 from dowse.live.watch.base import Sight
 from dowse.live.watch.places import place_of
 from dowse.live.watch.polling import Polling
-from watching import Git, place
+from gits import Git
+from watching import place
 
 
 def polling(root: Path, clock: Callable[[], float] = lambda: 0.0) -> Polling:

@@ -18,7 +18,8 @@ from dowse.live.watch.base import Place, Sight
 from dowse.live.watch.inotify import Inotify
 from dowse.live.watch.places import place_of
 from dowse.live.watch.tree import RootGone, Tree
-from watching import Git, place
+from gits import Git
+from watching import place
 
 OpenTree = Callable[..., Tree]
 

@@ -18,8 +18,9 @@ from dowse.live.watch import Batch, Place, Timing, Watcher
 from dowse.live.watch.base import GIT
 from dowse.live.watch.inotify import CanNotWatch, Event, Inotify
 from dowse.live.watch.lookout import Lookout, Means
+from gits import Git
 from support import eventually
-from watching import QUICK, Follow, Git, covers, place
+from watching import QUICK, Follow, covers, place
 
 SLOW = Timing(debounce_s=60, git_debounce_s=60, poll_s=0.1, bulk_threshold=100)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,23 +13,10 @@ from dowse.errors import BadInput
 from dowse.lookup.related.question import RelatedAnswer
 from dowse.lookup.related.related import related
 from dowse.model import Chunk, Link, public_chunk_id
-from dowse.store.base import Piece, Store
+from dowse.store.base import Piece
 from dowse.store.dicts import DictStore
-from dowse.store.sqlite import SqliteStore
 
 REPO = "src/app/repo.py"
-
-
-@pytest.fixture(params=["dicts", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    made: Store = DictStore() if request.param == "dicts" else SqliteStore(tmp_path / "index.db", create=True)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def project(store: Store) -> Project:
-    return whole_project(store)
 
 
 def ask(project: Project, target: str, *kinds: str, limit: int = 5, collection: str | None = None) -> RelatedAnswer:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,19 +15,6 @@ from dowse.lookup.why.why import why
 from dowse.model import Link
 from dowse.store.base import Store
 from dowse.store.dicts import DictStore
-from dowse.store.sqlite import SqliteStore
-
-
-@pytest.fixture(params=["dicts", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    made: Store = DictStore() if request.param == "dicts" else SqliteStore(tmp_path / "index.db", create=True)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def project(store: Store) -> Project:
-    return whole_project(store)
 
 
 def section(answer: WhyAnswer, name: str) -> tuple[Neighbour, ...]:

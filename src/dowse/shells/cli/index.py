@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dowse.engine.indexing import after
+from dowse.engine.syncing import after
 from dowse.model import SyncReport
 from dowse.places import Places
 from dowse.profiles.core_json import report_json
