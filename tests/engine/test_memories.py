@@ -287,10 +287,12 @@ def test_what_several_processes_write_is_found(engine: Engine, tmp_path: Path) -
             assert found(engine, f"owned{who}{'klm'[turn]}") == [(f"own-{who}-{turn}.md", "memory")]
 
 
+@pytest.mark.parametrize("link", ["[[memory:first]]", "[[first]]", "[the first](first.md)"])
 @pytest.mark.parametrize("scope", [Scope(), Scope(kinds=("memory",))])
-def test_where_one_hit_is_wanted_the_superseded_one_gives_way(engine: Engine, scope: Scope) -> None:
+def test_where_one_hit_is_wanted_the_superseded_one_gives_way(engine: Engine, scope: Scope, link: str) -> None:
     engine.remember("first", "wombat wombat wombat")
-    engine.remember("second", "The wombat lives in a burrow. Supersedes [[memory:first]].")
+    engine.remember("second", f"The wombat lives in a burrow. Supersedes {link}.")
+    assert engine.standings([memory(engine, "first.md")])[0].superseded_by == ("second.md",)
     (hit,) = engine.search(Query("wombat", scope, limit=1, recipe="lexical")).hits
     assert hit.stored.record.path == "second.md"
 

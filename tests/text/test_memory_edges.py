@@ -22,14 +22,40 @@ def told(edges: Edges) -> set[tuple[str, str]]:
         ("memory:c", "in/c.md"),  # from within its folder
         ("memory:plan", "a.md"),  # another one is titled that
         ("memory:gone", "gone"),
-        ("a.md", None),
-        ("note:a", None),
+        ("a", "a.md"),
+        ("a.md#Why", "a.md"),
+        ("../a.md", "a.md"),
+        ("c", "in/c.md"),
+        ("c.md", "in/c.md"),
+        ("Plan", "a.md"),
+        ("note:a", "a.md"),
+        ("gone", None),
+        ("gone.md", None),
+        ("./a.md", None),  # there is none in its folder
+        ("src/a.py", None),
+        ("https://example.org/a.md", None),
+        ("memory:", None),
+        ("memory:#Why", None),
+        ("#Why", None),
+        ("", None),
+        ("\ud800", None),
     ],
 )
 def test_by_the_name_of_its_file_else_as_documents_link(written: str, meant: str | None) -> None:
     old = Record("notes", "a.md", "memory", "Plan", 1, 1, "digest", "1")
     entries = [(old, []), (memory("in/c.md"), []), (memory("in/d.md"), [to(written, "supersedes")])]
     assert told(edges_among(entries, "supersedes")) == ({("in/d.md", meant)} if meant else set())
+
+
+def test_a_link_that_names_nothing_is_not_to_a_file_without_a_name() -> None:
+    entries = [(memory(".md"), []), (memory("a.md"), [to("src/a.py", "supersedes"), to("memory:", "supersedes")])]
+    assert told(edges_among(entries, "supersedes")) == set()
+
+
+@pytest.mark.parametrize("written", ["memory:a", "a", "a.md"])
+def test_however_it_is_written_it_is_read_from_either_end(written: str) -> None:
+    entries = [(memory("a.md"), []), (memory("b.md"), [to(written, "superseded_by")])]
+    assert told(edges_among(entries, "supersedes")) == {("a.md", "b.md")}
 
 
 def test_the_name_of_a_file_is_before_a_title() -> None:

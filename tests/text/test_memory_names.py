@@ -38,3 +38,10 @@ def test_the_first_kind_of_spelling_that_is_known_decides() -> None:
 def test_casing_only_counts_where_names_differ_by_it() -> None:
     names = Names.of([memory("Plan.md")])
     assert names.find("plan") == names.find("PLAN.md") == memory("Plan.md")
+
+
+def test_of_several_folders_the_newest_is_meant_by_its_path_as_by_its_name() -> None:
+    new, old = memory("plan.md", at=2, collection="a"), memory("plan.md", at=1, collection="b")
+    for records in ([new, old], [old, new]):
+        names = Names.of(records)
+        assert [names.find(it) for it in ("plan.md", "plan", "PLAN.MD")] == [new] * 3

@@ -2,7 +2,8 @@
 
 Rankings, versions and warnings all start here, so that no two of them read a reference differently. `memory:` and a
 name mean a memory of the same collection: by what its file is called, else as documents link to each other. Where none
-is meant, the name is an end like any other, without a record.
+is meant, the name is an end like any other, without a record. A link without `memory:` is read as documents' links are,
+and is no reference where it means no memory: it may well be to code.
 """
 
 from __future__ import annotations
@@ -105,11 +106,14 @@ class _Known(NamedTuple):
     names: Names
     targets: Targets
 
-    def end(self, told: Record, name: str) -> End:
-        """What is meant by a name in this memory."""
-        path = self.targets.resolve(name, told.path)
-        record = self.names.find(name) or (self.names.exact[path] if path else None)
-        return End(told.collection, record.path if record else name, record)
+    def end(self, told: Record, target: str) -> End | None:
+        """What is meant by a link of this memory; None where it is not to a memory."""
+        name = named(target)
+        path = self.targets.resolve(name or target, told.path)
+        record = (self.names.find(name) if name else None) or (self.names.exact[path] if path else None)
+        if record is not None:
+            return End(told.collection, record.path, record)
+        return End(told.collection, name, None) if name else None
 
 
 def _told(entries: Entries, kind: str) -> Iterator[Edge]:
@@ -117,8 +121,8 @@ def _told(entries: Entries, kind: str) -> Iterator[Edge]:
     for record, links in entries:
         here = End(record.collection, record.path, record)
         for link in links:
-            if name := named(link.target):
-                there = known[record.collection].end(record, name)
+            there = known[record.collection].end(record, link.target)
+            if there is not None:
                 yield Edge(here, there, record, link) if link.kind == kind else Edge(there, here, record, link)
 
 

@@ -31,7 +31,9 @@ class Names:
     def of(cls, records: Iterable[Record]) -> Names:
         # Whoever asks, and in whichever order: of those that are called alike, the newest is meant.
         known = sorted(records, key=lambda it: (-it.moment_ns, it.collection, it.path))
-        exact = {it.path: it for it in known}
+        exact: dict[str, Record] = {}
+        for record in known:
+            exact.setdefault(record.path, record)
         for suffix in _SUFFIXES:
             for record in known:
                 if record.path.lower().endswith(suffix):

@@ -41,7 +41,7 @@ def test_other_kinds_other_targets_and_other_records_are_no_references(tmp_path:
     store = store_of(
         tmp_path,
         [
-            (a, [to("memory:b", "mentions"), to("b.md", "supersedes"), to("memory:a", "supersedes")]),
+            (a, [to("memory:b", "mentions"), to("src/b.py", "supersedes"), to("memory:a", "supersedes")]),
             (b, []),
             (foreign, [to("memory:b", "supersedes")]),
             (document, [to("memory:b", "supersedes")]),

@@ -21,7 +21,7 @@ _NAMES = "abcde"
 
 
 def note(store: Store, name: str, *texts: str, links: dict[str, str] | None = None) -> None:
-    """A memory; the links are kinds by target."""
+    """A memory; the links are kinds by name."""
     told = [Link(kind, f"memory:{target}", 1) for target, kind in (links or {}).items()]
     put(store, f"{name}.md", *(texts or (name,)), kind="memory", links=told)
 
@@ -38,6 +38,14 @@ def test_said_from_either_end(store: Store, make: Callable[[Store], object]) -> 
     found = Superseded()(hits(store, {"old.md": 0.9, "new.md": 0.3}), run_over(store))
     assert places(found) == ["new.md#0", "old.md#0"]
     assert [hit.evidence for hit in found] == [{}, {"superseded": 1}]
+
+
+@pytest.mark.parametrize("written", ["memory:old", "old", "old.md", "./old.md#Why"])
+def test_however_the_link_is_written(store: Store, written: str) -> None:
+    note(store, "old")
+    put(store, "new.md", "new", kind="memory", links=[Link("supersedes", written, 1)])
+    found = Superseded()(hits(store, {"old.md": 0.9, "new.md": 0.3}), run_over(store))
+    assert places(found) == ["new.md#0", "old.md#0"]
 
 
 def test_across_links_of_a_chain_that_were_not_found(store: Store) -> None:
@@ -93,14 +101,22 @@ def _above(links: dict[str, dict[str, str]], start: str) -> set[str]:
     return seen
 
 
-def test_by_what_is_not_there_any_more(store: Store) -> None:
+def test_by_what_is_not_there_any_more_because_it_says_so_itself(store: Store) -> None:
     note(store, "a", links={"gone": "superseded_by"})
     note(store, "b")
     found = Superseded()(hits(store, {"a.md": 0.9, "b.md": 0.5}), run_over(store))
     assert places(found) == ["b.md#0", "a.md#0"]
 
 
-_WRITTEN = ["a", "A.md", "b", "c", "in/c", "./in/d", "gone", "../gone", "", "#", "\ud800", "[", "a" * 900]
+def test_not_by_what_may_be_a_file_of_code(store: Store) -> None:
+    put(store, "a.md", "a", kind="memory", links=[Link("superseded_by", "src/gone.py", 1)])
+    note(store, "b")
+    found = Superseded()(hits(store, {"a.md": 0.9, "b.md": 0.5}), run_over(store))
+    assert scores(found) == {"a.md#0": 0.9, "b.md#0": 0.5}
+
+
+_NAMED = ["a", "A.md", "b", "c", "in/c", "./in/d", "gone", "../gone", "", "#", "\ud800", "[", "a" * 900]
+_WRITTEN = [f"{before}{name}" for name in _NAMED for before in ("memory:", "")]
 _SAID = st.lists(st.tuples(st.sampled_from(_WRITTEN), st.sampled_from(["supersedes", "superseded_by"])), max_size=4)
 
 
@@ -111,7 +127,7 @@ def test_the_same_as_standings_tell(said: dict[str, list[tuple[str, str]]]) -> N
     store = DictStore()
     store.add_collection("/work/notes")
     for path, links in said.items():
-        put(store, path, path, kind="memory", links=[Link(kind, f"memory:{name}", 1) for name, kind in links])
+        put(store, path, path, kind="memory", links=[Link(kind, target, 1) for target, kind in links])
     ranked = Superseded()(hits(store, dict.fromkeys(said, 0.5)), run_over(store))
     records = {hit.stored.record.path: hit.stored.record for hit in ranked}
     below = {hit.stored.record.path for hit in ranked if "superseded" in hit.evidence}

@@ -47,9 +47,6 @@ class SqliteStore(SqliteHealth, SqliteDefinitions, SqliteCatalog, SqliteWords, S
         self._held = HeldVectors(self.db, exact_up_to, self._damage)
         self._lines = HeldLines(self.db, lines_without_file_up_to, self._damage)
 
-    def _members(self) -> Members:
-        return self.remembered("members", lambda: Members(self.db))
-
     @contextmanager
     def writing(self, timeout_s: float, what: str = "indexing") -> Iterator[None]:
         with self.db.exclusive(timeout_s, what):
