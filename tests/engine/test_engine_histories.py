@@ -49,6 +49,15 @@ def test_commits_are_records_like_any_other(open_engine: OpenEngine, repo: Repo,
     assert history.name not in [it.name for it in engine.collections()]
 
 
+@pytest.mark.parametrize("from_git", [False, True])
+def test_activity_may_be_asked_of_a_file(open_engine: OpenEngine, repo: Repo, root: Path, from_git: bool) -> None:
+    repo.commit("Elsewhere", {"other.py": "1\n"})
+    engine = indexed(open_engine(), root)
+    found, source = engine.activity(engine.checkout(root), Sought("src/walk.py"), from_git=from_git)
+    assert (found.files, found.commits) == ((("src/walk.py", 2), ("notes.md", 1)), 2)
+    assert source.name == ("git" if from_git else "index")
+
+
 def test_what_is_beyond_the_limit_is_told(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
     engine = open_engine(max_commits=1)
     engine.index([root])

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 from dowse.errors import BadInput
-from dowse.ingest.sources.git.asking import is_spelt_out
+from dowse.ingest.sources.git.asking import is_called_so
 from dowse.ingest.sources.git.checkout import Checkout, checkout_at
 from dowse.profiles.tool import Param
 
@@ -45,18 +45,24 @@ def repository(given: str, server_dir: Path) -> Checkout:
 
 
 def path_in(checkout: Checkout, given: str, name: str = "file") -> str:
-    """From the top of the repository, with `/`; an absolute path below it will do."""
+    """From the top of the repository, with `/`; an absolute path below it will do, and so will backslashes."""
     text = given.strip()
     if "\0" in text or len(text) > _MAX_PATH_CHARS:
         raise BadInput(f"{name} can be no path: it has a zero byte in it, or is too long")
-    if text.startswith("/") and checkout.top is not None and Path(text).is_relative_to(checkout.top):
-        text = Path(text).relative_to(checkout.top).as_posix()
-    if "\\" in text and not is_spelt_out(checkout.git_directory, text):
-        text = text.replace("\\", "/")
+    text = _from_top(checkout, text)
+    if "\\" in text and not is_called_so(checkout.git_directory, text):
+        text = _from_top(checkout, text.replace("\\", "/"))
     path = PurePosixPath(text)
     if path.is_absolute() or ".." in path.parts:
         raise BadInput(f"{name} {given[:100]!r} leaves the repository; give a path from its top")
     return "" if path == PurePosixPath(".") else path.as_posix()
+
+
+def _from_top(checkout: Checkout, path: str) -> str:
+    """An absolute path below the top as seen from there; any other as it is."""
+    if path.startswith("/") and checkout.top is not None and Path(path).is_relative_to(checkout.top):
+        return Path(path).relative_to(checkout.top).as_posix()
+    return path
 
 
 def days(first: str, last: str, only: str) -> tuple[float | None, float | None]:

@@ -237,6 +237,25 @@ def test_activity_counts_commits_by_file(varied: Path) -> None:
     )
 
 
+def test_activity_of_a_file_counts_what_its_commits_touched(tmp_path: Path) -> None:
+    repository(
+        tmp_path,
+        [
+            Made("make", {"a.py": text("a"), "x.py": text("x")}),
+            Made("move", renames=[("a.py", "b.py")]),
+            Made("edit", {"b.py": text("a") + "more\n", "y.py": text("y")}),
+            Made("aside", {"x.py": text("z")}),
+        ],
+    )
+    found = activity(stored(tmp_path / ".git"), HISTORY, Sought("b.py"))
+    assert found.commits == 3
+    assert found.files == (("b.py", 2), ("a.py", 1), ("x.py", 1), ("y.py", 1))
+    assert activity(stored(tmp_path / ".git"), HISTORY, Sought("b.py", message="edit")).files == (
+        ("b.py", 1),
+        ("y.py", 1),
+    )
+
+
 def merged(folder: Path, **files: str | None) -> None:
     """Two sides that changed `a`, and a merge with these files on top of what the first side has."""
     repository(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 
 from dowse.lookup.history.following import Life, life_of
 from dowse.lookup.history.question import (
@@ -63,12 +62,11 @@ def person(facet: str) -> tuple[str, str]:
 
 
 def activity(store: Store, history: str, sought: Sought) -> Activity:
-    """Of all commits that fit, whatever they touched."""
-    everywhere = replace(sought, path="")
-    touched = store.targets((TOUCHES,), everywhere.scope(history, ()))
-    if not sought.message:
-        return most_changed(Counter(path for _, path in touched), commits(store, history, everywhere, 0).total)
-    fitting = {it.path for it in _fitting(store, history, everywhere)}
+    """Of all commits that fit, whatever else they touched."""
+    touched = store.targets((TOUCHES,), sought.scope(history, ()))
+    if not (sought.path or sought.message):
+        return most_changed(Counter(path for _, path in touched), commits(store, history, sought, 0).total)
+    fitting = {it.path for it in _fitting(store, history, sought)}
     return most_changed(Counter(path for commit, path in touched if commit in fitting), len(fitting))
 
 

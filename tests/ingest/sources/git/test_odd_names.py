@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dowse.errors import BadInput
-from dowse.ingest.sources.git.asking import is_spelt_out, spellings
+from dowse.ingest.sources.git.asking import is_called_so, spellings
 from dowse.ingest.sources.git.blame import blame
 from dowse.ingest.sources.git.checkout import Checkout, checkout_at
 from dowse.ingest.sources.git.log import GitLog
@@ -47,7 +47,22 @@ def test_git_tells_its_commits(checkout: Checkout, path: str) -> None:
     found = log.commits([path])
     assert [it.title for it in found] == ["Brew more", "Brew"]
     assert life_of(log, SHOWN).names == (SHOWN,) and log.touching(SHOWN) == {it.path for it in found}
-    assert "+two" in patches(checkout.common, [found[0].path], [path], 50)[found[0].path].text
+    shown = patches(checkout.common, [found[0].path], [path], 50)[found[0].path].text.splitlines()
+    assert "+two" in shown
+    assert [it for it in shown if "caf" in it] == [
+        f"diff --git a/{SHOWN} b/{SHOWN}",
+        f"--- a/{SHOWN}",
+        f"+++ b/{SHOWN}",
+    ]
+
+
+def test_what_is_in_a_file_is_no_name(repo: Repo) -> None:
+    for number in range(2):
+        for name in ("a", "b"):
+            (repo.place / name).write_bytes(b"caf\xe9 %d\n" % number)
+        commit = repo.commit(f"Write {number}")
+    shown = patches(repo.git_directory, [commit], ["a", "b"], 50)[commit].text.splitlines()
+    assert [it for it in shown if "caf" in it] == ["-caf\ufffd 0", "+caf\ufffd 1"] * 2
 
 
 def test_its_lines_are_those_of_the_work_tree(checkout: Checkout) -> None:
@@ -74,7 +89,35 @@ def test_backslashes_divide_paths_unless_something_is_called_so(repo: Repo, chec
     assert path_in(checkout, SHOWN) == SHOWN
     assert path_in(checkout, f"{checkout.top}/{SHOWN}") == SHOWN
     assert path_in(checkout, "src\\xdebug.php") == "src/xdebug.php"
-    assert not is_spelt_out(checkout.git_directory, "src/xdebug.php")
     repo.run("rm", "-rq", "--", "d*")
     repo.commit("No more")
     assert path_in(checkout, SHOWN) == SHOWN  # nothing has the name now, but something had
+
+
+@pytest.mark.parametrize(
+    "written", ["{top}/src/xdebug.php", "{top}\\src\\xdebug.php", "{back}\\src\\xdebug.php", "{back}\\\\src/xdebug.php"]
+)
+def test_an_absolute_path_may_have_backslashes(checkout: Checkout, written: str) -> None:
+    given = written.format(top=checkout.top, back=str(checkout.top).replace("/", "\\"))
+    assert path_in(checkout, given) == "src/xdebug.php"
+
+
+@pytest.mark.parametrize(
+    "written", ["{back}x\\f.txt", "{back}\\..\\f.txt", "\\etc\\passwd", "\\\\host\\f.txt", "..\\f.txt", "/\ud800\\f"]
+)
+def test_backslashes_do_not_lead_out(checkout: Checkout, written: str) -> None:
+    with pytest.raises(BadInput, match="leaves the repository"):
+        path_in(checkout, written.format(back=str(checkout.top).replace("/", "\\")))
+
+
+@pytest.mark.parametrize("name", ["a\\b.txt", "caf\\xe9", "d\\e/f.txt"])
+def test_a_file_with_a_backslash_in_its_name_can_be_asked_for(repo: Repo, checkout: Checkout, name: str) -> None:
+    slashed = name.replace("\\", "/")
+    assert (path_in(checkout, name), is_called_so(checkout.git_directory, name)) == (slashed, False)
+    repo.commit("Odd", {name: "1\n"})
+    assert path_in(checkout, name) == path_in(checkout, f"{checkout.top}/{name}") == name
+    assert path_in(checkout, f"./{name}") == name
+
+
+def test_no_name_that_can_not_be_written_is_asked_for(checkout: Checkout) -> None:
+    assert not is_called_so(checkout.git_directory, "\ud800\\a")

@@ -47,14 +47,20 @@ def spellings(paths: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for path in paths for name in (path, _name_of(path))))
 
 
-def is_spelt_out(directory: Path, path: str) -> bool:
-    """Whether a name with such bytes was meant, and no path with its parts divided by backslashes: something in the
-    history has it."""
-    name = _name_of(path)
-    if name == path:
+def is_called_so(directory: Path, path: str) -> bool:
+    """Whether this is a name, and no path with its parts divided by backslashes: the last commit has something of just
+    these letters, or any commit of the bytes that are spelt out."""
+    if not is_text(path):
         return False
-    known = attempt(directory, "log", "-1", "--format=%H", *_EVERYTHING, "--", name)
-    return not isinstance(known, str) and bool(known)
+    name = _name_of(path)
+    return _tells(directory, "ls-tree", "--full-tree", "HEAD", "--", path) or (
+        name != path and _tells(directory, "log", "-1", "--format=%H", *_EVERYTHING, "--", name)
+    )
+
+
+def _tells(directory: Path, *command: str) -> bool:
+    answer = attempt(directory, *command)
+    return not isinstance(answer, str) and bool(answer)
 
 
 def _name_of(path: str) -> str:

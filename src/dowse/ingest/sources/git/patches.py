@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dowse.ingest.sources.git.asking import ask, spellings
+from dowse.ingest.sources.git.asking import ask, path_of, spellings
 
 _COMMAND = (
     # What is larger is told to differ, and not how.
@@ -36,19 +36,31 @@ def patches(git_directory: Path, commits: Sequence[str], names: Sequence[str], m
 
 
 def _parsed(output: bytes, max_lines: int) -> Iterator[tuple[str, Patch]]:
+    for commit, rows in _by_commit(output):
+        shown = [_shortened(it) for it in _decoded(rows[:max_lines])]
+        yield commit, Patch("\n".join(shown), len(rows) - len(shown))
+
+
+def _by_commit(output: bytes) -> Iterator[tuple[str, list[bytes]]]:
     """Each begins with its commit; no line of a patch can look like one."""
-    commit, lines, omitted = "", list[str](), 0
+    commit, rows = "", list[bytes]()
     for row in output.removesuffix(b"\n").split(b"\n"):
-        if _HASH.fullmatch(row):
-            if commit:
-                yield commit, Patch("\n".join(lines), omitted)
-            commit, lines, omitted = row.decode("ascii"), [], 0
-        elif len(lines) < max_lines:
-            lines.append(_shortened(row.decode("utf-8", "replace")))
-        else:
-            omitted += 1
+        if not _HASH.fullmatch(row):
+            rows.append(row)
+            continue
+        if commit:
+            yield commit, rows
+        commit, rows = row.decode("ascii"), []
     if commit:
-        yield commit, Patch("\n".join(lines), omitted)
+        yield commit, rows
+
+
+def _decoded(rows: Iterable[bytes]) -> Iterator[str]:
+    """What stands before the first hunk of a file has its names, which are told as everywhere."""
+    is_heading = True
+    for row in rows:
+        is_heading = row.startswith(b"diff --") or (is_heading and not row.startswith(b"@@"))
+        yield path_of(row) if is_heading else row.decode("utf-8", "replace")
 
 
 def _shortened(line: str) -> str:
