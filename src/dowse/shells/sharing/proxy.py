@@ -20,6 +20,7 @@ _READ_BYTES = 65_536
 # A pipe that is ready takes this much without blocking, whatever mode it is in: its mode is not ours alone to change.
 _WRITE_BYTES = select.PIPE_BUF
 _MANY_BYTES = 1_000_000  # what waits to be written before the other side is read no further
+_LAST_READS = 16  # together as much as a pipe may hold
 _LAST_ANSWERS_S = 3.0  # the server itself gives them two and a half
 _LOOK_UP_S = 1.0
 _TRY_AGAIN_S = 5.0
@@ -48,6 +49,7 @@ class Proxy:
         self._trouble = ""
         self._leave_at: float | None = None
         self._stopped = False
+        self._there_at = clock()  # when the client's end was last seen open, or took an answer
         self._take(connection)
 
     def run(self) -> int:
@@ -60,9 +62,10 @@ class Proxy:
         while not self._is_over():
             ready = self._wait(waking)
             self._move(ready)
-            # Last: what the client has said before it told us to leave is on its way by now.
             if waking.fileno() in ready or parent.is_gone():
+                self._read_rest()
                 self._end_input()
+            self._look_for_client()
         return 1 if self._trouble else 0
 
     def _stop(self, *_: object) -> None:
@@ -76,6 +79,14 @@ class Proxy:
         if self._leave_at is None:
             return False
         return (self._server is None and not self._to_client) or self._now() >= self._leave_at
+
+    def _look_for_client(self) -> None:
+        """Leave where it has closed its end and takes no answers, while so much waits for the server that its input is
+        not read up to where it ends."""
+        if len(self._to_server) < _MANY_BYTES or not parent.has_closed(_STDIN):
+            self._there_at = self._now()
+        elif self._now() >= self._there_at + _LAST_ANSWERS_S:
+            self._leave_at = self._now()
 
     def _wait(self, waking: socket.socket) -> Mapping[int, int]:
         """What can be read or written, by descriptor; a side that is behind is not given more."""
@@ -104,6 +115,15 @@ class Proxy:
             self._write_client()
 
     # --- the client ---
+
+    def _read_rest(self) -> None:
+        """What the client has said before we were told to leave, however much waits for the server."""
+        poll = select.poll()
+        poll.register(_STDIN, select.POLLIN)
+        for _ in range(_LAST_READS):
+            if self._leave_at is not None or not poll.poll(0):
+                return
+            self._read_client()
 
     def _read_client(self) -> None:
         try:
@@ -162,6 +182,7 @@ class Proxy:
             self._leave_at = self._now()
             return
         del self._to_client[:written]
+        self._there_at = self._now()
 
     def _end_input(self) -> None:
         """No more requests: the server answers what is in flight, then closes its end too."""
