@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from memory_notes import SCOPE, memory, store_of, to
 
 from dowse.lookup.memories.linked import by_relevance, linking
 from dowse.lookup.memories.targets import means
+from memory_notes import SCOPE, memory, store_of, to
 
 _ROOTS = ["/home/me/project", "/other"]
 

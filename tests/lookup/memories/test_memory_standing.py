@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from memory_notes import SCOPE, memory, store_of, to
 
 from dowse.lookup.memories.edges import edges
 from dowse.lookup.memories.standing import Standing, standing
 from dowse.model import Record
 from dowse.text.times import parse_moment
+from memory_notes import SCOPE, memory, store_of, to
 
 _NOW = parse_moment("2026-06-15T12:00:00", 0.0)
 

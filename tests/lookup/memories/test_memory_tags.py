@@ -7,12 +7,12 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memory_notes import memory
 
 from dowse.lookup.memories import tags
 from dowse.lookup.memories.counts import memory_counts
 from dowse.lookup.memories.tags import Related, normal_tag, tag_cluster, tag_graph
 from dowse.model import Record
+from memory_notes import memory
 
 _TAGS = list("abcdef")
 _memories = st.lists(st.lists(st.sampled_from(_TAGS), max_size=4), max_size=8).map(
