@@ -6,10 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
+from dowse.engine import newest
 from dowse.engine.newest import Newest
 from dowse.engine.repairs import Repairs
 
 _QUESTIONS_S = 0.01  # from one to the next
+
+
+@pytest.fixture(autouse=True)
+def as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests take any look for a cheap one."""
+    monkeypatch.setattr(newest, "_CHEAP_S", 0.005)
 
 
 def looks(took_s: Sequence[float], questions: int) -> int:
@@ -22,11 +29,11 @@ def looks(took_s: Sequence[float], questions: int) -> int:
         count += 1
         return {}
 
-    newest = Newest(behind, Repairs(lambda collection, paths: None, lambda: now), lambda: now, repair_s=0.0)
+    looking = Newest(behind, Repairs(lambda collection, paths: None, lambda: now), lambda: now, repair_s=0.0)
     for _ in range(questions):
-        newest.look()
+        looking.look()
         now += _QUESTIONS_S
-    newest.close()
+    looking.close()
     return count
 
 
