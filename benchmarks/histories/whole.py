@@ -25,13 +25,22 @@ from processes import run_ms, serving
 from timing import ms
 
 PARTS = 5
-KILLS = 3
-_ASKED = 50
-_TIMES = 3
 _PAUSE_S = 0.25
 _MEANWHILE_S = 1.0
 _ALL = 2**40
 """More commits than any repository has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How many questions are asked, how often a tool is called, and how often indexing is killed."""
+
+    questions: int = 50
+    times: int = 3
+    kills: int = 3
+
+
+FULL = Effort()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,23 +124,23 @@ def ground(repository: Path, place: Path) -> Ground:
     return Ground(repository, place.resolve())
 
 
-def measure(name: str, repository: Path, place: Path, seed: int) -> Whole:
+def measure(name: str, repository: Path, place: Path, seed: int, effort: Effort = FULL) -> Whole:
     """Writes one more commit into the repository."""
     say(f"history: all of {name}")
     it = ground(repository, place / "whole")
     done = index_whole(it)
     with opened(it.place) as store:
-        asked = questions(store, seed, _ASKED)
+        asked = questions(store, seed, effort.questions)
     first = run_ms(it.command("search", "--mode", "lexical", asked[0].text), it.environment, it.root)
     status = run_ms(it.command("status"), it.environment, it.root)
     with it.open() as engine:
         searched = ask(engine, asked, "lexical")
     whole = Whole(name, done, searched, {"the first search, a new process": first, "`dowse status`": status})
-    whole.once |= _tools(it, asked)
+    whole.once |= _tools(it, asked, effort.times)
     add_commit(repository)
     whole.once["a sync after one more commit"] = run_ms(it.command("index"), it.environment, it.root)
     say(f"history: kills over {name}")
-    whole.killed = kill(ground(repository, place / "killed"), done, random.Random(seed))
+    whole.killed = kill(ground(repository, place / "killed"), done, effort.kills, random.Random(seed))
     return whole
 
 
@@ -174,7 +183,7 @@ def _asking(it: Ground, process: Popen[bytes]) -> Iterator[list[float]]:
         thread.join()
 
 
-def _tools(it: Ground, asked: Sequence[Question]) -> dict[str, float]:
+def _tools(it: Ground, asked: Sequence[Question], times: int) -> dict[str, float]:
     """The quickest of a few, by what is asked of the server."""
     one = asked[0]
     author, word = one.commit.facets["author"].rpartition(" <")[0], one.text.split()[0]
@@ -191,7 +200,7 @@ def _tools(it: Ground, asked: Sequence[Question]) -> dict[str, float]:
     with serving(it.command("mcp", "--profile", "codesearch"), it.environment, it.root) as server:
         return {
             " ".join([f"`{tool}`", *(f"by {name}" for name in filters)]): min(
-                ms(server.call, tool, {"repo": str(it.root), **filters}) for _ in range(_TIMES)
+                ms(server.call, tool, {"repo": str(it.root), **filters}) for _ in range(times)
             )
             for tool, filters in calls
         }
@@ -206,11 +215,11 @@ def add_commit(repository: Path) -> None:
     subprocess.run([*git, "update-ref", "HEAD", made.stdout.decode().strip()], check=True)
 
 
-def kill(it: Ground, whole: Indexed, rng: random.Random) -> Killed:
+def kill(it: Ground, whole: Indexed, kills: int, rng: random.Random) -> Killed:
     """Ended at once, a few times, each at some moment before so many are there as the next one begins with."""
     after = []
-    for number in range(KILLS):
-        enough = whole.commits * (number + rng.random()) / (KILLS + 1)
+    for number in range(kills):
+        enough = whole.commits * (number + rng.random()) / (kills + 1)
         with _indexing(it) as process:
             for sample in watch(process, it.index, _PAUSE_S):
                 if sample.commits > enough:

@@ -63,9 +63,21 @@ def test_what_is_beyond_the_limit_is_told(open_engine: OpenEngine, repo: Repo, r
     engine.index([root])
     (note,) = engine.index_history().notes
     first = repo.run("rev-parse", "HEAD~1")
-    assert note.startswith(f"root.git: {first[:12]} is beyond max_commits (1): it and the 0 older commits are left out")
+    assert note.startswith(f"root.git: {first[:12]} is beyond max_commits (1): it is left out")
     assert [(it.collection, it.path) for it in engine.status().skipped] == [("root.git", first)]
     assert "1 of 2 commits indexed, 1 skipped (see status)" in engine.search(Query("trail")).completeness.sentence(1)
+
+
+def test_all_that_is_beyond_the_limit_counts(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
+    repo.many(1_500)
+    engine = indexed(open_engine(max_commits=2), root)
+    (row,) = engine.status().skipped
+    assert row.reason == "beyond max_commits (2): it and the 1,499 older commits are left out"
+    assert "2 of 1,502 commits indexed, 1,500 skipped" in engine.completeness().sentence(0)
+    assert engine.completeness().others[0].complete
+    engine._store.drop("root.git", [engine._store.select(COMMIT)[0].path])
+    assert "1 of 1,502 commits indexed, 1,500 skipped" in engine.completeness().sentence(0)
+    assert not engine.completeness().others[0].complete
 
 
 def test_lines_of_a_commit_are_its_readable_text(open_engine: OpenEngine, repo: Repo, root: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from dowse.engine.memories import Memories
 from dowse.errors import BadInput
 from dowse.ingest.sources.base import Source
+from dowse.ingest.sources.budget import left_out
 from dowse.model import COMMITS, FILES, MEMORIES, NOT_LOOKED, Answer, Completeness, Hit, Item, Query, Seen, Share
 from dowse.search.plan import answer
 from dowse.search.refine.subjects import Preference
@@ -88,11 +89,14 @@ class Asking(Memories):
 
     def _shares_of_sources(self) -> dict[str, Share]:
         """How much is indexed of what each source offers: never more than that, whatever was left out."""
-        sizes, skipped = self._store.sizes(), Counter(it.collection for it in self._store.skipped())
+        sizes, skipped, untold = self._store.sizes(), Counter[str](), Counter[str]()
+        for row in self._store.skipped():
+            skipped[row.collection] += left_out(row)
+            untold[row.collection] += left_out(row) - 1  # a row is listed as one
         shares = {FILES: Share(FILES, 0, 0)}
         for it in self._store.collections():
-            held, left_out = sizes.get(it.name, 0), skipped[it.name]
-            own = Share(it.source, held, max(it.listed, held + left_out), left_out)
+            held, lacking = sizes.get(it.name, 0), skipped[it.name]
+            own = Share(it.source, held, max(it.listed + untold[it.name], held + lacking), lacking)
             shares[it.source] = shares.get(it.source, Share(it.source, 0, 0)).plus(own)
         return shares
 

@@ -24,7 +24,7 @@ from dowse.ingest.sources.git.repositories import (
     repositories,
 )
 from dowse.ingest.sources.git.repository import common_directory_of, is_git_directory, is_work_tree, work_tree_above
-from dowse.model import COMMITS, FILES, Collection, Record, SyncReport
+from dowse.model import COMMITS, FILES, Collection, Record, Skipped, SyncReport
 from dowse.places import is_directory
 
 REFS: Final = "refs "
@@ -154,14 +154,11 @@ class Histories(Indexing):
             self._note_work_trees(collection, found)
             report = self._sync_history(collection, force, stop, progress)
             is_whole = self._collection(collection.name).synced_at != collection.synced_at
-            problem = self._problem_of(collection)
             if is_whole:
-                # Not quite the state, so that the next run tries again.
-                self._note_once(REFS + collection.name, f"{state} {_IN_PART}" if problem else state)
-                self._note_once(TIPS + collection.name, "" if problem else tips)
+                self._note_state(collection.name, state, tips)
             self._store.tidy(progress)
         cut = cut_of(self._store.skipped(), collection.name)
-        told = (problem, f"{cut.path[:12]} is {cut.reason}" if cut else "")
+        told = (self._problem_of(collection), f"{cut.path[:12]} is {cut.reason}" if cut else "")
         report.notes += [f"{collection.name}: {it}" for it in told if it]
         return report, is_whole
 
@@ -187,15 +184,28 @@ class Histories(Indexing):
 
     def _problem_of(self, collection: Collection) -> str:
         """Why not all of it could be listed."""
-        return next(
-            (it.reason for it in self._store.skipped() if (it.collection, it.path) == (collection.name, WHOLE)), ""
-        )
+        return next((it.reason for it in self._unread(collection.name) if it.path == WHOLE), "")
+
+    def _unread(self, history: str) -> list[Skipped]:
+        """What could not be listed or read of it, other than what is left out on purpose."""
+        skipped = [it for it in self._store.skipped() if it.collection == history]
+        cut = cut_of(skipped, history)
+        return [it for it in skipped if it != cut]
+
+    def _note_state(self, history: str, state: str, tips: str) -> None:
+        """Where something could not be read it is not quite the state, so that the next run tries again."""
+        unread = self._unread(history)
+        self._note_once(REFS + history, f"{state} {_IN_PART}" if unread else state)
+        self._note_once(TIPS + history, "" if unread else tips)
+
+    def _how_histories_are_told(self) -> str:
+        """What answers about a history depend on, without the cutting of texts, which takes long to ask for."""
+        return f"{self.settings.max_commits} {self.settings.delta_lines} {TOLD} "
 
     def _how_histories_are_read(self) -> str:
         from dowse.ingest.chunk import fingerprint  # brings every extractor with it
 
-        settings = self.settings
-        return f"{settings.max_commits} {settings.delta_lines} {TOLD} {fingerprint(self._limits())}"
+        return self._how_histories_are_told() + fingerprint(self._limits())
 
     def _leave(self, found: Discovery, report: SyncReport) -> None:
         """What no root leads to any more is dropped; what is not there at all may only be out of reach."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dowse.engine.fresh import Fresh
+from dowse.engine.recent import OTHERWISE
 from dowse.errors import BadInput
 from dowse.lookup.history.history import activity, authors, chosen, commits, most_changed, written
 from dowse.lookup.history.question import AUTHOR, PROBLEM, TOUCHES, Activity, Authors, History, Sought
@@ -136,17 +137,25 @@ class Past(Fresh):
             return None, Source("git", "the history is not indexed yet")
         if history.name in self.histories_behind():
             return None, Source("git", "commits came or went that are not indexed yet")
+        if history.name in self.histories_told_otherwise():
+            return None, Source("git", f"the history is {OTHERWISE}")
         return history, Source("index", "; ".join(self._lacking(history)))
 
     def _lacking(self, history: Collection) -> Iterator[str]:
         """What the index does not know of the history."""
         from dowse.ingest.sources.budget import cut_of
+        from dowse.ingest.sources.git.commits import WHOLE
         from dowse.ingest.sources.git.reader import NO_FILES, NO_PARENTS
 
         if problem := self._problem_of(history):
             yield problem
         if cut_of(self._store.skipped(), history.name):
-            yield f"only the newest {self.settings.max_commits:,} commits are indexed; noCache asks git itself"
+            most = self.settings.max_commits
+            newest = f"{most:,} commits are" if most > 1 else "commit is"
+            yield f"only the newest {newest} indexed; noCache asks git itself"
+        unread = sum(it.path != WHOLE for it in self._unread(history.name))
+        if unread:
+            yield f"commits that could not be read, which `dowse index` tries again: {unread:,}"
         problems = [it for name, _, it in self._store.faceted(PROBLEM) if name == history.name]
         untold = sum(it.startswith((NO_FILES, NO_PARENTS)) for it in problems)
         if untold:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from dowse.model import Collection, SyncReport
 
 # What takes longer than this is for a sync, or for whoever watches.
 _MOST: Final = 20
+OTHERWISE: Final = "indexed by another version or with other settings; `dowse index` reads it anew"
 
 
 class Recent(Histories):
@@ -33,6 +34,18 @@ class Recent(Histories):
             for name, token in now.items()
             if token is not None and noted.get(REFS + name, "").partition(" ")[0] != token
         }
+
+    def histories_told_otherwise(self) -> list[str]:
+        """Those that were indexed to their end by a version, or with settings, that tell other things of commits."""
+        if not self.settings.git:
+            return []
+        noted, told = self._store.manifest(), self._how_histories_are_told()
+        states = {it.name: noted.get(REFS + it.name, "") for it in self.histories()}
+        return [name for name, state in states.items() if state and not state.partition(" ")[2].startswith(told)]
+
+    def _index_notes(self) -> Iterator[str]:
+        yield from super()._index_notes()
+        yield from (f"{it} is {OTHERWISE}" for it in self.histories_told_otherwise())
 
     def _overtaken(self) -> dict[str, str]:
         """Those of them that were indexed to their end once: what is there in part is told anyway."""
@@ -80,8 +93,7 @@ class Recent(Histories):
             # A branch or tag of a known commit, or refs that were packed, move none.
             moved = bool(moves.came or moves.went)
             report = self._bring_in(moves, collection, place) if moved else SyncReport()
-            self._note_once(REFS + history, f"{refs.token} {how}")
-            self._note_once(TIPS + history, tips)
+            self._note_state(history, f"{refs.token} {how}", tips)
         return report
 
     def _bring_in(self, moves: Moves, collection: Collection, place: Path) -> SyncReport:

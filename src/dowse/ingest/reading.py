@@ -57,7 +57,7 @@ class Reader:
     def batches(self, stale: list[Stale], arrived: Callable[[], None]) -> Iterator[list[Reading]]:
         """In the order of `stale`, so that what is stored does not depend on who was quicker."""
         many = len(stale) >= _MANY
-        work = ((partial(self._reading, it, many), it.item.size) for it in stale)
+        work = ((partial(self._reading, it, many), it.item.weight) for it in stale)
         return in_batches(work, self._threads(stale), arrived, self.workers.ahead_bytes if self.workers else MOST_BYTES)
 
     def _threads(self, stale: list[Stale]) -> int:

@@ -113,7 +113,7 @@ class Sync:
         self.progress("reading", next(done), total)
         reader = Reader(self.source, self.limits, self.workers, self.now_ns)
         for batch in reader.batches(stale, lambda: self.progress("reading", next(done), total)):
-            with self.store.batch(sum(it.item.size for it in batch if it.prepared)):
+            with self.store.batch(sum(it.item.weight for it in batch if it.prepared)):
                 for reading in batch:
                     self._write(reading, report)
             if self.enough():

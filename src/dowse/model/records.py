@@ -33,6 +33,11 @@ class Item:
     mtime_ns: int
     form: str = ""
 
+    @property
+    def weight(self) -> int:
+        """How much is held of it, about: what has no size of its own may give it as a negative number."""
+        return abs(self.size)
+
 
 @dataclass(frozen=True, slots=True)
 class Block:

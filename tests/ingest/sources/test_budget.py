@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dowse.engine import Engine
 from dowse.errors import BadInput, Unreadable
 from dowse.ingest.sources.base import Listing
-from dowse.ingest.sources.budget import Budget, Budgeted, cut_of
+from dowse.ingest.sources.budget import Budget, Budgeted, beyond, cut_of, left_out
 from dowse.model import Freshness, Item, Skipped
 from support import OpenEngine, write
 
@@ -56,7 +56,7 @@ def test_one_row_stands_for_all_that_is_beyond() -> None:
 def test_bytes_count_too_and_a_small_file_does_not_slip_in_behind_a_large_one() -> None:
     found = listing({"a": 4_000_000, "b": 9_000_000, "c": 1}, max_total_bytes=10_000_000)
     assert [it.path for it in found.items] == ["a"]
-    assert found.refused[1][1].startswith("beyond max_total_bytes (10.0 MB): it and the 1 files")
+    assert found.refused[1][1].startswith("beyond max_total_bytes (10.0 MB): it and 1 file that follows")
 
 
 @given(
@@ -96,6 +96,27 @@ def test_each_collection_has_its_own_cut() -> None:
     assert (cut_of(rows, "a"), cut_of(rows, "b")) == (None, rows[1])
 
 
+@given(st.integers(0, 10**9), st.sampled_from(["max_files (1,000)", "max_total_bytes (1,234.5 MB)"]))
+def test_a_row_tells_how_many_it_stands_for(others: int, limit: str) -> None:
+    row = Skipped("a", "x", beyond(limit, others, "older commit", "older commits"), 0, -1)
+    assert (left_out(row), cut_of([row], "a")) == (1 + others, row)
+
+
+@pytest.mark.parametrize(
+    ("reason", "count"),
+    [
+        ("beyond max_commits (9): it is left out", 1),
+        ("beyond max_commits (9): it and 1 older commit are left out", 2),
+        ("beyond max_commits (9): it and the 1 older commits are left out", 2),  # as it was once said
+        (beyond("max_commits (9)", None, "older commit", "older commits"), 1),
+        ("beyond max_commits (9): it and the , older", 1),
+        ("a broken symbolic link: it and the 7 others", 1),
+    ],
+)
+def test_what_tells_of_no_others_stands_for_itself(reason: str, count: int) -> None:
+    assert left_out(Skipped("a", "x", reason, 0, -1)) == count
+
+
 # --- in an index ---
 
 
@@ -108,8 +129,9 @@ def test_an_index_keeps_to_its_budget_and_says_so(root: Path, open_engine: OpenE
     engine = open_engine(max_files=4)
     report = engine.index([root])
     assert paths(engine) == ["a.md", "b.md", "c.md", "d.md"]
-    assert report.notes[0].startswith("e.md is beyond max_files (4): it and the 1 files")
+    assert report.notes[0].startswith("e.md is beyond max_files (4): it and 1 file that follows it")
     assert [it.path for it in engine.status().skipped] == ["e.md"]
+    assert "4 of 6 files indexed, 2 skipped" in engine.completeness().sentence(0)
     again = engine.index([root])
     assert (again.indexed, again.unchanged + again.touched) == (0, 4)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -11,6 +12,7 @@ from dowse.ingest.sources.base import Listing, Source
 from dowse.model import Freshness, Item, Skipped
 
 _BEYOND: Final = "beyond "
+_OTHERS: Final = re.compile(rf"{_BEYOND}[^:]*: it and (?:the )?([0-9,]*[0-9]) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +59,23 @@ class Budgeted:
         if not limit:
             return listing
         others = len(items) - taken - 1
-        reason = beyond(limit, f"the {others:,} files that follow it in the order of paths")
+        order = "in the order of paths"
+        reason = beyond(limit, others, f"file that follows it {order}", f"files that follow it {order}")
         return replace(listing, items=items[:taken], refused=[*listing.refused, (items[taken].path, reason)])
 
 
-def beyond(limit: str, others: str) -> str:
-    """Why the first one that is left out is, and those it stands for."""
-    return f"{_BEYOND}{limit}: it and {others} are left out"
+def beyond(limit: str, others: int | None, one: str, many: str) -> str:
+    """Why the first one that is left out is, and how many others it stands for, if that is known."""
+    if others == 0:
+        return f"{_BEYOND}{limit}: it is left out"
+    told = f"all {many}" if others is None else f"1 {one}" if others == 1 else f"the {others:,} {many}"
+    return f"{_BEYOND}{limit}: it and {told} are left out"
+
+
+def left_out(skipped: Skipped) -> int:
+    """How many a row stands for: itself, and those that it tells of."""
+    told = _OTHERS.match(skipped.reason)
+    return 1 + int(told[1].replace(",", "")) if told else 1
 
 
 def cut_of(skipped: Iterable[Skipped], collection: str) -> Skipped | None:

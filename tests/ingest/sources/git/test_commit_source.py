@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -58,7 +59,7 @@ def test_a_commit_is_told_with_its_people_files_and_lines(repo: Repo) -> None:
 
 def test_items_carry_the_committer_time(repo: Repo) -> None:
     name = repo.commit("old", at=1_000_000_000)
-    assert CommitSource(repo.git_directory, 10, 10).listing().items == [Item(name, 41, 10**18, "commit")]
+    assert CommitSource(repo.git_directory, 10, 10).listing().items == [Item(name, -21, 10**18, "commit")]
 
 
 def test_the_newest_are_listed_up_to_the_limit(repo: Repo) -> None:
@@ -180,11 +181,66 @@ def test_merges_are_told_by_a_process_that_ends_with_the_reader(forked: Repo) ->
     expected = [Touched("M", "both"), Touched("A", "new")]
     assert (merges.touched(name), merges.touched(name), len(opened)) == (expected, expected, 1)
     opened[0].kill()
-    assert merges.touched(name) is None  # it ended instead of answering
-    assert (merges.touched(name), len(opened)) == (expected, 2)
+    assert (merges.touched(name), len(opened)) == (expected, 2)  # it ended instead of answering
     merges.end()
-    assert merges.touched(name) is None and merges.touched(name) is None
+    for _ in range(2):
+        with pytest.raises(Unreadable, match="given up") as refused:
+            merges.touched(name)
+        assert not refused.value.lasting
+    merges.close()
     assert len(opened) == 2 and not any(it.is_alive() for it in opened)
+
+
+def test_a_merge_is_told_however_its_processes_are_killed(forked: Repo) -> None:
+    name = merge(forked, lambda place: (place / "new").write_text("3\n"))
+
+    def killed(git_directory: str) -> Channel:
+        channel = Channel(git_directory)
+        channel.kill()
+        return channel
+
+    reader = Reader(str(forked.git_directory), 200, open_channel=killed)
+    try:
+        it = Told.from_bytes(reader.told(name))
+    finally:
+        reader.close()
+    assert (it.files, it.problem) == ([Touched("M", "both"), Touched("A", "new")], "")
+
+
+def test_a_merge_is_refused_for_now_where_nobody_can_be_asked(forked: Repo) -> None:
+    name = merge(forked, lambda place: (place / "new").write_text("3\n"))
+
+    def refused(git_directory: str, command: Sequence[str]) -> Channel:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with pytest.raises(Unreadable, match=r"could not be started \(Too many open files\)") as told_why:
+        Merges(str(forked.git_directory), refused).touched(name)
+    assert not told_why.value.lasting
+
+
+def test_a_merge_over_which_git_ends_is_asked_for_twice(forked: Repo) -> None:
+    name = merge(forked, lambda place: (place / "fought").write_text("3\n"))
+    forked.lose(forked.run("rev-parse", "side^{tree}"))
+    opened: list[Channel] = []
+
+    def open_channel(git_directory: str, command: Sequence[str]) -> Channel:
+        opened.append(Channel(git_directory, command))
+        return opened[-1]
+
+    merges = Merges(str(forked.git_directory), open_channel)
+    assert merges.touched(name) is None
+    assert len(opened) == 2 and not any(it.is_alive() for it in opened)
+
+
+@given(st.integers(0, 1_000_000), st.booleans(), st.integers(0, 1_000_000), st.booleans())
+def test_no_version_that_knew_no_files_of_merges_told_a_commit_in_the_same_manner(
+    lines: int, is_edge: bool, former_lines: int, was_edge: bool
+) -> None:
+    manner = CommitSource(Path("nowhere"), 1, lines)._manner(is_edge)
+    assert manner not in (2 * former_lines + was_edge, 4 * former_lines + 2 * was_edge + 1)
+    assert (manner == CommitSource(Path("nowhere"), 1, former_lines)._manner(was_edge)) == (
+        (lines, is_edge) == (former_lines, was_edge)
+    )
 
 
 def test_binaries_modes_links_and_submodules(repo: Repo, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dowse.ingest.sources.git.reader import Reader
 
 FORM: Final = "commit"
-TOLD: Final = "with the files of merges"
+TOLD: Final = "with the files of all merges"
 """To be changed whenever more or other things are told of a commit, with its manner."""
 WHOLE: Final = "history"
 """Stands for all commits among what was refused."""
@@ -109,10 +109,10 @@ class CommitSource:
     def _beyond(self, heads: Sequence[str]) -> str:
         """What is said of the first commit that is left out, which stands for all older ones."""
         counted = ask_history(str(self.root), "rev-list", "--count", *_EVERY, *heads)
-        others = "all"
+        others = None
         if counted is not None and not counted.returncode:
-            others = f"the {int(counted.stdout) - self._max_commits - 1:,}"
-        return beyond(f"max_commits ({self._max_commits:,})", f"{others} older commits")
+            others = max(0, int(counted.stdout) - self._max_commits - 1)  # meanwhile, some may be gone
+        return beyond(f"max_commits ({self._max_commits:,})", others, "older commit", "older commits")
 
     def _salvaged(self, most: str, heads: Sequence[str], shallow: frozenset[str]) -> tuple[list[Item], str] | None:
         """What those ends lead to that can be read, and what is wrong with the others; None if that is not known."""
@@ -143,8 +143,8 @@ class CommitSource:
         """A commit never changes, but what is told of it may: with more or fewer lines, or when the parents of one at
         the edge of a shallow clone come to be there. It stands in the place of a size, so that it is read anew.
 
-        An odd number, because even ones were of a time when merges had no files."""
-        return 4 * self._delta_lines + 2 * is_edge + 1
+        A negative number, because others were of a time when merges had no files."""
+        return -(2 * self._delta_lines + is_edge + 1)
 
 
 def _in_part(items: list[Item], problem: str, refused: Sequence[tuple[str, str]] = ()) -> Listing:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from typing import Final
 
-from dowse.ingest.sources.git.channel import Channel
+from dowse.errors import Unreadable
+from dowse.ingest.sources.git.channel import Channel, Frame
 from dowse.ingest.sources.git.told import Touched
 
 COMMAND: Final = ("diff-tree", "--stdin", "--no-commit-id", "-c", "-r", "-z", "--name-status", "--no-renames")
@@ -29,14 +29,10 @@ class Merges:
         self._is_over = False
 
     def touched(self, name: str) -> list[Touched] | None:
-        """None where git can not tell, because trees are missing or damaged."""
-        channel = self._opened()
-        if channel is None:
-            return None
-        channel.ask([name])
-        frame = channel.receive()
-        if frame is None or frame.ends:
-            self.close()
+        """None where git can not tell, because trees are missing or damaged. Raises Unreadable where it could not be
+        asked."""
+        # One that was ended by somebody else says nothing of the trees; one that they end, they end again.
+        frame = self._told(name) or self._told(name)
         return None if frame is None or frame.cut else list(merged(frame.data))
 
     def end(self) -> None:
@@ -51,11 +47,26 @@ class Merges:
         if channel is not None:
             channel.close()
 
-    def _opened(self) -> Channel | None:
-        with self._turn, suppress(OSError):
-            if self._channel is None and not self._is_over:
-                self._channel = self._open(self._git_directory, COMMAND)
-        return self._channel
+    def _told(self, name: str) -> Frame | None:
+        """None when git has ended instead."""
+        channel = self._opened()
+        channel.ask([name])
+        frame = channel.receive()
+        if frame is None or frame.ends:
+            self.close()
+        return frame
+
+    def _opened(self) -> Channel:
+        with self._turn:
+            if self._is_over:
+                raise Unreadable("reading it was given up", lasting=False)
+            if self._channel is None:
+                try:
+                    self._channel = self._open(self._git_directory, COMMAND)
+                except OSError as error:
+                    why = f"git could not be started ({error.strerror or error}); the next run tries again"
+                    raise Unreadable(why, lasting=False) from error
+            return self._channel
 
 
 def merged(frame: bytes) -> Iterator[Touched]:

@@ -73,7 +73,7 @@ class Reader:
     def told(self, name: str) -> bytes:
         """As the extractor reads it. Raises Unreadable when there is no such commit, or reading was given up."""
         if name in self._shallow:
-            return self._once(name, (("head", NO_PARENTS),))
+            return self._once(name, (("head", NO_PARENTS),)).to_bytes()
         self.expect([name])
         with self._changed:
             future = self._futures.get(name)
@@ -103,21 +103,26 @@ class Reader:
 
     def _told(self, merges: Merges, name: str, frame: bytes | None, is_cut: bool) -> bytes:
         """For the pumps; without a frame, git has ended over this commit."""
-        try:
-            if frame is not None:
-                told = told_of(frame, self._delta_lines, TOO_MUCH if is_cut else "")
-                return (_with_files(told, merges.touched(name)) if len(told.parents) > 1 else told).to_bytes()
-        except ValueError:
-            pass  # nothing, or not even a whole head: it may tell more when it is asked for less
-        return self._once(name, _LESS)
+        told = self._told_by(frame, is_cut) or self._once(name, _LESS)
+        return (_with_files(told, merges.touched(name)) if len(told.parents) > 1 else told).to_bytes()
 
-    def _once(self, name: str, ways: Iterable[tuple[Much, str]]) -> bytes:
+    def _told_by(self, frame: bytes | None, is_cut: bool) -> Told | None:
+        """None for nothing, or not even a whole head: git may tell more when it is asked for less."""
+        try:
+            return told_of(frame, self._delta_lines, TOO_MUCH if is_cut else "") if frame is not None else None
+        except ValueError:
+            return None
+
+    def _once(self, name: str, ways: Iterable[tuple[Much, str]]) -> Told:
         for much, problem in ways:
             frame = told_once(self._git_directory, name, much)
             if frame:
-                return told_of(frame, self._delta_lines, problem).to_bytes()
+                return told_of(frame, self._delta_lines, problem)
         raise Unreadable("git can not read this commit, or is not installed", lasting=False)
 
 
 def _with_files(merge: Told, files: list[Touched] | None) -> Told:
-    return replace(merge, problem=NO_FILES) if files is None else replace(merge, files=files)
+    """Of a merge nothing but its files is asked for, so that with them nothing is missing."""
+    if files is None:
+        return replace(merge, problem=NO_FILES)
+    return replace(merge, files=files, problem="" if merge.problem in (NO_CHANGES, NO_FILES) else merge.problem)
