@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
-from dowse.store.sqlite.kept import Kept
+from dowse.store.sqlite.kept import Kept, bytes_of
+
+_KB = 1_000
+_SLACK = 500  # bytes that all the texts of a test take besides their letters
 
 
 class Making:
-    """Counts what it is asked to make."""
+    """Counts what it is asked to make; sizes are in kilobytes."""
 
     def __init__(self, kept: Kept) -> None:
         self.kept = kept
@@ -22,18 +27,18 @@ class Making:
 
     def _make(self, name: str, size: int) -> str:
         self.made.append(name)
-        return name * size
+        return name * size * _KB
 
 
 def test_what_was_asked_for_last_stays() -> None:
-    making = Making(Kept(2, 100))
+    making = Making(Kept(2, 100 * _KB))
     for name in "abacab":
-        assert making.once(name) == name
+        assert making.once(name) == name * _KB
     assert making.made == [*"abcb"]  # when c came, a had just been asked for and b had not
 
 
 def test_what_is_too_much_in_all_goes_but_the_last() -> None:
-    making = Making(Kept(10, 10))
+    making = Making(Kept(10, 10 * _KB + _SLACK))
     making.once("a", 4)
     making.once("b", 6)
     making.once("a", 4)
@@ -49,7 +54,7 @@ def test_what_is_too_much_in_all_goes_but_the_last() -> None:
 
 
 def test_what_was_dropped_is_made_anew_and_counts_no_more() -> None:
-    making = Making(Kept(10, 10))
+    making = Making(Kept(10, 10 * _KB + _SLACK))
     making.once("a", 9)
     making.kept.drop("a")
     making.kept.drop("nothing")
@@ -84,7 +89,7 @@ def test_what_fails_is_tried_again() -> None:
 
 
 def test_others_wait_for_who_asked_first_and_for_nobody_else() -> None:
-    making, begun, go_on = Making(Kept(4, 100)), threading.Event(), threading.Event()
+    making, begun, go_on = Making(Kept(4, 100 * _KB)), threading.Event(), threading.Event()
 
     def slowly() -> str:
         begun.set()
@@ -95,7 +100,24 @@ def test_others_wait_for_who_asked_first_and_for_nobody_else() -> None:
         first = pool.submit(making.kept.once, "a", slowly)
         assert begun.wait(30)
         others = [pool.submit(making.once, "a") for _ in range(2)]
-        assert making.once("b") == "b"  # nobody has to wait for another answer
+        assert making.once("b")[:1] == "b"  # nobody has to wait for another answer
         go_on.set()
-        assert {it.result(30) for it in (first, *others)} == {"a"}
+        assert {it.result(30) for it in (first, *others)} == {"a" * _KB}
     assert making.made == ["b", "a"]
+
+
+def test_what_is_kept_weighs_what_it_takes() -> None:
+    """As large as what Python takes for it, within what shared parts and growing lists differ by."""
+    many = range(10_000, 20_000)
+    for make in (
+        lambda: "a" * 300_000,
+        lambda: frozenset(many),
+        lambda: [f"src/{number}.py" for number in many],
+        lambda: {f"author {number}": [*range(number, number + 9)] for number in many},
+        lambda: np.arange(50_000),
+    ):
+        tracemalloc.start()
+        made: object = make()
+        taken = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        assert bytes_of(made) == pytest.approx(taken, rel=0.25)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput
-from dowse.model import IN_FILES, Chunk, Facet, Link, Linked, Record, Scope, Symbol
+from dowse.model import EVERYTHING, IN_FILES, Chunk, Facet, Link, Linked, Record, Scope, Symbol
 from dowse.store.base import Piece, Store, Weights
 from dowse.store.definitions import Wanted
 from dowse.store.dicts import DictStore
@@ -145,10 +146,29 @@ def answers(store: Store, scope: Scope) -> dict[str, object]:
     }
 
 
+# Few, of a time, of ids: what decides who leads. As they are, nobody but what is kept, everybody.
+Sizes = tuple[int, float, float]
+SIZES: tuple[Sizes, ...] = ((scopes._FEW, scopes._OF_TIME, scopes._OF_IDS), (0, 1e-9, 1e-9), (0, 99.0, 9.0))
+
+
+@contextmanager
+def sized(sizes: Sizes) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        for name, size in zip(("_FEW", "_OF_TIME", "_OF_IDS"), sizes, strict=True):
+            patched.setattr(scopes, name, size)
+        yield
+
+
 @settings(max_examples=60, deadline=None)
-@given(st.lists(records, max_size=7, unique_by=lambda it: key(it[0])), st.lists(all_scopes, min_size=1, max_size=4))
-def test_every_question_keeps_to_the_scope(rows: list[tuple[Record, list[Link]]], wanted: list[Scope]) -> None:
-    with both() as stores:
+@given(
+    st.lists(records, max_size=7, unique_by=lambda it: key(it[0])),
+    st.lists(all_scopes, min_size=1, max_size=4),
+    st.sampled_from(SIZES),
+)
+def test_every_question_keeps_to_the_scope(
+    rows: list[tuple[Record, list[Link]]], wanted: list[Scope], sizes: Sizes
+) -> None:
+    with both() as stores, sized(sizes):
         for store in stores:
             store.begin_vectors("one")
             for record, found in rows:
@@ -192,43 +212,156 @@ def test_what_was_worked_out_is_worked_out_anew_after_a_change(store: Store) -> 
 
 
 @pytest.mark.parametrize("few_chars", [0, 10**6])
-@pytest.mark.parametrize("few", [0, 1_000])
-def test_many_are_found_as_few_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int, few_chars: int) -> None:
-    monkeypatch.setattr(scopes, "_FEW", few)
+@pytest.mark.parametrize("sizes", SIZES)
+def test_many_are_found_as_few_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: Sizes, few_chars: int
+) -> None:
     monkeypatch.setattr(words, "_FEW_CHARS", few_chars)
+    with sized(sizes), noted(tmp_path, monkeypatch) as (opened, _):
+        for number in range(6):
+            put(opened, record(str(number), author="Ada" if number % 3 else "Bob", at=number), [])
+        by_author, by_time = Scope(facets=(Facet("author", "ada"),)), Scope(since=1.5, until=4.0)
+        for scope, paths in (
+            (by_author, "5421"),
+            (by_time, "432"),
+            (replace(by_author, since=1.5, until=4.0), "42"),
+            (replace(by_author, excluded=("4",)), "521"),
+            (replace(by_time, paths=("[34]",), facets=by_author.facets), "4"),
+        ):
+            assert [it.path for it in opened.select(scope)] == [*paths]
+            assert [it.path for it in opened.select(scope, 2)] == [*paths][:2]
+            found = opened.load([it.key for it in opened.match(parse("word"), scope, Weights(), 9)])
+            assert {it.record.path for it in found} == {*paths}
+        assert opened.match(parse("word"), Scope(facets=(Facet("author", "nobody"),)), Weights(), 9) == []
+
+
+@contextmanager
+def noted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[SqliteStore, list[str]]]:
+    """A store, and the statements that are read with it."""
+    opened, asked, rows = SqliteStore(folder / "index.db"), [], Database.rows
+    opened.add_collection("/work/notes")
+
+    def noting(db: Database, statement: str, values: Sequence[object] = ()) -> list[Row]:
+        asked.append(statement)
+        return rows(db, statement, values)
+
+    monkeypatch.setattr(Database, "rows", noting)
+    yield opened, asked
+    opened.close()
+
+
+def listings(asked: Sequence[str]) -> int:
+    """How often the chunks of a scope were found before the words."""
+    return sum("json_group_array(chunks.id)" in sql for sql in asked)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "other", "leads"),
+    [
+        ((0, 1e-9, 1e-9), Scope(), True),  # nothing varies: they are kept
+        ((0, 1e-9, 1e-9), Scope(kinds=("commit",)), True),
+        ((0, 1e-9, 1e-9), Scope(since=0.0), False),
+        ((0, 1e-9, 1e-9), Scope(excluded=("x",)), False),
+        ((0, 99.0, 1e-9), Scope(since=0.0), True),  # few are of the time
+        ((0, 1e-9, 99.0), Scope(since=0.0), True),  # few have the author
+        ((0, 99.0, 99.0), Scope(since=0.0, excluded=("x",)), False),  # to match a glob takes longest
+        ((6, 1e-9, 1e-9), Scope(paths=("*",)), True),
+        ((5, 1e-9, 1e-9), Scope(paths=("*",)), False),
+        ((6, 1e-9, 1e-9), Scope(since=0.0), True),
+        ((5, 1e-9, 1e-9), Scope(since=0.0), False),
+    ],
+)
+def test_chunks_are_found_before_words_where_they_are_kept_or_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: Sizes, other: Scope, leads: bool
+) -> None:
+    with sized(sizes), noted(tmp_path, monkeypatch) as (opened, asked):
+        for number in range(6):
+            put(opened, record(str(number)), [])
+        put(opened, record("other", kind="doc", author="Bob"), [])
+        scope = replace(other, facets=(Facet("author", "ada", whole=False),))
+        assert len(opened.match(parse("word"), scope, Weights(), 9)) == 6
+        assert listings(asked) == leads
+
+
+def test_questions_of_changing_moments_push_nothing_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with noted(tmp_path, monkeypatch) as (opened, asked):
+        put(opened, record("1"), [Link("touches", "src/a", 1)])
+        steady = Scope(links=(Linked("touches", "src/**"),))
+        opened.match(parse("word"), steady, Weights(), 9)
+        for number in range(200):
+            passing = replace(steady, since=number / 1_000)
+            assert len(opened.match(parse("word"), passing, Weights(), 9)) == 1
+            assert len(opened.find_lines(LineQuery((InLine("word"),), scope=passing)).files) == 1
+        asked.clear()
+        opened.match(parse("word"), steady, Weights(), 9)
+        opened.match(parse("word"), passing, Weights(), 9)
+        assert listings(asked) == 0
+        assert sum("FROM links" in sql for sql in asked) == 0
+
+
+def test_what_is_remembered_may_ask_for_a_scope_that_another_works_out(tmp_path: Path) -> None:
+    """After a change in between: each holds what the other would wait for, if all that is remembered had one lock."""
     opened = SqliteStore(tmp_path / "index.db")
     opened.add_collection("/work/notes")
-    for number in range(6):
-        put(opened, record(str(number), author="Ada" if number % 3 else "Bob", at=number), [])
-    by_author, by_time = Scope(facets=(Facet("author", "ada"),)), Scope(since=1.5, until=4.0)
-    for scope, paths in ((by_author, "5421"), (by_time, "432"), (replace(by_author, since=1.5, until=4.0), "42")):
-        assert [it.path for it in opened.select(scope)] == [*paths]
-        found = opened.load([it.key for it in opened.match(parse("word"), scope, Weights(), 9)])
-        assert {it.record.path for it in found} == {*paths}
-    assert opened.match(parse("word"), Scope(facets=(Facet("author", "nobody"),)), Weights(), 9) == []
+    put(opened, record("1"), [])
+    scope = Scope(facets=(Facet("author", "ada", whole=False),))
+    begun, waiting, changed = threading.Event(), threading.Event(), threading.Event()
+    before, found = opened._current_members(), []
+
+    def work_out() -> str:
+        begun.set()
+        assert changed.wait(30)
+        return opened._scopes.chunks(scope)
+
+    def rest_on_it() -> str:
+        waiting.set()
+        return before.once("worked out", lambda: "by the other")
+
+    makers = (
+        lambda: found.append(before.once("worked out", work_out)),
+        lambda: found.append(opened.remembered("resting", rest_on_it)),
+    )
+    threads = [threading.Thread(target=it, daemon=True) for it in makers]
+    for thread, event in zip(threads, (begun, waiting), strict=True):
+        thread.start()
+        assert event.wait(30)
+    put(opened, record("2"), [])
+    changed.set()
+    for thread in threads:
+        thread.join(30)
+    assert len(found) == 2
+    assert found[0] == found[1] == opened._scopes.chunks(scope)
     opened.close()
 
 
 def test_words_and_meaning_share_what_was_worked_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = SqliteStore(tmp_path / "index.db")
-    opened.add_collection("/work/notes")
-    put(opened, record("1"), [Link("touches", "src/a", 1)])
-    opened.put_vectors([it.key for it in opened.pending()], np.ones((1, 4), dtype=np.float32))
-    asked: list[str] = []
-    rows = Database.rows
+    with noted(tmp_path, monkeypatch) as (opened, asked):
+        put(opened, record("1"), [Link("touches", "src/a", 1)])
+        opened.put_vectors([it.key for it in opened.pending()], np.ones((1, 4), dtype=np.float32))
+        for others in (EVERYTHING, Scope(since=0.5)):
+            asked.clear()
+            scope = replace(others, links=(Linked("touches", "src/**"),))
+            (matched,) = opened.match(parse("word"), scope, Weights(), 9)
+            (near,) = opened.near(np.ones(4, dtype=np.float32), scope, 9)
+            assert matched.key == near.key
+            assert sum("FROM links" in sql for sql in asked) == (others == EVERYTHING)
+            assert listings(asked) == 1
 
-    def noted(db: Database, statement: str, values: Sequence[object] = ()) -> list[Row]:
-        asked.append(statement)
-        return rows(db, statement, values)
 
-    monkeypatch.setattr(Database, "rows", noted)
-    scope = Scope(links=(Linked("touches", "src/**"),))
-    (matched,) = opened.match(parse("word"), scope, Weights(), 9)
-    (near,) = opened.near(np.ones(4, dtype=np.float32), scope, 9)
-    assert matched.key == near.key
-    assert sum("FROM links" in sql for sql in asked) == 1
-    assert sum("json_group_array(chunks.id)" in sql for sql in asked) == 1
-    opened.close()
+@pytest.mark.parametrize("few", [0, 9])
+def test_the_first_of_many_are_asked_about_and_few_are_looked_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(scopes, "_FEW", few)
+    with noted(tmp_path, monkeypatch) as (opened, asked):
+        for number in range(6):
+            put(opened, record(str(number), at=number), [])
+        scope = Scope(facets=(Facet("author", "ada", whole=False),))
+        assert [it.path for it in opened.select(scope, 2)] == ["5", "4"]
+        assert any("is_member" in sql for sql in asked) == (few == 0)
+        asked.clear()
+        assert opened.count(scope) == len(opened.select(scope)) == 6
+        assert not any("is_member" in sql for sql in asked)
 
 
 @settings(max_examples=300)

@@ -40,12 +40,14 @@ class SqliteStore(SqliteHealth, SqliteDefinitions, SqliteCatalog, SqliteWords, S
         self.db = Database(path, create=create, busy_timeout_s=busy_timeout_s)
         self._worked_out = Remembered()
         self._damage = Damage()
-        self._scopes = Scopes(
-            self.db, lambda: self.remembered("members", lambda: Members(self.db)), self._records_by_kind
-        )
+        self._members = Remembered()  # under no lock of others: who remembers something else may ask for a scope
+        self._scopes = Scopes(self.db, self._current_members, self._records_by_kind)
         self._late_words = LateWords()
         self._held = HeldVectors(self.db, exact_up_to, self._damage)
         self._lines = HeldLines(self.db, lines_without_file_up_to, self._damage)
+
+    def _current_members(self) -> Members:
+        return self._members.get("members", self._revision, lambda: Members(self.db))
 
     @contextmanager
     def writing(self, timeout_s: float, what: str = "indexing") -> Iterator[None]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sized
+from collections.abc import Callable, Hashable
+from sys import getsizeof
 from typing import Any, Final, TypeVar
 
-Value = TypeVar("Value", bound=Sized)
+Value = TypeVar("Value")
 
 _UNMADE: Final = object()
 
@@ -22,11 +23,15 @@ class _Answer:
 
 
 class Kept:
-    """Shared by all threads; so many answers, with so much in all of them, and those that nobody asked for go first."""
+    """Shared by all threads; so many answers, of so many bytes in all, and those that nobody asked for go first.
 
-    def __init__(self, answers: int, size: int) -> None:
+    Whoever makes an answer holds the lock of this one meanwhile. So `make` may ask for other answers only in an order
+    that never leads back, and for no lock under which somebody may ask for an answer.
+    """
+
+    def __init__(self, answers: int, size_bytes: int) -> None:
         self._most = answers
-        self._most_size = size
+        self._most_bytes = size_bytes
         self._turn = threading.Lock()
         self._answers: OrderedDict[Hashable, _Answer] = OrderedDict()
         self._size = 0
@@ -40,7 +45,7 @@ class Kept:
             with answer.turn:
                 if answer.made is _UNMADE:
                     answer.made = made = make()
-                    self._weigh(name, answer, len(made))
+                    self._weigh(name, answer, bytes_of(made))
         value: Value = answer.made
         return value
 
@@ -54,5 +59,12 @@ class Kept:
             if self._answers.get(name) is answer:
                 answer.size = size
                 self._size += size
-            while len(self._answers) > 1 and (len(self._answers) > self._most or self._size > self._most_size):
+            while len(self._answers) > 1 and (len(self._answers) > self._most or self._size > self._most_bytes):
                 self._size -= self._answers.popitem(last=False)[1].size
+
+
+def bytes_of(value: object) -> int:
+    """What it takes in memory, with what it holds; what several hold counts for each of them."""
+    if isinstance(value, dict):
+        return getsizeof(value) + sum(map(getsizeof, value)) + sum(map(bytes_of, value.values()))
+    return getsizeof(value) + (sum(map(getsizeof, value)) if isinstance(value, (list, frozenset)) else 0)

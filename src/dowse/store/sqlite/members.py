@@ -7,7 +7,7 @@ search, the distinct targets and values are compared once, and the records that 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence, Sized
+from collections.abc import Callable, Hashable, Sequence
 from json import loads
 from typing import TypeVar
 
@@ -19,9 +19,10 @@ from dowse.text.globs import beginning, compile_globs, tree_of
 from dowse.text.surrogates import is_text
 
 Ids = frozenset[int]
-Value = TypeVar("Value", bound=Sized)
+Value = TypeVar("Value")
 
-_KEPT, _KEPT_SIZE = 48, 8_000_000
+_KEPT, _KEPT_BYTES = 96, 96_000_000
+_PASSING, _PASSING_BYTES = 16, 24_000_000
 _LAST = "\U0010ffff"  # no character is behind it
 _AFTER_SLASH = "0"  # the next character
 _ALIKE = 4  # records to a distinct value, from which on it pays to keep who has which
@@ -30,19 +31,29 @@ _BELOW = "SELECT json_group_array(DISTINCT record) FROM links WHERE target > ? A
 
 
 class Members:
-    """Of one state of the records; a few answers are kept, those that nobody asked for go first."""
+    """Of one state of the records; a few answers are kept, those that nobody asked for go first. What hardly anybody
+    asks for again is kept apart, for who answers the same question another way."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._kept = Kept(_KEPT, _KEPT_SIZE)
+        self._kept = Kept(_KEPT, _KEPT_BYTES)
+        self._passing = Kept(_PASSING, _PASSING_BYTES)
 
-    def linked(self, wanted: Sequence[Linked]) -> Ids:
-        """Those with at least one of the links."""
-        return frozenset[int]().union(*map(self._linked_once, wanted))
+    def having(self, facets: Sequence[Facet], links: Sequence[Linked]) -> Ids:
+        """Those with at least one of the facets of each name, and at least one of the links if there are any."""
+        if len(facets) + len(links) > 1:
+            return self.once(("having", facets, links), lambda: self._having(facets, links))
+        return self._having(facets, links)
 
-    def holding(self, wanted: Sequence[Facet]) -> Ids:
-        """Those with at least one of the facets."""
-        return frozenset[int]().union(*map(self._holding_once, wanted))
+    def told(self, facets: Sequence[Facet], links: Sequence[Linked]) -> str:
+        """The same as a list for SQLite."""
+        return self.once(("told", facets, links), lambda: as_json(sorted(self.having(facets, links))))
+
+    def _having(self, facets: Sequence[Facet], links: Sequence[Linked]) -> Ids:
+        names = dict.fromkeys(it.name for it in facets)
+        sets = [_any_of([self._holding_once(it) for it in facets if it.name == name]) for name in names]
+        sets += [_any_of([self._linked_once(it) for it in links])] if links else []
+        return frozenset.intersection(*sets)
 
     def _holding_once(self, facet: Facet) -> Ids:
         return self.once(facet, lambda: self._holding(facet))
@@ -100,6 +111,10 @@ class Members:
             self._kept.drop(("values", name))
         return found
 
-    def once(self, name: Hashable, make: Callable[[], Value]) -> Value:
+    def once(self, name: Hashable, make: Callable[[], Value], *, passing: bool = False) -> Value:
         """What `make` gave, as long as not too much else is kept."""
-        return self._kept.once(name, make)
+        return (self._passing if passing else self._kept).once(name, make)
+
+
+def _any_of(sets: Sequence[Ids]) -> Ids:
+    return sets[0] if len(sets) == 1 else frozenset[int]().union(*sets)  # a copy of one would take longest of all

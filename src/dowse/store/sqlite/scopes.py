@@ -3,9 +3,10 @@ out of globs and facets beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from json import loads
+from typing import Any, TypeVar
 
 from dowse.model import EVERYTHING, Scope
 from dowse.store.sqlite.database import Database
@@ -13,10 +14,13 @@ from dowse.store.sqlite.members import Ids, Members
 from dowse.store.sqlite.rows import RECORDS, as_json
 from dowse.text.globs import compile_globs
 
-Value = TypeVar("Value", bound=Sized)
+Value = TypeVar("Value")
 _NS = 1_000_000_000
 _FARTHEST_NS = 2**63 - 1
-_FEW = 1_000  # records of a time: they are found before all else, more are asked about as they come
+_FEW = 1_000  # records: they are found before all else, more are asked about as they come
+# As quick as to look up the record of one match is to find the chunks of so many records of a time, or of so many known
+# ones of which something else is asked.
+_OF_TIME, _OF_IDS = 2.0, 0.5
 _OF_RECORDS = "SELECT json_group_array(chunks.id) FROM json_each(?) AS it CROSS JOIN chunks ON record = it.value"
 _OF_SCOPE = "SELECT json_group_array(chunks.id) FROM {} CROSS JOIN chunks ON record = records.id WHERE {}"
 
@@ -42,36 +46,55 @@ class Scopes:
             return 0.0
         return sum(counts.get(it, 0) for it in {*scope.kinds}) / sum(counts.values())
 
-    def condition(self, scope: Scope) -> Condition:
+    def condition(self, scope: Scope, *, as_they_come: bool = False) -> Condition:
         """SQL over `records` and `collections` that is true inside the scope; empty when everything is. It holds for
-        this thread's connection until another scope is asked for."""
+        this thread's connection until another scope is asked for. `as_they_come` is for those who find records another
+        way, or need only the first: many ids are not gathered for them, but asked about."""
         scope = self._by_kind(self.narrowed(scope))
-        ids = self._ids(scope)
-        parts = [*_columns(scope), *self._paths(scope), *([] if ids is None else [_among(ids)])]
+        parts = [*_columns(scope), *self._having(scope, as_they_come), *self._paths(scope)]
         return " AND ".join(sql for sql, _ in parts), [value for _, values in parts for value in values]
 
-    def leads(self, scope: Scope) -> bool:
-        """Whether its records are found without asking each of all of them."""
-        return bool(scope.facets or scope.links) or (_is_timed(scope) and self._in_time(scope) <= _FEW)
+    def leads(self, scope: Scope, matches: int) -> bool:
+        """Whether to find its chunks before the words that so many have: they are kept, or fewer. What takes longest is
+        to match globs, so that only what has the words is asked about."""
+        if _is_had(scope) and not _is_passing(scope):
+            return True
+        spared = 0 if scope.paths or scope.excluded else matches
+        if _is_had(scope) and len(self._ids(scope)) <= max(_FEW, spared * _OF_IDS):
+            return True
+        return _is_timed(scope) and self._are_of_time(scope, max(_FEW, int(spared * _OF_TIME)))
 
     def chunks(self, scope: Scope) -> str:
         """The keys of what lies inside, worked out once for all who ask: a list as SQLite tells and takes it, because
         to make a row of each takes longer than to find them."""
-        return self.once(("chunks", scope), lambda: self._chunks(scope))
+        return self.once("chunks", scope, lambda: self._chunks(scope))
+
+    def chunk_set(self, scope: Scope) -> Ids:
+        """The same, to be asked about one by one."""
+        return self.once("chunk set", scope, lambda: frozenset(loads(self.chunks(scope))))
 
     def _chunks(self, scope: Scope) -> str:
-        ids = self._ids(scope)
-        if ids is not None and self.narrowed(replace(scope, facets=(), links=())) == EVERYTHING:
-            ((told,),) = self._db.rows(_OF_RECORDS, (as_json(sorted(ids)),))
+        if _is_had(scope) and self.narrowed(replace(scope, facets=(), links=())) == EVERYTHING:
+            ((told,),) = self._db.rows(_OF_RECORDS, (self._members().told(scope.facets, scope.links),))
         else:
-            condition, values = self.condition(scope)
+            condition, values = self.condition(scope, as_they_come=self._is_led_by_time(scope))
             records = RECORDS if scope.collections else "records"
             ((told,),) = self._db.rows(_OF_SCOPE.format(records, condition), values)
         return str(told)
 
-    def once(self, name: Hashable, make: Callable[[], Value]) -> Value:
+    def once(self, what: str, scope: Scope, make: Callable[[], Value]) -> Value:
         """What `make` gave for the records as they are, as long as not too much else is kept."""
-        return self._members().once(name, make)
+        return self._members().once((what, scope), make, passing=_is_passing(scope))
+
+    def _having(self, scope: Scope, as_they_come: bool) -> Iterator[Condition]:
+        if not _is_had(scope):
+            return
+        if as_they_come and len(ids := self._ids(scope)) > _FEW:
+            self._register("is_member", ids.__contains__)
+            yield "is_member(records.id)", []
+        else:
+            told = self._members().told(scope.facets, scope.links)
+            yield "records.id IN (SELECT value FROM json_each(?))", [told]
 
     def _paths(self, scope: Scope) -> Iterator[Condition]:
         for negation, function, globs in (("", "in_paths", scope.paths), ("NOT ", "in_excluded", scope.excluded)):
@@ -81,38 +104,40 @@ class Scopes:
 
     def _register_globs(self, name: str, globs: tuple[str, ...]) -> None:
         matches = compile_globs(globs)
-        self._register(name, lambda path: matches(str(path)))
+        self._register(name, lambda path: int(matches(str(path))))
 
     def _by_kind(self, scope: Scope) -> Scope:
         """Moments are indexed by kind: where they are asked for, it is asked for, too."""
         return replace(scope, kinds=scope.kinds or tuple(sorted(self._kinds()))) if _is_timed(scope) else scope
 
-    def _in_time(self, scope: Scope) -> int:
-        """How many records are of the time that is asked for; no more are counted than matter."""
+    def _is_led_by_time(self, scope: Scope) -> bool:
+        """Whether to find the records of its time and ask what they have, not the other way round."""
+        if not (_is_had(scope) and _is_timed(scope)):
+            return False
+        return self._are_of_time(scope, int(len(self._ids(scope)) * _OF_TIME / _OF_IDS))
+
+    def _are_of_time(self, scope: Scope, most: int) -> bool:
+        """Whether no more records than so many are of its time."""
         timed = Scope(kinds=scope.kinds, since=scope.since, until=scope.until)
         parts = list(_columns(self._by_kind(timed)))
         condition, values = " AND ".join(sql for sql, _ in parts), [value for _, values in parts for value in values]
-        counted = f"SELECT count(*) FROM (SELECT 1 FROM records WHERE {condition} LIMIT ?)"
-        ((count,),) = self._db.rows(counted, (*values, _FEW + 1))
-        return int(count)
+        return not self._db.rows(f"SELECT 1 FROM records WHERE {condition} LIMIT 1 OFFSET ?", (*values, most))
 
-    def _ids(self, scope: Scope) -> Ids | None:
-        """The records that have the facets and links; None where none are asked for."""
-        sets = [self._members().holding([it for it in scope.facets if it.name == name]) for name in _names(scope)]
-        sets += [self._members().linked(scope.links)] if scope.links else []
-        return frozenset.intersection(*sets) if sets else None
+    def _ids(self, scope: Scope) -> Ids:
+        return self._members().having(scope.facets, scope.links)
 
-    def _register(self, name: str, holds: Callable[[object], bool]) -> None:
-        function = lambda *values: int(holds(values[0]))  # noqa: E731 - SQLite calls it with all arguments
-        self._db.reader().create_scalar_function(name, function, 1, deterministic=True)
+    def _register(self, name: str, holds: Any) -> None:  # noqa: ANN401 - of any value, which SQLite chooses
+        self._db.reader().create_scalar_function(name, holds, 1, deterministic=True)
 
 
-def _among(ids: Ids) -> Condition:
-    return "records.id IN (SELECT value FROM json_each(?))", [as_json(sorted(ids))]
+def _is_had(scope: Scope) -> bool:
+    """Whether it asks for what records have, which is worked out beforehand."""
+    return bool(scope.facets or scope.links)
 
 
-def _names(scope: Scope) -> Iterable[str]:
-    return dict.fromkeys(it.name for it in scope.facets)
+def _is_passing(scope: Scope) -> bool:
+    """Whether it is hardly ever asked for again: "the last week" begins at another moment with each question."""
+    return _is_timed(scope) or bool(scope.paths or scope.excluded)
 
 
 def _is_timed(scope: Scope) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from json import loads
 from typing import Any, NamedTuple
 
 from dowse.errors import PartDamaged
@@ -39,6 +38,12 @@ class _Asked(NamedTuple):
     @property
     def expression(self) -> str:
         return compile_match(self.terms)
+
+    @property
+    def matches(self) -> int:
+        """About how many chunks have what is asked for."""
+        counts = map(self.frequencies.of, self.terms.required or self.terms.wanted)
+        return min(counts) if self.terms.required else sum(counts)
 
     def promising(self, limit: int) -> Promising | None:
         return promising(self.terms, self.frequencies, limit, _quoted)
@@ -94,9 +99,9 @@ class SqliteWords(Reading):
     def _matches_within(self, asked: _Asked, scope: Scope, limit: int) -> list[Scored]:
         """Where the records inside are known beforehand, so are their chunks: to look up the record of each match takes
         longer than to score it."""
-        if self._scopes.leads(scope):
-            return self._matches_among(asked, self._scopes.chunks(scope), limit)
-        condition, values = self._scopes.condition(scope)
+        if self._scopes.leads(scope, asked.matches):
+            return self._matches_among(asked, scope, limit)
+        condition, values = self._scopes.condition(scope, as_they_come=True)
         statement = (
             f"SELECT words.rowid, {_BM25} AS cost FROM words "
             f"JOIN chunks ON chunks.id = words.rowid JOIN records ON records.id = chunks.record "
@@ -106,10 +111,12 @@ class SqliteWords(Reading):
         rows = self.db.rows(statement, (*asked.weights, asked.expression, *values, limit))
         return [Scored(key, -cost) for key, cost in rows]
 
-    def _matches_among(self, asked: _Asked, keys: str, limit: int) -> list[Scored]:
+    def _matches_among(self, asked: _Asked, scope: Scope, limit: int) -> list[Scored]:
+        keys = self._scopes.chunks(scope)
         if len(keys) <= _FEW_CHARS:
             return self._scored(asked, limit, f" AND {_AMONG}", keys)
-        is_inside: Any = frozenset(loads(keys)).__contains__  # a function of Python around it would take as long again
+        # A function of Python around it would take as long again.
+        is_inside: Any = self._scopes.chunk_set(scope).__contains__
         self.db.reader().create_scalar_function("is_inside", is_inside, 1, deterministic=True)
         return self._scored(asked, limit, " AND is_inside(words.rowid)")
 

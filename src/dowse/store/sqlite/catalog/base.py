@@ -34,7 +34,10 @@ class CatalogBase:
         return self.db.remembered(statement, lambda: self.db.rows(statement))
 
     def remembered(self, name: str, make: Callable[[], Value]) -> Value:
-        return self._worked_out.get(name, lambda: self.manifest().get(REVISION, ""), make)
+        return self._worked_out.get(name, self._revision, make)
+
+    def _revision(self) -> str:
+        return self.manifest().get(REVISION, "")
 
     def note(self, key: str, value: str) -> None:
         with self.db.transaction() as connection:

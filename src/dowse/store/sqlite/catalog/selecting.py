@@ -59,7 +59,7 @@ class Selecting(CatalogBase):
 
     def _newest(self, scope: Scope, kind: str, limit: int | None) -> list[Row]:
         """Of one kind, because that is how the index of moments has them."""
-        condition, values = self._scopes.condition(scope)
+        condition, values = self._scopes.condition(scope, as_they_come=limit is not None)
         return self.db.rows(
             f"SELECT {RECORD_COLUMNS} FROM records CROSS JOIN collections ON collections.id = records.collection "
             f"WHERE records.kind = ? AND {condition or 'true'} {_NEWEST_FIRST} LIMIT ?",

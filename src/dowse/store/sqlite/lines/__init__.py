@@ -27,7 +27,7 @@ class SqliteLines:
         from dowse.store.sqlite.lines.answer import found_lines
 
         scope = self._scopes.narrowed(query.scope)
-        inside = None if scope == EVERYTHING else self._scopes.once(("records", scope), lambda: self._records(scope))
+        inside = None if scope == EVERYTHING else self._scopes.once("records", scope, lambda: self._records(scope))
         return self._lines.ask(lambda state: found_lines(state, query, inside))
 
     def _records(self, scope: Scope) -> Array:

@@ -81,7 +81,7 @@ class SqliteVectors:
 
     def _near(self, vector: Vector, scope: Scope, limit: int, made_by: str | None) -> list[Scored]:
         scope = self._scopes.narrowed(scope)
-        allowed = None if scope == EVERYTHING else self._scopes.once(("keys", scope), lambda: self._keys(scope))
+        allowed = None if scope == EVERYTHING else self._scopes.once("keys", scope, lambda: self._keys(scope))
         self.db.remembered("vectors", self._held.refresh)
         return self._held.near(vector, allowed, limit, made_by)
 
