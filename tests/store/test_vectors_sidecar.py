@@ -6,13 +6,11 @@ import logging
 import multiprocessing
 import os
 import shutil
-import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
-from damaging import flip
+from damaging import flip, of_format
 from test_vectors import Matrix, add, clustered, held_rows, keys_of, replace_vectors
 
 from dowse.model import Scope
@@ -107,16 +105,6 @@ def test_a_damaged_file_is_noticed_and_made_anew(tmp_path: Path, what: str) -> N
     assert near(path) == exact(path)
 
 
-def of_format(file: Path, number: int) -> bytes:
-    """As another version made it: sound, but not for us."""
-    fields = struct.Struct("<8sIIQqqII")
-    content = file.read_bytes()
-    magic, _, *rest, _ = fields.unpack_from(content)
-    seal = zlib.crc32(fields.pack(magic, number, *rest, 0))
-    file.write_bytes(fields.pack(magic, number, *rest, seal) + content[fields.size :])
-    return file.read_bytes()
-
-
 @pytest.mark.parametrize("number", [0, 1, 3, 2**32 - 1])
 def test_a_file_of_another_version_is_replaced_without_a_word_of_damage(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, number: int
@@ -146,9 +134,7 @@ def test_a_file_of_another_version_is_dropped_where_few_vectors_are_left(tmp_pat
 
 
 @pytest.mark.parametrize("what", ["short", "format", "seal", "not ours"])
-def test_a_damaged_file_is_set_aside_and_told_of(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, what: str
-) -> None:
+def test_a_damaged_file_is_set_aside_and_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture, what: str) -> None:
     """A format that another version might have, under a seal that is not of it, is damage."""
     path = tmp_path / "i.db"
     make(path, clustered(COUNT))

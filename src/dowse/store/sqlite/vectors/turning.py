@@ -1,7 +1,7 @@
 """Vectors turned in space: all angles stay, and each value is spread over all places.
 
-A vector is laid out as rows of 64 values; a cosine transform goes along these, then one across them. Both are small: one
-of all places at once would be as large as the square of the dimension, in memory and in every step.
+A vector is laid out as rows of 64 values; a cosine transform goes along these, then one across them. Both are small:
+one of all places at once would take the square of the dimension, in memory and in every step.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _waves(size: int) -> Matrix:
     places = np.arange(size)
     waves = np.cos(np.pi / size * np.outer(places, places + 0.5)) * np.sqrt(2 / size)
     waves[0] /= np.sqrt(2)
-    return waves.astype(np.float32)
+    return np.asarray(waves, dtype=np.float32)
 
 
 @lru_cache(maxsize=2)
