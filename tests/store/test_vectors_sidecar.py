@@ -112,6 +112,7 @@ def test_a_file_of_another_version_is_replaced_without_a_word_of_damage(
     path = tmp_path / "i.db"
     make(path, clustered(COUNT))
     before = of_format(sidecar_of(path), number)
+    assert sidecar.opened(sidecar_of(path)) is None
     with open(sidecar_of(path), "rb") as theirs, caplog.at_level(logging.INFO):
         assert near(path) == exact(path)
         assert sidecar_of(path).read_bytes() == before  # asking writes nothing
