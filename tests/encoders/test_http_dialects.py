@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.encoders.http_dialects import dialect_of, unit_rows
+from dowse.encoders.http_dialects import MOST_NUMBERS, dialect_of, unit_rows
 from dowse.encoders.http_replies import Failure, Reply, parsed
 
 OLLAMA = {"model": "m", "embeddings": [[1.0], [2.0]], "total_duration": 14}
@@ -88,6 +88,12 @@ def test_a_bad_row_is_a_failure(rows, reason):
 def test_an_empty_vector_is_no_dimension():
     with pytest.raises(Failure, match="zero"):
         unit_rows([[]], 1)
+
+
+def test_a_vector_is_no_longer_than_any_model_gives_them():
+    assert unit_rows([[1.0] * MOST_NUMBERS], 1).shape == (1, MOST_NUMBERS)
+    with pytest.raises(Failure, match=r"16,385 numbers, more than 16,384: choose another model"):
+        unit_rows([[1.0] * (MOST_NUMBERS + 1)], 1)
 
 
 @given(st.lists(st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6), min_size=1).filter(any))

@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
+from damaging import of_format
 
 from dowse.errors import IndexDamaged, PartDamaged
 from dowse.model import Call, Chunk, Link, Record, Scope, Stored, Symbol
@@ -400,6 +401,16 @@ def test_a_flipped_byte_of_a_sidecar_is_found_and_the_file_made_anew(store: Sqli
     mend(store, "sidecars")
     with_sidecars(store)
     assert problems(store) == set()
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_vectors_in_a_file_of_another_version_are_no_problem(store: SqliteStore, deep: bool) -> None:
+    of_format(with_sidecars(store)[0], 1)
+    found = [it for it in store.check(deep=deep, progress=quiet) if it.part == "sidecars"]
+    assert [it.state for it in found] == ["ok", "ok"]
+    assert "another version; `dowse index`" in found[0].text
+    with_sidecars(store)
+    assert "another" not in next(it.text for it in store.check(deep=deep, progress=quiet) if it.part == "sidecars")
 
 
 def test_a_damaged_file_is_set_aside_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -26,14 +27,16 @@ from test_conformance import (  # noqa: F401 - run again, over stores that searc
 )
 
 from dowse.encoders.hashing import HashingEncoder
+from dowse.encoders.http_dialects import MOST_NUMBERS
 from dowse.errors import OtherVectors
 from dowse.model import Scope, Scored
 from dowse.store.base import Store
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.vectors import changes, coded, sidecar_of
 from dowse.store.sqlite.vectors.coded import CodedRows
-from dowse.store.sqlite.vectors.codes import _turn, closest, codes_of, distances
+from dowse.store.sqlite.vectors.codes import closest, codes_of, distances
 from dowse.store.sqlite.vectors.exact import ExactRows
+from dowse.store.sqlite.vectors.turning import turned
 
 Matrix = NDArray[np.float32]
 OpenStore = Callable[..., SqliteStore]
@@ -314,27 +317,57 @@ def test_the_log_is_kept_short_and_whoever_is_behind_it_reads_anew(
 def test_distances_count_the_signs_that_differ(rows: list[list[float]], wanted: int) -> None:
     matrix = np.array(rows, dtype=np.float32)
     result = distances(codes_of(matrix), matrix[0])
-    turned = matrix.astype(np.float64) @ _turn(70).T
-    unsure = (np.abs(turned) < 1e-5) | (np.abs(turned[0]) < 1e-5)  # rounding may give them either sign
-    differing = (turned > 0) != (turned[0] > 0)
+    values = matrix.astype(np.float64) @ turn_of(70)
+    unsure = (np.abs(values) < 1e-5) | (np.abs(values[0]) < 1e-5)  # rounding may give them either sign
+    differing = (values > 0) != (values[0] > 0)
     assert ((differing & ~unsure).sum(axis=1) <= result).all()
     assert (result <= (differing | unsure).sum(axis=1)).all()
     if wanted < len(rows):
         assert sorted(result[closest(result, wanted)].tolist()) == sorted(result.tolist())[:wanted]
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 70, 384])
+def turn_of(dimension: int) -> NDArray[np.float64]:
+    """Where each value goes."""
+    return turned(np.eye(dimension, dtype=np.float32)).reshape(dimension, -1).astype(np.float64)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 64, 70, 384, 1_000])
 def test_a_turn_keeps_angles_and_spreads_each_value_over_all(dimension: int) -> None:
-    turn = _turn(dimension).astype(np.float64)
+    turn = turn_of(dimension)
+    assert turn.shape[1] == -(-dimension // 64) * 64
     assert turn @ turn.T == pytest.approx(np.eye(dimension), abs=1e-5)
-    assert np.abs(turn).max() <= (2 / dimension) ** 0.5 + 1e-6
+    assert np.abs(turn).max() <= 2 / turn.shape[1] ** 0.5 + 1e-6
+    assert (np.abs(turn) > 1e-6).mean() > 0.9
 
 
 def test_a_turn_is_the_same_everywhere() -> None:
     """Files that were made elsewhere, or by another numpy, are read with it."""
-    half = 0.5**0.5
-    assert _turn(2) == pytest.approx(np.array([[-half, -half], [-half, half]]), abs=1e-6)
-    assert "".join("+" if it > 0 else "-" for it in _turn(64)[0]) == SIGNS
+    turn = turn_of(128)
+    assert np.abs(turn[:, 0]) == pytest.approx(np.full(128, 128**-0.5), abs=1e-6)
+    assert "".join("+" if it > 0 else "-" for it in turn[:64, 0]) == SIGNS
+    waves = np.cos(np.pi / 64 * 3 * 5.5) * (2 / 64) ** 0.5 * np.cos(np.pi / 2 * 1.5)
+    assert abs(turn[64 + 5, 64 + 3]) == pytest.approx(abs(waves), abs=1e-6)
+
+
+def test_vectors_of_many_dimensions_are_turned_in_little_memory() -> None:
+    """As much as an encoder server may give; a matrix of all dimensions by all would take a gigabyte."""
+    matrix = np.random.default_rng(3).standard_normal((200, MOST_NUMBERS), dtype=np.float32)
+    tracemalloc.start()
+    try:
+        codes = codes_of(matrix)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < matrix.nbytes
+    assert distances(codes, matrix[7])[7] == 0
+    assert np.sort(distances(codes, matrix[7]))[1] == pytest.approx(MOST_NUMBERS / 2, rel=0.1)
+
+
+def test_wide_vectors_are_read_in_smaller_parts() -> None:
+    blobs = iter([(key, bytes(2 * MOST_NUMBERS)) for key in range(1, 1_001)])
+    parts = list(coded.parts_of(blobs))
+    assert max(it.rows.nbytes for it in parts) <= coded._PART_BYTES
+    assert np.concatenate([it.keys for it in parts]).tolist() == list(range(1, 1_001))
 
 
 def test_vectors_that_are_no_numbers_spoil_only_themselves() -> None:

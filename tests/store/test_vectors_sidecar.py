@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import shutil
@@ -9,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from damaging import flip
+from damaging import flip, of_format
 from test_vectors import Matrix, add, clustered, held_rows, keys_of, replace_vectors
 
 from dowse.model import Scope
 from dowse.store.sqlite import SqliteStore
-from dowse.store.sqlite.vectors import sidecar, sidecar_of
+from dowse.store.sqlite.vectors import coded, sidecar, sidecar_of
 from dowse.store.sqlite.vectors.coded import CodedRows
 
 COUNT = 60
@@ -102,6 +103,60 @@ def test_a_damaged_file_is_noticed_and_made_anew(tmp_path: Path, what: str) -> N
         assert sidecar.opened(sidecar_of(path)) is not None
         assert sidecar_of(path).read_bytes() != before
     assert near(path) == exact(path)
+
+
+@pytest.mark.parametrize("number", [0, 1, 3, 2**32 - 1])
+def test_a_file_of_another_version_is_replaced_without_a_word_of_damage(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, number: int
+) -> None:
+    path = tmp_path / "i.db"
+    make(path, clustered(COUNT))
+    before = of_format(sidecar_of(path), number)
+    assert sidecar.opened(sidecar_of(path)) is None
+    with open(sidecar_of(path), "rb") as theirs, caplog.at_level(logging.INFO):
+        assert near(path) == exact(path)
+        assert sidecar_of(path).read_bytes() == before  # asking writes nothing
+        assert prepare(path) == exact(path)
+        assert theirs.read() == before  # whoever has it open goes on with it
+    assert sidecar.opened(sidecar_of(path)) is not None
+    assert [it.name for it in tmp_path.iterdir() if "damaged" in it.name] == []
+    assert caplog.messages == []
+
+
+def test_a_file_of_another_version_is_dropped_where_few_vectors_are_left(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    make(path, clustered(COUNT))
+    of_format(sidecar_of(path), 1)
+    store = SqliteStore(path, create=False, exact_up_to=COUNT)
+    with store.writing(1.0):
+        pass
+    store.close()
+    assert [it.name for it in tmp_path.iterdir() if "-vectors" in it.name and not it.name.endswith(".lock")] == []
+
+
+@pytest.mark.parametrize("what", ["short", "format", "seal", "not ours"])
+def test_a_damaged_file_is_set_aside_and_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture, what: str) -> None:
+    """A format that another version might have, under a seal that is not of it, is damage."""
+    path = tmp_path / "i.db"
+    make(path, clustered(COUNT))
+    DAMAGES[what](sidecar_of(path))
+    before = sidecar_of(path).read_bytes()
+    prepare(path)
+    assert (tmp_path / "i.db-vectors.damaged").read_bytes() == before
+    assert "was damaged" in caplog.text
+
+
+def test_few_vectors_are_answered_without_making_bits_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever file lies there that nobody can use."""
+    path = tmp_path / "i.db"
+    make(path, clustered(COUNT))
+    of_format(sidecar_of(path), 1)
+    made: list[object] = []
+    monkeypatch.setattr(coded, "codes_of", made.append)
+    store = SqliteStore(path, create=False, exact_up_to=COUNT)
+    assert keys_of(store.near(QUERY[0], Scope(), 200)) == exact(path)
+    store.close()
+    assert made == []
 
 
 def test_damage_while_it_is_in_use_is_noticed_in_what_is_found(tmp_path: Path) -> None:

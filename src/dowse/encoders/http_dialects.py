@@ -11,6 +11,9 @@ from dowse.encoders.http_replies import Failure
 if TYPE_CHECKING:
     from dowse.encoders.base import Matrix
 
+# Four times as many as any model in wide use gives; an answer with more is none of a model for texts.
+MOST_NUMBERS = 16_384
+
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
@@ -36,6 +39,8 @@ def unit_rows(rows: Sequence[object], count: int, dimension: int | None = None) 
         raise Failure(f"gave {len(rows)} vectors for {count} texts")
     numbers = [_numbers(row) for row in rows]
     size = len(numbers[0]) if dimension is None else dimension
+    if size > MOST_NUMBERS:
+        raise Failure(f"gave a vector of {size:,} numbers, more than {MOST_NUMBERS:,}: choose another model")
     for row in numbers:
         if len(row) != size:
             raise Failure(f"gave a vector of {len(row)} numbers where {size} were expected")

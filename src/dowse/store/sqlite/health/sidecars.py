@@ -15,11 +15,15 @@ from dowse.store.sqlite.vectors import sidecar_of
 
 
 def sidecar_findings(db: Database, *, deep: bool) -> Iterator[Finding]:
+    from dowse.store.sqlite.vectors.sidecar import is_of_another_version
+
     for path, whole in ((sidecar_of(db.path), _whole_vectors), (lines_of(db.path), _whole_lines)):
         if not path.exists():
             continue
         problem = _problem(path) or ("" if not deep or whole(db, path) else "is damaged")
-        if problem:
+        if is_of_another_version(path):
+            yield Finding("sidecars", "ok", f"{path.name} is of another version; `dowse index` replaces it")
+        elif problem:
             yield Finding("sidecars", "problem", f"{path.name} {problem}", MEND)
         else:
             yield Finding("sidecars", "ok", f"{path.name} is {'sound' if deep else 'there'}")

@@ -32,7 +32,7 @@ _NARROW = 0.25  # of all rows: gathering the bits of fewer costs less than compa
 _WASTE = 0.2  # of the block, dead or replaced by the tail: then a new one is due
 _LONGEST_TAIL = 20_000  # it is searched exactly, which must stay a small part of a query
 _AT_ONCE = 512  # rows: what is between the steps stays in the processor's cache
-_PART = 8_192  # rows read at a time
+_PART_BYTES = 6 << 20  # of rows read at a time
 _LENGTH_TOLERANCE = 1e-3
 
 # A half float's bits, moved to where a float has them, are 2**112 times too small.
@@ -59,9 +59,11 @@ class Block:
 
 def parts_of(rows: Iterator[tuple[int, bytes]]) -> Iterator[Block]:
     """What is stored, as small blocks: what is made on the way is several times the size of the vectors."""
-    while part := list(islice(rows, _PART)):
-        keys, halves = unpacked(part)
-        yield Block(keys, np.linalg.norm(halves.astype(np.float32), axis=-1), codes_of(halves), halves)
+    for first in rows:
+        at_once = max(1, _PART_BYTES // max(1, len(first[1])))
+        keys, halves = unpacked([first, *islice(rows, at_once - 1)])
+        wide = halves.astype(np.float32)
+        yield Block(keys, np.linalg.norm(wide, axis=-1), codes_of(wide), halves)
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,10 +172,11 @@ class HeldVectors:
             return None
 
     def _refuse(self) -> None:
-        """Set a file aside that nobody can read."""
-        from dowse.store.sqlite.vectors.sidecar import opened
+        """Set a file aside that nobody can read; one of another version is just replaced."""
+        from dowse.store.sqlite.vectors.sidecar import is_of_another_version, opened
 
-        if self._sidecar.is_file() and opened(self._sidecar) is None:
+        readable = opened(self._sidecar) is not None or is_of_another_version(self._sidecar)
+        if self._sidecar.is_file() and not readable:
             set_aside(self._sidecar)
 
     def _all(self) -> _Held:

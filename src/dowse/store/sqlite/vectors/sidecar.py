@@ -15,11 +15,11 @@ import numpy as np
 
 from dowse.store.sqlite.vectors.changes import Position
 from dowse.store.sqlite.vectors.coded import Block, parts_of
-from dowse.store.sqlite.vectors.codes import words_for
+from dowse.store.sqlite.vectors.turning import height_of
 
 _MAGIC = b"DOWSEVEC"
 _FORMAT = 2  # raise it with any change of the layout or of the bits: other files are made anew
-_HEADER = struct.Struct("<8sIIQqqII")
+_HEADER = struct.Struct("<8sIIQqqII")  # of all formats, so that one of another version is told from a damaged one
 _ROWS_AT = 4_096
 
 
@@ -37,14 +37,14 @@ class _Header(NamedTuple):
         return self._replace(seal=zlib.crc32(_HEADER.pack(*self._replace(seal=0))))
 
     @property
-    def valid(self) -> bool:
-        return self == self.sealed() and self[:2] == (_MAGIC, _FORMAT)
+    def sound(self) -> bool:
+        return self == self.sealed() and self.magic == _MAGIC
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
         """Bytes of rows, keys, codes and lengths, in the order of the file."""
         rows = self.vectors * self.dimension * 2
-        return rows + -rows % 8, self.vectors * 8, words_for(self.dimension) * self.vectors * 8, self.vectors * 4
+        return rows + -rows % 8, self.vectors * 8, height_of(self.dimension) * self.vectors * 8, self.vectors * 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Sidecar:
 
 
 def opened(path: Path) -> Sidecar | None:
-    """The sidecar at this path; None if there is none, or it is not whole."""
+    """The sidecar at this path; None if there is none, or it is not whole, or of another version."""
     try:
         with open(path, "rb") as file:
             return _mapped(file)
@@ -62,18 +62,35 @@ def opened(path: Path) -> Sidecar | None:
         return None
 
 
-def _mapped(file: BinaryIO) -> Sidecar | None:
+def is_of_another_version(path: Path) -> bool:
+    """Whether the file is one that an older or newer version made, and nothing to worry about."""
+    try:
+        with open(path, "rb") as file:
+            header = _header_of(file)
+    except OSError:
+        return False
+    return header is not None and header.layout != _FORMAT
+
+
+def _header_of(file: BinaryIO) -> _Header | None:
     start = file.read(_HEADER.size)
     if len(start) < _HEADER.size:
         return None
     header = _Header(*_HEADER.unpack(start))
+    return header if header.sound else None
+
+
+def _mapped(file: BinaryIO) -> Sidecar | None:
+    header = _header_of(file)
+    if header is None or header.layout != _FORMAT:
+        return None
     rows, keys, codes, _ = header.sizes
-    if not header.valid or os.fstat(file.fileno()).st_size != _ROWS_AT + sum(header.sizes):
+    if os.fstat(file.fileno()).st_size != _ROWS_AT + sum(header.sizes):
         return None
     view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     if zlib.crc32(view[_ROWS_AT + rows :]) != header.checksum:
         return None
-    count, words = header.vectors, words_for(header.dimension)
+    count, words = header.vectors, height_of(header.dimension)
     keys_at = _ROWS_AT + rows
     block = Block(
         keys=np.frombuffer(view, np.int64, count, keys_at),
