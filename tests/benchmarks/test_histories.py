@@ -108,12 +108,12 @@ def _git(place: Path, *command: str) -> str:
 
 
 def test_a_whole_history_is_measured_and_killed_without_a_loss(tmp_path: Path) -> None:
-    repository = invent(tmp_path / "made.git", 250, seed=1)
+    repository = invent(tmp_path / "made.git", 450, seed=1)
     whole = measure("made up", repository, tmp_path / "work", 1, Effort(questions=2, times=1, kills=1))
-    assert whole.indexed.commits == 250 and whole.indexed.most_resident > 10_000_000
+    assert whole.indexed.commits == 450 and whole.indexed.most_resident > 10_000_000
     assert {name.partition("`")[2] for name in whole.once} >= {"dowse status`", "search_git_authors` by message"}
     assert whole.killed is not None and len(whole.killed.after) == 1
-    assert whole.killed.finally_there == 251 and is_good(whole)
+    assert whole.killed.finally_there == 451 and is_good(whole)
 
 
 def test_rates_are_of_parts_that_are_about_as_long() -> None:
