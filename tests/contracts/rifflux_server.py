@@ -87,7 +87,7 @@ def serving(folder: Path, script: str = "rifflux-mcp", *arguments: str, **variab
     folder.mkdir(parents=True, exist_ok=True)
     errors = folder.with_name(folder.name + "-stderr.txt")
     program = StdioServerParameters(
-        command=str(SCRIPTS / script), args=list(arguments), env=variables_for(folder, variables), cwd=folder
+        command=str(SCRIPTS / script), args=list(arguments), env=variables_for(folder, script, variables), cwd=folder
     )
     with ExitStack() as stack:
         log = stack.enter_context(open(errors, "w", encoding="utf-8"))
@@ -96,16 +96,21 @@ def serving(folder: Path, script: str = "rifflux-mcp", *arguments: str, **variab
         yield Served(folder, errors, portal, stack.enter_context(portal.wrap_async_context_manager(client)))
 
 
-def variables_for(folder: Path, variables: Mapping[str, str]) -> dict[str, str]:
-    data = str(folder.parent / f"{folder.name}-data")
-    return {"DOWSE_DATA_DIR": data, "DOWSE_REPAIR_MS": "30000", "RIFFLUX_EMBEDDING_BACKEND": "hash", **variables}
+def variables_for(folder: Path, script: str, variables: Mapping[str, str]) -> dict[str, str]:
+    """Rifflux, unlike the others, brings in nothing before an answer."""
+    return {
+        "DOWSE_DATA_DIR": str(folder.parent / f"{folder.name}-data"),
+        "DOWSE_REPAIR_MS": "0" if script.startswith("rifflux") else "30000",
+        "RIFFLUX_EMBEDDING_BACKEND": "hash",
+        **variables,
+    }
 
 
 def run_script(name: str, *arguments: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(SCRIPTS / name), *arguments],
         cwd=folder,
-        env={**os.environ, **variables_for(folder, variables)},
+        env={**os.environ, **variables_for(folder, name, variables)},
         capture_output=True,
         text=True,
         timeout=120,

@@ -42,7 +42,7 @@ def process(folder: Path, *command: str, **variables: str) -> Iterator[subproces
     running = subprocess.Popen(
         [str(SCRIPTS / command[0]), *command[1:]],
         cwd=folder,
-        env={**os.environ, **variables_for(folder, variables)},
+        env={**os.environ, **variables_for(folder, command[0], variables)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -73,7 +73,7 @@ def piped(folder: Path, lines: list[str], **variables: str) -> list[dict[str, An
     done = subprocess.run(
         [sys.executable, "-c", PATIENT],
         cwd=folder,
-        env={**os.environ, **variables_for(folder, variables)},
+        env={**os.environ, **variables_for(folder, "rifflux-mcp", variables)},
         input="".join(line + "\n" for line in lines),
         capture_output=True,
         text=True,
