@@ -12,6 +12,7 @@ import pytest
 
 from dowse.config import Settings
 from dowse.engine import Engine
+from dowse.engine.clock import Clock
 
 collect_ignore = ["corpus"]  # it holds tests of its own, which are text here
 
@@ -32,27 +33,33 @@ def update(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="session")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def moment() -> float:
+    """When everything is asked: ages must not depend on how long the tests take."""
+    return time.time()
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory, moment: float) -> Path:
     """A copy: the one that is committed lies in a repository, and its times are those of the checkout."""
     root = tmp_path_factory.mktemp("golden") / "corpus"
     shutil.copytree(HERE / "corpus", root, ignore=shutil.ignore_patterns("__pycache__"))
-    now = time.time()
     for path in (it for it in root.rglob("*") if it.is_file()):
         relative = path.relative_to(root).as_posix()
-        written = now - DAY_S * next(days for prefix, days in AGES.items() if relative.startswith(prefix))
+        written = moment - DAY_S * next(days for prefix, days in AGES.items() if relative.startswith(prefix))
         os.utime(path, (written, written))
     return root
 
 
 @pytest.fixture(scope="session")
-def engine_with(corpus: Path) -> Iterator[Callable[[str], Engine]]:
+def engine_with(corpus: Path, moment: float) -> Iterator[Callable[[str], Engine]]:
     """The corpus indexed with an encoder, once for each."""
     opened: dict[str, Engine] = {}
 
     def engine(encoder: str) -> Engine:
         if encoder not in opened:
             settings = Settings(encoder=encoder, data_dir=corpus.parent / "data")
-            opened[encoder] = Engine(settings, corpus.parent / f"{encoder}.db", create=True)
+            clock = Clock(now=lambda: moment)
+            opened[encoder] = Engine(settings, corpus.parent / f"{encoder}.db", create=True, clock=clock)
             report = opened[encoder].index([corpus])
             assert report.skipped == 0 and report.embedded > 0
         return opened[encoder]

@@ -39,6 +39,7 @@ class Asking(Memories):
             shares=self._shares(),
             priors=self._preferences.of(query.subject),
             begin=self._beside.begin,
+            now=self._clock.now,
         )
 
     def prefer(self, subject: str, path: str, delta: float, collection: str | None = None) -> Preference:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -50,10 +51,11 @@ def search(
     shares: Mapping[str, float] = EVEN,
     priors: Mapping[tuple[str, str], float] = INDIFFERENT,
     begin: Begin = one_by_one,
+    now: Callable[[], float] = time.time,
 ) -> Ranked:
-    """`begin` may start work on another thread, and gives what waits for its result."""
+    """`begin` may start work on another thread, and gives what waits for its result; ages are counted from `now`."""
     recipe = recipe_named(query.recipe)
-    run = Run(query, store, models, recipe.pool(query.limit), recipe.weights, rrf_k, priors=priors)
+    run = Run(query, store, models, recipe.pool(query.limit), recipe.weights, rrf_k, priors=priors, now=now)
     routes = {name: route for name, route in recipe.routes.items() if route.applies(query.text)}
     run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in routes.items()}
     for prepare in recipe.prepare:
