@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dowse.search.evaluate import Scores, compare_scores
+from dowse.evaluate import Scores, compare_scores
 from dowse.search.recipes import recipe_named
 from labelled.model import LabelledSet
 from measuring import Bench, Way, mean, recipe_for

@@ -22,10 +22,10 @@ from unittest.mock import patch
 import dowse
 from dowse.config import Settings
 from dowse.engine import Engine
+from dowse.evaluate import QueryScore, Scores
 from dowse.ingest.sources.corpus import CorpusSource
 from dowse.model import Answer, Query, Scope
 from dowse.search import recipes
-from dowse.search.evaluate import QueryScore, Scores
 from dowse.search.plan import AUTO
 from dowse.search.recipes import Recipe
 from labelled.model import Found, LabelledSet, Part, Question

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from math import log2
 from typing import NamedTuple
 
-from dowse.search.evaluate import metrics
-from dowse.search.evaluate.gold import ByDocument
+from dowse.evaluate import metrics
+from dowse.evaluate.gold import ByDocument
 from labelled.model import Found, Judge
 
 TOP = 10

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dowse.search.evaluate import read_beir
-from dowse.search.evaluate.gold import ByDocument
+from dowse.evaluate import read_beir
+from dowse.evaluate.gold import ByDocument
 from labelled.fetch import unpacked
 from labelled.measures import Lined, Span, Target, all_files, coverage, documents, first_ranks, line_ranges, resolved
 from labelled.model import Part, Question

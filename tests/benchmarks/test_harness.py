@@ -12,8 +12,8 @@ import pytest
 
 import ablation
 import quality
+from dowse.evaluate import QueryScore, Scores
 from dowse.model import Hit
-from dowse.search.evaluate import QueryScore, Scores
 from dowse.search.recipes import RECIPES, Recipe, recipe_named
 from dowse.search.refine.stage import stage_name
 from dowse.search.run import Run

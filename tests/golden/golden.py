@@ -11,8 +11,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from dowse.engine import Engine
+from dowse.evaluate import ByPath, Gold, GoldQuery, evaluate
 from dowse.model import Hit, Query
-from dowse.search.evaluate import ByPath, Gold, GoldQuery, evaluate
 
 HERE = Path(__file__).parent
 # The one place to name a recipe that is to be watched: `pytest tests/golden --update` writes its files.

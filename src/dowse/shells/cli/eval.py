@@ -14,9 +14,7 @@ import click
 
 from dowse.engine import Engine
 from dowse.errors import BadInput
-from dowse.model import Query
-from dowse.places import Places
-from dowse.search.evaluate import (
+from dowse.evaluate import (
     Comparison,
     Gold,
     Scores,
@@ -28,6 +26,8 @@ from dowse.search.evaluate import (
     read_gold,
     scores_dict,
 )
+from dowse.model import Query
+from dowse.places import Places
 from dowse.shells.cli import self_eval, self_report
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.progress import progress_bar

@@ -10,10 +10,7 @@ from pathlib import Path
 from dowse.config import load_settings
 from dowse.engine import Engine
 from dowse.errors import BadInput
-from dowse.ingest.embed import Progress
-from dowse.ingest.sources.git.commit_log import recent_commits
-from dowse.model import FILES, Query, Scope
-from dowse.search.evaluate import (
+from dowse.evaluate import (
     Advice,
     Comparison,
     Gold,
@@ -26,8 +23,11 @@ from dowse.search.evaluate import (
     evaluate,
     gold_queries,
 )
-from dowse.search.evaluate.questions import MAKERS, file_id, passage_id, questions
-from dowse.search.evaluate.tune import DEFAULT, RATIOS, ROUNDS
+from dowse.evaluate.questions import MAKERS, file_id, passage_id, questions
+from dowse.evaluate.tune import DEFAULT, RATIOS, ROUNDS
+from dowse.ingest.embed import Progress
+from dowse.ingest.sources.git.commit_log import recent_commits
+from dowse.model import FILES, Query, Scope
 from dowse.search.recipes import RECIPES
 from dowse.shells.cli.progress import progress_bar
 from dowse.shells.cli.search import ready

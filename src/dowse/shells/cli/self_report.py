@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from dowse.search.evaluate import (
+from dowse.evaluate import (
     ORIGINS,
     comparison_dict,
     comparison_line,
     format_table,
     scores_dict,
 )
-from dowse.search.evaluate.tune import DEFAULT, part
+from dowse.evaluate.tune import DEFAULT, part
 from dowse.shells.cli.self_eval import FUSED, Outcome
 
 _BIAS = (

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dowse.evaluate import Advice, QueryScore, Question, Sample, Scores, Weights, advise, draw
+from dowse.evaluate.documented import documented
+from dowse.evaluate.questions import COMMITS, DOCSTRINGS, HEADINGS, MEMORIES, overlap, passage_id, questions
+from dowse.evaluate.sample import halves, question_id
+from dowse.evaluate.tune import DEFAULT, LEAST_QUESTIONS
 from dowse.model import Chunk, Record, Stored
-from dowse.search.evaluate import Advice, QueryScore, Question, Sample, Scores, Weights, advise, draw
-from dowse.search.evaluate.documented import documented
-from dowse.search.evaluate.questions import COMMITS, DOCSTRINGS, HEADINGS, MEMORIES, overlap, passage_id, questions
-from dowse.search.evaluate.sample import halves, question_id
-from dowse.search.evaluate.tune import DEFAULT, LEAST_QUESTIONS
 
 SENTENCES = [
     ('def f(x):\n    """Adds one to it. And more."""\n    return x\n', ["Adds one to it"]),

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.search.evaluate import metrics
-from dowse.search.evaluate.gold import ByDocument, ByPath
+from dowse.evaluate import metrics
+from dowse.evaluate.gold import ByDocument, ByPath
 
 # Discounts of ranks 1 to 4: 1, 0.63093, 0.5, 0.43068.
 NDCG = [

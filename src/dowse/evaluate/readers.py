@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dowse.errors import BadInput
-from dowse.search.evaluate.gold import ByDocument, ByPath, Gold, GoldQuery
+from dowse.evaluate.gold import ByDocument, ByPath, Gold, GoldQuery
 from dowse.text.json_lines import json_object
 
 QRELS_HEADER = ["query-id", "corpus-id", "score"]

@@ -9,7 +9,7 @@ from random import Random
 from typing import Literal
 
 from dowse.errors import BadInput
-from dowse.search.evaluate.scores import Scores
+from dowse.evaluate.scores import Scores
 
 Verdict = Literal["better", "worse", "no difference"]
 

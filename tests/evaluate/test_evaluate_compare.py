@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput
-from dowse.search.evaluate import QueryScore, Scores, compare, compare_scores
+from dowse.evaluate import QueryScore, Scores, compare, compare_scores
 
 STEADY = [0.5] * 40
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from types import MappingProxyType
 
+from dowse.evaluate.documented import documented
 from dowse.model import Stored
-from dowse.search.evaluate.documented import documented
 from dowse.text.defined import name_parts
 from dowse.text.names import cjk_runs, words
 from dowse.text.terms import STOP_WORDS

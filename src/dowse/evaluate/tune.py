@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
-from dowse.search.evaluate.compare import Comparison, compare_scores
-from dowse.search.evaluate.questions import COMMITS
-from dowse.search.evaluate.sample import Sample, halves
-from dowse.search.evaluate.scores import Scores
+from dowse.evaluate.compare import Comparison, compare_scores
+from dowse.evaluate.questions import COMMITS
+from dowse.evaluate.sample import Sample, halves
+from dowse.evaluate.scores import Scores
 
 RATIOS = (0.25, 0.5, 1.0, 2.0, 4.0)
 LEAST_QUESTIONS = 40

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from statistics import fmean
 
-from dowse.search.evaluate.gold import ByDocument, GoldQuery
-from dowse.search.evaluate.questions import ORIGINS, Question
+from dowse.evaluate.gold import ByDocument, GoldQuery
+from dowse.evaluate.questions import ORIGINS, Question
 
 
 @dataclass(frozen=True, slots=True)

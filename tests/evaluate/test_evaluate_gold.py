@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dowse.errors import BadInput
-from dowse.search.evaluate import ByDocument, ByPath, Gold, read_beir, read_gold, read_gold_lines
+from dowse.evaluate import ByDocument, ByPath, Gold, read_beir, read_gold, read_gold_lines
 
 QUERIES = '{"_id": "q1", "text": "wings"}\n\n{"_id": "q2", "text": "heat"}\n{"_id": "q3", "text": "flow"}\n'
 QRELS = "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td 2\t1\nq2\td1\t0\n"

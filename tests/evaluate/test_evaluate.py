@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dowse.errors import BadInput
-from dowse.search.evaluate import (
+from dowse.evaluate import (
     ByDocument,
     ByPath,
     Gold,

@@ -9,8 +9,8 @@ from math import ceil
 from statistics import fmean
 
 from dowse.errors import BadInput
-from dowse.search.evaluate import metrics
-from dowse.search.evaluate.gold import Gold, GoldQuery, Judge
+from dowse.evaluate import metrics
+from dowse.evaluate.gold import Gold, GoldQuery, Judge
 
 DEFAULT_KS = (5, 10, 100)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dowse.errors import BadInput
-from dowse.search.evaluate.compare import Comparison
-from dowse.search.evaluate.scores import Scores
+from dowse.evaluate.compare import Comparison
+from dowse.evaluate.scores import Scores
 
 USUAL_MEASURES = ("ndcg@10", "recall@5", "recall@10", "recall@100", "mrr")
 LATENCIES = (50, 95)
