@@ -5,6 +5,7 @@
     python benchmarks/run.py quality --encoders hashing           without a model: minutes
     python benchmarks/run.py quality --recipes lexical hybrid ragdocs
     python benchmarks/run.py ablation --encoders granite          what each stage is worth
+    python benchmarks/run.py calibration --encoders granite       whether hits are as sure as they say
     python benchmarks/run.py speed --rifflux ../rifflux           with a peer's checkout in the same run
     python benchmarks/run.py vectors --sizes 10000 100000
     python benchmarks/run.py throughput
@@ -86,6 +87,15 @@ def _ablation(options: argparse.Namespace) -> Done:
     return ablation.section(sets, rows), set(options.sets) == set(SETS) and not options.ablate, True
 
 
+def _calibration(options: argparse.Namespace) -> Done:
+    import calibration
+
+    wanted = [name for name in calibration.CALIBRATED if name in options.sets]
+    bench = Bench(options.bench, options.work, options.fresh)
+    measured = calibration.measure(bench, [SETS[name] for name in wanted], options.encoders)
+    return measured, wanted == list(calibration.CALIBRATED), True
+
+
 def _speed(options: argparse.Namespace) -> Done:
     import speed
 
@@ -148,6 +158,7 @@ def _crashes(options: argparse.Namespace) -> Done:
 PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "quality": _quality,
     "ablation": _ablation,
+    "calibration": _calibration,
     "speed": _speed,
     "vectors": _vectors,
     "throughput": _throughput,

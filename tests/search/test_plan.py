@@ -5,16 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from made_hits import hit
 
-from dowse.model import Chunk, Hit, Query, Record, Step, Stored
+from dowse.model import Hit, Query, Step, Stored
 from dowse.search.plan import answer, support
 from dowse.search.search import Ranked
 from support import OpenEngine, write
-
-
-def hit(text: str, cosine: float = 0.0, path: str = "a.md") -> Hit:
-    record = Record("c", path, "doc", "", 1, 1, "d", "c")
-    return Hit(Stored(1, Chunk(0, text, 1, 1), record), 1.0, {"cosine": cosine} if cosine else {})
 
 
 class Asked:
@@ -28,6 +24,10 @@ class Asked:
     def __call__(self, query: Query) -> Ranked:
         self.recipes.append(query.recipe)
         return Ranked(self.found.get(query.recipe, []), [Step(query.recipe, 0, 0, 0.0)], self.unrelated)
+
+
+def places(hits: list[Hit]) -> list[Stored]:
+    return [it.stored for it in hits]
 
 
 GOOD = [hit("the parser reads retry_limit from the configuration of the server")]
@@ -48,25 +48,25 @@ def test_the_form_of_the_query_decides_what_is_tried_first(text: str, recipe: st
     found = answer(Query(text, recipe="auto"), asked)
     assert asked.recipes[0] == recipe
     assert found.steps[0].name == "plan" and recipe in found.steps[0].note
-    assert found.hits == GOOD and not found.abstained
+    assert places(found.hits) == places(GOOD) and not found.abstained
 
 
 def test_whole_files_are_planned_alike() -> None:
     asked = Asked(**{"hybrid-files": GOOD})
-    assert answer(Query("parser configuration", recipe="auto-files"), asked).hits == GOOD
+    assert places(answer(Query("parser configuration", recipe="auto-files"), asked).hits) == places(GOOD)
     assert asked.recipes == ["hybrid-files"]
 
 
 def test_what_has_none_of_the_words_is_asked_for_again() -> None:
     asked = Asked(hybrid=POOR, lexical=GOOD)
     found = answer(Query("parser configuration", recipe="auto"), asked)
-    assert (asked.recipes, found.hits) == (["hybrid", "lexical"], GOOD)
+    assert (asked.recipes, places(found.hits)) == (["hybrid", "lexical"], places(GOOD))
     assert [it.name for it in found.steps] == ["plan", "hybrid", "retry", "lexical"]
 
 
 def test_the_second_answer_must_be_better() -> None:
     asked = Asked(hybrid=POOR, lexical=[])
-    assert answer(Query("parser configuration", recipe="auto"), asked).hits == POOR
+    assert places(answer(Query("parser configuration", recipe="auto"), asked).hits) == places(POOR)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_neither_words_nor_meaning(unrelated: float, cosine: float, shown: bool)
 def test_a_named_recipe_is_taken_as_it_is() -> None:
     asked = Asked(0.9, lexical=POOR)
     found = answer(Query("parser", recipe="lexical"), asked)
-    assert (asked.recipes, found.hits, found.abstained) == (["lexical"], POOR, "")
+    assert (asked.recipes, places(found.hits), found.abstained) == (["lexical"], places(POOR), "")
 
 
 def test_nothing_found_is_no_abstention() -> None:

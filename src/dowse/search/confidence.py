@@ -1,0 +1,78 @@
+"""How sure one may be of a hit: the share of such hits that were right, as measured on labelled sets.
+
+Scores of fusions and retrievers are of scales of their own, which differ from recipe to recipe; what is told here means
+the same for every recipe and every kind: how many of the words asked for a hit holds, how much nearer in meaning it is
+than unrelated texts are, and how far up it came. It decides no rank.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from dowse.model import Hit
+from dowse.search.refine.code import asked_words
+
+_READ_CHARS = 4_000
+_SHORT, _STEM_SHARE = 4, 0.65
+_BETWEEN = re.compile(r"[\W_]+")
+
+
+class _Odds(NamedTuple):
+    """Logarithms of odds, fitted by `benchmarks/calibration.py` to sets of prose, documentation and code, each of which
+    counts the same. Nearly the same come out whichever of them is left out, and with words alone from either recipe."""
+
+    base: float
+    words: float
+    meaning: float
+    rank: float
+
+    def share(self, words: float, meaning: float, rank: int) -> float:
+        odds = self.base + self.words * words + self.meaning * meaning + self.rank * math.log(rank)
+        return 1 / (1 + math.exp(-odds))
+
+
+_BY_WORDS = _Odds(-1.1, 1.9, 0.0, -1.0)
+_BY_BOTH = _Odds(-2.3, 1.0, 4.3, -0.95)
+
+
+def with_confidence(hits: Sequence[Hit], text: str, unrelated: float) -> list[Hit]:
+    """The hits, in their order, with how sure one may be of each; `unrelated` is the cosine below which texts have
+    nothing to do with each other, 0 where nobody knows."""
+    stems = stems_of(text)
+    return [_told(hit, held(hit, stems), unrelated, rank) for rank, hit in enumerate(hits, 1)]
+
+
+def _told(hit: Hit, words: float, unrelated: float, rank: int) -> Hit:
+    cosine = hit.evidence.get("cosine")
+    if unrelated > 0 and cosine is not None:
+        share = _BY_BOTH.share(words, max(0.0, (cosine - unrelated) / (1 - unrelated)), rank)
+    else:
+        share = _BY_WORDS.share(words, 0.0, rank)
+    return replace(hit, evidence={**hit.evidence, "confidence": round(share, 4)})
+
+
+# --- words ------------------------------------------------------------------------------------
+
+
+def stems_of(text: str) -> list[str]:
+    """What the forms of the query's telling words begin with; a short one has to stand alone."""
+    return [_stem(word) for word in asked_words(text)]
+
+
+def _stem(word: str) -> str:
+    return word[: max(_SHORT, round(len(word) * _STEM_SHARE))] if len(word) >= _SHORT else f" {word} "
+
+
+def held(hit: Hit, stems: Sequence[str]) -> float:
+    """The share of these that the hit holds, its path and names included; all, if there are none."""
+    if not stems:
+        return 1.0
+    chunk, record = hit.stored.chunk, hit.stored.record
+    text = " ".join((record.path, record.title, *chunk.trail, chunk.text[:_READ_CHARS])).lower()
+    if any(stem.startswith(" ") for stem in stems):  # to part all words takes longer than all the rest
+        text = f" {_BETWEEN.sub(' ', text)} "
+    return sum(stem in text for stem in stems) / len(stems)

@@ -1,0 +1,70 @@
+"""How sure one may be of a hit: of one scale for every recipe and kind, whatever the scores are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_hits import hit
+
+from dowse.model import Hit, Query
+from dowse.search.confidence import held, stems_of, with_confidence
+from support import OpenEngine, write
+
+ASKED = "parser configuration"
+BOTH, ONE, NEITHER = "Configurations of parsers", "the parser", "bananas"
+
+
+def sureness(hits: list[Hit], text: str = ASKED, unrelated: float = 0.0) -> list[float]:
+    return [it.evidence["confidence"] for it in with_confidence(hits, text, unrelated)]
+
+
+def test_more_words_a_nearer_meaning_and_a_better_rank_make_it_surer() -> None:
+    assert sureness([hit(BOTH)]) > sureness([hit(ONE)]) > sureness([hit(NEITHER)])
+    nearer, farther, no_nearer = ([hit(ONE, cosine=it)] for it in (0.9, 0.7, 0.5))
+    assert sureness(nearer, unrelated=0.6) > sureness(farther, unrelated=0.6) > sureness(no_nearer, unrelated=0.6)
+    assert sureness([hit(ONE)] * 5) == sorted(sureness([hit(ONE)] * 5), reverse=True)
+
+
+def test_what_an_encoder_says_counts_only_where_it_is_known_what_unrelated_texts_have() -> None:
+    assert sureness([hit(ONE, cosine=0.99)]) == sureness([hit(ONE)])
+
+
+def test_neither_scores_nor_kinds_make_a_difference() -> None:
+    one, other = hit(ONE), replace(hit(ONE, kind="memory"), score=0.001)
+    assert sureness([one]) == sureness([other])
+    told = with_confidence([other], ASKED, 0.0)
+    assert (told[0].score, told[0].stored) == (other.score, other.stored)
+
+
+@given(
+    st.text(max_size=60),
+    st.lists(st.tuples(st.text(max_size=60), st.floats(-1, 1)), max_size=5),
+    st.floats(0, 0.99),
+)
+def test_it_is_a_share_whatever_is_asked(text: str, found: list[tuple[str, float]], unrelated: float) -> None:
+    hits = [hit(words, cosine) for words, cosine in found]
+    assert all(0 <= it <= 1 for it in sureness(hits, text, unrelated))
+    assert [it.stored for it in with_confidence(hits, text, unrelated)] == [it.stored for it in hits]
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "share"),
+    [("id of db", "the identity of a db", 0.5), ("id", "an_id", 1.0), ("parsers", "PARSER.parse()", 1.0), ("?", "", 1)],
+)
+def test_short_words_stand_alone_and_long_ones_may_end_otherwise(asked: str, text: str, share: float) -> None:
+    assert held(hit(text), stems_of(asked)) == share
+
+
+def test_every_recipe_tells_it(tmp_path: Path, open_engine: OpenEngine) -> None:
+    write(
+        tmp_path / "notes", {"a.md": "# Retries\n\nA request is tried again.\n", "b.md": "# Tea\n\nLeaves and water.\n"}
+    )
+    engine = open_engine()
+    engine.index([tmp_path / "notes"])
+    for recipe in ("auto", "lexical", "hybrid", "hybrid-files"):
+        first, *_ = engine.search(Query("when is a request tried again", recipe=recipe)).hits
+        assert first.stored.record.path == "a.md" and first.evidence["confidence"] > 0.5
