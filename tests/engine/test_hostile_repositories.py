@@ -3,12 +3,15 @@ taken for anything else."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from dowse.engine import Engine
+from dowse.ingest.sources.git.branches import branch_status
+from dowse.ingest.sources.git.checkout import checkout_at
 from dowse.ingest.sources.git.commit_log import recent_commits
 from dowse.ingest.sources.git.uncommitted import uncommitted
 from dowse.model import Query, Scope
@@ -98,6 +101,33 @@ def test_nothing_a_repository_configures_is_run(
     recent_commits(str(root), 10)
     uncommitted(root)
     assert not mark.exists(), mark.read_text()
+
+
+@pytest.mark.parametrize("name", [b"trap", b"a=b", b"=", b"a.b=c", b"a\xff", b"a\fb", b"\xc3\xa4", b"a.clean="])
+def test_filters_of_any_name_are_not_run(
+    trap: tuple[Path, Path], open_engine: OpenEngine, root: Path, name: bytes
+) -> None:
+    program, mark = trap
+    repo = Repo(root)
+    repo.commit("words", {"a.txt": "hello\n"})
+    (repo.git_directory / "info" / "attributes").write_bytes(b"a.txt filter=" + name + b"\n")
+    keys = "".join(f"\t{key} = {program}\n" for key in ("clean", "smudge", "process"))
+    with (repo.git_directory / "config").open("ab") as config:
+        config.write(b'[filter "' + name + b'"]\n' + keys.encode() + b"\trequired = true\n")
+    # As long as before, so that only its content tells that it has changed.
+    (root / "a.txt").write_text("HELLO\n")
+    os.utime(root / "a.txt", (1_600_000_000, 1_600_000_000))
+    with open_engine() as engine:
+        engine.index([root])
+        engine.index_history()
+        found = engine.fingerprint([root])
+        assert found is not None and found["is_dirty"] is True
+    checkout = checkout_at(root)
+    assert checkout is not None and branch_status(checkout).dirty == ("a.txt",)
+    assert uncommitted(root).lines == {"a.txt": ((1, 1),)}
+    assert not mark.exists(), mark.read_text()
+    subprocess.run(["git", "-C", str(root), "status"], capture_output=True, check=False)
+    assert mark.exists(), "plain git does run the trap, so the test can fail"
 
 
 def test_the_trap_works(armed: Repo, trap: tuple[Path, Path], root: Path) -> None:
