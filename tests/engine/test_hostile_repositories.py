@@ -14,6 +14,7 @@ from dowse.ingest.sources.git.branches import branch_status
 from dowse.ingest.sources.git.checkout import checkout_at
 from dowse.ingest.sources.git.commit_log import recent_commits
 from dowse.ingest.sources.git.uncommitted import uncommitted
+from dowse.lookup.history.question import Sought
 from dowse.model import Query, Scope
 from gits import Repo
 from support import OpenEngine
@@ -22,7 +23,8 @@ SETTINGS = (
     "core.fsmonitor", "core.pager", "pager.diff-tree", "pager.rev-list", "pager.log", "core.editor", "core.askPass",
     "core.sshCommand", "core.gitProxy", "diff.external", "diff.trap.command", "diff.trap.textconv",
     "diff.python.command", "diff.python.textconv", "filter.trap.clean", "filter.trap.smudge", "filter.trap.process",
-    "gpg.program", "gpg.ssh.program", "credential.helper", "merge.trap.driver", "interactive.diffFilter",
+    "gpg.program", "gpg.ssh.program", "gpg.x509.program", "gpg.openpgp.program",
+    "credential.helper", "merge.trap.driver", "interactive.diffFilter",
     "remote.origin.uploadpack", "remote.origin.vcs", "uploadpack.packObjectsHook", "trailer.x.command",
     "sequence.editor", "core.alternateRefsCommand", "notes.rewriteRef", "submodule.sub.update",
 )  # fmt: skip
@@ -98,6 +100,12 @@ def test_nothing_a_repository_configures_is_run(
         (root / "a.py").write_text("def a():\n    return 3\n")
         assert engine.search(Query("return")).hits
         engine.fingerprint([root])
+        checkout = engine.checkout(root)
+        for from_git in (False, True):
+            history, _ = engine.commits(checkout, Sought(path="a.py"), from_git=from_git)
+            assert len(engine.patches(checkout, history, 10)) == 3
+        assert len(engine.blame(root / "a.py").lines) == 2
+        assert "a.py" in engine.branch_status(checkout).dirty
     recent_commits(str(root), 10)
     uncommitted(root)
     assert not mark.exists(), mark.read_text()
