@@ -3,14 +3,18 @@ taken for anything else."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from dowse.engine import Engine
+from dowse.ingest.sources.git.branches import branch_status
+from dowse.ingest.sources.git.checkout import checkout_at
 from dowse.ingest.sources.git.commit_log import recent_commits
 from dowse.ingest.sources.git.uncommitted import uncommitted
+from dowse.lookup.history.question import Sought
 from dowse.model import Query, Scope
 from gits import Repo
 from support import OpenEngine
@@ -19,7 +23,8 @@ SETTINGS = (
     "core.fsmonitor", "core.pager", "pager.diff-tree", "pager.rev-list", "pager.log", "core.editor", "core.askPass",
     "core.sshCommand", "core.gitProxy", "diff.external", "diff.trap.command", "diff.trap.textconv",
     "diff.python.command", "diff.python.textconv", "filter.trap.clean", "filter.trap.smudge", "filter.trap.process",
-    "gpg.program", "gpg.ssh.program", "credential.helper", "merge.trap.driver", "interactive.diffFilter",
+    "gpg.program", "gpg.ssh.program", "gpg.x509.program", "gpg.openpgp.program",
+    "credential.helper", "merge.trap.driver", "interactive.diffFilter",
     "remote.origin.uploadpack", "remote.origin.vcs", "uploadpack.packObjectsHook", "trailer.x.command",
     "sequence.editor", "core.alternateRefsCommand", "notes.rewriteRef", "submodule.sub.update",
 )  # fmt: skip
@@ -95,9 +100,42 @@ def test_nothing_a_repository_configures_is_run(
         (root / "a.py").write_text("def a():\n    return 3\n")
         assert engine.search(Query("return")).hits
         engine.fingerprint([root])
+        checkout = engine.checkout(root)
+        for from_git in (False, True):
+            history, _ = engine.commits(checkout, Sought(path="a.py"), from_git=from_git)
+            assert len(engine.patches(checkout, history, 10)) == 3
+        assert len(engine.blame(root / "a.py").lines) == 2
+        assert "a.py" in engine.branch_status(checkout).dirty
     recent_commits(str(root), 10)
     uncommitted(root)
     assert not mark.exists(), mark.read_text()
+
+
+@pytest.mark.parametrize("name", [b"trap", b"a=b", b"=", b"a.b=c", b"a\xff", b"a\fb", b"\xc3\xa4", b"a.clean="])
+def test_filters_of_any_name_are_not_run(
+    trap: tuple[Path, Path], open_engine: OpenEngine, root: Path, name: bytes
+) -> None:
+    program, mark = trap
+    repo = Repo(root)
+    repo.commit("words", {"a.txt": "hello\n"})
+    (repo.git_directory / "info" / "attributes").write_bytes(b"a.txt filter=" + name + b"\n")
+    keys = "".join(f"\t{key} = {program}\n" for key in ("clean", "smudge", "process"))
+    with (repo.git_directory / "config").open("ab") as config:
+        config.write(b'[filter "' + name + b'"]\n' + keys.encode() + b"\trequired = true\n")
+    # As long as before, so that only its content tells that it has changed.
+    (root / "a.txt").write_text("HELLO\n")
+    os.utime(root / "a.txt", (1_600_000_000, 1_600_000_000))
+    with open_engine() as engine:
+        engine.index([root])
+        engine.index_history()
+        found = engine.fingerprint([root])
+        assert found is not None and found["is_dirty"] is True
+    checkout = checkout_at(root)
+    assert checkout is not None and branch_status(checkout).dirty == ("a.txt",)
+    assert uncommitted(root).lines == {"a.txt": ((1, 1),)}
+    assert not mark.exists(), mark.read_text()
+    subprocess.run(["git", "-C", str(root), "status"], capture_output=True, check=False)
+    assert mark.exists(), "plain git does run the trap, so the test can fail"
 
 
 def test_the_trap_works(armed: Repo, trap: tuple[Path, Path], root: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.ingest.sources.git.uncommitted import changed_spans, uncommitted
+from dowse.ingest.sources.git.uncommitted import EVERY_LINE, changed_spans, uncommitted
 from support import write
 
 
@@ -38,7 +38,7 @@ def test_changed_added_and_deleted(repository, git):
         "new.py": ((1, 3),),
         "sub/b.py": ((3, 3),),
     }
-    assert (found.deleted, found.problem) == (("gone.py",), "")
+    assert found.problem == ""
 
 
 def test_part_of_a_work_tree_and_one_without_changes(repository):
@@ -89,7 +89,34 @@ def test_a_very_large_file_counts_as_changed_as_a_whole(repository, git, monkeyp
     git(repository, "commit", "-qm", "large")
     write(repository, {"large.py": "x\n" + text, "a.py": "one\ntwo\n3\n"})
     monkeypatch.setattr("dowse.ingest.sources.git.uncommitted.MAX_BYTES", 50)
-    assert uncommitted(repository).lines == {"a.py": ((3, 3),), "large.py": ((1, text.count("\n") + 2),)}
+    assert uncommitted(repository).lines == {"a.py": ((3, 3),), "large.py": EVERY_LINE}
+
+
+def test_a_very_large_file_whose_lines_are_the_same_is_not_changed(repository, git, monkeypatch):
+    monkeypatch.setattr("dowse.ingest.sources.git.uncommitted.MAX_BYTES", 5)
+    (repository / "a.py").chmod(0o755)
+    write(repository, {"same.py": "staged, and taken back\n"})
+    git(repository, "add", "same.py")
+    write(repository, {"same.py": "s\n", "new.py": "new\nlines\n"})
+    assert uncommitted(repository).lines == {"new.py": EVERY_LINE}
+
+
+def test_what_is_only_staged_or_of_another_mode_has_no_lines(repository, git):
+    write(repository, {"a.py": "staged\n"})
+    git(repository, "add", "a.py")
+    write(repository, {"a.py": "one\ntwo\nthree\n"})
+    (repository / "same.py").chmod(0o755)
+    git(repository, "rm", "-q", "--cached", "gone.py")
+    assert uncommitted(repository).lines == {}
+
+
+def test_a_file_in_place_of_a_link_is_new(repository, git):
+    (repository / "link.py").symlink_to("a.py")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "link")
+    (repository / "link.py").unlink()
+    write(repository, {"link.py": "one\n"})
+    assert uncommitted(repository).lines == {"link.py": ((1, 2),)}
 
 
 def test_very_many_equal_lines_take_no_time():

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.ingest.sources.git.asking import attempt
+from dowse.ingest.sources.git.changed import Changed, changed
 from dowse.ingest.sources.git.checkout import Checkout
 from dowse.ingest.sources.git.repository import branch_in
-from dowse.ingest.sources.git.uncommitted import Uncommitted, uncommitted
 
 _USUAL = ("main", "master")
 _HEADS, _REMOTE = "refs/heads/", "refs/remotes/origin/"
@@ -34,15 +34,15 @@ def branch_status(checkout: Checkout) -> BranchStatus:
     current = branch_in(checkout.git_directory)
     main, compared = _main_branch(checkout.git_directory, current)
     behind, ahead = _distance(checkout.git_directory, compared)
-    changes = Uncommitted({}) if checkout.top is None else uncommitted(checkout.top)
+    found = Changed() if checkout.top is None else changed(checkout.top)
     return BranchStatus(
         current,
         main,
         compared.removeprefix("refs/heads/").removeprefix("refs/remotes/"),
         behind,
         ahead,
-        tuple(sorted({*changes.lines, *changes.deleted})),
-        changes.problem,
+        found.paths,
+        found.problem,
         _fetched_at(checkout.git_directory, checkout.common),
     )
 

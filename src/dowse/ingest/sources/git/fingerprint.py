@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from dowse.ingest.sources.git.changed import changed
 from dowse.ingest.sources.git.repository import work_tree_above
 from dowse.ingest.sources.git.running import run_git
 
@@ -25,25 +26,12 @@ def _of(top: str) -> dict[str, object] | None:
     git = shutil.which("git")
     if git is None:
         return None
-    # A repository may claim another work tree than the one it lies in.
-    here = f"--work-tree={top}"
-    changed = _ask(git, top, here, *_without_filters(git, top), "status", "--porcelain", "--ignore-submodules=all")
     return {
         "worktree": top,
         "head": _ask(git, top, "rev-parse", "--verify", "--quiet", "HEAD") or None,
         "branch": _ask(git, top, "symbolic-ref", "--short", "--quiet", "HEAD") or "HEAD",
-        "is_dirty": bool(changed),
+        "is_dirty": bool(changed(Path(top)).paths),
     }
-
-
-def _without_filters(git: str, top: str) -> list[str]:
-    """Comparing content would run the filters a repository configures: they are switched off one by one."""
-    names = _ask(git, top, "config", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$")
-    return [
-        word
-        for name in names.splitlines()
-        for word in ("-c", f"{name}={'false' if name.endswith('.required') else ''}")
-    ]
 
 
 def _ask(git: str, top: str, *command: str) -> str:

@@ -1,4 +1,8 @@
-"""The one way git is run: nothing that a repository configures is executed, fetched or taken for an option."""
+"""The one way git is run: nothing that a repository configures is executed, fetched or taken for an option.
+
+Filters can not be switched off, because their names can be anything. So no command may be given that compares files of
+a work tree with objects (`status`, `diff`, `diff-files`, `diff-index`, `add`, `ls-files -m`, `blame` without a commit).
+"""
 
 from __future__ import annotations
 

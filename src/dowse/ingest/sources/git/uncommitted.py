@@ -1,29 +1,28 @@
 """Which lines of a work tree differ from its last commit, told without running anything the repository configures.
 
-`git diff` of a work tree would run filters and diff programs; so names and objects come from plumbing, and lines are
-compared here.
+`git diff` of a work tree would run filters and diff programs; so lines are compared here.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shutil
-import stat
-from collections.abc import Iterator
+import sys
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from dowse.ingest.sources.git.listing import list_work_tree
-from dowse.ingest.sources.git.repository import work_tree_above
+from dowse.ingest.sources.git.changed import changed
+from dowse.ingest.sources.git.content import holds
+from dowse.ingest.sources.git.entries import Entry
 from dowse.ingest.sources.git.running import run_git
+from dowse.ingest.sources.regular_file import ChangingError, opened_below, read_whole
 
 MAX_BYTES = 2_000_000  # of a file whose lines are compared; a larger one counts as changed as a whole
 MAX_PAIRS = 4_000_000  # of lines that may have to be compared; beyond that all between the same ends counts as changed
 Spans = tuple[tuple[int, int], ...]
 """First and last lines, from 1."""
-_ASTRAY = frozenset({"", ".", "..", ".git"})
+EVERY_LINE: Spans = ((1, sys.maxsize),)
+"""Of a file that is not read to count them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,78 +33,40 @@ class Uncommitted:
     """
 
     lines: dict[str, Spans]
-    deleted: tuple[str, ...] = ()
     problem: str = ""
 
 
 def uncommitted(directory: Path) -> Uncommitted:
     directory = directory.resolve()
-    top, git = work_tree_above(str(directory)), shutil.which("git")
-    if git is None or top is None:
-        return Uncommitted({}, problem=f"{directory} is in no git work tree" if git else "git is not installed")
-    committed = _committed(git, str(directory))
-    listed = list_work_tree(top, str(directory))
-    if committed is None or listed is None:
-        return Uncommitted({}, problem=f"git could not list {directory}")
-    lines: dict[str, Spans] = {}
-    for path in sorted(name for name in listed.names if not name.endswith("/")):
-        found = _changed_lines(git, directory, path, committed.get(path))
-        if found:
-            lines[path] = found
-    return Uncommitted(lines, tuple(sorted(it for it in committed if not os.path.lexists(directory / it))))
+    found, git = changed(directory), shutil.which("git")
+    if found.problem or git is None:
+        return Uncommitted({}, found.problem)
+    lines = ((path, _changed_lines(git, str(directory), path, found.committed.get(path))) for path in found.paths)
+    return Uncommitted({path: spans for path, spans in lines if spans})
 
 
-def _committed(git: str, directory: str) -> dict[str, str] | None:
-    """The object of every file in the last commit; none before the first one."""
-    if _failed(git, directory, "rev-parse", "--verify", "--quiet", "HEAD"):
-        return {}
-    tree = run_git(git, directory, "ls-tree", "-r", "-z", "HEAD", "--", ".")
-    if tree is None or tree.returncode:
-        return None
-    return dict(_files(tree.stdout))
-
-
-def _failed(git: str, directory: str, *command: str) -> bool:
-    done = run_git(git, directory, *command)
-    return done is None or done.returncode != 0
-
-
-def _files(output: bytes) -> Iterator[tuple[str, str]]:
-    for entry in output.split(b"\0"):
-        about, _, name = entry.partition(b"\t")
-        mode, _, rest = about.partition(b" ")
-        if mode in (b"100644", b"100755"):
-            yield os.fsdecode(name), rest.rpartition(b" ")[2].decode("ascii")
-
-
-def _changed_lines(git: str, directory: Path, path: str, committed: str | None) -> Spans:
-    after = _read(directory, path)
-    if after is None or _object_id(after, committed or "") == committed:
-        return ()
-    before = None if committed is None else _blob(git, str(directory), committed)
-    if before is None or len(after) > MAX_BYTES or len(before) > MAX_BYTES:
-        return ((1, after.count(b"\n") + 1),)
-    return changed_spans(_lines(before), _lines(after))
-
-
-def _read(directory: Path, path: str) -> bytes | None:
-    """A file below the directory; a name that leads elsewhere, which only a crafted index has, is none."""
-    place = directory / path
-    if _ASTRAY & set(path.split("/")) or os.path.realpath(place.parent) != str(place.parent):
-        return None
+def _changed_lines(git: str, directory: str, path: str, committed: Entry | None) -> Spans:
+    known = committed.name if committed is not None and committed.is_file else ""
     try:
-        return place.read_bytes() if stat.S_ISREG(os.lstat(place).st_mode) else None
+        with opened_below(directory, path) as handle:
+            status, after = read_whole(handle, MAX_BYTES)
+    except ChangingError:
+        return EVERY_LINE
     except OSError:
-        return None
-
-
-def _object_id(content: bytes, like: str) -> str:
-    """What git calls this content, with whichever hash the repository uses."""
-    digest = hashlib.sha256 if len(like) == 64 else hashlib.sha1
-    return digest(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+        return ()
+    if known and holds(directory, path, known):
+        return ()
+    before = _blob(git, directory, known) if known else b""
+    if before is None or status.st_size > MAX_BYTES:
+        return EVERY_LINE
+    return changed_spans(_lines(before), _lines(after)) if known else ((1, after.count(b"\n") + 1),)
 
 
 def _blob(git: str, directory: str, name: str) -> bytes | None:
+    """None if it is too large, or missing."""
+    told = run_git(git, directory, "cat-file", "-s", name)
+    if told is None or told.returncode or int(told.stdout) > MAX_BYTES:
+        return None
     read = run_git(git, directory, "cat-file", "blob", name)
     return None if read is None or read.returncode else read.stdout
 

@@ -1,0 +1,105 @@
+"""What the last commit and the index of a work tree have at each path, as plumbing lists it: no file is looked at."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from dowse.ingest.sources.git.running import run_git
+
+LINK: Final = "120000"
+SUBMODULE: Final = "160000"
+_FILE: Final = "100"
+_TRUE: Final = b"true"
+_NS: Final = 1_000_000_000
+_COMMITTED = re.compile(rb"(\d+) \w+ ([0-9a-f]+)\t([^\0]+)\0")
+# What git notes of a file stands behind its name; a version of git that tells it otherwise has noted nothing.
+_STAGED = re.compile(rb"(\S) (\d+) ([0-9a-f]+) (\d)\t([^\0]+)\0((?: .*\n)*)")
+_NOTED = re.compile(
+    rb" +ctime: (\d+):(\d+)\n +mtime: (\d+):(\d+)\n +dev: \d+\tino: (\d+)\n"
+    rb" +uid: (\d+)\tgid: (\d+)\n +size: (\d+)\t.*\n"
+)
+
+
+class Entry(NamedTuple):
+    """As git writes both: six digits that tell a kind of file, and the name of an object."""
+
+    mode: str
+    name: str
+
+    @property
+    def is_file(self) -> bool:
+        return self.mode.startswith(_FILE)
+
+
+class Noted(NamedTuple):
+    """The state of a file when git last knew that it is what the index has."""
+
+    changed_ns: int
+    written_ns: int
+    inode: int
+    user: int
+    group: int
+    size: int
+
+
+class Staged(NamedTuple):
+    """`is_expected`: not left out of the work tree, nor told to be taken as it is. `is_merged`: without conflict."""
+
+    entry: Entry
+    noted: Noted | None
+    is_expected: bool
+    is_merged: bool
+
+
+class Habits(NamedTuple):
+    """What the file system of a work tree can tell, by its configuration."""
+
+    has_modes: bool
+    has_links: bool
+
+
+def committed_entries(git: str, top: str, directory: str) -> dict[str, Entry] | None:
+    """Of the last commit, below the directory; none before the first one. None if git can not tell."""
+    head = run_git(git, directory, "rev-parse", "--verify", "--quiet", "HEAD")
+    if head is None or head.returncode:
+        return {}
+    tree = run_git(git, directory, f"--work-tree={top}", "ls-tree", "-r", "-z", "HEAD", "--", ".")
+    if tree is None or tree.returncode:
+        return None
+    rows = (row.groups() for row in _COMMITTED.finditer(tree.stdout))
+    return {os.fsdecode(path): Entry(mode.decode(), name.decode()) for mode, name, path in rows}
+
+
+def staged_entries(git: str, top: str, directory: str) -> dict[str, Staged] | None:
+    """Of the index, below the directory; None if git can not tell."""
+    listed = run_git(git, directory, f"--work-tree={top}", "ls-files", "--cached", "-v", "-s", "--debug", "-z")
+    return None if listed is None or listed.returncode else dict(_staged(listed.stdout))
+
+
+def _staged(output: bytes) -> Iterator[tuple[str, Staged]]:
+    for tag, mode, name, stage, path, noted in (row.groups() for row in _STAGED.finditer(output)):
+        # A small letter: the user has told git to assume it is unchanged. S: a sparse checkout leaves it out.
+        is_expected = tag.isupper() and tag != b"S"
+        yield (
+            os.fsdecode(path),
+            Staged(Entry(mode.decode(), name.decode()), _noted(noted), is_expected, stage == b"0"),
+        )
+
+
+def _noted(told: bytes) -> Noted | None:
+    found = _NOTED.fullmatch(told)
+    if found is None:
+        return None
+    changed_s, changed_ns, written_s, written_ns, *others = map(int, found.groups())
+    return Noted(changed_s * _NS + changed_ns, written_s * _NS + written_ns, *others)
+
+
+def habits(git: str, directory: str) -> Habits:
+    told = run_git(git, directory, "config", "-z", "--type=bool", "--get-regexp", r"^core\.(filemode|symlinks)$")
+    lines = b"" if told is None else told.stdout
+    rows = (row.partition(b"\n") for row in lines.split(b"\0"))
+    said = {name: value == _TRUE for name, _, value in rows}
+    return Habits(said.get(b"core.filemode", True), said.get(b"core.symlinks", True))

@@ -1,0 +1,392 @@
+"""Files that are not committed, beside what `git status` says of the same work tree."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from dowse.ingest.sources.git.changed import changed
+from gits import Repo
+
+OLD = 1_600_000_000  # long before any index is written, so that what git notes of a file counts
+FILES = {
+    "a.txt": "one\ntwo\n", "b.txt": "bee\n", "run.sh": "#!/bin/sh\n", "empty": "", "folder/c.txt": "see\n",
+    "folder/deep/d.txt": "dee\n", "crlf.txt": "one\r\ntwo\r\n",
+}  # fmt: skip
+
+
+def told_by_git(place: Path, *, refresh: bool = False) -> list[str]:
+    """Every file by itself; of submodules, which commit they are at."""
+    command = ("status", "--porcelain", "-z", "-uall", "--no-renames", "--ignore-submodules=dirty")
+    variables = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_OPTIONAL_LOCKS": str(int(refresh))}
+    words = ["git", "-C", str(place), *command]
+    told = subprocess.run(words, env={**os.environ, **variables}, check=True, capture_output=True).stdout
+    return sorted({os.fsdecode(row[3:]) for row in told.split(b"\0") if row})
+
+
+def written(repo: Repo, path: str, content: str | bytes, at: int = OLD) -> None:
+    place = repo.place / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(content.encode() if isinstance(content, str) else content)
+    os.utime(place, (at, at))
+
+
+def based(place: Path, *options: str) -> Repo:
+    repo = Repo(place, *options)
+    for path, content in FILES.items():
+        written(repo, path, content)
+    (place / "run.sh").chmod(0o755)
+    (place / "link").symlink_to("a.txt")
+    repo.commit("first")
+    return repo
+
+
+def linked(repo: Repo, path: str, target: str) -> None:
+    (repo.place / path).unlink(missing_ok=True)
+    (repo.place / path).symlink_to(target)
+
+
+def with_submodule(repo: Repo) -> Repo:
+    origin = Repo(repo.place.parent / "origin")
+    origin.commit("one", {"x": "1\n"})
+    repo.run("submodule", "--quiet", "add", str(origin.place), "sub")
+    repo.commit("a submodule")
+    return Repo(repo.place / "sub")
+
+
+def nothing(repo: Repo) -> None:
+    pass
+
+
+def changed_and_new(repo: Repo) -> None:
+    written(repo, "a.txt", "one\n2\n")
+    written(repo, "folder/c.txt", "longer than before\n")
+    written(repo, "new/file.txt", "n\n")
+    (repo.place / "b.txt").unlink()
+
+
+def as_long_as_before(repo: Repo) -> None:
+    written(repo, "a.txt", "eno\nowt\n", OLD + 1)
+
+
+def touched(repo: Repo) -> None:
+    for path in FILES:
+        os.utime(repo.place / path)
+
+
+def staged(repo: Repo) -> None:
+    written(repo, "a.txt", "staged\n")
+    written(repo, "new.txt", "new\n")
+    repo.run("rm", "-q", "b.txt")
+    repo.run("mv", "folder/c.txt", "folder/moved.txt")
+    repo.run("add", "a.txt", "new.txt")
+
+
+def only_staged(repo: Repo) -> None:
+    staged(repo)
+    written(repo, "a.txt", FILES["a.txt"])
+    (repo.place / "new.txt").unlink()
+
+
+def kept_but_not_tracked(repo: Repo) -> None:
+    repo.run("rm", "-q", "--cached", "a.txt", "link", "folder/c.txt")
+
+
+def tracked_no_more_and_ignored(repo: Repo) -> None:
+    written(repo, ".gitignore", "a.txt\nb.txt\nignored\n")
+    written(repo, "ignored", "i\n")
+    repo.run("rm", "-q", "--cached", "a.txt")
+    written(repo, "b.txt", "changed though ignored\n")
+
+
+def links_that_changed(repo: Repo) -> None:
+    linked(repo, "link", "b.txt")
+    linked(repo, "new-link", "nowhere")
+    linked(repo, "folder/deep/d.txt", "../c.txt")
+
+
+def a_link_of_other_spelling(repo: Repo) -> None:
+    linked(repo, "link", "./a.txt")
+
+
+def a_link_that_is_gone(repo: Repo) -> None:
+    (repo.place / "link").unlink()
+
+
+def a_link_that_became_a_file(repo: Repo) -> None:
+    (repo.place / "link").unlink()
+    written(repo, "link", "a.txt")
+
+
+def links_as_files(repo: Repo) -> None:
+    repo.run("config", "core.symlinks", "false")
+    a_link_that_became_a_file(repo)
+    (repo.place / "link").touch()
+
+
+def other_modes(repo: Repo) -> None:
+    (repo.place / "a.txt").chmod(0o755)
+    (repo.place / "run.sh").chmod(0o644)
+    (repo.place / "b.txt").chmod(0o666)
+
+
+def modes_that_mean_nothing(repo: Repo) -> None:
+    repo.run("config", "core.fileMode", "false")
+    other_modes(repo)
+
+
+def a_staged_mode(repo: Repo) -> None:
+    repo.run("update-index", "--chmod=+x", "a.txt")
+
+
+def folders_for_files(repo: Repo) -> None:
+    (repo.place / "a.txt").unlink()
+    written(repo, "a.txt/inside", "i\n")
+    (repo.place / "folder" / "c.txt").rename(repo.place / "other.txt")
+    (repo.place / "folder" / "deep").rename(repo.place / "elsewhere")
+    (repo.place / "folder").rmdir()
+    written(repo, "folder", "a file now\n")
+
+
+def a_folder_that_became_a_link(repo: Repo) -> None:
+    (repo.place / "folder").rename(repo.place.parent / "moved")
+    (repo.place / "folder").symlink_to("../moved")
+
+
+def a_pipe_for_a_file(repo: Repo) -> None:
+    (repo.place / "a.txt").unlink()
+    os.mkfifo(repo.place / "a.txt")
+
+
+def emptied(repo: Repo) -> None:
+    written(repo, "a.txt", "")
+    written(repo, "empty", "not any more\n")
+
+
+def sparse(repo: Repo) -> None:
+    repo.run("sparse-checkout", "set", "--cone", "folder/deep")
+    written(repo, "folder/deep/d.txt", "other\n")
+
+
+def sparse_with_a_small_index(repo: Repo) -> None:
+    repo.run("sparse-checkout", "set", "--cone", "--sparse-index", "folder/deep")
+
+
+def sparse_but_there(repo: Repo) -> None:
+    sparse(repo)
+    written(repo, "folder/c.txt", "there all the same\n")
+
+
+def told_to_be_skipped(repo: Repo) -> None:
+    repo.run("update-index", "--skip-worktree", "a.txt", "b.txt")
+    written(repo, "a.txt", "other\n")
+    (repo.place / "b.txt").unlink()
+
+
+def told_to_be_unchanged(repo: Repo) -> None:
+    repo.run("update-index", "--assume-unchanged", "a.txt")
+    written(repo, "a.txt", "other\n")
+    written(repo, "b.txt", "other\n")
+
+
+def meant_to_be_added(repo: Repo) -> None:
+    written(repo, "later.txt", "later\n")
+    written(repo, "never.txt", "never\n")
+    repo.run("add", "-N", "later.txt", "never.txt")
+    (repo.place / "never.txt").unlink()
+
+
+def in_conflict(repo: Repo) -> None:
+    repo.run("checkout", "-q", "-b", "other")
+    repo.commit("theirs", {"a.txt": "theirs\n", "both": "theirs\n"})
+    repo.run("checkout", "-q", "main")
+    repo.run("rm", "-q", "a.txt")
+    repo.commit("ours", {"both": "ours\n"})
+    with pytest.raises(subprocess.CalledProcessError):
+        repo.run("merge", "other")
+
+
+def odd_names(repo: Repo) -> None:
+    for name in ("a b", "tab\tbed", 'quo"ted', "line\nbreak", "-x", ":(top)", "back\\slash", os.fsdecode(b"\xff")):
+        written(repo, name, "1\n")
+    repo.commit("odd")
+    for name in ("line\nbreak", ":(top)", os.fsdecode(b"\xff")):
+        written(repo, name, "2, longer\n")
+    written(repo, "\n  ctime: 1:1\n", "new\n")
+
+
+def indexes_of_other_forms(repo: Repo) -> None:
+    repo.run("update-index", "--index-version", "4", "--split-index")
+    written(repo, "a.txt", "other\n")
+    repo.run("add", "a.txt")
+
+
+def other_line_ends(repo: Repo) -> None:
+    """Without any conversion they are a change, either way."""
+    written(repo, "a.txt", "one\r\ntwo\r\n")
+    written(repo, "crlf.txt", "one\ntwo\n")
+
+
+def converted_line_ends(repo: Repo) -> None:
+    repo.run("config", "core.autocrlf", "true")
+    for path in ("a.txt", "b.txt"):
+        (repo.place / path).unlink()
+    repo.run("checkout", "--", "a.txt", "b.txt")
+    assert b"\r" in (repo.place / "a.txt").read_bytes()
+    os.utime(repo.place / "a.txt", (OLD, OLD))
+
+
+def line_ends_by_attributes(repo: Repo) -> None:
+    written(repo, ".gitattributes", "*.win text eol=crlf\n")
+    written(repo, "x.win", "one\r\ntwo\r\n")
+    repo.commit("converted")
+    os.utime(repo.place / "x.win", (OLD + 1, OLD + 1))
+
+
+def filtered(repo: Repo) -> None:
+    """What a filter made of a file, and nobody touched since, is not a change."""
+    repo.run("config", "filter.upper.clean", "tr A-Z a-z")
+    repo.run("config", "filter.upper.smudge", "tr a-z A-Z")
+    written(repo, ".gitattributes", "*.up filter=upper\n")
+    written(repo, "x.up", "WORDS\n")
+    repo.commit("filtered")
+    written(repo, "b.txt", "other\n")
+
+
+def repositories_inside(repo: Repo) -> None:
+    Repo(repo.place / "nested").commit("one", {"x": "1\n"})
+    Repo(repo.place / "folder" / "unborn")
+    written(repo, "folder/unborn/x", "1\n")
+
+
+def a_submodule_as_it_was(repo: Repo) -> None:
+    with_submodule(repo)
+
+
+def a_submodule_that_moved(repo: Repo) -> None:
+    with_submodule(repo).commit("two", {"x": "2\n"})
+
+
+def a_submodule_that_moved_and_is_staged(repo: Repo) -> None:
+    a_submodule_that_moved(repo)
+    repo.run("add", "sub")
+
+
+def a_submodule_that_is_not_checked_out(repo: Repo) -> None:
+    with_submodule(repo)
+    repo.run("submodule", "--quiet", "deinit", "-f", "sub")
+
+
+def a_submodule_without_its_folder(repo: Repo) -> None:
+    a_submodule_that_is_not_checked_out(repo)
+    (repo.place / "sub").rmdir()
+
+
+def a_file_for_a_submodule(repo: Repo) -> None:
+    a_submodule_without_its_folder(repo)
+    written(repo, "sub", "1\n")
+
+
+def a_head_without_commits(repo: Repo) -> None:
+    repo.run("checkout", "-q", "--orphan", "unborn")
+    repo.run("rm", "-q", "--cached", "a.txt")
+
+
+SITUATIONS: tuple[Callable[[Repo], None], ...] = (
+    nothing, changed_and_new, as_long_as_before, touched, staged, only_staged, kept_but_not_tracked,
+    tracked_no_more_and_ignored, links_that_changed, a_link_of_other_spelling, a_link_that_is_gone,
+    a_link_that_became_a_file, links_as_files, other_modes, modes_that_mean_nothing, a_staged_mode, folders_for_files,
+    a_folder_that_became_a_link, a_pipe_for_a_file, emptied, sparse, sparse_with_a_small_index, sparse_but_there,
+    told_to_be_skipped, told_to_be_unchanged, meant_to_be_added, in_conflict, odd_names, indexes_of_other_forms,
+    other_line_ends, converted_line_ends, line_ends_by_attributes, filtered, repositories_inside,
+    a_submodule_as_it_was, a_submodule_that_moved, a_submodule_that_moved_and_is_staged,
+    a_submodule_that_is_not_checked_out, a_submodule_without_its_folder, a_file_for_a_submodule,
+    a_head_without_commits,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda it: it.__name__)
+def test_what_git_status_tells(tmp_path: Path, situation: Callable[[Repo], None]) -> None:
+    repo = based(tmp_path / "repo")
+    situation(repo)
+    assert list(changed(repo.place).paths) == told_by_git(repo.place)
+    told_by_git(repo.place, refresh=True)
+    assert list(changed(repo.place).paths) == told_by_git(repo.place), "with an index that was brought up to date"
+
+
+def test_it_does_not_matter_when_a_file_says_it_was_written(tmp_path: Path) -> None:
+    repo = based(tmp_path / "repo")
+    written(repo, "a.txt", "eno\nowt\n")
+    assert changed(repo.place).paths == ("a.txt",)
+
+
+def test_a_part_of_a_work_tree(tmp_path: Path) -> None:
+    repo = based(tmp_path / "repo")
+    written(repo, "folder/c.txt", "other\n")
+    written(repo, "folder/new", "new\n")
+    written(repo, "a.txt", "other\n")
+    repo.run("rm", "-q", "--cached", "folder/deep/d.txt")
+    assert changed(repo.place / "folder").paths == ("c.txt", "deep/d.txt", "new")
+
+
+def test_a_linked_work_tree_and_one_whose_objects_have_long_names(tmp_path: Path) -> None:
+    repo = based(tmp_path / "repo", "--object-format=sha256")
+    repo.run("worktree", "add", "-q", "../linked")
+    other = Repo(tmp_path / "linked")
+    assert changed(other.place).paths == ()
+    other_modes(other)
+    linked(other, "link", "b.txt")
+    os.utime(other.place / "b.txt")
+    assert list(changed(other.place).paths) == told_by_git(other.place) == ["a.txt", "link", "run.sh"]
+    assert changed(repo.place).paths == ()
+
+
+def test_a_repository_that_claims_another_work_tree(tmp_path: Path) -> None:
+    repo = based(tmp_path / "repo")
+    repo.run("config", "core.worktree", str(tmp_path))
+    assert changed(repo.place).paths == ()
+    assert changed(repo.place / "folder").paths == ()
+
+
+def test_nothing_is_looked_at_outside(tmp_path: Path) -> None:
+    """An index may be crafted to name a file that lies elsewhere: it is not there, whatever it holds."""
+    repo = based(tmp_path / "repo")
+    (tmp_path / "secret").write_text(FILES["a.txt"])
+    repo.run("update-index", "--add", "--cacheinfo", f"100644,{repo.run('rev-parse', 'HEAD:a.txt')},!!/secret")
+    repo.run("commit", "-q", "-m", "second")
+    index = repo.git_directory / "index"
+    index.write_bytes(index.read_bytes().replace(b"!!/secret", b"../secret"))
+    assert changed(repo.place).paths == ("!!/secret", "../secret")
+
+
+def test_large_files_are_read_in_pieces(tmp_path: Path) -> None:
+    repo, large = based(tmp_path / "repo"), 32_000_000
+    for name in ("same", "changed", "shorter"):
+        written(repo, name, "")
+        os.truncate(repo.place / name, large)
+    repo.commit("large")
+    os.utime(repo.place / "same")
+    with (repo.place / "changed").open("r+b") as file:
+        file.write(b"x")
+    os.truncate(repo.place / "shorter", large // 2)
+    written(repo, "new", "")
+    os.truncate(repo.place / "new", 2 * large)
+    with traced() as peak:
+        assert changed(repo.place).paths == ("changed", "new", "shorter")
+        assert peak() < large // 4
+
+
+@contextmanager
+def traced() -> Iterator[Callable[[], int]]:
+    """The most bytes that were held at a time."""
+    tracemalloc.start()
+    try:
+        yield lambda: tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
