@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dowse.ingest.sources.git.moves import Moves, moves_between, tips_of
-from dowse.ingest.sources.git.refs import is_name, refs_of
+from dowse.ingest.sources.git.refs import is_name, refs_of, shallow_of
 from gits import Repo
 
 
@@ -77,6 +77,22 @@ def test_hostile_refs_are_read_in_no_time(repo: Repo) -> None:
     (heads / "large").write_bytes(b"x" * 10_000_000)
     Path(os.fsdecode(os.fsencode(heads) + b"/odd\xff")).write_bytes(b"\xff")
     assert token(repo)
+
+
+@pytest.mark.parametrize("trap", ["pipe", "endless"])
+def test_only_a_file_tells_the_edge_of_a_shallow_clone(repo: Repo, trap: str) -> None:
+    place = repo.git_directory / "shallow"
+    if trap == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("/dev/zero")
+    assert shallow_of(str(repo.git_directory)) == frozenset()
+
+
+def test_a_shallow_clone_may_have_many_edges(repo: Repo) -> None:
+    names = {f"{number:040x}" for number in range(10_000)}
+    (repo.git_directory / "shallow").write_text("".join(f"{it}\n" for it in names))
+    assert shallow_of(str(repo.git_directory)) == names
 
 
 def test_no_repository_has_no_state(tmp_path: Path) -> None:

@@ -16,7 +16,9 @@ from dowse.ingest.sources.git.repository import HEAD, small_text
 # Not the stash, not notes, and not what a server keeps of others' proposals.
 KINDS: Final = ("heads", "tags", "remotes")
 _HEX: Final = frozenset("0123456789abcdef")
-_WHOLE_FILES: Final = (HEAD, "packed-refs", "shallow", "reftable/tables.list")
+_SHALLOW: Final = "shallow"
+_MOST_CHARS: Final = 16_000_000  # of its names: some hundred thousand, where a clone has a few
+_WHOLE_FILES: Final = (HEAD, "packed-refs", _SHALLOW, "reftable/tables.list")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +57,7 @@ def is_name(text: str) -> bool:
 
 def shallow_of(git_directory: str) -> frozenset[str]:
     """The commits whose parents were not fetched."""
-    try:
-        lines = Path(git_directory, "shallow").read_text(encoding="ascii", errors="replace").split()
-    except OSError:
-        return frozenset()
-    return frozenset(filter(is_name, lines))
+    return frozenset(filter(is_name, small_text(Path(git_directory, _SHALLOW), most_chars=_MOST_CHARS).split()))
 
 
 def _linked(git_directory: str) -> list[Path]:

@@ -101,14 +101,14 @@ def common_directory_of(top: str) -> Path:
     return git_directory / small_text(git_directory / "commondir").rstrip("\r\n")
 
 
-def small_text(file: Path, errors: str = "surrogateescape") -> str:
+def small_text(file: Path, errors: str = "surrogateescape", most_chars: int = _MAX_CHARS) -> str:
     """What git writes into a file to name something; empty if that is not what is there."""
     try:
         # A pipe in its place would never be read to its end.
         if not file.is_file():
             return ""
         with open(file, encoding="utf-8", errors=errors) as opened:
-            text = opened.read(_MAX_CHARS)
+            text = opened.read(most_chars)
     except OSError:
         return ""
     return "" if "\0" in text else text
