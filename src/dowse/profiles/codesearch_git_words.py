@@ -11,6 +11,7 @@ from dowse.errors import BadInput
 from dowse.ingest.sources.git.asking import is_called_so
 from dowse.ingest.sources.git.checkout import Checkout, checkout_at
 from dowse.profiles.tool import Param
+from dowse.text.times import in_calendar
 
 Repo = Annotated[str, Param("The repository: '.' is the one of the server's directory; or one in it, by path")]
 File = Annotated[str, Param("Path of a file or directory, from the top of the repository")]
@@ -93,4 +94,4 @@ def _begins(day: date) -> float:
 
 
 def moment_text(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S +0000")
+    return in_calendar(seconds).strftime("%Y-%m-%d %H:%M:%S +0000")
