@@ -11,7 +11,7 @@ from dowse.errors import BadInput
 from dowse.ingest.sources.git.running import ask_history
 from dowse.text.surrogates import is_text
 
-_NAMES_ARE_NAMES = "--literal-pathspecs"
+NAMES_ARE_NAMES = "--literal-pathspecs"
 _MAX_REASON_CHARS = 200
 _EVERYTHING = ("--branches", "--tags", "--remotes")
 _SPELT_OUT = re.compile(rb"\\x([89a-f][0-9a-f])")
@@ -27,7 +27,7 @@ def ask(directory: Path, *command: str, given: bytes = b"") -> bytes:
 
 def attempt(directory: Path, *command: str, given: bytes = b"") -> bytes | str:
     """What git prints, or the first line of what it complains about."""
-    done = ask_history(str(directory), _NAMES_ARE_NAMES, *command, given=given)
+    done = ask_history(str(directory), NAMES_ARE_NAMES, *command, given=given)
     if done is None:
         return "git is not installed, or took too long"
     if done.returncode:
