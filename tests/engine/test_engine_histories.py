@@ -352,6 +352,10 @@ def test_a_branch_whose_end_is_lost_keeps_what_was_indexed_and_is_told(
     assert not engine.search(Query("swim")).completeness.seen.notes
     _, source = engine.commits(engine.checkout(root), Sought("notes.md"))
     assert source.name == "index" and told in source.reason
+    found, source = engine.commits(engine.checkout(root), Sought("notes.md"), from_git=True)
+    assert len(found.commits) == 1 and (source.name, source.reason) == ("git", told)
+    assert engine.activity(engine.checkout(root), Sought(), from_git=True)[0].commits == 3
+    assert engine.authors(engine.checkout(root), Sought(), from_git=True)[0].commits == 3
     repo.commit("Cross the river")
     assert any("commits of root.git came or went" in it for it in engine.search(Query("river")).completeness.seen.notes)
     aside.write_bytes(content)

@@ -14,6 +14,7 @@ from dowse.text.surrogates import is_text
 NAMES_ARE_NAMES = "--literal-pathspecs"
 _MAX_REASON_CHARS = 200
 _EVERYTHING = ("--branches", "--tags", "--remotes")
+_GRAVE = ("fatal:", "error:")
 _SPELT_OUT = re.compile(rb"\\x([89a-f][0-9a-f])")
 
 
@@ -26,14 +27,19 @@ def ask(directory: Path, *command: str, given: bytes = b"") -> bytes:
 
 
 def attempt(directory: Path, *command: str, given: bytes = b"") -> bytes | str:
-    """What git prints, or the first line of what it complains about."""
+    """What git prints, or why it does not, in a line."""
     done = ask_history(str(directory), NAMES_ARE_NAMES, *command, given=given)
     if done is None:
         return "git is not installed, or took too long"
     if done.returncode:
-        complaint = done.stderr.decode(errors="replace").strip().splitlines()
-        return (complaint[0] if complaint else f"exit code {done.returncode}")[:_MAX_REASON_CHARS]
+        return (_complaint(done.stderr) or f"exit code {done.returncode}")[:_MAX_REASON_CHARS]
     return done.stdout
+
+
+def _complaint(said: bytes) -> str:
+    """What it ended for, which warnings may stand before."""
+    lines = said.decode(errors="replace").strip().split("\n")
+    return next((it for it in lines if it.startswith(_GRAVE)), lines[0])
 
 
 def path_of(name: bytes) -> str:
