@@ -46,11 +46,13 @@ def repository(given: str, server_dir: Path) -> Checkout:
 
 
 def path_in(checkout: Checkout, given: str, name: str = "file") -> str:
-    """From the top of the repository, with `/`; an absolute path below it will do, and so will backslashes."""
-    text = given.strip()
-    if "\0" in text or len(text) > _MAX_PATH_CHARS:
+    """From the top of the repository, with `/`; an absolute path below it will do, and so will backslashes and spaces
+    around it, where nothing has a name with these."""
+    if "\0" in given or len(given) > _MAX_PATH_CHARS:
         raise BadInput(f"{name} can be no path: it has a zero byte in it, or is too long")
-    text = _from_top(checkout, text)
+    text = _from_top(checkout, given)
+    if text != text.strip() and not is_called_so(checkout.git_directory, text):
+        text = _from_top(checkout, text.strip())
     if "\\" in text and not is_called_so(checkout.git_directory, text):
         text = _from_top(checkout, text.replace("\\", "/"))
     path = PurePosixPath(text)

@@ -54,13 +54,14 @@ def spellings(paths: Iterable[str]) -> list[str]:
 
 
 def is_called_so(directory: Path, path: str) -> bool:
-    """Whether this is a name, and no path with its parts divided by backslashes: the last commit has something of just
-    these letters, or any commit of the bytes that are spelt out."""
+    """Whether this is a name, and no path with its parts divided by backslashes or with spaces around it: the last
+    commit has something of just these letters, or any commit of the bytes that are spelt out, or with the spaces."""
     if not is_text(path):
         return False
     name = _name_of(path)
     return _tells(directory, "ls-tree", "--full-tree", "HEAD", "--", path) or (
-        name != path and _tells(directory, "log", "-1", "--format=%H", *_EVERYTHING, "--", name)
+        (name != path or path != path.strip())
+        and _tells(directory, "log", "-1", "--format=%H", *_EVERYTHING, "--", name)
     )
 
 
