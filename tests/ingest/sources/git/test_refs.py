@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dowse.ingest.sources.git.commits import CommitSource
 from dowse.ingest.sources.git.moves import Moves, moves_between, tips_of
 from dowse.ingest.sources.git.refs import is_name, refs_of, shallow_of
 from gits import Repo
@@ -59,6 +60,34 @@ def test_it_moves_in_packed_refs_and_in_linked_work_trees(repo: Repo, tmp_path: 
     before = token(repo)
     Repo(tmp_path / "linked").commit("there")
     assert token(repo) != before
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_head_at_a_ref_of_another_kind_counts(repo: Repo, tmp_path: Path, packed: bool) -> None:
+    repo.run("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    here, there = repo, Repo(tmp_path / "linked")
+    here.run("symbolic-ref", "HEAD", "refs/odd/one")
+    there.run("symbolic-ref", "HEAD", "refs/worktree/two")
+    here.run("symbolic-ref", "refs/odd/one", "refs/odd/three")
+    for at in (here, there):
+        before, name = token(repo), at.commit("odd")
+        refs = refs_of(str(repo.git_directory))
+        assert refs is not None and refs.token != before and name in refs.heads
+    if packed:
+        here.run("pack-refs", "--all")
+    names = sorted(at.run("rev-parse", "HEAD") for at in (here, there))
+    refs = refs_of(str(repo.git_directory))
+    assert refs is not None and list(refs.heads) == names
+    listing = CommitSource(repo.git_directory, 10, 10).listing()
+    assert {*names} < {it.path for it in listing.items} and not listing.refused
+
+
+@pytest.mark.parametrize("target", ["refs/odd/none", "../../outside", "refs/../../outside", "refs/" + "x" * 300, "x"])
+def test_a_head_that_leads_nowhere_is_none(repo: Repo, tmp_path: Path, target: str) -> None:
+    (tmp_path / "outside").write_text(repo.run("rev-parse", "HEAD") + "\n")
+    (repo.git_directory / "HEAD").write_text(f"ref: {target}\n")
+    refs = refs_of(str(repo.place / ".git"))
+    assert refs is not None and refs.heads == ()
 
 
 def test_it_stays_while_nothing_happens_to_refs(repo: Repo) -> None:
