@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -329,6 +330,19 @@ def test_a_repository_out_of_reach_keeps_what_was_indexed(open_engine: OpenEngin
     assert engine.lines(record).text.startswith("Run the trail")
     (root.parent / "aside").rename(root / ".git")
     assert engine.index_history().unchanged == 2
+
+
+def test_a_repository_that_git_would_wait_for_is_told_and_keeps_what_was_indexed(
+    open_engine: OpenEngine, repo: Repo, root: Path
+) -> None:
+    engine = indexed(open_engine(), root)
+    os.mkfifo(root / ".git" / "info" / "attributes")
+    (note,) = engine.index_history(force=True).notes
+    assert note == (
+        f"{root / '.git'} can not be read (info/attributes in it is a named pipe, for which git would wait for ever);"
+        " what was indexed of it was kept"
+    )
+    assert len(titles(engine)) == 2
 
 
 def test_a_branch_whose_end_is_lost_keeps_what_was_indexed_and_is_told(

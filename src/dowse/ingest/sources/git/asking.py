@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dowse.errors import BadInput
-from dowse.ingest.sources.git.running import ask_history
+from dowse.ingest.sources.git.repository import trap_in
+from dowse.ingest.sources.git.running import ask_history, why_unfinished
 from dowse.text.surrogates import is_text
 
 NAMES_ARE_NAMES = "--literal-pathspecs"
@@ -28,9 +29,11 @@ def ask(directory: Path, *command: str, given: bytes = b"") -> bytes:
 
 def attempt(directory: Path, *command: str, given: bytes = b"") -> bytes | str:
     """What git prints, or why it does not, in a line."""
+    if trap := trap_in(str(directory)):
+        return trap
     done = ask_history(str(directory), NAMES_ARE_NAMES, *command, given=given)
     if done is None:
-        return "git is not installed, or took too long"
+        return why_unfinished(str(directory))
     if done.returncode:
         return (_complaint(done.stderr) or f"exit code {done.returncode}")[:_MAX_REASON_CHARS]
     return done.stdout

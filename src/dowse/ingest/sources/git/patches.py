@@ -16,8 +16,8 @@ from pathlib import Path
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.asking import NAMES_ARE_NAMES, path_of, spellings
 from dowse.ingest.sources.git.channel import Channel, Frame
+from dowse.ingest.sources.git.patience import LONG_S
 from dowse.ingest.sources.git.reader import NO_CHANGES
-from dowse.ingest.sources.git.running import TIMEOUT_SECONDS
 
 MOST_CHARS = 16_000_000
 """Of all patches together."""
@@ -52,7 +52,7 @@ def patches(
     max_lines: int,
     *,
     most_chars: int = MOST_CHARS,
-    for_s: float = TIMEOUT_SECONDS,
+    for_s: float = LONG_S,
 ) -> dict[str, Patch]:
     """By commit, of the files of these names or below them; of a merge what differs from all its parents."""
     found: dict[str, Patch] = {}

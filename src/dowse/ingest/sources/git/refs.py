@@ -11,7 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-from dowse.ingest.sources.git.repository import HEAD, small_text
+from dowse.ingest.sources.git.repository import HEAD, small_text, trap_in
 from dowse.ingest.sources.git.running import ask_history
 
 # Not the stash, not notes, and not what a server keeps of others' proposals.
@@ -35,9 +35,9 @@ class Refs:
 
 
 def refs_of(git_directory: str) -> Refs | None:
-    """None where no repository is, or none that may be read."""
+    """None where no repository is, or none that can be read."""
     token = token_of(git_directory)  # before anything is read, so that what changes meanwhile is found the next time
-    if token is None or not _line(git_directory, HEAD):
+    if token is None or not _line(git_directory, HEAD) or trap_in(git_directory):
         return None
     heads = (HEAD, *_heads(git_directory))
     at = (text if is_name(text := _line(git_directory, it)) else _resolved(git_directory, it) for it in heads)
