@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -331,6 +332,19 @@ def test_a_repository_out_of_reach_keeps_what_was_indexed(open_engine: OpenEngin
     assert engine.index_history().unchanged == 2
 
 
+def test_a_repository_that_git_would_wait_for_is_told_and_keeps_what_was_indexed(
+    open_engine: OpenEngine, repo: Repo, root: Path
+) -> None:
+    engine = indexed(open_engine(), root)
+    os.mkfifo(root / ".git" / "info" / "attributes")
+    (note,) = engine.index_history(force=True).notes
+    assert note == (
+        f"{root / '.git'} can not be read (info/attributes in it is a named pipe, for which git would wait for ever);"
+        " what was indexed of it was kept"
+    )
+    assert len(titles(engine)) == 2
+
+
 def test_a_branch_whose_end_is_lost_keeps_what_was_indexed_and_is_told(
     open_engine: OpenEngine, repo: Repo, root: Path
 ) -> None:
@@ -352,6 +366,10 @@ def test_a_branch_whose_end_is_lost_keeps_what_was_indexed_and_is_told(
     assert not engine.search(Query("swim")).completeness.seen.notes
     _, source = engine.commits(engine.checkout(root), Sought("notes.md"))
     assert source.name == "index" and told in source.reason
+    found, source = engine.commits(engine.checkout(root), Sought("notes.md"), from_git=True)
+    assert len(found.commits) == 1 and (source.name, source.reason) == ("git", told)
+    assert engine.activity(engine.checkout(root), Sought(), from_git=True)[0].commits == 3
+    assert engine.authors(engine.checkout(root), Sought(), from_git=True)[0].commits == 3
     repo.commit("Cross the river")
     assert any("commits of root.git came or went" in it for it in engine.search(Query("river")).completeness.seen.notes)
     aside.write_bytes(content)

@@ -36,3 +36,7 @@ def test_printing() -> None:
     assert [ago(NOW - seconds, NOW) for seconds in (-5, 59, 60, 7200, 200_000)] == [
         "just now", "just now", "1 min ago", "2 h ago", "2 d ago",
     ]  # fmt: skip
+
+
+def test_what_is_beyond_the_calendar_is_its_first_or_last_second() -> None:
+    assert (iso(-1e18), iso(1e18)) == ("1-01-01T00:00:00Z", "9999-12-31T23:59:59Z")

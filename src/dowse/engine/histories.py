@@ -23,7 +23,13 @@ from dowse.ingest.sources.git.repositories import (
     home_of,
     repositories,
 )
-from dowse.ingest.sources.git.repository import common_directory_of, is_git_directory, is_work_tree, work_tree_above
+from dowse.ingest.sources.git.repository import (
+    common_directory_of,
+    is_git_directory,
+    is_work_tree,
+    trap_in,
+    work_tree_above,
+)
 from dowse.model import COMMITS, FILES, Collection, Record, Skipped, SyncReport
 from dowse.places import is_directory
 
@@ -128,7 +134,9 @@ class Histories(Indexing):
     ) -> SyncReport:
         refs = refs_of(str(found.git_directory))
         if refs is None:
-            return SyncReport(notes=[f"{found.git_directory} can not be read; what was indexed of it was kept"])
+            trap = trap_in(str(found.git_directory))
+            why = f" ({trap})" if trap else ""
+            return SyncReport(notes=[f"{found.git_directory} can not be read{why}; what was indexed of it was kept"])
         state = f"{refs.token} {self._how_histories_are_read()}"
         known = self._history_at(found.git_directory)
         if known and not force and self._store.manifest().get(REFS + known.name) == state:

@@ -32,10 +32,14 @@ _COMPARED = 5000  # names that are compared letter by letter; more take too long
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Who answered, and why it was not the index."""
+    """Who answered, and why it was not the index, or what it does not know."""
 
     name: str
     reason: str = ""
+
+    def but(self, problem: str) -> Source:
+        """The same with something more to be said of it, if that is anything."""
+        return Source(self.name, "; ".join(filter(None, (self.reason, problem))))
 
 
 class Past(Fresh):
@@ -55,22 +59,25 @@ class Past(Fresh):
         history, source = self._answering(checkout, from_git)
         if history is not None:
             return commits(self._store, history.name, sought, limit), source
-        return _logged(checkout, sought, limit), source
+        found, problem = _logged(checkout, sought, limit)
+        return found, source.but(problem)
 
     def authors(self, checkout: Checkout, sought: Sought, *, from_git: bool = False) -> tuple[Authors, Source]:
         """Who wrote the commits, the busiest first."""
         history, source = self._answering(checkout, from_git)
         if history is not None:
             return authors(self._store, history.name, sought), source
-        found = _logged(checkout, sought, None).commits
-        return written((it.facets.get(AUTHOR, ""), it.moment_ns) for it in found), source
+        found, problem = _logged(checkout, sought, None)
+        people = written((it.facets.get(AUTHOR, ""), it.moment_ns) for it in found.commits)
+        return people, source.but(problem)
 
     def activity(self, checkout: Checkout, sought: Sought, *, from_git: bool = False) -> tuple[Activity, Source]:
         """How many of the commits touched each file."""
         history, source = self._answering(checkout, from_git)
         if history is not None:
             return activity(self._store, history.name, sought), source
-        return _logged_activity(checkout, sought), source
+        found, problem = _logged_activity(checkout, sought)
+        return found, source.but(problem)
 
     def patches(self, checkout: Checkout, history: History, max_lines: int) -> dict[str, Patch]:
         """What the commits changed in the file, by hash."""
@@ -162,22 +169,24 @@ class Past(Fresh):
             yield f"commits whose files are not known, because objects are missing or the clone is shallow: {untold:,}"
 
 
-def _logged(checkout: Checkout, sought: Sought, limit: int | None) -> History:
+def _logged(checkout: Checkout, sought: Sought, limit: int | None) -> tuple[History, str]:
+    """With what git could not tell of."""
     from dowse.ingest.sources.git.log import GitLog
     from dowse.lookup.history.following import Life, life_of
 
     log = GitLog(checkout.common)
     life = life_of(log, sought.path) if sought.path else Life(())
     is_inside = inside(sought.scope("", ()))
-    return chosen((it for it in log.commits(life.names) if is_inside(it)), life, sought, limit)
+    return chosen((it for it in log.commits(life.names) if is_inside(it)), life, sought, limit), log.problem
 
 
-def _logged_activity(checkout: Checkout, sought: Sought) -> Activity:
+def _logged_activity(checkout: Checkout, sought: Sought) -> tuple[Activity, str]:
     from dowse.ingest.sources.git.log import GitLog
 
-    found = _logged(checkout, sought, None)
+    found, problem = _logged(checkout, sought, None)
     changes = GitLog(checkout.common).changes([it.path for it in found.commits])
-    return most_changed(Counter(path for _, made in changes for path in {it.path for it in made}), found.total)
+    counted = Counter(path for _, made in changes for path in {it.path for it in made})
+    return most_changed(counted, found.total), problem
 
 
 def _similar(path: str, known: list[str]) -> list[str]:

@@ -33,7 +33,10 @@ def commit_json(record: Record, patch: Patch | None = None) -> dict[str, Any]:
 
 
 def _patch_text(patch: Patch) -> str:
-    return f"{patch.text}\n... ({patch.omitted:,} lines omitted)" if patch.omitted else patch.text
+    if patch.problem:
+        return f"({patch.problem})"
+    more = f"{'more than ' if patch.cut else ''}{patch.omitted:,} lines omitted"
+    return f"{patch.text}\n... ({more})" if patch.omitted or patch.cut else patch.text
 
 
 def author_json(rank: int, author: Author) -> dict[str, Any]:

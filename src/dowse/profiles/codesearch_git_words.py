@@ -11,6 +11,7 @@ from dowse.errors import BadInput
 from dowse.ingest.sources.git.asking import is_called_so
 from dowse.ingest.sources.git.checkout import Checkout, checkout_at
 from dowse.profiles.tool import Param
+from dowse.text.times import in_calendar
 
 Repo = Annotated[str, Param("The repository: '.' is the one of the server's directory; or one in it, by path")]
 File = Annotated[str, Param("Path of a file or directory, from the top of the repository")]
@@ -45,11 +46,13 @@ def repository(given: str, server_dir: Path) -> Checkout:
 
 
 def path_in(checkout: Checkout, given: str, name: str = "file") -> str:
-    """From the top of the repository, with `/`; an absolute path below it will do, and so will backslashes."""
-    text = given.strip()
-    if "\0" in text or len(text) > _MAX_PATH_CHARS:
+    """From the top of the repository, with `/`; an absolute path below it will do, and so will backslashes and spaces
+    around it, where nothing has a name with these."""
+    if "\0" in given or len(given) > _MAX_PATH_CHARS:
         raise BadInput(f"{name} can be no path: it has a zero byte in it, or is too long")
-    text = _from_top(checkout, text)
+    text = _from_top(checkout, given)
+    if text != text.strip() and not is_called_so(checkout.git_directory, text):
+        text = _from_top(checkout, text.strip())
     if "\\" in text and not is_called_so(checkout.git_directory, text):
         text = _from_top(checkout, text.replace("\\", "/"))
     path = PurePosixPath(text)
@@ -93,4 +96,4 @@ def _begins(day: date) -> float:
 
 
 def moment_text(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S +0000")
+    return in_calendar(seconds).strftime("%Y-%m-%d %H:%M:%S +0000")

@@ -10,6 +10,8 @@ from dowse.errors import BadInput
 _AGO = re.compile(r"(\d{1,6})\s*([hdwmy])")
 _DATE = r"[\d-]+|\d+-?W\d+(-?\d)?"
 _UNIT_S = {"h": 3600, "d": 86_400, "w": 604_800, "m": 2_629_800, "y": 31_557_600}
+_FIRST_S = datetime(1, 1, 1, tzinfo=UTC).timestamp()
+_LAST_S = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 
 
 def parse_moment(text: str, now: float) -> float:
@@ -38,7 +40,12 @@ def moment_of(text: str, *, end_of_day: bool = False) -> float | None:
 
 
 def iso(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return in_calendar(moment).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def in_calendar(moment: float) -> datetime:
+    """What is beyond the calendar, which files and commits may claim to be, is its first or last second."""
+    return datetime.fromtimestamp(max(_FIRST_S, min(moment, _LAST_S)), UTC)
 
 
 def ago(moment: float, now: float) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.blame import MAX_LINES, NOT_COMMITTED, Blame, blame, same_lines
 from dowse.ingest.sources.git.checkout import checkout_at
+from dowse.profiles.codesearch_git_json import blamed_json
 from imported import Made, repository, run
 
 
@@ -94,6 +95,18 @@ def test_nothing_a_repository_configures_is_run_or_needed(tmp_path: Path) -> Non
     (top / "a.txt").write_text("1\n2\n")
     assert [it.writing.commit for it in blamed(top, "a.txt").lines] == [first, ""]
     assert not mark.exists()
+
+
+@pytest.mark.parametrize(("moment", "told"), [("99999999999999", 9e9), ("soon", 0.0)])
+def test_a_commit_may_claim_any_time(tmp_path: Path, moment: str, told: float) -> None:
+    repository(tmp_path, [Made("one", {"a.txt": "1\n"})])
+    tree = run(tmp_path, "rev-parse", "HEAD^{tree}").strip()
+    text = f"tree {tree}\nauthor A <a@a> {moment} +0000\ncommitter A <a@a> 1700000000 +0000\n\nodd\n"
+    name = run(tmp_path, "hash-object", "-t", "commit", "-w", "--stdin", "--literally", given=text.encode()).strip()
+    run(tmp_path, "update-ref", "refs/heads/main", name)
+    (line,) = blamed(tmp_path, "a.txt").lines
+    assert (line.writing.commit, line.writing.at) == (name, told)
+    assert blamed_json(line)["hash"] == name
 
 
 @given(st.lists(st.sampled_from([b"a", b"b", b"c"])), st.lists(st.sampled_from([b"a", b"b", b"c"])))

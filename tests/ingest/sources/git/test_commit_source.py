@@ -478,6 +478,15 @@ def test_a_head_without_a_branch_that_can_not_be_read_is_told(repo: Repo) -> Non
     assert names == [name] and f"the head of a work tree leads to {lost[:12]}: missing" in reason
 
 
+@pytest.mark.parametrize("letter", ["\u2028", "\x85", "\xa0"])
+def test_the_name_of_a_ref_is_one_whatever_letters_it_has(repo: Repo, letter: str) -> None:
+    name = repo.commit("there")
+    repo.run("branch", "-q", f"odd{letter}one")
+    (repo.git_directory / "refs" / "heads" / f"odd{letter}two").write_text("1" * 40 + "\n")
+    names, reason = listed(repo)
+    assert names == [name] and f"(refs/heads/odd{letter}two leads to 111111111111: missing or damaged)" in reason
+
+
 @pytest.mark.parametrize("content", [b"", b"no name\n", b"0" * 40 + b"\n", b"\xff\0"])
 def test_a_ref_that_names_nothing_is_told(repo: Repo, content: bytes) -> None:
     name = repo.commit("there")

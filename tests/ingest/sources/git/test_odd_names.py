@@ -119,5 +119,16 @@ def test_a_file_with_a_backslash_in_its_name_can_be_asked_for(repo: Repo, checko
     assert path_in(checkout, f"./{name}") == name
 
 
+@pytest.mark.parametrize("name", [" a.txt", "a.txt ", "d/e ", "\ta.txt", "a\n", "caf\xa0"])
+def test_a_name_that_begins_or_ends_with_a_space_can_be_asked_for(repo: Repo, checkout: Checkout, name: str) -> None:
+    assert path_in(checkout, name) == path_in(checkout, f"{checkout.top}/{name}".rstrip()) == name.strip()
+    repo.commit("Odd", {name: "1\n"})
+    assert path_in(checkout, name) == path_in(checkout, f"{checkout.top}/{name}") == name
+    repo.run("rm", "-q", "--", f":(literal){name}")
+    repo.commit("No more")
+    assert path_in(checkout, name) == name
+    assert path_in(checkout, f" {checkout.top}/src/xdebug.php\n") == "src/xdebug.php"
+
+
 def test_no_name_that_can_not_be_written_is_asked_for(checkout: Checkout) -> None:
     assert not is_called_so(checkout.git_directory, "\ud800\\a")

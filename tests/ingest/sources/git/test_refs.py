@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from dowse.ingest.sources.git.commits import CommitSource
 from dowse.ingest.sources.git.moves import Moves, moves_between, tips_of
-from dowse.ingest.sources.git.refs import is_name, refs_of
+from dowse.ingest.sources.git.refs import is_name, refs_of, shallow_of
 from gits import Repo
 
 
@@ -61,6 +62,34 @@ def test_it_moves_in_packed_refs_and_in_linked_work_trees(repo: Repo, tmp_path: 
     assert token(repo) != before
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_head_at_a_ref_of_another_kind_counts(repo: Repo, tmp_path: Path, packed: bool) -> None:
+    repo.run("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    here, there = repo, Repo(tmp_path / "linked")
+    here.run("symbolic-ref", "HEAD", "refs/odd/one")
+    there.run("symbolic-ref", "HEAD", "refs/worktree/two")
+    here.run("symbolic-ref", "refs/odd/one", "refs/odd/three")
+    for at in (here, there):
+        before, name = token(repo), at.commit("odd")
+        refs = refs_of(str(repo.git_directory))
+        assert refs is not None and refs.token != before and name in refs.heads
+    if packed:
+        here.run("pack-refs", "--all")
+    names = sorted(at.run("rev-parse", "HEAD") for at in (here, there))
+    refs = refs_of(str(repo.git_directory))
+    assert refs is not None and list(refs.heads) == names
+    listing = CommitSource(repo.git_directory, 10, 10).listing()
+    assert {*names} < {it.path for it in listing.items} and not listing.refused
+
+
+@pytest.mark.parametrize("target", ["refs/odd/none", "../../outside", "refs/../../outside", "refs/" + "x" * 300, "x"])
+def test_a_head_that_leads_nowhere_is_none(repo: Repo, tmp_path: Path, target: str) -> None:
+    (tmp_path / "outside").write_text(repo.run("rev-parse", "HEAD") + "\n")
+    (repo.git_directory / "HEAD").write_text(f"ref: {target}\n")
+    refs = refs_of(str(repo.place / ".git"))
+    assert refs is not None and refs.heads == ()
+
+
 def test_it_stays_while_nothing_happens_to_refs(repo: Repo) -> None:
     before = token(repo)
     (repo.place / "a").write_text("3\n")
@@ -77,6 +106,22 @@ def test_hostile_refs_are_read_in_no_time(repo: Repo) -> None:
     (heads / "large").write_bytes(b"x" * 10_000_000)
     Path(os.fsdecode(os.fsencode(heads) + b"/odd\xff")).write_bytes(b"\xff")
     assert token(repo)
+
+
+@pytest.mark.parametrize("trap", ["pipe", "endless"])
+def test_only_a_file_tells_the_edge_of_a_shallow_clone(repo: Repo, trap: str) -> None:
+    place = repo.git_directory / "shallow"
+    if trap == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("/dev/zero")
+    assert shallow_of(str(repo.git_directory)) == frozenset()
+
+
+def test_a_shallow_clone_may_have_many_edges(repo: Repo) -> None:
+    names = {f"{number:040x}" for number in range(10_000)}
+    (repo.git_directory / "shallow").write_text("".join(f"{it}\n" for it in names))
+    assert shallow_of(str(repo.git_directory)) == names
 
 
 def test_no_repository_has_no_state(tmp_path: Path) -> None:

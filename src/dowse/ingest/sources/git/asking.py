@@ -8,12 +8,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dowse.errors import BadInput
-from dowse.ingest.sources.git.running import ask_history
+from dowse.ingest.sources.git.repository import trap_in
+from dowse.ingest.sources.git.running import ask_history, why_unfinished
 from dowse.text.surrogates import is_text
 
-_NAMES_ARE_NAMES = "--literal-pathspecs"
+NAMES_ARE_NAMES = "--literal-pathspecs"
 _MAX_REASON_CHARS = 200
 _EVERYTHING = ("--branches", "--tags", "--remotes")
+_GRAVE = ("fatal:", "error:")
 _SPELT_OUT = re.compile(rb"\\x([89a-f][0-9a-f])")
 
 
@@ -26,14 +28,21 @@ def ask(directory: Path, *command: str, given: bytes = b"") -> bytes:
 
 
 def attempt(directory: Path, *command: str, given: bytes = b"") -> bytes | str:
-    """What git prints, or the first line of what it complains about."""
-    done = ask_history(str(directory), _NAMES_ARE_NAMES, *command, given=given)
+    """What git prints, or why it does not, in a line."""
+    if trap := trap_in(str(directory)):
+        return trap
+    done = ask_history(str(directory), NAMES_ARE_NAMES, *command, given=given)
     if done is None:
-        return "git is not installed, or took too long"
+        return why_unfinished(str(directory))
     if done.returncode:
-        complaint = done.stderr.decode(errors="replace").strip().splitlines()
-        return (complaint[0] if complaint else f"exit code {done.returncode}")[:_MAX_REASON_CHARS]
+        return (_complaint(done.stderr) or f"exit code {done.returncode}")[:_MAX_REASON_CHARS]
     return done.stdout
+
+
+def _complaint(said: bytes) -> str:
+    """What it ended for, which warnings may stand before."""
+    lines = said.decode(errors="replace").strip().split("\n")
+    return next((it for it in lines if it.startswith(_GRAVE)), lines[0])
 
 
 def path_of(name: bytes) -> str:
@@ -48,13 +57,14 @@ def spellings(paths: Iterable[str]) -> list[str]:
 
 
 def is_called_so(directory: Path, path: str) -> bool:
-    """Whether this is a name, and no path with its parts divided by backslashes: the last commit has something of just
-    these letters, or any commit of the bytes that are spelt out."""
+    """Whether this is a name, and no path with its parts divided by backslashes or with spaces around it: the last
+    commit has something of just these letters, or any commit of the bytes that are spelt out, or with the spaces."""
     if not is_text(path):
         return False
     name = _name_of(path)
     return _tells(directory, "ls-tree", "--full-tree", "HEAD", "--", path) or (
-        name != path and _tells(directory, "log", "-1", "--format=%H", *_EVERYTHING, "--", name)
+        (name != path or path != path.strip())
+        and _tells(directory, "log", "-1", "--format=%H", *_EVERYTHING, "--", name)
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.asking import ask, attempt, path_of, spellings
+from dowse.ingest.sources.git.parsing import seconds
 from dowse.ingest.sources.git.uncommitted import MAX_BYTES, MAX_PAIRS, alike
 
 MAX_LINES = 2000
@@ -138,7 +139,7 @@ def _writing(commit: bytes, line: int, facts: dict[bytes, bytes]) -> Writing:
         commit.decode("ascii"),
         _text(facts.get(b"author", b"")),
         _text(facts.get(b"author-mail", b"")).removeprefix("<").removesuffix(">"),
-        float(facts.get(b"author-time", b"0")),
+        float(seconds(facts.get(b"author-time", b"0"))),
         path_of(_unquoted(facts.get(b"filename", b""))),
         line,
     )

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from dowse.ingest.sources.git.parsing import FORMAT
+from dowse.ingest.sources.git.patience import LONG_S
 from dowse.ingest.sources.git.running import ask_history, converse
 
 MOST_BYTES: Final = 16_000_000
 """Of what git tells of one commit; the rest is not waited for."""
-SILENCE_S: Final = 60.0
 # So much git may write ahead, in a pipe as long as that where the system allows it.
 _READ_BYTES: Final = 1 << 20
 _GATHER_S: Final = 0.01  # to read each line as it comes costs more than to understand it
@@ -57,7 +57,7 @@ class Channel:
         command: Sequence[str] = _CHANGES,
         *,
         most_bytes: int = MOST_BYTES,
-        silence_s: float = SILENCE_S,
+        silence_s: float = LONG_S,
     ) -> None:
         self._process = converse(git_directory, *command)
         _lengthen(self._process)

@@ -12,7 +12,7 @@ from dowse.ingest.sources.base import Listing
 from dowse.ingest.sources.budget import beyond
 from dowse.ingest.sources.git.parsing import seconds
 from dowse.ingest.sources.git.refs import is_name, refs_of, shallow_of
-from dowse.ingest.sources.git.running import ask_history
+from dowse.ingest.sources.git.running import ask_history, why_unfinished
 from dowse.model import Freshness, Item
 from dowse.places import is_directory
 
@@ -129,7 +129,7 @@ class CommitSource:
         given = "".join(f"{it}\n" for it in tips).encode()
         finished = ask_history(str(self.root), "rev-list", "--timestamp", *how, "--stdin", given=given)
         if finished is None:
-            return [], "it is not installed, or did not come to an end"
+            return [], why_unfinished(str(self.root))
         items = [self._item(line, shallow) for line in finished.stdout.splitlines()]
         said = finished.stderr.decode(errors="replace").strip().rpartition("\n")[2][:_MOST_SAID]
         return items, (said or f"exit code {finished.returncode}") if finished.returncode else ""

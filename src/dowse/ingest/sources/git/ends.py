@@ -38,8 +38,9 @@ def ends_of(git_directory: Path, heads: Iterable[str]) -> Ends | None:
     listed = ask_history(str(git_directory), "for-each-ref", form, *(f"refs/{kind}/" for kind in KINDS))
     if listed is None or listed.returncode:
         return None
-    rows = (line.partition(" ") for line in listed.stdout.decode(errors="replace").splitlines())
-    ends = [*((name, ref) for name, _, ref in rows), *((it, _HEAD) for it in heads)]
+    # Only a line feed ends a row: what else may end lines is part of a name.
+    rows = (line.decode(errors="replace").partition(" ") for line in listed.stdout.split(b"\n"))
+    ends = [*((name, ref) for name, _, ref in rows if is_name(name)), *((it, _HEAD) for it in heads)]
     lost = _lost(str(git_directory), [name for name, _ in ends])
     if lost is None:
         return None

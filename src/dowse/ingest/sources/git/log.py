@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from dowse.errors import BadInput
 from dowse.ingest.extract.commit.extract import extract_commit
 from dowse.ingest.sources.git.asking import ask, attempt, path_of, spellings
+from dowse.ingest.sources.git.ends import Ends, ends_of
 from dowse.ingest.sources.git.parsing import FORMAT, told_of
 from dowse.ingest.sources.git.refs import refs_of, shallow_of
 from dowse.ingest.sources.git.told import Told
@@ -52,6 +54,12 @@ class GitLog:
         self._directory = git_directory
         self._history = history
         self._known: dict[str, _Uses] = {}
+        self._ends: Ends | None = None
+
+    @property
+    def problem(self) -> str:
+        """Which branches and tags could not be told of, as far as anything was asked; empty if none."""
+        return "" if self._ends is None else self._ends.sentence() or "a branch or a tag names no object"
 
     def commits(self, names: Sequence[str] = ()) -> list[Record]:
         """Those that touched one of the names, or something below it, newest first; without names all of them."""
@@ -92,7 +100,7 @@ class GitLog:
         return self._uses(name).departures
 
     def parents(self) -> Mapping[str, tuple[str, ...]]:
-        rows = ask(self._directory, "rev-list", "--parents", *_EVERYTHING, *self._heads()).decode("ascii").splitlines()
+        rows = self._reached("rev-list", "--parents").decode("ascii").splitlines()
         return {commit: tuple(parents) for commit, *parents in map(str.split, rows)}
 
     def _uses(self, name: str) -> _Uses:
@@ -113,8 +121,20 @@ class GitLog:
         return self._log("--format=%H", "--merges", names=(name,)).decode("ascii").split()
 
     def _log(self, form: str, *options: str, names: Sequence[str]) -> bytes:
-        command = ("log", *((_TOUCHING,) if names else ()), *_PLAIN, form, *options, *_EVERYTHING, *self._heads())
-        return ask(self._directory, *command, "--", *spellings(names))
+        command = ("log", *((_TOUCHING,) if names else ()), *_PLAIN, form, *options)
+        return self._reached(*command, names=names)
+
+    def _reached(self, *command: str, names: Sequence[str] = ()) -> bytes:
+        """What git tells from every end, or, where some lead to nothing, from all others."""
+        paths = ("--", *spellings(names))
+        if self._ends is None:
+            told = attempt(self._directory, *command, *_EVERYTHING, *self._heads(), *paths)
+            if not isinstance(told, str):
+                return told
+            self._ends = ends_of(self._directory, self._heads())
+            if self._ends is None or not self._ends.readable:
+                raise BadInput(f"git could not read {self._directory}: {told}")
+        return ask(self._directory, *command, "--stdin", *paths, given=_lines(self._ends.readable))
 
     def _heads(self) -> tuple[str, ...]:
         """What work trees are at that is on no branch."""

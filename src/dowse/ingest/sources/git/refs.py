@@ -11,38 +11,45 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-from dowse.ingest.sources.git.repository import HEAD, small_text
+from dowse.ingest.sources.git.repository import HEAD, small_text, trap_in
+from dowse.ingest.sources.git.running import ask_history
 
 # Not the stash, not notes, and not what a server keeps of others' proposals.
 KINDS: Final = ("heads", "tags", "remotes")
 _HEX: Final = frozenset("0123456789abcdef")
-_WHOLE_FILES: Final = (HEAD, "packed-refs", "shallow", "reftable/tables.list")
+_USUAL: Final = tuple(f"refs/{kind}/" for kind in KINDS)
+_SYMBOLIC: Final = "ref: "
+_DEEPEST: Final = 5  # a ref may lead to another, as far as git goes
+_SHALLOW: Final = "shallow"
+_MOST_CHARS: Final = 16_000_000  # of its names: some hundred thousand, where a clone has a few
+_WHOLE_FILES: Final = (HEAD, "packed-refs", _SHALLOW, "reftable/tables.list")
 
 
 @dataclass(frozen=True, slots=True)
 class Refs:
     """`token` differs whenever anything that a history is made from may have changed; `heads` are the commits that
-    work trees are at without a branch."""
+    work trees are at without a branch, and with one of a kind of its own."""
 
     token: str
     heads: tuple[str, ...]
 
 
 def refs_of(git_directory: str) -> Refs | None:
-    """None where no repository is, or none that may be read."""
+    """None where no repository is, or none that can be read."""
     token = token_of(git_directory)  # before anything is read, so that what changes meanwhile is found the next time
-    head = small_text(Path(git_directory, HEAD))
-    if token is None or not head:
+    if token is None or not _line(git_directory, HEAD) or trap_in(git_directory):
         return None
-    heads = [head, *(small_text(it / HEAD) for it in _linked(git_directory))]
-    detached = sorted({it.strip() for it in heads if is_name(it.strip())})
-    return Refs(token, tuple(detached))
+    heads = (HEAD, *_heads(git_directory))
+    at = (text if is_name(text := _line(git_directory, it)) else _resolved(git_directory, it) for it in heads)
+    return Refs(token, tuple(sorted({*at} - {""})))
 
 
 def token_of(git_directory: str) -> str | None:
-    """Every question asks for it, so nothing is read: git replaces these files as a whole, and what they are like shows
-    whether they changed. Another one where the repository is moved to."""
-    stamps = [*_kept(git_directory, _WHOLE_FILES), *_kept(git_directory, _heads(git_directory)), *_loose(git_directory)]
+    """Every question asks for it, so nothing but heads is read: git replaces these files as a whole, and what they are
+    like shows whether they changed. Another one where the repository is moved to."""
+    names = (HEAD, *_heads(git_directory))
+    odd = (it for name in names for it in _odd_targets(git_directory, name))
+    stamps = [*_kept(git_directory, (*_WHOLE_FILES, *names[1:], *odd)), *_loose(git_directory)]
     if not stamps or not stamps[0].startswith(HEAD):
         return None
     return hashlib.sha256("\0".join((git_directory, *stamps)).encode(errors="surrogateescape")).hexdigest()
@@ -55,20 +62,42 @@ def is_name(text: str) -> bool:
 
 def shallow_of(git_directory: str) -> frozenset[str]:
     """The commits whose parents were not fetched."""
-    try:
-        lines = Path(git_directory, "shallow").read_text(encoding="ascii", errors="replace").split()
-    except OSError:
-        return frozenset()
-    return frozenset(filter(is_name, lines))
-
-
-def _linked(git_directory: str) -> list[Path]:
-    """Where the linked work trees keep their heads."""
-    return [Path(entry.path) for entry in _entries(f"{git_directory}/worktrees")]
+    return frozenset(filter(is_name, small_text(Path(git_directory, _SHALLOW), most_chars=_MOST_CHARS).split()))
 
 
 def _heads(git_directory: str) -> list[str]:
-    return [f"worktrees/{it.name}/{HEAD}" for it in _linked(git_directory)]
+    """Those of the linked work trees."""
+    return [f"worktrees/{it.name}/{HEAD}" for it in _entries(f"{git_directory}/worktrees")]
+
+
+def _odd_target(head: str) -> str:
+    """The ref that a head leads to, if it is of no kind that counts anyway."""
+    target = head.removeprefix(_SYMBOLIC) if head.startswith(_SYMBOLIC) else ""
+    is_usual = target.startswith(_USUAL) or ".." in target.split("/") or not target.startswith("refs/")
+    return "" if is_usual else target
+
+
+def _odd_targets(git_directory: str, head: str, deepest: int = _DEEPEST) -> Iterator[str]:
+    """Such refs, which may lead to others, each as one of the head's own work tree and as one that all share: git names
+    them by the files they have in the repository."""
+    own, text = head.removesuffix(HEAD), _line(git_directory, head)
+    while deepest and (target := _odd_target(text)):
+        yield from dict.fromkeys((own + target, target))
+        text = _line(git_directory, own + target) or _line(git_directory, target)
+        deepest -= 1
+
+
+def _line(git_directory: str, name: str) -> str:
+    return small_text(Path(git_directory, name)).strip()
+
+
+def _resolved(git_directory: str, head: str) -> str:
+    """The commit of a head that leads to such a ref, which may be packed, so that git is asked; empty of all others."""
+    for target in _odd_targets(git_directory, head, 1):
+        found = ask_history(git_directory, "rev-parse", "--verify", "--quiet", target)
+        if found is not None and is_name(name := found.stdout.decode(errors="replace").strip()):
+            return name
+    return ""
 
 
 def _kept(git_directory: str, names: Iterable[str]) -> Iterator[str]:

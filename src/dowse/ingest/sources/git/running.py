@@ -12,8 +12,9 @@ import subprocess
 from typing import Final
 
 from dowse.ingest.sources.git.headings import heading_options
+from dowse.ingest.sources.git.patience import Patience
 
-TIMEOUT_SECONDS: Final = 60
+_PATIENCE: Final = Patience()
 
 # A repository's own configuration names programs; these are the ones that a listing or a comparison could reach.
 _HARDENED: Final = (
@@ -51,7 +52,7 @@ Finished = subprocess.CompletedProcess[bytes]
 
 def run_git(git: str, directory: str, *command: str, given: bytes = b"") -> Finished | None:
     """The finished command, `given` at its input, whether it succeeded or not; None when it did not come to its end."""
-    return _finished([git, "-C", directory, *_HARDENED, *command], _environment(), given)
+    return _finished(directory, [git, "-C", directory, *_HARDENED, *command], _environment(), given)
 
 
 def ask_history(git_directory: str, *command: str, given: bytes = b"") -> Finished | None:
@@ -59,18 +60,28 @@ def ask_history(git_directory: str, *command: str, given: bytes = b"") -> Finish
     git = shutil.which("git")
     if git is None:
         return None
-    return _finished(
-        [git, *_of_history(git_directory), *command], _environment() | _without_index(git_directory), given
-    )
+    words = [git, *_of_history(git_directory), *command]
+    return _finished(git_directory, words, _environment() | _without_index(git_directory), given)
 
 
-def _finished(words: list[str], environment: dict[str, str], given: bytes) -> Finished | None:
+def why_unfinished(directory: str) -> str:
+    """Of a command over it that did not come to its end."""
+    if _PATIENCE.is_lost_with(directory):
+        return "git did not come to an end; something there, such as a named pipe, may keep it waiting"
+    return "git is not installed, or could not be started"
+
+
+def _finished(directory: str, words: list[str], environment: dict[str, str], given: bytes) -> Finished | None:
+    wait_s = _PATIENCE.seconds(directory)
     try:
-        return subprocess.run(
-            words, env=environment, input=given, capture_output=True, timeout=TIMEOUT_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = subprocess.run(words, env=environment, input=given, capture_output=True, timeout=wait_s, check=False)
+    except OSError:
         return None
+    except subprocess.TimeoutExpired:
+        _PATIENCE.waited_in_vain(directory)
+        return None
+    _PATIENCE.came_to_its_end(directory)
+    return done
 
 
 def converse(git_directory: str, *command: str) -> subprocess.Popen[bytes]:
