@@ -169,7 +169,7 @@ def _logged(checkout: Checkout, sought: Sought, limit: int | None) -> History:
     log = GitLog(checkout.common)
     life = life_of(log, sought.path) if sought.path else Life(())
     is_inside = inside(sought.scope("", ()))
-    return chosen((it for it in log.commits(life.names) if is_inside(it)), life, sought, limit)
+    return chosen((it for it in log.commits(life.names) if is_inside(it)), life, sought, log, limit)
 
 
 def _logged_activity(checkout: Checkout, sought: Sought) -> Activity:
