@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from dowse.ingest.sources.git.reader import Reader
 
 FORM: Final = "commit"
-TOLD: Final = "with the files of all merges"
+TOLD: Final = "with the files of all merges, and counts that are too small said to be"
 """To be changed whenever more or other things are told of a commit, with its manner."""
+_TELLING: Final = 3  # to be raised by two with that
 WHOLE: Final = "history"
 """Stands for all commits among what was refused."""
 _EVERY: Final = ("--branches", "--tags", "--remotes")
@@ -143,8 +144,8 @@ class CommitSource:
         """A commit never changes, but what is told of it may: with more or fewer lines, or when the parents of one at
         the edge of a shallow clone come to be there. It stands in the place of a size, so that it is read anew.
 
-        A negative number, because others were of a time when merges had no files."""
-        return -(2 * self._delta_lines + is_edge + 1)
+        A negative number of at least three, because others were of a time when less was told."""
+        return -(2 * self._delta_lines + is_edge + _TELLING)
 
 
 def _in_part(items: list[Item], problem: str, refused: Sequence[tuple[str, str]] = ()) -> Listing:
