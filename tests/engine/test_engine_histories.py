@@ -51,6 +51,21 @@ def test_commits_are_records_like_any_other(open_engine: OpenEngine, repo: Repo,
 
 
 @pytest.mark.parametrize("from_git", [False, True])
+def test_a_commit_whose_headers_are_in_another_order_has_its_moment(
+    open_engine: OpenEngine, repo: Repo, root: Path, from_git: bool
+) -> None:
+    tree, parent = repo.run("rev-parse", "HEAD^{tree}"), repo.run("rev-parse", "HEAD")
+    ann = f"Ann <ann@example.org> {repo.now + 60} +0000"
+    odd = f"tree {tree}\nparent {parent}\ncommitter {ann}\nauthor {ann}\n\nTurn round\n".encode()
+    repo.run("update-ref", "HEAD", repo.run("hash-object", "-t", "commit", "-w", "--stdin", "--literally", given=odd))
+    engine = indexed(open_engine(), root)
+    found, source = engine.commits(engine.checkout(root), Sought(), from_git=from_git)
+    assert source.name == ("git" if from_git else "index")
+    moments = [(it.title, it.moment_ns // 10**9 - repo.now) for it in found.commits]
+    assert moments == [("Turn round", 60), ("Run the trail", 0), ("Walk the trail", -60)]
+
+
+@pytest.mark.parametrize("from_git", [False, True])
 def test_activity_may_be_asked_of_a_file(open_engine: OpenEngine, repo: Repo, root: Path, from_git: bool) -> None:
     repo.commit("Elsewhere", {"other.py": "1\n"})
     engine = indexed(open_engine(), root)

@@ -12,6 +12,7 @@ import pytest
 
 from dowse.config import Settings
 from dowse.engine import Engine
+from dowse.ingest.sources.budget import left_out as left_out_by
 from dowse.model import Query, Scope
 from gits import START, Repo
 
@@ -174,20 +175,50 @@ def test_any_sequence_of_steps(tmp_path: Path, root: Path, seed: int) -> None:
         assert engine.index_history().indexed == 0
 
 
-def test_a_history_that_is_cut_follows_the_newest(tmp_path: Path, root: Path) -> None:
+@pytest.mark.parametrize("by_a_question", [False, True])
+def test_a_history_that_is_cut_follows_the_newest(tmp_path: Path, root: Path, by_a_question: bool) -> None:
     rng = random.Random(1)
+    repo = Repo(root)
+    for _ in range(5):
+        commit(repo, rng)
+    with opened(tmp_path, "index", max_commits=5, repair_ms=10_000) as engine:
+        engine.index([root])
+        engine.index_history()
+        for beyond in range(1, 4):
+            commit(repo, rng)
+            if by_a_question:
+                assert not engine.search(Query("line")).completeness.seen.sentences()
+            else:
+                report = engine.index_history()
+                # The one that is the first beyond now is among what is skipped.
+                assert (report.indexed, report.skipped, report.unchanged, len(report.notes)) == (1, 1, 4, 1)
+            assert not engine.histories_behind()
+            assert engine.commit_count() == 5
+            assert f"5 of {5 + beyond} commits indexed, {beyond} skipped" in engine.completeness().sentence(0)
+            assert state(engine) == fresh(tmp_path, root, f"fresh{beyond}", max_commits=5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_sequence_of_steps_in_a_history_that_is_cut(tmp_path: Path, root: Path, seed: int) -> None:
+    rng = random.Random(seed)
     repo = Repo(root)
     for _ in range(6):
         commit(repo, rng)
-    with opened(tmp_path, "index", max_commits=5) as engine:
+    with opened(tmp_path, "index", max_commits=6, repair_ms=10_000) as engine:
         engine.index([root])
         engine.index_history()
-        commit(repo, rng)
-        assert engine.search(Query("line")).completeness.seen.sentences()
-        report = engine.index_history()
-        assert (report.indexed, report.skipped, report.unchanged) == (1, 1, 4)  # the one that is the first beyond now
-        assert engine.commit_count() == 5
-        assert state(engine) == fresh(tmp_path, root, "fresh", max_commits=5)
+        for number in range(3):
+            done = []
+            for step in rng.choices(STEPS, k=rng.randrange(1, 4)):
+                with suppress(CalledProcessError, IndexError):
+                    step(repo, rng)
+                    done.append(step.__name__)
+            engine.search(Query("line"))
+            if engine.histories_behind():
+                engine.index_history()
+            assert state(engine) == fresh(tmp_path, root, f"fresh{number}", max_commits=6), done
+            left_out = len(reachable(repo)) - engine.commit_count()
+            assert sum(map(left_out_by, engine.status().skipped)) == left_out, done
 
 
 def test_a_shallow_clone_that_is_deepened(tmp_path: Path, root: Path) -> None:

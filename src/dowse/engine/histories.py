@@ -165,10 +165,14 @@ class Histories(Indexing):
             if is_whole:
                 self._note_state(collection.name, state, tips)
             self._store.tidy(progress)
-        cut = cut_of(self._store.skipped(), collection.name)
-        told = (self._problem_of(collection), f"{cut.path[:12]} is {cut.reason}" if cut else "")
-        report.notes += [f"{collection.name}: {it}" for it in told if it]
+        report.notes += self._left_out_of(collection)
         return report, is_whole
+
+    def _left_out_of(self, collection: Collection) -> list[str]:
+        """What a run says of commits that are not in the index though they are in the repository."""
+        cut = self._cut(collection)
+        told = (self._problem_of(collection), f"{cut.path[:12]} is {cut.reason}" if cut else "")
+        return [f"{collection.name}: {it}" for it in told if it]
 
     def _sync_history(
         self, collection: Collection, force: bool, enough: Callable[[], bool], progress: Progress

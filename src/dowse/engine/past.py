@@ -177,7 +177,7 @@ def _logged(checkout: Checkout, sought: Sought, limit: int | None) -> tuple[Hist
     log = GitLog(checkout.common)
     life = life_of(log, sought.path) if sought.path else Life(())
     is_inside = inside(sought.scope("", ()))
-    return chosen((it for it in log.commits(life.names) if is_inside(it)), life, sought, limit), log.problem
+    return chosen((it for it in log.commits(life.names) if is_inside(it)), life, sought, log, limit), log.problem
 
 
 def _logged_activity(checkout: Checkout, sought: Sought) -> tuple[Activity, str]:

@@ -10,14 +10,16 @@ from typing import Final
 from dowse.engine.histories import REFS, TIPS, Histories
 from dowse.errors import BadInput
 from dowse.ingest.embed import Progress
-from dowse.ingest.sources.git.commits import CommitSource
-from dowse.ingest.sources.git.moves import Moves, moves_between, tips_of
+from dowse.ingest.sources.budget import others_of
+from dowse.ingest.sources.git.commits import CommitSource, beyond_commits
+from dowse.ingest.sources.git.moves import Moves, moves_between, moves_within, tips_of
 from dowse.ingest.sources.git.refs import refs_of, token_of
 from dowse.ingest.sources.git.repositories import Found, git_directory_at
 from dowse.model import Collection, SyncReport
 
 # What takes longer than this is for a sync, or for whoever watches.
 _MOST: Final = 20
+_MUCH: Final = "{} changed much; `dowse index` reads all of it"
 OTHERWISE: Final = "indexed by another version or with other settings; `dowse index` reads it anew"
 
 
@@ -73,7 +75,8 @@ class Recent(Histories):
         with self._store.writing(self.settings.lock_timeout_s):
             self._note_work_trees(known, found)
         listed = self._collection(known.name).listed
-        return replace(brought, listed=listed, unchanged=max(0, listed - brought.indexed - brought.skipped))
+        brought = replace(brought, listed=listed, unchanged=max(0, listed - brought.indexed - brought.skipped))
+        return replace(brought, notes=[*brought.notes, *self._left_out_of(known)])
 
     def _bring_newest(self, history: str, wait_s: float) -> SyncReport:
         """Raises BadInput when they are more than a few, or nobody knows which."""
@@ -83,23 +86,40 @@ class Recent(Histories):
             refs, tips = refs_of(str(place)), tips_of(place)
             token, _, how = self._store.manifest().get(REFS + history, "").partition(" ")
             moves = self._moves(history, place, tips)
-            if (
-                refs is None
-                or not token
-                or moves is None
-                or collection.listed + len(moves.came) > self.settings.max_commits
-            ):
-                raise BadInput(f"{history} changed much; `dowse index` reads all of it")
-            # A branch or tag of a known commit, or refs that were packed, move none.
-            moved = bool(moves.came or moves.went)
-            report = self._bring_in(moves, collection, place) if moved else SyncReport()
+            if refs is None or not token or moves is None:
+                raise BadInput(_MUCH.format(history))
+            if collection.listed + len(moves.came) > self.settings.max_commits:
+                report = self._bring_newest_within(moves, collection, place)
+            else:
+                report = self._bring_in(moves, collection, place)
             self._note_state(history, f"{refs.token} {how}", tips)
         return report
 
-    def _bring_in(self, moves: Moves, collection: Collection, place: Path) -> SyncReport:
-        source = CommitSource(place, self.settings.max_commits, self.settings.delta_lines, moves.came)
+    def _bring_newest_within(self, moves: Moves, collection: Collection, place: Path) -> SyncReport:
+        """Of a history that is cut: as some come, the oldest leave."""
+        most, known = self.settings.max_commits, self._store.versions(collection.name).keys()
+        within = moves_within(place, known, most, _MOST)
+        if within is None:
+            raise BadInput(_MUCH.format(collection.name))
+        newest, beyond = within
+        before = self._cut(collection)
+        older = 0 if before is None else others_of(before)
+        if older is not None:
+            there = older + (before is not None) + len(known) + len(moves.came) - len(moves.went)
+            older = max(0, there - most - 1)
+        return self._bring_in(newest, collection, place, (beyond, beyond_commits(most, older)) if beyond else None)
+
+    def _bring_in(
+        self, moves: Moves, collection: Collection, place: Path, cut: tuple[str, str] | None = None
+    ) -> SyncReport:
+        """`cut` is the first commit that is left out now, with the reason."""
+        cuts = {cut[0] if cut else "", before.path if (before := self._cut(collection)) else ""} - {""}
+        under = {*moves.came, *moves.went, *cuts}
+        if not under:
+            return SyncReport()  # a branch or tag of a known commit, or refs that were packed, move none
+        source = CommitSource(place, self.settings.max_commits, self.settings.delta_lines, moves.came, cut)
         try:
-            return self._run_sync(source, collection, under=(*moves.came, *moves.went))
+            return self._run_sync(source, collection, under=tuple(under))
         finally:
             source.close()
 

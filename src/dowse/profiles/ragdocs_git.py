@@ -87,7 +87,7 @@ class GitHistory:
         blocks = [head_text(answer.query.text, engine.commit_count(), len(answer.hits))]
         for rank, hit in enumerate(answer.hits, 1):
             record = hit.stored.record
-            chunks = [it.chunk.text for it in engine.chunks(record)] if include_diff else []
+            chunks = [it.chunk for it in engine.chunks(record)] if include_diff else []
             blocks.append(commit_text(rank, hit, engine.touched(record), chunks))
         if not answer.hits:
             blocks.append(answer.completeness.sentence(0))

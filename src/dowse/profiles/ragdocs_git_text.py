@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import dropwhile
 
-from dowse.model import Hit, Record
+from dowse.model import Chunk, Hit, Record
 
 _HASH_CHARS = 8
 _MAX_FILES = 10
@@ -26,8 +27,8 @@ def head_text(query: str, indexed: int, returned: int) -> str:
     )
 
 
-def commit_text(rank: int, hit: Hit, files: Sequence[str], chunks: Sequence[str]) -> str:
-    """`chunks` are the texts of the whole commit, in order; without them, nothing of what it changed is shown."""
+def commit_text(rank: int, hit: Hit, files: Sequence[str], chunks: Sequence[Chunk]) -> str:
+    """`chunks` are those of the whole commit, in order; without them, nothing of what it changed is shown."""
     record = hit.stored.record
     moment = datetime.fromtimestamp(record.moment_ns / _NS_PER_SECOND, UTC)
     head = [
@@ -55,13 +56,18 @@ def _files(files: Sequence[str]) -> str:
     return "\n".join([f"### Files Changed ({len(files)})", "", *shown])
 
 
-def _delta(record: Record, chunks: Sequence[str]) -> str:
-    """What stands behind the people and paths of the text that was indexed."""
-    text = "\n".join(chunks)
-    _, _, rest = text.partition(f"\nCommitter: {record.facets.get('committer', '')}\n")
-    _, found, delta = rest.partition(f"\n\n{_DELTA}")
-    if not found:
+def _delta(record: Record, chunks: Sequence[Chunk]) -> str:
+    delta = _changed(record, chunks)
+    if not delta:
         return ""
-    delta = (_DELTA + delta).rstrip()
     cut = f"{delta[:_MAX_DELTA_CHARS]}\n... (truncated for display)" if len(delta) > _MAX_DELTA_CHARS else delta
     return f"### Delta (truncated)\n\n```diff\n{cut}\n```"
+
+
+def _changed(record: Record, chunks: Sequence[Chunk]) -> str:
+    """What stands behind the people of the text that was indexed, wherever it was cut; a message may hold a diff."""
+    said = [it for it in (record.title, record.facets.get("message", "")) if it]
+    people = sum(it.count("\n") + 2 for it in said) + 2
+    numbered = (it for chunk in chunks for it in enumerate(chunk.text.split("\n"), chunk.start_line))
+    lines = dropwhile(lambda it: not it.startswith(_DELTA), (line for number, line in numbered if number > people))
+    return "\n".join(lines).rstrip()

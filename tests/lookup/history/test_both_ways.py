@@ -13,6 +13,8 @@ from recorded import HISTORY, stored
 
 from dowse.ingest.sources.git.log import GitLog
 from dowse.lookup.history.following import life_of
+from dowse.lookup.history.history import chosen, commits
+from dowse.lookup.history.question import Sought
 from dowse.lookup.history.traces import StoredTraces
 from imported import START, Made, repository
 
@@ -21,7 +23,8 @@ NAMES = ["a.py", "b.py", "d/a.py", "d/e/ö.py", "-c.py"]
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[Made]:
-    """Branches, merges, renames, deletions and clocks that go backwards; every content is unlike every other."""
+    """Branches, merges, renames, deletions, clocks that stand still or go backwards; every content is unlike every
+    other."""
     trees: list[dict[str, str]] = [{}]
     made: list[Made] = []
     for number in range(1, draw(st.integers(2, 9)) + 1):
@@ -39,7 +42,7 @@ def histories(draw: st.DrawFn) -> list[Made]:
                 () if merged else commit.renames,
                 parents,
                 branch,
-                at=START + draw(st.integers(-500, 500)),
+                at=START + draw(st.integers(-2, 2)),
             )
         )
         for old, new in made[-1].renames:
@@ -71,14 +74,35 @@ def made(commits: list[Made]) -> Iterator[Path]:
 
 @settings(max_examples=25)
 @given(histories())
-def test_git_and_the_index_agree(commits: list[Made]) -> None:
-    with made(commits) as git_directory:
+def test_git_and_the_index_agree(past: list[Made]) -> None:
+    with made(past) as git_directory:
         log, traces = GitLog(git_directory), StoredTraces(stored(git_directory), HISTORY)
         for name in NAMES:
             assert log.touching(name) == traces.touching(name)
             assert log.arrivals(name) == traces.arrivals(name)
             assert log.departures(name) == traces.departures(name)
             assert life_of(log, name) == life_of(traces, name)
+
+
+@settings(max_examples=25)
+@given(histories(), st.integers(1, 4))
+def test_no_parent_comes_before_its_child_of_the_same_moment(past: list[Made], limit: int) -> None:
+    with made(past) as git_directory:
+        log, store = GitLog(git_directory), stored(git_directory)
+        parents = log.parents()
+        for name in NAMES:
+            found = commits(store, HISTORY, Sought(name)).commits
+            places = {it.path: place for place, it in enumerate(found)}
+            moments = {it.path: it.moment_ns for it in found}
+            assert list(moments.values()) == sorted(moments.values(), reverse=True)
+            related = [(it, by) for it in places for by in parents[it] if by in places and moments[it] == moments[by]]
+            assert all(places[it] < places[by] for it, by in related)
+            life = life_of(log, name)
+            for most in (limit, None):
+                first = [it.path for it in found[:most]]
+                assert [it.path for it in commits(store, HISTORY, Sought(name), most).commits] == first
+                told = chosen(log.commits(life.names), life, Sought(name), log, most)
+                assert [it.path for it in told.commits] == first
 
 
 @settings(max_examples=25)

@@ -8,7 +8,8 @@ import pytest
 from recorded import HISTORY, put, stored
 
 from dowse.ingest.sources.git.log import Change, GitLog
-from dowse.lookup.history.history import activity, authors, commits, person, written
+from dowse.lookup.history.following import Life, life_of
+from dowse.lookup.history.history import activity, authors, chosen, commits, person, written
 from dowse.lookup.history.question import Sought
 from dowse.lookup.history.traces import StoredTraces
 from dowse.model import COMMITS, Record
@@ -121,6 +122,23 @@ def test_ancestry_counts_and_not_the_clock(tmp_path: Path) -> None:
         ],
     )
     assert titles(tmp_path, path="b.py") == ["move", "make"]
+
+
+@pytest.mark.parametrize("at", [1, START, 8_999_999_999])
+def test_commits_of_one_second_are_told_from_the_last_one_on(tmp_path: Path, at: int) -> None:
+    """As a rebase makes them; of a file that only some of them touch, too."""
+    steps = [Made(f"step {it}", {"a.py" if it % 2 else "b.py": text(str(it))}, at=at) for it in range(9)]
+    repository(tmp_path, [Made("before", {"a.py": text("a")}, at=at - 1), *steps, Made("after", at=at + 1)])
+    store, log = stored(tmp_path / ".git"), GitLog(tmp_path / ".git")
+    last_first = [f"step {it}" for it in range(8, -1, -1)]
+    for path, expected in (("", ["after", *last_first, "before"]), ("a.py", [*last_first[1::2], "before"])):
+        for limit in range(len(expected) + 1):
+            found = commits(store, HISTORY, Sought(path), limit)
+            assert ([it.title for it in found.commits], found.total) == (expected[:limit], len(expected))
+            life = life_of(log, path) if path else Life(())
+            told = chosen(log.commits(life.names), life, Sought(path), log, limit)
+            assert [it.title for it in told.commits] == expected[:limit]
+    assert titles(tmp_path, message="STEP") == last_first
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,10 @@ class Traces(Protocol):
         """All commits, each with those it followed upon."""
         ...
 
+    def parents_at(self, moment_ns: int) -> Mapping[str, tuple[str, ...]]:
+        """The same of the commits of one moment."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Life:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from dowse.lookup.history.following import Life, life_of
+from dowse.lookup.history.following import Life, Traces, life_of
+from dowse.lookup.history.order import in_order
 from dowse.lookup.history.question import (
     AUTHOR,
     MESSAGE,
@@ -16,9 +17,10 @@ from dowse.lookup.history.question import (
     Authors,
     History,
     Sought,
+    of_moment,
 )
 from dowse.lookup.history.traces import StoredTraces
-from dowse.model import Glance, Record
+from dowse.model import Glance, Record, Scope
 from dowse.store.base import Store
 
 _NS_PER_SECOND = 1_000_000_000
@@ -28,17 +30,29 @@ _KINDS = (TOUCHES, RENAMES)
 
 def commits(store: Store, history: str, sought: Sought, limit: int | None = None) -> History:
     """Filters come before the limit; all that fit are counted."""
-    life = life_of(StoredTraces(store, history), sought.path) if sought.path else Life(())
+    traces = StoredTraces(store, history)
+    life = life_of(traces, sought.path) if sought.path else Life(())
     scope = sought.scope(history, life.names, *_KINDS)
     if life.commits is None and not sought.message:
-        return History(tuple(store.select(scope, limit)), store.count(scope), life.names)
-    return chosen(store.select(scope), life, sought, limit)
+        newest = in_order(_newest(store, scope, limit), traces, limit)
+        return History(tuple(newest), store.count(scope), life.names)
+    return chosen(store.select(scope), life, sought, traces, limit)
 
 
-def chosen(candidates: Iterable[Record], life: Life, sought: Sought, limit: int | None) -> History:
-    """Of candidates, newest first, those of the file's life that say what is wanted."""
+def _newest(store: Store, scope: Scope, limit: int | None) -> list[Record]:
+    """So many, and all others of the same moment as the last of them: one of these may come before it."""
+    found = store.select(scope, limit)
+    if limit is None or not found or len(found) < limit:
+        return found
+    last_ns = found[-1].moment_ns
+    newer = [it for it in found if it.moment_ns != last_ns]
+    return [*newer, *store.select(of_moment(scope, last_ns))]
+
+
+def chosen(candidates: Iterable[Record], life: Life, sought: Sought, traces: Traces, limit: int | None) -> History:
+    """Of candidates, in the order of their moments, those of the file's life that say what is wanted."""
     fitting = [it for it in candidates if life.has(it.path) and sought.says(it.title, it.facets.get(MESSAGE, ""))]
-    return History(tuple(fitting[:limit]), len(fitting), life.names)
+    return History(tuple(in_order(fitting, traces, limit)), len(fitting), life.names)
 
 
 def authors(store: Store, history: str, sought: Sought) -> Authors:

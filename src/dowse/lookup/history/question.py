@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dowse.model import Facet, Linked, Record, Scope
 from dowse.text.globs import literal
@@ -12,6 +12,8 @@ TOUCHES, RENAMES = "touches", "renames"
 COMMIT = "commit"
 AUTHOR, MESSAGE, PARENTS, PROBLEM = "author", "message", "parents", "problem"
 """The facets of a commit that are asked for here."""
+_NS_PER_SECOND = 1_000_000_000
+_HALF_A_SECOND = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,12 @@ class Sought:
             facets=(Facet(AUTHOR, self.author, whole=False),) if self.author else (),
             links=tuple(Linked(kind, f"/{literal(name)}") for name in names for kind in kinds),
         )
+
+
+def of_moment(scope: Scope, moment_ns: int) -> Scope:
+    """What is of this moment: commits are of whole seconds, and far from now a float does not tell nanoseconds."""
+    at = moment_ns / _NS_PER_SECOND
+    return replace(scope, since=at - _HALF_A_SECOND, until=at + _HALF_A_SECOND)
 
 
 @dataclass(frozen=True, slots=True)

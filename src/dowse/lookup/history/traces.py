@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
-from dowse.lookup.history.question import COMMIT, PARENTS, RENAMES, TOUCHES
+from dowse.lookup.history.question import COMMIT, PARENTS, RENAMES, TOUCHES, of_moment
 from dowse.model import Link, Record, Scope
 from dowse.store.base import Store
 
@@ -18,6 +18,7 @@ class StoredTraces:
     def __init__(self, store: Store, history: str) -> None:
         self._store = store
         self._history = history
+        self._scope = Scope(collections=(history,), kinds=(COMMIT,))
         self._read: dict[str, list[tuple[Record, Link]]] = {}
 
     def touching(self, name: str) -> AbstractSet[str]:
@@ -32,11 +33,13 @@ class StoredTraces:
 
     def parents(self) -> Mapping[str, tuple[str, ...]]:
         """Read once for each state of the index: of a long history it takes a while."""
-        return self._store.remembered(f"parents in {self._history}", self._read_parents)
+        return self._store.remembered(f"parents in {self._history}", lambda: self._parents(self._scope))
 
-    def _read_parents(self) -> Mapping[str, tuple[str, ...]]:
-        commits = self._store.glances(Scope(collections=(self._history,), kinds=(COMMIT,)), (PARENTS,))
-        return {it.path: tuple(it.facets[0].split()) for it in commits}
+    def parents_at(self, moment_ns: int) -> Mapping[str, tuple[str, ...]]:
+        return self._parents(of_moment(self._scope, moment_ns))
+
+    def _parents(self, scope: Scope) -> Mapping[str, tuple[str, ...]]:
+        return {it.path: tuple(it.facets[0].split()) for it in self._store.glances(scope, (PARENTS,))}
 
     def _links(self, name: str) -> list[tuple[Record, Link]]:
         if name not in self._read:

@@ -158,6 +158,13 @@ def test_what_is_cut_off_is_counted(repo: Repo):
     assert "omitted" not in read(repo, delta_lines=1000).facets
 
 
+@pytest.mark.parametrize(("omitted", "said"), [(499_043, "at least 499043"), (0, "at least 1")])
+def test_what_was_not_read_to_its_end_has_at_least_so_many_lines_more(omitted: int, said: str):
+    found = made(told(delta="diff --git a/a b/a", omitted=omitted, is_cut=True))
+    assert found.facets["omitted"] == said
+    assert found.text.endswith(f"\n\n... ({said} lines omitted)")
+
+
 def test_the_head_is_for_meaning_and_the_rest_for_words(repo: Repo):
     repo.commit("Long", {"long.py": LONG})
     chunks = chunk(read(repo, delta_lines=1000), Limits())
@@ -202,6 +209,7 @@ TOLD = st.builds(
     files=st.lists(st.builds(Touched, st.sampled_from("AMDRCT"), TEXT | st.just("x.py"), TEXT), max_size=5),
     delta=LINES,
     omitted=st.integers(0, 10**6),
+    is_cut=st.booleans(),
     problem=TEXT,
 )
 

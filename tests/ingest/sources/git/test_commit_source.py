@@ -59,7 +59,7 @@ def test_a_commit_is_told_with_its_people_files_and_lines(repo: Repo) -> None:
 
 def test_items_carry_the_committer_time(repo: Repo) -> None:
     name = repo.commit("old", at=1_000_000_000)
-    assert CommitSource(repo.git_directory, 10, 10).listing().items == [Item(name, -21, 10**18, "commit")]
+    assert CommitSource(repo.git_directory, 10, 10).listing().items == [Item(name, -23, 10**18, "commit")]
 
 
 def test_the_newest_are_listed_up_to_the_limit(repo: Repo) -> None:
@@ -533,6 +533,7 @@ def test_a_diff_of_fifty_megabytes_is_ended_and_told(repo: Repo) -> None:
     assert len(found[huge].files) == 5
     assert found[huge].omitted > 100_000 and len(found[huge].delta) < 200 * (LONGEST_LINE + 2)
     assert found[small].delta and found[last].delta
+    assert [name for name, it in found.items() if it.is_cut] == [huge]
 
 
 def test_ten_thousand_files_in_one_commit(repo: Repo) -> None:

@@ -26,14 +26,15 @@ class Document:
     title: str
     message: str
     text: str
-    omitted: int
+    omitted: str
     blocks: tuple[Block, ...]
 
 
 def document(told: Told, author: str, committer: str) -> Document:
     title, message = _parted(told.message)
     head = "\n\n".join(filter(None, (title, message, f"Author: {author}\nCommitter: {committer}", _paths(told))))
-    kept, omitted = _delta(told)
+    kept, cut_off = _delta(told)
+    omitted = f"at least {max(1, cut_off)}" if told.is_cut else str(cut_off or "")
     end = f"... ({omitted} lines omitted)" if omitted else ""
     text = "\n\n".join(filter(None, (head, kept, end)))
     return Document(title, message, text, omitted, tuple(_blocks(text, len(head))))

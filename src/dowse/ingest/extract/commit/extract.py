@@ -13,14 +13,16 @@ from dowse.model import Extract, Item, Link
 from dowse.text.times import iso
 
 KIND: Final = "commit"
+_NS_PER_SECOND: Final = 1_000_000_000
 _MAX_NAME_CHARS: Final = 500
 _LAST_SECOND: Final = 253_402_300_799  # of the year 9999, beyond which no calendar goes
 
 
-def extract_commit(_item: Item, data: bytes) -> Extract:
+def extract_commit(item: Item, data: bytes) -> Extract:
     told = Told.from_bytes(data)
     author, committer = person(told.author), person(told.committer)
     written = document(told, author, committer)
+    at_ns = told.committer.at * _NS_PER_SECOND
     deltas = list(file_deltas(told.delta, [it.path for it in told.files]))
     return Extract(
         kind=KIND,
@@ -29,6 +31,8 @@ def extract_commit(_item: Item, data: bytes) -> Extract:
         blocks=written.blocks,
         links=tuple(_links(told, deltas)),
         facets=_facets(told, written, author, committer),
+        # A list of commits tells no moment of those whose headers are in an order of their own.
+        at_ns=at_ns if at_ns != item.mtime_ns else None,
         lined=False,
     )
 
@@ -47,7 +51,7 @@ def _facets(told: Told, written: Document, author: str, committer: str) -> dict[
         "message": written.message,
         "parents": " ".join(told.parents),
         "files": str(len(told.files)),
-        "omitted": str(written.omitted) if written.omitted else "",
+        "omitted": written.omitted,
         "problem": told.problem,
     }
     return {name: value for name, value in facets.items() if value}

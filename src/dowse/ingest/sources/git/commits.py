@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from dowse.ingest.sources.git.reader import Reader
 
 FORM: Final = "commit"
-TOLD: Final = "with the files of all merges"
+TOLD: Final = "with the files of all merges, and counts that are too small said to be"
 """To be changed whenever more or other things are told of a commit, with its manner."""
+_TELLING: Final = 3  # to be raised by two with that
 WHOLE: Final = "history"
 """Stands for all commits among what was refused."""
 _EVERY: Final = ("--branches", "--tags", "--remotes")
@@ -31,18 +32,25 @@ _FIRST_AHEAD, _MOST_AHEAD = 8, 256
 
 
 class CommitSource:
-    """Newest first, at most so many; if `only` is given, just these, which must be reachable.
+    """Newest first, at most so many; if `only` is given, just these, which must be reachable, and `cut` is the first
+    that is left out, with the reason, if one is.
 
     Reading starts processes that stay until it is closed; after that it may be read again.
     """
 
     def __init__(
-        self, git_directory: Path, max_commits: int, delta_lines: int, only: tuple[str, ...] | None = None
+        self,
+        git_directory: Path,
+        max_commits: int,
+        delta_lines: int,
+        only: tuple[str, ...] | None = None,
+        cut: tuple[str, str] | None = None,
     ) -> None:
         self.root = git_directory
         self._max_commits = max_commits
         self._delta_lines = delta_lines
         self._only = only
+        self._cut = cut
         self._turn = threading.Lock()
         self._order: list[str] = []
         self._places: dict[str, int] = {}
@@ -93,6 +101,7 @@ class CommitSource:
             return _in_part([], f"{self.root} can not be read; what was indexed of it was kept")
         items, said = self._items(refs.heads, shallow)
         refused = [(it.path, self._beyond(refs.heads)) for it in items[self._max_commits :]]
+        refused += [self._cut] if self._cut else []
         items = items[: self._max_commits]
         if not said:
             return Listing(items, refused)
@@ -102,7 +111,7 @@ class CommitSource:
         """Those that are wanted, and one more if there are others; and what keeps git from coming to the end."""
         if self._only is not None:
             return self._listed(("--no-walk",), self._only, shallow) if self._only else ([], "")
-        most = f"--max-count={min(self._max_commits + 1, _MOST_COUNTED)}"
+        most = _most(self._max_commits)
         items, said = self._listed((most, *_EVERY), heads, shallow)
         return (self._salvaged(most, heads, shallow) if said else None) or (items, said)
 
@@ -112,7 +121,7 @@ class CommitSource:
         others = None
         if counted is not None and not counted.returncode:
             others = max(0, int(counted.stdout) - self._max_commits - 1)  # meanwhile, some may be gone
-        return beyond(f"max_commits ({self._max_commits:,})", others, "older commit", "older commits")
+        return beyond_commits(self._max_commits, others)
 
     def _salvaged(self, most: str, heads: Sequence[str], shallow: frozenset[str]) -> tuple[list[Item], str] | None:
         """What those ends lead to that can be read, and what is wrong with the others; None if that is not known."""
@@ -143,8 +152,23 @@ class CommitSource:
         """A commit never changes, but what is told of it may: with more or fewer lines, or when the parents of one at
         the edge of a shallow clone come to be there. It stands in the place of a size, so that it is read anew.
 
-        A negative number, because others were of a time when merges had no files."""
-        return -(2 * self._delta_lines + is_edge + 1)
+        A negative number of at least three, because others were of a time when less was told."""
+        return -(2 * self._delta_lines + is_edge + _TELLING)
+
+
+def newest_names(git_directory: Path, heads: Sequence[str], max_commits: int) -> list[str] | None:
+    """Those of a listing and of the first that is left out; None if git can not come to the end."""
+    given = "".join(f"{it}\n" for it in heads).encode()
+    finished = ask_history(str(git_directory), "rev-list", _most(max_commits), *_EVERY, "--stdin", given=given)
+    return None if finished is None or finished.returncode else finished.stdout.decode("ascii").split()
+
+
+def beyond_commits(max_commits: int, others: int | None) -> str:
+    return beyond(f"max_commits ({max_commits:,})", others, "older commit", "older commits")
+
+
+def _most(max_commits: int) -> str:
+    return f"--max-count={min(max_commits + 1, _MOST_COUNTED)}"
 
 
 def _in_part(items: list[Item], problem: str, refused: Sequence[tuple[str, str]] = ()) -> Listing:

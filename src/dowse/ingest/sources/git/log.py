@@ -13,7 +13,7 @@ from dowse.errors import BadInput
 from dowse.ingest.extract.commit.extract import extract_commit
 from dowse.ingest.sources.git.asking import ask, attempt, path_of, spellings
 from dowse.ingest.sources.git.ends import Ends, ends_of
-from dowse.ingest.sources.git.parsing import FORMAT, told_of
+from dowse.ingest.sources.git.parsing import FORMAT, seconds, told_of
 from dowse.ingest.sources.git.refs import refs_of, shallow_of
 from dowse.ingest.sources.git.told import Told
 from dowse.model import Item, Record
@@ -54,6 +54,7 @@ class GitLog:
         self._directory = git_directory
         self._history = history
         self._known: dict[str, _Uses] = {}
+        self._moments: dict[int, dict[str, tuple[str, ...]]] = {}
         self._ends: Ends | None = None
 
     @property
@@ -62,7 +63,7 @@ class GitLog:
         return "" if self._ends is None else self._ends.sentence() or "a branch or a tag names no object"
 
     def commits(self, names: Sequence[str] = ()) -> list[Record]:
-        """Those that touched one of the names, or something below it, newest first; without names all of them."""
+        """Those that touched one of the names, or something below it, or all, in the order of their moments."""
         fields = self._log(FORMAT, "-z", names=names).split(b"\0")
         frames = (fields[at : at + _FIELDS] for at in range(0, len(fields) - _FIELDS, _FIELDS))
         edge = shallow_of(str(self._directory)) if names else frozenset[str]()
@@ -102,6 +103,15 @@ class GitLog:
     def parents(self) -> Mapping[str, tuple[str, ...]]:
         rows = self._reached("rev-list", "--parents").decode("ascii").splitlines()
         return {commit: tuple(parents) for commit, *parents in map(str.split, rows)}
+
+    def parents_at(self, moment_ns: int) -> Mapping[str, tuple[str, ...]]:
+        """Asked for once: git can not look for a moment without a walk through all of them."""
+        if not self._moments:
+            for line in self._log("--format=%ct,%H,%P", names=()).splitlines():
+                at, commit, parents = line.split(b",")
+                same = self._moments.setdefault(seconds(at) * _NS_PER_SECOND, {})
+                same[commit.decode("ascii")] = tuple(parents.decode("ascii").split())
+        return self._moments.get(moment_ns, {})
 
     def _uses(self, name: str) -> _Uses:
         """Asked for once: a renaming looks like a deletion and a new file, as long as only one name is looked at."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from dowse.ingest.sources.git.commits import newest_names
 from dowse.ingest.sources.git.refs import KINDS, is_name, refs_of, shallow_of
 from dowse.ingest.sources.git.running import ask_history
 
@@ -43,6 +45,19 @@ def moves_between(git_directory: Path, before: str, now: str, most: int) -> Move
     if came is None or went is None or len(came) > most or len(went) > most:
         return None
     return Moves(came, went)
+
+
+def moves_within(git_directory: Path, known: AbstractSet[str], max_commits: int, most: int) -> tuple[Moves, str] | None:
+    """Which commits come among the newest so many, which leave these, and the first that is older, if one is; None as
+    above. Clocks go back and stand still, so that only git's own order tells, which is looked through for it."""
+    refs = refs_of(str(git_directory))
+    names = None if refs is None else newest_names(git_directory, refs.heads, max_commits)
+    if names is None:
+        return None
+    newest = names[:max_commits]
+    moves = Moves(tuple(it for it in newest if it not in known), tuple(known - {*newest}))
+    is_few = len(moves.came) <= most and len(moves.went) <= most
+    return (moves, next(iter(names[max_commits:]), "")) if is_few else None
 
 
 def _reached(git_directory: Path, tips: Sequence[str], others: Sequence[str], most: int) -> tuple[str, ...] | None:

@@ -16,7 +16,7 @@ _OBJECTS: Final = re.compile(r"^index ([0-9a-f]{7})[0-9a-f]*\.\.([0-9a-f]{7})[0-
 _TOO_LONG: Final = re.compile(rf"^(.{{{LONGEST_LINE}}}).+$", re.MULTILINE)
 
 
-def told_of(frame: bytes, delta_lines: int, problem: str = "") -> Told:
+def told_of(frame: bytes, delta_lines: int, problem: str = "", *, is_cut: bool = False) -> Told:
     """Raises ValueError for what is not a whole head, which git writes first."""
     hash, parents, name, email, at, committer, its_email, its_at, message, rest = frame.split(b"\0", _FIELDS)
     entries, patch = _entries(rest)
@@ -32,6 +32,7 @@ def told_of(frame: bytes, delta_lines: int, problem: str = "") -> Told:
         files=[_touched(*it) for it in entries],
         delta=delta,
         omitted=omitted,
+        is_cut=is_cut,
         problem="; ".join(filter(None, problems)),
     )
 

@@ -108,8 +108,10 @@ class Reader:
 
     def _told_by(self, frame: bytes | None, is_cut: bool) -> Told | None:
         """None for nothing, or not even a whole head: git may tell more when it is asked for less."""
+        if frame is None:
+            return None
         try:
-            return told_of(frame, self._delta_lines, TOO_MUCH if is_cut else "") if frame is not None else None
+            return told_of(frame, self._delta_lines, TOO_MUCH if is_cut else "", is_cut=is_cut)
         except ValueError:
             return None
 

@@ -25,8 +25,8 @@ class Touched(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """`delta` is what it changed, cut; `omitted` are the lines that were cut off; `problem` says what git could not
-    tell."""
+    """`delta` is what it changed, cut; `omitted` are the lines that were cut off, and if it `is_cut` before it was read
+    to its end there are more; `problem` says what git could not tell."""
 
     hash: str
     parents: list[str]
@@ -36,6 +36,7 @@ class Told:
     files: list[Touched]
     delta: str = ""
     omitted: int = 0
+    is_cut: bool = False
     problem: str = ""
 
     def to_bytes(self) -> bytes:
