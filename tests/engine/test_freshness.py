@@ -151,6 +151,29 @@ def test_what_was_no_text_is_indexed_once_it_is(root: Path, engine: Engine) -> N
     assert found(ask(engine, "omega")) == [("data.md", "fresh")]
 
 
+@pytest.mark.parametrize("folder", ["docs", ".memories"])
+def test_what_was_skipped_and_is_gone_is_not_counted_any_more(
+    root: Path, engine: Engine, open_engine: OpenEngine, folder: str
+) -> None:
+    write(root, {f"{folder}/note.md": "alpha"})
+    (root / folder / "data.md").write_bytes(b"\0\1\2\3" * 500)
+    assert "1 skipped" in ask(engine, "alpha").completeness.sentence(1)
+    (root / folder / "data.md").unlink()
+    later = open_engine(encoder="none", repair_ms=PATIENT)
+    told = ask(later, "alpha").completeness
+    assert "skipped" not in told.sentence(1) and told.complete
+    assert later.status().skipped == ()
+
+
+def test_a_file_that_was_too_large_and_is_gone_is_not_counted_any_more(root: Path, open_engine: OpenEngine) -> None:
+    write(root, {"a.md": "alpha", "large.md": "omega " * 100})
+    engine = open_engine(encoder="none", repair_ms=PATIENT, max_file_bytes=300)
+    engine.index([root])
+    assert "1 skipped" in ask(engine, "alpha").completeness.sentence(1)
+    (root / "large.md").unlink()
+    assert "skipped" not in ask(engine, "alpha").completeness.sentence(1)
+
+
 def test_links_are_not_followed(root: Path, tmp_path: Path, engine: Engine) -> None:
     write(tmp_path, {"secret/s.md": "omega"})
     (root / "link").symlink_to(tmp_path / "secret")

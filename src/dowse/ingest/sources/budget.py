@@ -80,7 +80,11 @@ def left_out(skipped: Skipped) -> int:
 
 def cut_of(skipped: Iterable[Skipped], collection: str) -> Skipped | None:
     """The row of a collection that stands for everything beyond its budget."""
-    return next((it for it in skipped if it.collection == collection and it.reason.startswith(_BEYOND)), None)
+    return next((it for it in skipped if it.collection == collection and is_cut(it)), None)
+
+
+def is_cut(skipped: Skipped) -> bool:
+    return skipped.reason.startswith(_BEYOND)
 
 
 def _left_by(cut: Skipped, listing: Listing, items: list[Item]) -> Listing:
