@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from dowse.engine import Engine
 from dowse.errors import BadInput
+from dowse.lookup.memories.tags import normal_tag
 from dowse.lookup.read import Passage
 from dowse.model import IN_FILES, Facet, Scope
 from dowse.text.times import parse_moment
@@ -26,15 +27,27 @@ def make_scope(
 ) -> Scope:
     """`authors` are parts of names or addresses; only commits have one."""
     now = time.time()
+    first = None if since is None else parse_moment(since, now)
+    last = None if until is None else parse_moment(until, now)
+    if first is not None and last is not None and first > last:
+        raise BadInput(f"since {since} is later than until {until}, so that nothing lies between; swap them")
     return Scope(
         kinds=tuple(kinds),
         paths=tuple(paths),
         excluded=tuple(excluded),
-        tags=tuple(tags),
-        since=None if since is None else parse_moment(since, now),
-        until=None if until is None else parse_moment(until, now),
+        tags=asked_tags(tags),
+        since=first,
+        until=last,
         facets=tuple(Facet("author", it, whole=False) for it in authors),
     )
+
+
+def asked_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """`#Auth` is the tag auth, as answers show it."""
+    found = tuple(normal_tag(it) for it in tags)
+    if "" in found:
+        raise BadInput("a tag is empty; name one, or leave it out")
+    return found
 
 
 def file_kinds(kinds: Sequence[str], files: bool) -> Sequence[str]:
