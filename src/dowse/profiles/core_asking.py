@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from dowse.engine import Engine
+from dowse.engine.clock import SYSTEM_CLOCK
 from dowse.errors import BadInput
 from dowse.lookup.memories.tags import normal_tag
 from dowse.lookup.read import Passage
@@ -24,11 +24,12 @@ def make_scope(
     until: str | None = None,
     excluded: Sequence[str] = (),
     authors: Sequence[str] = (),
+    now: Callable[[], float] = SYSTEM_CLOCK.now,
 ) -> Scope:
-    """`authors` are parts of names or addresses; only commits have one."""
-    now = time.time()
-    first = None if since is None else parse_moment(since, now)
-    last = None if until is None else parse_moment(until, now)
+    """`authors` are parts of names or addresses; only commits have one. Lengths of time count back from `now`."""
+    moment = now()
+    first = None if since is None else parse_moment(since, moment)
+    last = None if until is None else parse_moment(until, moment)
     if first is not None and last is not None and first > last:
         raise BadInput(f"since {since} is later than until {until}, so that nothing lies between; swap them")
     return Scope(
