@@ -136,7 +136,7 @@ def test_two_roots_with_the_same_path_are_told_apart(run: Run, tmp_path: Path) -
         write(tmp_path / name, {"README.md": text})
     run("index", str(tmp_path / "one"), str(tmp_path / "two"), "--index", index)
     code, _, err = run("read", "README.md", "--index", index)
-    assert code == 2 and "several collections (one, two)" in err
+    assert code == 2 and "several collections (one, two); say which one with --collection" in err
     assert run("read", "README.md", "--index", index, "--collection", "two")[1] == "about badgers\n"
     assert "[two] README.md:1-1" in run("search", "about", "--index", index, "--mode", "lexical")[1]
 
@@ -308,7 +308,10 @@ BAD = [
     (("search", "x", "--mode", "magic"), "'magic' is not one of"),
     (("search", "x", "--mode", "lexical", "--recipe", "hybrid"), "not both"),
     (("search", "x", "--since", "whenever"), "is not a time"),
-    (("search", "x", "--since", "2025-02-01", "--until", "2025-01-01"), "since 2025-02-01 is later than until 2025-01-01"),
+    (
+        ("search", "x", "--since", "2025-02-01", "--until", "2025-01-01"),
+        "since 2025-02-01 is later than until 2025-01-01",
+    ),
     (("search", "x", "--tag", "#"), "a tag is empty"),
     (("memories", "--tag", ""), "a tag is empty"),
     (("search", "x", "--path", "a/../b"), "a/../b"),

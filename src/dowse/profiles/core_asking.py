@@ -63,9 +63,16 @@ def of_files(recipe: str) -> str:
     return f"{recipe}-files"
 
 
-def read(engine: Engine, target: str, start_line: int | None, end_line: int | None, collection: str | None) -> Passage:
+def read(
+    engine: Engine,
+    target: str,
+    start_line: int | None,
+    end_line: int | None,
+    collection: str | None,
+    chosen_with: str = "`collection`",
+) -> Passage:
     """A chunk by its id, a record by its path or a commit by the beginning of its hash: the lines asked for, else the
-    passage, else the whole."""
+    passage, else the whole. `chosen_with` is what the caller knows the parameter `collection` as."""
     chunks = engine.chunk(target, collection)
     records = [it.record for it in chunks] or engine.record(target, collection)
     records = records or engine.commits_like(target, collection)
@@ -75,7 +82,7 @@ def read(engine: Engine, target: str, start_line: int | None, end_line: int | No
         raise BadInput(f"the hashes of {', '.join(it.path[:_TOLD] for it in records)} begin so; give more of it")
     if len(records) > 1:
         names = ", ".join(it.collection for it in records)
-        raise BadInput(f"{target!r} is in several collections ({names}); say which one with `collection`")
+        raise BadInput(f"{target!r} is in several collections ({names}); say which one with {chosen_with}")
     if chunks and start_line is None and end_line is None:
         return engine.passage(chunks[0])
     first = start_line or (chunks[0].chunk.start_line if chunks else 1)

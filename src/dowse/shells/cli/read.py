@@ -17,6 +17,7 @@ from dowse.shells.cli.options import json_option, root_option, settings_options,
 from dowse.shells.cli.search import ready
 
 _PLACE = re.compile(r"(?P<name>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
+_CHOSEN_WITH = "--collection"
 
 
 @click.command("read")
@@ -39,6 +40,6 @@ def find(engine: Engine, target: str, collection: str | None) -> Passage:
     """By id or path as given, else by a path with lines behind it."""
     place = _PLACE.fullmatch(target)
     if place is None or engine.record(target, collection):
-        return read(engine, target, None, None, collection)
+        return read(engine, target, None, None, collection, _CHOSEN_WITH)
     first = int(place["first"])
-    return read(engine, place["name"], max(first, 1), int(place["last"] or first), collection)
+    return read(engine, place["name"], max(first, 1), int(place["last"] or first), collection, _CHOSEN_WITH)
