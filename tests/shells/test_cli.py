@@ -13,6 +13,7 @@ from typing import Any
 import apsw
 import pytest
 
+from dowse.config import SECRETS, SETTINGS
 from dowse.shells.cli import VERBS, in_order
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.locks import write_lock
@@ -298,6 +299,20 @@ def test_every_verb_teaches_with_help(run: Run, verb: str) -> None:
     code, out, _ = run(verb, "--help")
     assert code == 0 and "Usage: dowse" in out
     assert verb in run("--help")[1]
+    assert "--parse-timeout-s" not in out and "--help-all" in out, "settings do not bury what the verb takes"
+    assert len(out.splitlines()) < 60
+
+
+def test_the_whole_help_has_every_setting(run: Run) -> None:
+    code, out, _ = run("grep", "--help-all")
+    flags = ["--" + name.replace("_", "-") for name in SETTINGS if name not in SECRETS]
+    assert code == 0 and [flag for flag in flags if f"  {flag}" not in out and f", {flag}" not in out] == []
+    assert "DOWSE_MAX_FILE_BYTES" in out
+
+
+def test_help_names_the_settings_a_verb_is_about(run: Run) -> None:
+    assert "How many files; default: 50." in run("grep", "--help")[1]
+    assert "DOWSE_MEMORIES" in run("remember", "--help")[1]
 
 
 BAD = [

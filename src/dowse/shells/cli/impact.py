@@ -29,7 +29,7 @@ from dowse.shells.workspace import Workspace
 @not_paths_option
 @root_option
 @json_option
-@settings_options
+@settings_options()
 def command(
     depth: int,
     width: int,

@@ -20,7 +20,7 @@ from dowse.text.memory_facts import TYPES
 @click.option("--tag", "tags", multiple=True, help="Only with this tag; may be repeated, then any of them.")
 @root_option
 @json_option
-@settings_options
+@settings_options(limit="How many are shown; default: 100.")
 def command(
     only_stale: bool,
     type_: str | None,

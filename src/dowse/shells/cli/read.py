@@ -25,7 +25,7 @@ _CHOSEN_WITH = "--collection"
 @click.option("--collection", help="Which root, where several in the index have this path.")
 @root_option
 @json_option
-@settings_options
+@settings_options()
 def command(target: str, collection: str | None, root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
     """Print lines of an indexed file as they are on disk now, a commit, or the passage with this chunk_id."""
     with ready(workspace_of(root, flags)) as engine:
