@@ -71,6 +71,7 @@ def test_a_file_that_changed_since_is_named(documents: Documents, root: Path) ->
     ranks = {it.path: it.rank for it in answer.results}
     assert set(answer.notes.splitlines()) == {
         "- 2 changed files are not in this answer yet: a.md, b.md",
+        "- `dowse index` brings in what changed",
         f"- [{ranks['a.md']}] has changed since it was indexed",
         f"- [{ranks['b.md']}] is gone since it was indexed",
     }

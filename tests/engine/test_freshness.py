@@ -24,7 +24,7 @@ from dowse.lookup.symbols.question import Wanted
 from dowse.model import Answer, Query
 from dowse.profiles.core_json import answer_json
 from dowse.store.sqlite.locks import write_lock
-from support import OpenEngine, write
+from support import OpenEngine, eventually, write
 
 PATIENT = 30_000  # ms: for what must not depend on how busy the machine is
 
@@ -151,6 +151,29 @@ def test_what_was_no_text_is_indexed_once_it_is(root: Path, engine: Engine) -> N
     assert found(ask(engine, "omega")) == [("data.md", "fresh")]
 
 
+@pytest.mark.parametrize("folder", ["docs", ".memories"])
+def test_what_was_skipped_and_is_gone_is_not_counted_any_more(
+    root: Path, engine: Engine, open_engine: OpenEngine, folder: str
+) -> None:
+    write(root, {f"{folder}/note.md": "alpha"})
+    (root / folder / "data.md").write_bytes(b"\0\1\2\3" * 500)
+    assert "1 skipped" in ask(engine, "alpha").completeness.sentence(1)
+    (root / folder / "data.md").unlink()
+    later = open_engine(encoder="none", repair_ms=PATIENT)
+    told = ask(later, "alpha").completeness
+    assert "skipped" not in told.sentence(1) and told.complete
+    assert later.status().skipped == ()
+
+
+def test_a_file_that_was_too_large_and_is_gone_is_not_counted_any_more(root: Path, open_engine: OpenEngine) -> None:
+    write(root, {"a.md": "alpha", "large.md": "omega " * 100})
+    engine = open_engine(encoder="none", repair_ms=PATIENT, max_file_bytes=300)
+    engine.index([root])
+    assert "1 skipped" in ask(engine, "alpha").completeness.sentence(1)
+    (root / "large.md").unlink()
+    assert "skipped" not in ask(engine, "alpha").completeness.sentence(1)
+
+
 def test_links_are_not_followed(root: Path, tmp_path: Path, engine: Engine) -> None:
     write(tmp_path, {"secret/s.md": "omega"})
     (root / "link").symlink_to(tmp_path / "secret")
@@ -207,23 +230,29 @@ def test_with_repair_ms_0_changes_are_only_told(root: Path, engine: Engine, open
         assert verb.seen.pending == 3
 
 
-def test_many_changed_files_are_told_and_left(root: Path, engine: Engine) -> None:
+def test_many_changed_files_are_told_and_left_with_what_brings_them_in(
+    root: Path, engine: Engine, open_engine: OpenEngine
+) -> None:
     write(root, {f"many/{number}.md": "omega" for number in range(21)})
-    answer = ask(engine, "omega")
+    hasty = open_engine(encoder="none", repair_ms=250)
+    answer = ask(hasty, "omega")
     assert found(answer) == []
-    assert (
-        "21 changed files are not in this answer yet: many/0.md, many/1.md, many/10.md, …"
-        in answer.completeness.sentence(0)
-    )
-    (root / "many/20.md").unlink()
-    assert len(ask(engine, "omega").hits) == 10
+    told = "21 changed files are not in this answer yet: many/0.md, many/1.md, many/10.md, …"
+    assert answer.completeness.sentence(0).endswith(f"{told}; `dowse index` brings in what changed")
+    hasty.watched_by(lambda: None)
+    assert ask(hasty, "omega").completeness.sentence(0).endswith(told), "whoever watches does"
+    assert len(ask(engine, "omega").hits) == 10, "who waits longer has more brought in"
 
 
-def test_a_large_file_is_told_and_left_and_the_others_are_not(root: Path, engine: Engine) -> None:
+def test_a_large_file_is_told_and_left_and_the_others_are_not(
+    root: Path, engine: Engine, open_engine: OpenEngine
+) -> None:
     write(root, {"large.md": "omega " * 200_000, "small.md": "omega"})
-    answer = ask(engine, "omega")
-    assert found(answer) == [("small.md", "fresh")]
-    assert answer.completeness.seen.examples == ("large.md",)
+    hasty = open_engine(encoder="none", repair_ms=250)
+    eventually(lambda: found(ask(hasty, "omega")) == [("small.md", "fresh")])
+    seen = ask(hasty, "omega").completeness.seen
+    assert (seen.examples, seen.notes) == (("large.md",), ("`dowse index` brings in what changed",))
+    assert "large.md" in {path for path, _ in found(ask(engine, "omega"))}
 
 
 def test_while_another_process_writes(root: Path, engine: Engine, open_engine: OpenEngine) -> None:

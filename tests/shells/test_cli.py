@@ -13,6 +13,7 @@ from typing import Any
 import apsw
 import pytest
 
+from dowse.config import SECRETS, SETTINGS
 from dowse.shells.cli import VERBS, in_order
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.locks import write_lock
@@ -136,7 +137,7 @@ def test_two_roots_with_the_same_path_are_told_apart(run: Run, tmp_path: Path) -
         write(tmp_path / name, {"README.md": text})
     run("index", str(tmp_path / "one"), str(tmp_path / "two"), "--index", index)
     code, _, err = run("read", "README.md", "--index", index)
-    assert code == 2 and "several collections (one, two)" in err
+    assert code == 2 and "several collections (one, two); say which one with --collection" in err
     assert run("read", "README.md", "--index", index, "--collection", "two")[1] == "about badgers\n"
     assert "[two] README.md:1-1" in run("search", "about", "--index", index, "--mode", "lexical")[1]
 
@@ -298,6 +299,20 @@ def test_every_verb_teaches_with_help(run: Run, verb: str) -> None:
     code, out, _ = run(verb, "--help")
     assert code == 0 and "Usage: dowse" in out
     assert verb in run("--help")[1]
+    assert "--parse-timeout-s" not in out and "--help-all" in out, "settings do not bury what the verb takes"
+    assert len(out.splitlines()) < 60
+
+
+def test_the_whole_help_has_every_setting(run: Run) -> None:
+    code, out, _ = run("grep", "--help-all")
+    flags = ["--" + name.replace("_", "-") for name in SETTINGS if name not in SECRETS]
+    assert code == 0 and [flag for flag in flags if f"  {flag}" not in out and f", {flag}" not in out] == []
+    assert "DOWSE_MAX_FILE_BYTES" in out
+
+
+def test_help_names_the_settings_a_verb_is_about(run: Run) -> None:
+    assert "How many files; default: 50." in run("grep", "--help")[1]
+    assert "DOWSE_MEMORIES" in run("remember", "--help")[1]
 
 
 BAD = [
@@ -308,6 +323,12 @@ BAD = [
     (("search", "x", "--mode", "magic"), "'magic' is not one of"),
     (("search", "x", "--mode", "lexical", "--recipe", "hybrid"), "not both"),
     (("search", "x", "--since", "whenever"), "is not a time"),
+    (
+        ("search", "x", "--since", "2025-02-01", "--until", "2025-01-01"),
+        "since 2025-02-01 is later than until 2025-01-01",
+    ),
+    (("search", "x", "--tag", "#"), "a tag is empty"),
+    (("memories", "--tag", ""), "a tag is empty"),
     (("search", "x", "--path", "a/../b"), "a/../b"),
     (("search", "x", "--unknown", "1"), "No such option"),
     (("search", "x", "--root", "missing"), "missing does not exist"),

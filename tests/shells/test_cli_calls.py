@@ -119,3 +119,5 @@ def test_impact_of_uncommitted_changes(run: Run, root: Path) -> None:
     assert found["touched"][0]["definition"]["name"] == "save"
     assert found["unknown"] == ["app/later.py"]
     assert json.loads(run("impact", "--json")[1])["unknown"] == []
+    write(root, {".memories/note.md": "A note, which is no file that calls anything."})
+    assert ".memories/note.md: not among the indexed files" in run("impact")[1].splitlines()

@@ -89,9 +89,10 @@ def test_symbols_as_text(run: Run, root: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "…" in out and "left out" in out and lines[-1] == "2 definitions"
     write(root, {"src/shop.py": "# other\n"})
     assert "the file has changed since" in run("symbols", "sell", "--body")[1]
-    assert run("symbols", "e", "-k", "1")[1].splitlines()[-2:] == [
+    assert run("symbols", "e", "-k", "1")[1].splitlines()[-3:] == [
         "2 definitions (the first 1 are shown; -k shows more)",
         "1 changed file is not in this answer yet: src/shop.py",
+        "`dowse index` brings in what changed",
     ]
 
 

@@ -53,6 +53,7 @@ def test_one_search_finds_every_kind(run: Run) -> None:
         (("--kind", "memory"), {"memory"}),
         (("--kind", "memory", "--kind", "code"), {"memory", "code"}),
         (("--tag", "sky"), {"memory"}),
+        (("--tag", "#Sky"), {"memory"}),
         (("--path", "docs/*"), {"doc", "commit"}),
         (("--path", "src/*"), {"code", "commit"}),
         (("--author", "bob"), {"commit"}),

@@ -70,6 +70,7 @@ def test_a_note_from_its_making_to_the_trash(run: Run, root: Path) -> None:
         0,
         ["auth.md  fact  just now  #auth", "    not valid any more: it was until 2020-01-01T23:59:59Z", "1 memory"],
     )
+    assert [it["name"] for it in listed(run, "--tag", "#Auth")] == ["auth.md"], "as it is shown"
     assert run("remember", "auth", "--replace", "quokka", "--json")[0] == 0
     assert "quokka" in (root / ".memories/auth.md").read_text()
     code, out, _ = run("forget", "auth", "--json")

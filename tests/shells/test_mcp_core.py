@@ -156,6 +156,8 @@ BAD = [
     ("search", {"query": "x", "not_paths": "*.md"}, "not_paths"),
     ("search", {"query": "x", "kinds": ["film"]}, "kinds.0: input should be 'doc', 'code', 'commit' or 'memory'"),
     ("search", {"query": "x", "since": "soon"}, "'soon' is not a time"),
+    ("search", {"query": "x", "since": "1d", "until": "7d"}, "since 1d is later than until 7d"),
+    ("search", {"query": "x", "tags": ["auth", " "]}, "a tag is empty"),
     ("search", {"query": "x", "paths": ["[a"]}, "[a"),
     ("search", {"query": "x", "colour": "red"}, "unknown parameter 'colour' (known: query, limit"),
     ("fetch", {"id": "../../etc/passwd"}, "nothing indexed has the id or path"),

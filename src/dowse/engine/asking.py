@@ -28,7 +28,8 @@ class Asking(Memories):
         if again is not None:
             outlook, found = again, answer(query, self._ranked)
             hits = tuple(self._checked(found.hits))
-        return Answer(query, hits, (outlook.step, *found.steps), self.completeness(outlook.seen), found.abstained)
+        steps, completeness = (outlook.step, *found.steps), self.completeness(outlook.seen)
+        return Answer(query, hits, steps, completeness, self.now(), found.abstained)
 
     def _ranked(self, query: Query) -> Ranked:
         return search(
@@ -39,7 +40,7 @@ class Asking(Memories):
             shares=self._shares(),
             priors=self._preferences.of(query.subject),
             begin=self._beside.begin,
-            now=self._clock.now,
+            now=self.now,
         )
 
     def prefer(self, subject: str, path: str, delta: float, collection: str | None = None) -> Preference:

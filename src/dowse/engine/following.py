@@ -15,9 +15,13 @@ from dowse.ingest.disk.disk import IGNORE_FILES
 from dowse.ingest.disk.stamps import NOTHING, Stamp
 from dowse.model import Seen, Step
 
-# What takes longer than this is for a sync, or for whoever watches the files.
-_MOST_FILES: Final = 20
-_MOST_BYTES: Final = 1_000_000
+# What takes longer than an answer may wait is for a sync, or for whoever watches the files.
+_FILES_A_SECOND: Final = 80
+_BYTES_A_SECOND: Final = 4_000_000
+# Who waits less begins as much, which goes on behind the answer; who waits longer need not wait for more.
+_LEAST_S: Final = 0.25
+_MOST_S: Final = 5.0
+_REMEDY: Final = "`dowse index` brings in what changed"
 _EXAMPLES: Final = 3
 _MOST_REMEMBERED: Final = 10_000
 _LAST_WORD_S: Final = 2.0
@@ -37,6 +41,8 @@ class Following:
         self._repairs = repairs
         self._clock = clock
         self._repair_s = repair_s
+        worth_s = min(max(repair_s, _LEAST_S), _MOST_S)
+        self._most_files, self._most_bytes = int(worth_s * _FILES_A_SECOND), int(worth_s * _BYTES_A_SECOND)
         # What was tried in vain, or need not be indexed: not once more before it changes.
         self._tried: dict[Place, Stamp] = {}
 
@@ -61,6 +67,7 @@ class Following:
         why = self._repairs.run(self._ways(quick), self._repair_s) if quick else ""
         left = self._left(sighting.outstanding, quick, why) if quick else self._told(sighting.outstanding)
         paths = sorted(path for _, path in left)
+        why = why or ("" if self._look.is_watched or set(left) <= set(quick) else _REMEDY)
         notes = tuple(filter(None, (why if left else "", *sighting.notes)))
         seen = Seen(sighting.as_of, len(paths), tuple(paths[:_EXAMPLES]), notes, sighting.complete)
         took_ms = (self._clock.elapsed() - began) * 1000
@@ -71,9 +78,9 @@ class Following:
     def _quick(self, outstanding: Mapping[Place, Stamp]) -> list[Place]:
         """What is indexed before the answer: not many, not much, and not again in vain."""
         untried = [it for it, stamp in outstanding.items() if self._tried.get(it) != stamp]
-        if not self._repair_s or len(untried) > _MOST_FILES:
+        if not self._repair_s or len(untried) > self._most_files:
             return []
-        room = _MOST_BYTES
+        room = self._most_bytes
         quick: list[Place] = []
         for place in sorted(untried, key=lambda it: (outstanding[it].size, it)):
             room -= outstanding[place].size

@@ -48,6 +48,10 @@ class Fresh(Recent):
         self._newest.close()
         super().close()
 
+    def now(self) -> float:
+        """The time of day, from which every age is counted."""
+        return self._clock.now()
+
     def watched_by(self, pending: Pending) -> None:
         """From now on, ask this for what changed and is not indexed yet instead of looking at every file.
 

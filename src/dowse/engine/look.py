@@ -64,6 +64,11 @@ class Look:
     def watched_by(self, pending: Pending) -> None:
         self._pending = pending
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether there is somebody who brings in, in time, what changed."""
+        return self._pending is not None
+
     def take(self) -> Sighting:
         begun = self._clock.moment()
         with self._turn, self._store.moment():

@@ -167,6 +167,7 @@ class Upkeep:
 
     def _stand_by(self) -> None:
         engine = self._engine()
+        self._lookout.attend(engine)
         if self._patience.is_over("index", self._uncovered(engine), _OTHERS_MAY_INDEX_S):
             self._patience.once("index", self.index)
         if self._patience.is_over("heal", bool(engine.damaged()), _OTHERS_MAY_HEAL_S):

@@ -130,8 +130,11 @@ class Completeness:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """`at` is when it was given, by the clock of the engine: the age of what it tells is counted from there."""
+
     query: Query
     hits: tuple[Hit, ...]
     steps: tuple[Step, ...]
     completeness: Completeness
+    at: float
     abstained: str = ""

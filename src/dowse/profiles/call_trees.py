@@ -106,7 +106,7 @@ def impact_text(impact: Impact) -> str:
         if it.callers.cut:
             lines.append(f"{_INDENT}… {_CUTS[it.callers.cut]}")
     lines += [f"{path}: no definition is touched" for path in impact.beside]
-    lines += [f"{path}: not indexed; `dowse index`" for path in impact.unknown]
+    lines += [f"{path}: not among the indexed files" for path in impact.unknown]
     return "\n".join(lines)
 
 

@@ -105,9 +105,10 @@ class Core:
         """Search files, commits and memories and get ranked passages with path, lines, heading trail, why each was
         found, whether its file has changed since, and how complete the index is."""
         wanted = file_kinds(kinds or (), files)
-        scope = make_scope(wanted, paths or (), tags or (), since, until, not_paths or (), authors or ())
+        engine = self._engine()
+        scope = make_scope(wanted, paths or (), tags or (), since, until, not_paths or (), authors or (), engine.now)
         name = of_files(recipe) if files else recipe
-        answer = self._engine().search(Query(query, scope, limit, name, budget_tokens, hypothesis))
+        answer = engine.search(Query(query, scope, limit, name, budget_tokens, hypothesis))
         return Reply(answer_json(answer, self._running()), answer_text(answer, explain, self._running()))
 
     def fetch(

@@ -11,6 +11,7 @@ from dowse.errors import BadInput
 from dowse.lookup.memories.standing import Standing
 from dowse.memories.staleness import Staleness
 from dowse.model import Facet, Record, Scope
+from dowse.profiles.core_asking import asked_tags
 from dowse.profiles.tool import Param, Reply, Tool
 from dowse.text.times import ago, iso
 
@@ -105,9 +106,7 @@ def written_text(mode: str, written: Written) -> str:
 
 
 def memories_scope(types: Sequence[str] = (), tags: Sequence[str] = ()) -> Scope:
-    return Scope(
-        kinds=("memory",), tags=tuple(it.lower() for it in tags), facets=tuple(Facet("type", it) for it in types)
-    )
+    return Scope(kinds=("memory",), tags=asked_tags(tags), facets=tuple(Facet("type", it) for it in types))
 
 
 def memory_json(engine: Engine, record: Record, standing: Standing, stale: Sequence[Staleness]) -> dict[str, object]:

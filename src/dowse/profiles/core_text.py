@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -63,28 +62,28 @@ def place_text(hit: Hit, answer: Answer) -> str:
     """Where it is, as its kind is named; with the collection where hits of that kind come from several."""
     record = hit.stored.record
     several = len({it.stored.record.collection for it in answer.hits if it.stored.record.kind == record.kind}) > 1
-    return f"{f'[{record.collection}] ' if several else ''}{_PLACES.get(record.kind, _lines_of)(hit)}"
+    return f"{f'[{record.collection}] ' if several else ''}{_PLACES.get(record.kind, _lines_of)(hit, answer.at)}"
 
 
-def _lines_of(hit: Hit) -> str:
+def _lines_of(hit: Hit, now: float) -> str:
     return f"{hit.stored.record.path}:{hit.stored.chunk.start_line}-{hit.stored.chunk.end_line}"
 
 
-def _commit(hit: Hit) -> str:
+def _commit(hit: Hit, now: float) -> str:
     record = hit.stored.record
     author = record.facets.get("author", "").partition(" <")[0]
     return f"commit {record.path[:_SHORT_HASH]} {iso(record.moment_ns / _NS)[:10]} {author}: {record.title}"
 
 
-def _memory(hit: Hit) -> str:
+def _memory(hit: Hit, now: float) -> str:
     record = hit.stored.record
-    told = [record.facets.get("type", ""), ago(record.moment_ns / _NS, time.time())]
+    told = [record.facets.get("type", ""), ago(record.moment_ns / _NS, now)]
     told += ["superseded"] if "superseded" in hit.evidence else []
-    return f"{_lines_of(hit)} ({', '.join(filter(None, told))})"
+    return f"{_lines_of(hit, now)} ({', '.join(filter(None, told))})"
 
 
 # How a hit is told that is not just lines of a file.
-_PLACES: Mapping[str, Callable[[Hit], str]] = {"commit": _commit, "memory": _memory}
+_PLACES: Mapping[str, Callable[[Hit, float], str]] = {"commit": _commit, "memory": _memory}
 
 
 def evidence_text(evidence: Mapping[str, float]) -> str:
@@ -105,6 +104,6 @@ def passage_text(passage: Passage) -> str:
 def completeness_text(answer: Answer, running: str) -> str:
     state = answer.completeness
     sentence = state.sentence(len(answer.hits))
-    moment = "now" if state.seen.complete else ago(state.as_of, time.time())
+    moment = "now" if state.seen.complete else ago(state.as_of, answer.at)
     as_of = f"as of {moment}" if state.synced_at else "not synced yet"
     return "; ".join(part for part in (sentence, as_of, running) if part)

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -137,9 +138,19 @@ def _typed(hint: Any) -> Any:  # noqa: ANN401 - a type expression has no narrowe
 
 
 def _field(hint: Any, default: Any) -> Any:  # noqa: ANN401
-    param = next((it for it in get_args(hint)[1:] if isinstance(it, Param)), Param(""))
+    param = reduce(_refined, (it for it in get_args(hint)[1:] if isinstance(it, Param)), Param(""))
     extra: dict[str, Any] | None = {"enum": list(param.choices)} if param.choices else None
     return Field(default, description=param.help or None, ge=param.ge, le=param.le, json_schema_extra=extra)
+
+
+def _refined(inner: Param, outer: Param) -> Param:
+    """What stands around a type that has words and bounds of its own says more of this one parameter."""
+    return Param(
+        outer.help or inner.help,
+        inner.ge if outer.ge is None else outer.ge,
+        inner.le if outer.le is None else outer.le,
+        outer.choices or inner.choices,
+    )
 
 
 def _snake(name: str) -> str:

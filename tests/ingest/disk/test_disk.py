@@ -105,6 +105,21 @@ def test_skipped_files_are_told_when_they_change(root: Path) -> None:
     assert given(Disk(FileSource(root)).changed(known(), skipped)) == ["mended"]
 
 
+def test_skipped_files_that_are_gone_are_told(root: Path) -> None:
+    skipped = [
+        Skipped("c", "binary", "why", 4, MTIME),
+        Skipped("c", "large", "20.0 MB, larger than max_file_bytes (10.0 MB)", 0, -1),
+        Skipped("c", "caf\\xe9", "its name is not valid UTF-8; rename it", 0, -1),
+        Skipped("c", "z", "beyond max_files (3): it and the 4 files that follow it are left out", 0, -1),
+    ]
+    disk = Disk(FileSource(root))
+    assert given(disk.changed(known(), skipped)) == ["binary", "large"]
+    assert disk.outstanding(["binary", "large"], {}, {it.path: it for it in skipped}) == {
+        "binary": NOTHING,
+        "large": NOTHING,
+    }
+
+
 def test_a_place_that_can_not_be_looked_at_is_not_taken_for_changed(root: Path) -> None:
     assert stamp_of(f"{root}/{'x' * 300}") == UNKNOWN
     assert stamp_of(f"{root}/a\0b") == UNKNOWN

@@ -67,7 +67,9 @@ def test_of_one_distance_the_most_tags_come_first_then_the_order_given() -> None
     ]
 
 
-@pytest.mark.parametrize(("written", "tag"), [("#Auth", "auth"), (" auth ", "auth"), ("#", ""), ("c#", "c#")])
+@pytest.mark.parametrize(
+    ("written", "tag"), [("#Auth", "auth"), (" auth ", "auth"), ("#", ""), ("##Auth", "auth"), ("c#", "c#")]
+)
 def test_a_tag_is_written_in_many_ways(written: str, tag: str) -> None:
     assert normal_tag(written) == tag
 

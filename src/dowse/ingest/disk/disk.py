@@ -12,7 +12,8 @@ from typing import Final
 from dowse.errors import Unreadable
 from dowse.ingest.disk.folders import Folders
 from dowse.ingest.disk.known import Known
-from dowse.ingest.disk.stamps import RACY_NS, Stamp, stamp_of
+from dowse.ingest.disk.stamps import NOTHING, RACY_NS, Stamp, stamp_of
+from dowse.ingest.sources.budget import is_cut
 from dowse.ingest.sources.doors import IGNORE_FILE
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE
@@ -60,7 +61,7 @@ class Disk:
         for path, version in known.versions.items():
             yield path if self._differs(path, version) else None
         for it in skipped:
-            yield it.path if it.mtime_ns >= 0 and not self._is_still(it) else None
+            yield it.path if self._is_over(it) else None
 
     def outstanding(
         self, paths: Collection[str], versions: Mapping[str, Version], skipped: Mapping[str, Skipped]
@@ -75,8 +76,10 @@ class Disk:
             refused = skipped.get(path)
             if version is not None:
                 differs = self._differs(path, version)
+            elif refused is not None:
+                differs = stamp.kind != "unknown" and not self._is_still(refused)
             else:
-                differs = stamp.kind in ("file", "directory") and not (refused and self._is_still(refused))
+                differs = stamp.kind in ("file", "directory")
             if differs:
                 found[path] = stamp
         return found
@@ -118,6 +121,14 @@ class Disk:
 
     def _is_still(self, skipped: Skipped) -> bool:
         return stamp_of(f"{self._root}/{skipped.path}") == Stamp("file", skipped.size, skipped.mtime_ns)
+
+    def _is_over(self, skipped: Skipped) -> bool:
+        """Whether it was skipped as something else than is there; without a version, only that it is gone can be told,
+        and not of a name that was written with escapes, nor of a row that stands for others."""
+        if skipped.mtime_ns >= 0:
+            return not self._is_still(skipped)
+        is_name = "\\" not in skipped.path and not is_cut(skipped)
+        return is_name and stamp_of(f"{self._root}/{skipped.path}") == NOTHING
 
     def _is_proven(self, path: str, version: Version) -> bool:
         if self._proven.get(path) == version:

@@ -89,7 +89,11 @@ def others_of(skipped: Skipped) -> int | None:
 
 def cut_of(skipped: Iterable[Skipped], collection: str) -> Skipped | None:
     """The row of a collection that stands for everything beyond its budget."""
-    return next((it for it in skipped if it.collection == collection and it.reason.startswith(_BEYOND)), None)
+    return next((it for it in skipped if it.collection == collection and is_cut(it)), None)
+
+
+def is_cut(skipped: Skipped) -> bool:
+    return skipped.reason.startswith(_BEYOND)
 
 
 def _left_by(cut: Skipped, listing: Listing, items: list[Item]) -> Listing:

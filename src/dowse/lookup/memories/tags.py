@@ -57,7 +57,8 @@ class Clustered:
 
 
 def normal_tag(tag: str) -> str:
-    return tag.strip().removeprefix("#").lower()
+    """As tags are indexed, however one was written."""
+    return tag.strip().lstrip("#").strip().lower()
 
 
 def tag_graph(records: Iterable[Record]) -> TagGraph:

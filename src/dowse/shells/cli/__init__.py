@@ -63,13 +63,15 @@ class Verbs(click.Group):
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dowse", message="dowse %(version)s")
 def dowse() -> None:
-    """Search this directory's documents and code: by words, by meaning, on this machine.
+    """Search this directory's documents, code, git history and memories: by words, by meaning, on this machine.
 
     \b
     dowse search "how are retries handled"     ask; the index is built on the first question
+    dowse why src/http.py:118                  all that is known of one line
     dowse mcp                                  the same for an AI agent
 
-    Every setting has a flag, a DOWSE_… variable and a key in dowse.toml, in that order of precedence.
+    `dowse VERB --help` says what a verb takes. Every setting has a flag, a DOWSE_… variable and a key in dowse.toml, in
+    that order of precedence; `dowse VERB --help-all` lists them, too.
     """
 
 

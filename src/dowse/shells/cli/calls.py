@@ -42,7 +42,7 @@ not_paths_option = click.option("--not-path", "not_paths", multiple=True, metava
 @click.option("--unresolved", is_flag=True, help="Also list the calls that could not be told.")
 @root_option
 @json_option
-@settings_options
+@settings_options()
 def command(
     name: str,
     owner: str,

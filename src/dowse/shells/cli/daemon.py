@@ -31,7 +31,7 @@ ACTIONS = ("run", "start", "stop", "status", "restart")
 @roots_option
 @click.option("--detached", is_flag=True, help="With run: log to the file instead of stderr.")
 @json_option
-@settings_options
+@settings_options()
 def command(action: str, profile: str, roots: tuple[Path, ...], detached: bool, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
     """One shared server for all agents of an index, which `dowse mcp --share` connects to and starts by itself.
 

@@ -30,7 +30,7 @@ _MARKS = {"ok": "✓", "warning": "!", "problem": "✗"}
 @click.option("--deep/--quick", default=True, help="Read everything and compare it with its checksums, or only count.")
 @root_option
 @json_option
-@settings_options
+@settings_options()
 def command(root: Path | None, fixes: bool, deep: bool, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
     """Check the index and all around it: damage, leftovers, permissions, disk, encoder, limits, what was left out.
 

@@ -54,7 +54,7 @@ _QUERIES = 200
 @click.option("--per-query", is_flag=True, help="With --json: the values of each query too.")
 @root_option
 @json_option
-@settings_options
+@settings_options()
 def command(
     gold: Path | None,
     own: bool,

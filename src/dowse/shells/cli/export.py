@@ -15,7 +15,7 @@ from dowse.shells.cli.options import root_option, settings_options, workspace_of
 @click.command("export")
 @click.option("--json", "as_json", is_flag=True, default=True, help="One JSON line per chunk (the only format).")
 @root_option
-@settings_options
+@settings_options()
 def command(root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
     """Print every chunk, one JSON line each, by collection, path and order: equal indexes print equal lines."""
     with workspace_of(root, flags).open(create=False) as engine:

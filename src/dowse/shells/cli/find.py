@@ -40,7 +40,7 @@ Only = Literal["", "files", "directories"]
 @click.option("--count", "count_only", is_flag=True, help="Print only how many there are.")
 @root_option
 @json_option
-@settings_options
+@settings_options(limit="How many are shown; default: 100.")
 def command(
     pattern: str,
     manner: str | None,

@@ -17,7 +17,7 @@ from dowse.shells.cli.search import ready
 @click.argument("name")
 @root_option
 @json_option
-@settings_options
+@settings_options()
 def command(name: str, root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
     """Throw a memory away: its file goes to .trash beside the others, and searches do not find it any more.
 

@@ -38,7 +38,7 @@ _NUMBER = click.IntRange(0, 1_000)
 @click.option("-l", "--files", "only_files", is_flag=True, help="Only the paths of the files.")
 @root_option
 @json_option
-@settings_options
+@settings_options(limit="How many files; default: 50.")
 def command(
     patterns: tuple[str, ...],
     manner: Manner | None,

@@ -29,7 +29,7 @@ from dowse.shells.workspace import Workspace
 @not_paths_option
 @root_option
 @json_option
-@settings_options
+@settings_options()
 def command(
     depth: int,
     width: int,
@@ -43,7 +43,7 @@ def command(
 ) -> int:
     """Which definitions the changes since the last commit touch, and who calls them.
 
-    Lines are those of the files now; `dowse index` first, so that the index knows them. Exit code 1: no changes.
+    Lines are those of the files now, which are brought in first as for every question. Exit code 1: no changes.
     """
     workspace = workspace_of(root, flags)
     query = CallQuery(

@@ -23,7 +23,7 @@ from dowse.shells.workspace import Workspace
 @click.option("--force", is_flag=True, help="Read and chunk every file again, even unchanged ones.")
 @root_option
 @json_option
-@settings_options
+@settings_options(include="", exclude="", index="")
 def command(roots: tuple[Path, ...], root: Path | None, force: bool, as_json: bool, **flags: Any) -> None:  # noqa: ANN401
     """Bring directories into the index, or up to date: only new and changed files are read.
 

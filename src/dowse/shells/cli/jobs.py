@@ -20,7 +20,7 @@ from dowse.text.times import ago, iso
 @click.option("--cancel", metavar="ID", help="Ask the process that runs this job to stop it.")
 @root_option
 @json_option
-@settings_options
+@settings_options(limit="How many of them; default: 10.")
 def command(root: Path | None, cancel: str | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
     """What servers do and did behind their answers, in any process that works on this index, newest first.
 

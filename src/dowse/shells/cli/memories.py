@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from dowse.text.memory_facts import TYPES
 @click.option("--tag", "tags", multiple=True, help="Only with this tag; may be repeated, then any of them.")
 @root_option
 @json_option
-@settings_options
+@settings_options(limit="How many are shown; default: 100.")
 def command(
     only_stale: bool,
     type_: str | None,
@@ -43,12 +42,11 @@ def command(
         judged = zip(listed.records, engine.standings(listed.records), map(engine.stale, listed.records), strict=True)
         found = [it for it in judged if it[2] or not only_stale]
         shown = found[: exact_limit(workspace.settings, flags)]
-        data = [memory_json(engine, *it) for it in shown]
+        data, now = [memory_json(engine, *it) for it in shown], engine.now()
     notes = listed.seen.sentences()
     if as_json:
         click.echo(json.dumps({"count": len(found), "memories": data, "notes": notes}, ensure_ascii=False))
         return 0 if found else 1
-    now = time.time()
     lines = [line for it in shown for line in memory_lines(it[0], caveats(*it), now)]
     counted = f"{len(found):,} memor{'y' if len(found) == 1 else 'ies'}"
     cut = f" (the first {len(shown):,} are shown; -k shows more)" if len(shown) < len(found) else ""

@@ -28,23 +28,69 @@ roots_option = click.option(
 )
 _EXACT_LIMIT = 100
 _SHORT = {"limit": ("-k",)}
+_ALL = "dowse.help_all"
 
 
-def settings_options(function: Command) -> Command:
-    """A flag for each row of the settings table; none given means the variable, the file or the default."""
-    for name, setting in reversed(SETTINGS.items()):
-        if name in SECRETS:
-            continue
-        flag = "--" + name.replace("_", "-")
-        default = "" if setting.default in (None, ()) else f"  [default: {_shown(setting.default)}]"
-        help = setting.metadata["help"]
-        text = f"{help[0].upper()}{help[1:]}.{default}  [{PREFIX}{name.upper()}]"
-        if setting.type == "bool":
-            option = click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=text)
-        else:
-            option = click.option(flag, *_SHORT.get(name, ()), name, default=None, help=text, metavar=_metavar(name))
-        function = option(function)
-    return function
+class _Setting(click.Option):
+    """Most verbs are about few settings: the help shows these, and `--help-all` the others, too."""
+
+    def __init__(self, *words: Any, is_shown: bool, **facts: Any) -> None:  # noqa: ANN401
+        super().__init__(*words, **facts)
+        self._is_shown = is_shown
+
+    def get_help_record(self, context: click.Context) -> tuple[str, str] | None:
+        return super().get_help_record(context) if self._is_shown or context.meta.get(_ALL) else None
+
+
+def settings_options(**shown: str) -> Callable[[Command], Command]:
+    """A flag for each row of the settings table; none given means the variable, the file or the default. Those named
+    here are what the verb is about: its help shows them, in these words or (empty) in those of the table."""
+
+    def with_flags(function: Command) -> Command:
+        function = _help_all_option(function)
+        for name in reversed(SETTINGS):
+            if name not in SECRETS:
+                function = _setting_option(name, shown.get(name))(function)
+        return function
+
+    return with_flags
+
+
+def _setting_option(name: str, words: str | None) -> Callable[[Command], Command]:
+    flag = "--" + name.replace("_", "-")
+    facts: dict[str, Any] = {
+        "cls": _Setting,
+        "default": None,
+        "help": words or _told(name),
+        "is_shown": words is not None,
+    }
+    if SETTINGS[name].type == "bool":
+        return click.option(f"{flag}/--no-{flag[2:]}", name, **facts)
+    return click.option(flag, *_SHORT.get(name, ()), name, metavar=_metavar(name), **facts)
+
+
+def _told(name: str) -> str:
+    setting = SETTINGS[name]
+    default = "" if setting.default in (None, ()) else f"  [default: {_shown(setting.default)}]"
+    help = setting.metadata["help"]
+    return f"{help[0].upper()}{help[1:]}.{default}  [{PREFIX}{name.upper()}]"
+
+
+def _help_all(context: click.Context, _: click.Parameter, given: bool) -> None:
+    if given and not context.resilient_parsing:
+        context.meta[_ALL] = True
+        click.echo(context.get_help())
+        context.exit()
+
+
+_help_all_option = click.option(
+    "--help-all",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_help_all,
+    help="Show also the settings: each of them is a flag of every verb.",
+)
 
 
 def _shown(value: object) -> str:

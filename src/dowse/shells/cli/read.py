@@ -17,6 +17,7 @@ from dowse.shells.cli.options import json_option, root_option, settings_options,
 from dowse.shells.cli.search import ready
 
 _PLACE = re.compile(r"(?P<name>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
+_CHOSEN_WITH = "--collection"
 
 
 @click.command("read")
@@ -24,7 +25,7 @@ _PLACE = re.compile(r"(?P<name>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", 
 @click.option("--collection", help="Which root, where several in the index have this path.")
 @root_option
 @json_option
-@settings_options
+@settings_options()
 def command(target: str, collection: str | None, root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
     """Print lines of an indexed file as they are on disk now, a commit, or the passage with this chunk_id."""
     with ready(workspace_of(root, flags)) as engine:
@@ -39,6 +40,6 @@ def find(engine: Engine, target: str, collection: str | None) -> Passage:
     """By id or path as given, else by a path with lines behind it."""
     place = _PLACE.fullmatch(target)
     if place is None or engine.record(target, collection):
-        return read(engine, target, None, None, collection)
+        return read(engine, target, None, None, collection, _CHOSEN_WITH)
     first = int(place["first"])
-    return read(engine, place["name"], max(first, 1), int(place["last"] or first), collection)
+    return read(engine, place["name"], max(first, 1), int(place["last"] or first), collection, _CHOSEN_WITH)

@@ -19,7 +19,7 @@ from dowse.shells.cli.progress import progress_bar
 @click.option("--drop-missing", is_flag=True, help="Leave out roots that are not there now.")
 @root_option
 @json_option
-@settings_options
+@settings_options()
 def command(root: Path | None, drop_missing: bool, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
     """Make the index anew from the files, beside the old one, which serves until the new one is complete."""
     workspace = workspace_of(root, flags)

@@ -20,7 +20,7 @@ from dowse.shells.cli.search import ready
 @click.option("--collection", help="Which root, where several in the index have this path or name.")
 @root_option
 @json_option
-@settings_options
+@settings_options(limit="How many of each kind of link; default: 5.")
 def command(
     thing: str,
     kinds: tuple[str, ...],

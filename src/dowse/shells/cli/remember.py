@@ -32,7 +32,7 @@ _STDIN = ("-",)
 @click.option("--replace", is_flag=True, help="Let a memory that is there say TEXT instead; its front matter stays.")
 @root_option
 @json_option
-@settings_options
+@settings_options(memories="")
 def command(
     name: str,
     text: tuple[str, ...],

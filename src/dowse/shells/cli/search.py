@@ -65,7 +65,7 @@ FIRST_HISTORY_S = 3.0  # before the first answer; `dowse index` and servers read
 @click.option("--explain", is_flag=True, help="Say why each hit is there, and what each step did.")
 @root_option
 @json_option
-@settings_options
+@settings_options(limit="")
 def command(
     query: tuple[str, ...],
     mode: str | None,

@@ -22,7 +22,7 @@ _SHOWN = 10
 @click.command("status")
 @root_option
 @json_option
-@settings_options
+@settings_options()
 def command(root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
     """What is indexed, how fresh and complete it is, which encoder is used and why, and what was skipped."""
     workspace = workspace_of(root, flags)

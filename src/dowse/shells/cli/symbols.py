@@ -45,7 +45,7 @@ _SHOWN_SILENT = 50
 @click.option("--least-bytes", type=click.IntRange(min=0), default=500, help="Of --audit: only files of this size.")
 @root_option
 @json_option
-@settings_options
+@settings_options(limit="How many are shown; default: 100.")
 def command(
     names: tuple[str, ...],
     kinds: tuple[str, ...],

@@ -23,7 +23,7 @@ _COUNTS = ("indexed", "deleted", "skipped", "embedded")
 @click.command("watch")
 @root_option
 @json_option
-@settings_options
+@settings_options()
 def command(root: Path | None, as_json: bool, **flags: Any) -> None:  # noqa: ANN401
     """Keep the index in line with the files until stopped (Ctrl-C): a line for each change that was brought in.
 

@@ -27,7 +27,7 @@ from dowse.shells.cli.search import ready
 @click.option("--collection", help="Which root, where several in the index have this path or name.")
 @root_option
 @json_option
-@settings_options
+@settings_options()
 def command(
     target: str,
     budget: int,
