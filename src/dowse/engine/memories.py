@@ -14,6 +14,7 @@ from dowse.ingest.sources.memories import FOLDER
 from dowse.lookup.history.question import COMMIT
 from dowse.memories import front
 from dowse.memories.anchored import Anchored
+from dowse.memories.causes import Causes
 from dowse.memories.facts import MAX_ENTRIES, checked_facts, merged_facts
 from dowse.memories.folder import Folder
 from dowse.memories.staleness import Judge, Staleness, outside_validity
@@ -134,7 +135,8 @@ class Memories(Fresh):
         """What of that to which a memory is anchored has changed since, as it is indexed; nothing for other records."""
         if ANCHORS not in record.facets:
             return ()
-        return Judge(self._anchored(record.collection), self.history_of).stale(record)
+        anchored = self._anchored(record.collection)
+        return Judge(anchored, Causes(anchored, self.history_of, self.edited_lines)).stale(record)
 
     def doubts(self, record: Record) -> tuple[str, ...]:
         """Sentences about what a record says that may not hold now: it is out of its time, stale, or not brought in
