@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,19 +12,23 @@ from dowse.engine.syncing import quiet
 from dowse.errors import BadInput, DowseError, IndexBusy
 from dowse.ingest.sources.memories import FOLDER
 from dowse.lookup.history.question import COMMIT
+from dowse.lookup.memories.edges import edges
+from dowse.lookup.memories.standing import Standing, standing
 from dowse.memories import front
 from dowse.memories.anchored import Anchored
 from dowse.memories.causes import Causes
 from dowse.memories.facts import MAX_ENTRIES, checked_facts, merged_facts
 from dowse.memories.folder import Folder
-from dowse.memories.staleness import Judge, Staleness, outside_validity
+from dowse.memories.staleness import Judge, Staleness
 from dowse.model import FILES, Record, Scope, Seen
 from dowse.places import Places, is_directory
 from dowse.text.anchors import ANCHORED, ANCHORS
 from dowse.text.frontmatter import Value, strings
+from dowse.text.memory_edges import SUPERSEDES, Edges
 from dowse.text.times import iso
 
 MEMORY_SCOPE = Scope(kinds=("memory",))
+_NO_SUCCESSIONS = Edges({}, {}, {})
 _LEFT_OUT = "indexed before histories were left out (git = false); `dowse index` drops it"
 
 
@@ -139,11 +143,16 @@ class Memories(Fresh):
         return Judge(anchored, Causes(anchored, self.history_of, self.edited_lines)).stale(record)
 
     def doubts(self, record: Record) -> tuple[str, ...]:
-        """Sentences about what a record says that may not hold now: it is out of its time, stale, or not brought in
-        line any more. Costs nothing for records that are not anchored."""
+        """Sentences about what a record says that may not hold now: it is superseded, archived, out of its time, stale,
+        or not brought in line any more. Costs nothing for what is no memory."""
         left_out = [_LEFT_OUT] if record.kind == COMMIT and not self.settings.git else []
-        doubtful = (*outside_validity(record.facets, self._clock.now()), *(it.why for it in self.stale(record)))
-        return (*left_out, *doubtful)
+        (standing,) = self.standings([record])
+        return (*left_out, *standing.sentences(), *(it.why for it in self.stale(record)))
+
+    def standings(self, records: Iterable[Record]) -> list[Standing]:
+        """Whether what each says still counts, as far as memories tell; `stale` compares one with the code."""
+        now = self._clock.now()
+        return [standing(record, self._successions(record), now) for record in records]
 
     def anchors(self, record: Record) -> tuple[str, ...]:
         """What a memory is anchored to, without digests."""
@@ -174,6 +183,13 @@ class Memories(Fresh):
             return front.renewed(text, found, now)
 
         return renewed
+
+    def _successions(self, record: Record) -> Edges:
+        """Which memories of its folder supersede which; those of others are not meant by a name."""
+        if record.kind not in MEMORY_SCOPE.kinds:
+            return _NO_SUCCESSIONS
+        scope = replace(MEMORY_SCOPE, collections=(record.collection,))
+        return edges(self._store, scope, SUPERSEDES)
 
     def _anchored(self, memories: str = "") -> Anchored:
         """Where the anchors of the memories of this collection lead, or of those that are written now."""

@@ -7,8 +7,8 @@ from typing import Final
 
 from dowse.errors import BadInput
 from dowse.text.frontmatter import Value, scalar, strings
-from dowse.text.memory_facts import ACTIVE, JOURNAL, TYPES, moment_of
-from dowse.text.times import iso
+from dowse.text.memory_facts import ACTIVE, JOURNAL, TYPES
+from dowse.text.times import iso, moment_of
 
 MAX_TAG_CHARS: Final = 100
 MAX_ENTRIES: Final = 100

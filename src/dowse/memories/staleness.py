@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dowse.memories.anchored import Anchored
 from dowse.memories.causes import Cause, Causes
 from dowse.model import Record
 from dowse.text.anchors import ANCHORED, Anchor, parse_anchor
-from dowse.text.memory_facts import moment_of
+from dowse.text.times import moment_of
 
 _NS = 1_000_000_000
 
@@ -58,14 +57,6 @@ def since_ns(memory: Record) -> int:
     taken = moment_of(memory.facets.get("anchored_at", ""))
     seconds = memory.moment_ns // _NS if taken is None else int(taken)
     return seconds * _NS
-
-
-def outside_validity(facets: Mapping[str, str], now: float) -> list[str]:
-    """Whether it is too early or too late for what it says."""
-    begins, ends = facets.get("valid_from", ""), facets.get("valid_until", "")
-    first, last = moment_of(begins), moment_of(ends, last=True)
-    early = [f"not valid before {begins}"] if first is not None and now < first else []
-    return [*early, *([f"not valid any more since {ends}"] if last is not None and now > last else [])]
 
 
 def _why(anchor: Anchor, file: Record | None, digest: str, cause: Cause) -> str:

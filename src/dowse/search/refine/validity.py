@@ -8,9 +8,7 @@ from dowse.model import Hit
 from dowse.search.refine.scale import multiplied
 from dowse.search.refine.stage import by_score
 from dowse.search.run import Run
-from dowse.text.times import moment_of
-
-_FROM, _UNTIL = "valid_from", "valid_until"
+from dowse.text.memory_facts import out_of_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +22,7 @@ class Validity:
         return by_score([self._judged(hit, now) for hit in hits])
 
     def _judged(self, hit: Hit, now: float) -> Hit:
-        facets = hit.stored.record.facets
-        begins = moment_of(facets.get(_FROM, ""))
-        ends = moment_of(facets.get(_UNTIL, ""), end_of_day=True)
-        if begins is not None and now < begins:
+        early, late = out_of_time(hit.stored.record.facets, now)
+        if early:
             return multiplied(hit, self.factor, not_yet_valid=self.factor)
-        if ends is not None and now > ends:
-            return multiplied(hit, self.factor, expired=self.factor)
-        return hit
+        return multiplied(hit, self.factor, expired=self.factor) if late else hit
