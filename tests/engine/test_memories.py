@@ -297,6 +297,34 @@ def test_where_one_hit_is_wanted_the_superseded_one_gives_way(engine: Engine, sc
     assert hit.stored.record.path == "second.md"
 
 
+@pytest.mark.parametrize("recipe", ["auto", "lexical", "memories"])
+def test_a_successor_is_shown_where_the_superseded_one_would_have_been(engine: Engine, root: Path, recipe: str) -> None:
+    notes = {f".memories/{number}.md": f"The wombat of burrow {number} digs." for number in range(50)}
+    notes[".memories/old.md"] = "Wombat rollout, wombat rollout: begins on Monday."
+    notes[".memories/new.md"] = "We begin on Friday. Supersedes [[memory:old]]."
+    write(root, notes)
+    hits = engine.search(Query("wombat rollout", limit=3, recipe=recipe)).hits
+    assert hits[0].stored.record.path == "new.md"
+    assert "old.md" not in [it.stored.record.path for it in hits] or hits[1].notes == ("superseded by new.md",)
+
+
+def test_what_is_archived_ranks_lower_and_says_so(engine: Engine, root: Path) -> None:
+    write(root, {".memories/a.md": "---\nstatus: archived\n---\nwombat wombat", ".memories/b.md": "A wombat, digging."})
+    hits = engine.search(Query("wombat", recipe="lexical")).hits
+    assert [(it.stored.record.path, it.notes) for it in hits] == [("b.md", ()), ("a.md", ("archived",))]
+    assert hits[1].evidence["archived"] == 0.5
+
+
+def test_what_is_read_comes_with_its_doubts(engine: Engine, root: Path) -> None:
+    written = "---\nstatus: archived\nvalid_until: 2020-01-01\n---\nwombat"
+    write(root, {".memories/a.md": written, ".memories/b.md": "Supersedes [[memory:a]]"})
+    record = memory(engine, "a.md")
+    doubts = ("superseded by b.md", "archived", "not valid any more since 2020-01-01T23:59:59Z")
+    assert engine.lines(record).notes == doubts
+    assert engine.passage(engine.chunks(record)[0]).notes == doubts
+    assert engine.lines(memory(engine, "b.md")).notes == ()
+
+
 # --- folders of the folder ---
 
 
@@ -309,7 +337,8 @@ def test_a_memory_in_a_folder_made_by_hand_is_like_any_other(engine: Engine, roo
     engine.revise("plans/q3.md", "numbat. Supersedes [[memory:plans/old/q2]]")
     written = engine.remember("plans/old/q2", "dunnart, depends on [[memory:base]]")
     assert (written.name, written.path) == ("plans/old/q2.md", root / ".memories/plans/old/q2.md")
-    assert found(engine, "dunnart") == [("plans/old/q2.md", "memory")]
+    assert found(engine, '"dunnart"') == [("plans/old/q2.md", "memory")]
+    assert found(engine, "dunnart") == [("plans/q3.md", "memory"), ("plans/old/q2.md", "memory")]
     web = engine.memory_web("plans/old/q2", "supersedes")
     assert [it.name for it in web.back.steps] == ["plans/q3.md"]
 

@@ -47,8 +47,8 @@ _AS_THEY_COME: tuple[Stage, ...] = (subject_priors, best_first, within_budget)
 PASSAGES: tuple[Stage | Concerning, ...] = (
     subject_priors,
     Concerning(PASSING, FadingAmongOwn(_AGE)),
-    Concerning(SUCCEEDING, Validity()),
     Concerning(SUCCEEDING, Superseded()),
+    Concerning(SUCCEEDING, Validity()),
     Concerning(LIMITED, Quotas()),
     best_first,
     within_budget,
@@ -157,7 +157,7 @@ _RAGDOCS = Recipe(
 _MEMORIES = Recipe(
     "memories",
     _PLAIN,
-    stages=(Vouched(0.2), Calibrate(), Fading(), Validity(), Superseded(), PerRecord(1), *_AS_THEY_COME),
+    stages=(Vouched(0.2), Calibrate(), Fading(), Superseded(), Validity(), PerRecord(1), *_AS_THEY_COME),
     weigh=(shared_out,),
     folded_per_hit=4,
 )
