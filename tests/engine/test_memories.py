@@ -84,9 +84,11 @@ UNFIT: list[tuple[dict[str, object], str]] = [
     ({"tags": ["a\nb: c"]}, "tags are"),
     ({"tags": [str(it) for it in range(101)]}, "tags are"),
     ({"valid_from": "soon"}, "valid_from must be a time"),
+    ({"valid_from": "2027-01-01", "valid_until": "2026-01-01"}, "is before valid_from"),
     ({"anchors": ["../x"]}, "is no anchor"),
     ({"anchors": ["src/gone.py"]}, "is not indexed"),
     ({"anchors": ["src/app.py#Gone"]}, "has no definition 'Gone'"),
+    ({"anchors": ["src/app.py:3"]}, "has 2 lines; line 3 is beyond its end"),
     ({"anchors": ["README.md"] * 101}, "too many"),
     ({"name": "../x"}, "begins with a dot"),
 ]
@@ -97,6 +99,19 @@ def test_what_can_not_be_is_told_before_anything_is_written(engine: Engine, root
         with pytest.raises(BadInput, match=why):
             engine.remember(**{"name": "notes", "content": "x", **changes})  # type: ignore[arg-type]
     assert not (root / ".memories").exists()
+
+
+def test_a_line_in_no_definition_anchors_the_file_and_says_so(engine: Engine) -> None:
+    assert engine.remember("notes", "x", anchors=["README.md", "src/app.py:1"], valid_from="2026-01-01").note == ""
+    write(Path(engine.collections()[0].root), {"src/plain.py": "import os\n\n\ndef f():\n    pass\n"})
+    written = engine.remember("more", "x", anchors=["src/plain.py:1", "src/plain.py:5"], valid_until="2026-01-01")
+    assert written.note == "src/plain.py:1 stands in no definition, so the whole file is anchored"
+    assert engine.anchors(memory(engine, "more.md")) == ("src/plain.py", "src/plain.py#f")
+
+
+def test_a_memory_is_read_whatever_the_case_of_its_name(engine: Engine) -> None:
+    engine.remember("plan-a", "x")
+    assert (engine.recall("PLAN-A").name, engine.memory("PLAN-A").path) == ("plan-a.md", "plan-a.md")
 
 
 def test_filters_by_type_tag_and_time(engine: Engine) -> None:

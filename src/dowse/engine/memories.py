@@ -22,7 +22,7 @@ from dowse.memories.folder import Folder
 from dowse.memories.staleness import Judge, Staleness
 from dowse.model import FILES, Record, Scope, Seen
 from dowse.places import Places, is_directory
-from dowse.text.anchors import ANCHORED, ANCHORS
+from dowse.text.anchors import ANCHORED, ANCHORS, Anchor
 from dowse.text.frontmatter import Value, strings
 from dowse.text.memory_edges import SUPERSEDES, Edges
 from dowse.text.times import iso
@@ -95,8 +95,11 @@ class Memories(Fresh):
         """Write a new memory."""
         now = self._clock.now()
         facts = checked_facts(type=type, tags=tags, created_at=iso(now), valid_from=valid_from, valid_until=valid_until)
-        text = front.composed({**facts, **self._anchor_facts(anchors, iso(now))}, content)
-        return self._indexed(self._folder().create(name, text))
+        anchored = self._resolved(anchors)
+        written = list(dict.fromkeys(it.written for it in anchored.values()))
+        facts |= {ANCHORS: written, front.ANCHORED_AT: iso(now)} if written else {}
+        created = self._indexed(self._folder().create(name, front.composed(facts, content)))
+        return replace(created, note="; ".join([*_as_files(anchored), *filter(None, [created.note])]))
 
     def add_to_memory(self, name: str, content: str) -> Written:
         """Write below what a memory says already; it counts as written anew, so that what it is anchored to is what
@@ -160,15 +163,15 @@ class Memories(Fresh):
 
     # --- anchors ---
 
-    def _anchor_facts(self, anchors: Sequence[str], now: str) -> dict[str, str | Sequence[str]]:
+    def _resolved(self, anchors: Sequence[str]) -> dict[str, Anchor]:
+        """What is there now, by how it was asked for."""
         if len(anchors) > MAX_ENTRIES:
             raise BadInput(f"{len(anchors):,} anchors are too many for one memory; give at most {MAX_ENTRIES}")
         if not anchors:
             return {}
         self._seen()  # what was saved just now is anchored as it was saved
         anchored = self._anchored()
-        written = [anchored.resolved(self._inside(it)).written for it in anchors]
-        return {ANCHORS: list(dict.fromkeys(written)), front.ANCHORED_AT: now}
+        return {it: anchored.resolved(self._inside(it)) for it in anchors}
 
     def _renewal(self) -> Callable[[str], str]:
         """Gives the text of a memory with the digests of what its anchors lead to now; lost ones stay as they are."""
@@ -228,3 +231,9 @@ class Memories(Fresh):
         collection = self._add_collection(place)
         under = names if collection.synced_at else ()
         self._sync(self._files(place, under), collection, under, False, True, quiet)
+
+
+def _as_files(anchors: Mapping[str, Anchor]) -> list[str]:
+    """Of which lines the whole file is anchored, because they stand in no definition."""
+    lines = [it for it, anchor in anchors.items() if not anchor.symbol and it.rpartition(":")[2].isdecimal()]
+    return [f"{it} stands in no definition, so the whole file is anchored" for it in lines]

@@ -89,7 +89,10 @@ class Anchored:
         return found.path if found else start
 
     def _symbol_at(self, record: Record, line: int) -> str:
-        """The innermost definition around the line; none where it stands outside of all."""
+        """The innermost definition around the line; none where it stands outside of all, BadInput beyond the end."""
+        lines = self.store.text(record).removesuffix("\n").count("\n") + 1
+        if line > lines:
+            raise BadInput(f"{record.path} has {lines:,} lines; line {line:,} is beyond its end")
         around = self.store.around(record, line)
         return ".".join((*around[0].trail, around[0].symbol.name)) if around else ""
 
