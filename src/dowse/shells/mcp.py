@@ -164,9 +164,9 @@ async def _serve_streams(
     write: Callable[[SessionMessage], Awaitable[None]],
     wire: Wire,
 ) -> None:
-    async with anyio.create_task_group() as tasks:
-        incoming, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
-        answers, outgoing = anyio.create_memory_object_stream[SessionMessage]()
+    incoming, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
+    answers, outgoing = anyio.create_memory_object_stream[SessionMessage]()
+    async with requests, outgoing, anyio.create_task_group() as tasks:
         tasks.start_soon(wire.receive, reading, incoming, answers.clone())
         tasks.start_soon(wire.send, outgoing, write)
         await server.run(requests, answers, server.create_initialization_options())
