@@ -312,7 +312,7 @@ def test_where_one_hit_is_wanted_the_superseded_one_gives_way(engine: Engine, sc
     assert hit.stored.record.path == "second.md"
 
 
-@pytest.mark.parametrize("recipe", ["auto", "lexical", "memories"])
+@pytest.mark.parametrize("recipe", ["auto", "lexical"])
 def test_a_successor_is_shown_where_the_superseded_one_would_have_been(engine: Engine, root: Path, recipe: str) -> None:
     notes = {f".memories/{number}.md": f"The wombat of burrow {number} digs." for number in range(50)}
     notes[".memories/old.md"] = "Wombat rollout, wombat rollout: begins on Monday."
