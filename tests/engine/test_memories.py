@@ -84,9 +84,11 @@ UNFIT: list[tuple[dict[str, object], str]] = [
     ({"tags": ["a\nb: c"]}, "tags are"),
     ({"tags": [str(it) for it in range(101)]}, "tags are"),
     ({"valid_from": "soon"}, "valid_from must be a time"),
+    ({"valid_from": "2027-01-01", "valid_until": "2026-01-01"}, "is before valid_from"),
     ({"anchors": ["../x"]}, "is no anchor"),
     ({"anchors": ["src/gone.py"]}, "is not indexed"),
     ({"anchors": ["src/app.py#Gone"]}, "has no definition 'Gone'"),
+    ({"anchors": ["src/app.py:3"]}, "has 2 lines; line 3 is beyond its end"),
     ({"anchors": ["README.md"] * 101}, "too many"),
     ({"name": "../x"}, "begins with a dot"),
 ]
@@ -97,6 +99,19 @@ def test_what_can_not_be_is_told_before_anything_is_written(engine: Engine, root
         with pytest.raises(BadInput, match=why):
             engine.remember(**{"name": "notes", "content": "x", **changes})  # type: ignore[arg-type]
     assert not (root / ".memories").exists()
+
+
+def test_a_line_in_no_definition_anchors_the_file_and_says_so(engine: Engine) -> None:
+    assert engine.remember("notes", "x", anchors=["README.md", "src/app.py:1"], valid_from="2026-01-01").note == ""
+    write(Path(engine.collections()[0].root), {"src/plain.py": "import os\n\n\ndef f():\n    pass\n"})
+    written = engine.remember("more", "x", anchors=["src/plain.py:1", "src/plain.py:5"], valid_until="2026-01-01")
+    assert written.note == "src/plain.py:1 stands in no definition, so the whole file is anchored"
+    assert engine.anchors(memory(engine, "more.md")) == ("src/plain.py", "src/plain.py#f")
+
+
+def test_a_memory_is_read_whatever_the_case_of_its_name(engine: Engine) -> None:
+    engine.remember("plan-a", "x")
+    assert (engine.recall("PLAN-A").name, engine.memory("PLAN-A").path) == ("plan-a.md", "plan-a.md")
 
 
 def test_filters_by_type_tag_and_time(engine: Engine) -> None:
@@ -297,6 +312,34 @@ def test_where_one_hit_is_wanted_the_superseded_one_gives_way(engine: Engine, sc
     assert hit.stored.record.path == "second.md"
 
 
+@pytest.mark.parametrize("recipe", ["auto", "lexical"])
+def test_a_successor_is_shown_where_the_superseded_one_would_have_been(engine: Engine, root: Path, recipe: str) -> None:
+    notes = {f".memories/{number}.md": f"The wombat of burrow {number} digs." for number in range(50)}
+    notes[".memories/old.md"] = "Wombat rollout, wombat rollout: begins on Monday."
+    notes[".memories/new.md"] = "We begin on Friday. Supersedes [[memory:old]]."
+    write(root, notes)
+    hits = engine.search(Query("wombat rollout", limit=3, recipe=recipe)).hits
+    assert hits[0].stored.record.path == "new.md"
+    assert "old.md" not in [it.stored.record.path for it in hits] or hits[1].notes == ("superseded by new.md",)
+
+
+def test_what_is_archived_ranks_lower_and_says_so(engine: Engine, root: Path) -> None:
+    write(root, {".memories/a.md": "---\nstatus: archived\n---\nwombat wombat", ".memories/b.md": "A wombat, digging."})
+    hits = engine.search(Query("wombat", recipe="lexical")).hits
+    assert [(it.stored.record.path, it.notes) for it in hits] == [("b.md", ()), ("a.md", ("archived",))]
+    assert hits[1].evidence["archived"] == 0.5
+
+
+def test_what_is_read_comes_with_its_doubts(engine: Engine, root: Path) -> None:
+    written = "---\nstatus: archived\nvalid_until: 2020-01-01\n---\nwombat"
+    write(root, {".memories/a.md": written, ".memories/b.md": "Supersedes [[memory:a]]"})
+    record = memory(engine, "a.md")
+    doubts = ("superseded by b.md", "archived", "not valid any more since 2020-01-01T23:59:59Z")
+    assert engine.lines(record).notes == doubts
+    assert engine.passage(engine.chunks(record)[0]).notes == doubts
+    assert engine.lines(memory(engine, "b.md")).notes == ()
+
+
 # --- folders of the folder ---
 
 
@@ -309,7 +352,8 @@ def test_a_memory_in_a_folder_made_by_hand_is_like_any_other(engine: Engine, roo
     engine.revise("plans/q3.md", "numbat. Supersedes [[memory:plans/old/q2]]")
     written = engine.remember("plans/old/q2", "dunnart, depends on [[memory:base]]")
     assert (written.name, written.path) == ("plans/old/q2.md", root / ".memories/plans/old/q2.md")
-    assert found(engine, "dunnart") == [("plans/old/q2.md", "memory")]
+    assert found(engine, '"dunnart"') == [("plans/old/q2.md", "memory")]
+    assert found(engine, "dunnart") == [("plans/q3.md", "memory"), ("plans/old/q2.md", "memory")]
     web = engine.memory_web("plans/old/q2", "supersedes")
     assert [it.name for it in web.back.steps] == ["plans/q3.md"]
 

@@ -144,7 +144,26 @@ def test_what_is_gone_is_told_with_the_commit_that_removed_it(engine: Engine, ro
             f"src/app.py has no Server.stop any more (changed by commit {head[:12]})",
             "Away with it",
         ),
-        ("docs/guide.md#Use", f"docs/guide.md is not there any more (changed by commit {head[:12]})", "Away with it"),
+        (
+            "docs/guide.md#Use",
+            f"docs/guide.md#Use is not there any more (changed by commit {head[:12]})",
+            "Away with it",
+        ),
+    ]
+
+
+def test_what_never_was_there_is_not_gone(engine: Engine, root: Path) -> None:
+    anchors = "[no/x.py, no/x.py#f, src/app.py#nope, docs/guide.md#Setup, docs/guide.md#Use]"
+    write(root, {".memories/notes.md": f"---\ncreated_at: 2023-01-01\nanchors: {anchors}\n---\nx\n"})
+    (root / "docs/guide.md").unlink()
+    head = commit(root, "Away with it")
+    bring_in(engine, root)
+    assert [why for _, why, _ in told(engine)] == [
+        "no/x.py is not there",
+        "no/x.py#f is not there",
+        "src/app.py has no nope",
+        f"docs/guide.md#Setup is not there any more (changed by commit {head[:12]})",
+        f"docs/guide.md#Use is not there any more (changed by commit {head[:12]})",
     ]
 
 
@@ -188,6 +207,126 @@ def test_anchors_written_by_hand_go_by_the_commits_since(engine: Engine, root: P
         ("src/app.py#main", "After it"),
         ("src/no.py", ""),
     ]
+
+
+LONG = "".join(f"        x{number} = {number}\n" for number in range(30))
+WIDE = f"""MAX = 3
+
+
+class Token:
+    def lost(self):
+        return 5
+
+    def ttl(self):
+{LONG}        return 1
+
+    def name(self):
+{LONG}        return 2
+
+
+class Other:
+    def name(self):
+{LONG}        return 6
+
+
+def other():
+    return 3
+
+
+def third():
+    return 4
+"""
+SINCE = "2023-12-01"  # after START
+
+
+def by_hand(engine: Engine, root: Path, *anchors: str, path: str = "a.py", text: str = WIDE) -> None:
+    """A note without digests, and what it is anchored to."""
+    write(root, {path: text})
+    commit(root, "Bring it", START + 1)
+    listed = ", ".join(f"{path}#{it}" for it in anchors)
+    write(root, {".memories/notes.md": f"---\ncreated_at: {SINCE}\nanchors: [{listed}]\n---\nx\n"})
+    bring_in(engine, root)
+
+
+def edited(engine: Engine, root: Path, old: str, new: str, path: str = "a.py") -> list[tuple[str, str]]:
+    """What is stale after a commit of that, and because of which one."""
+    change(root, old, new, path)
+    commit(root, "Edit it")
+    bring_in(engine, root)
+    return [(anchor.partition("#")[2], title) for anchor, _, title in told(engine)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "stale"),
+    [
+        ("return 3", "return 33", ["other"]),
+        ("return 4", "return 44", ["third"]),
+        ("return 1", "return 11", ["Token", "Token.ttl"]),
+        ("    def lost(self):\n        return 5\n\n", "", ["Token"]),
+        ("return 6", "return 66", []),  # of this one the commit tells but the name, which is that of another, too
+    ],
+)
+def test_only_commits_that_changed_a_definition_count(
+    engine: Engine, root: Path, old: str, new: str, stale: list[str]
+) -> None:
+    by_hand(engine, root, "third", "other", "Token", "Token.ttl", "Other")
+    assert edited(engine, root, old, new) == [(it, "Edit it") for it in stale]
+
+
+def test_commits_that_touched_the_file_count_where_they_tell_no_more(engine: Engine, root: Path) -> None:
+    by_hand(engine, root, "MAX", "third")
+    assert edited(engine, root, "return 3", "return 33") == [("MAX", "Edit it")]
+    by_hand(engine, root, "Setup", path="docs/more.md", text="# More\n\n## Setup\n\nInstall it.\n\n## Use\n")
+    assert edited(engine, root, "Use", "Used", "docs/more.md") == [("Setup", "Edit it")]
+
+
+def test_a_class_is_changed_by_who_changed_its_members(engine: Engine, root: Path) -> None:
+    write(root, {"a.py": WIDE})
+    commit(root, "Bring it", START + 1)
+    bring_in(engine, root)
+    engine.remember("notes", "x", anchors=["a.py#Token"])
+    change(root, "return 1", "return 11", "a.py")
+    commit(root, "The member", FUTURE)
+    change(root, "return 3", "return 33", "a.py")
+    commit(root, "Another", FUTURE + 1)
+    bring_in(engine, root)
+    assert [title for _, _, title in told(engine)] == ["The member"]
+
+
+def test_an_edit_is_not_committed_whatever_else_of_the_file_was(engine: Engine, root: Path) -> None:
+    engine.remember("notes", "x", anchors=["src/app.py#main", "docs/guide.md#Use"])
+    change(root, "return 2", "return 22")
+    change(root, "Install it.", "Install it now.", "docs/guide.md")
+    commit(root, "Unrelated")
+    change(root, "Server().start()", "None")
+    change(root, "Run it.", "Run.", "docs/guide.md")
+    bring_in(engine, root)
+    assert [why for _, why, _ in told(engine)] == [
+        "src/app.py#main has changed since the memory was written, not committed yet",
+        "docs/guide.md#Use has changed since the memory was written, not committed yet",
+    ]
+
+
+@pytest.mark.parametrize("how", [["--ff-only"], ["--no-ff", "-m", "Merge"]])
+def test_what_came_with_a_merge_is_told_with_its_commit(engine: Engine, root: Path, how: list[str]) -> None:
+    git(root, "checkout", "-q", "-b", "feature")
+    change(root, "Server().start()", "None")
+    change(root, "Run it.", "Run.", "docs/guide.md")
+    commit(root, "On a branch", START + 100)
+    git(root, "checkout", "-q", "main")
+    bring_in(engine, root)
+    engine.remember("notes", "x", anchors=["src/app.py#main", "src/app.py", "docs/guide.md#Use"])
+    git(root, "merge", "-q", *how, "feature", at=START + 200)
+    change(root, "return 2", "return 22")  # elsewhere in the file
+    bring_in(engine, root)
+    assert [(anchor, title) for anchor, _, title in told(engine)] == [
+        ("src/app.py#main", "On a branch"),
+        ("src/app.py", ""),
+        ("docs/guide.md#Use", "On a branch"),
+    ]
+    git(root, "checkout", "-q", "src/app.py")
+    bring_in(engine, root)
+    assert {title for _, _, title in told(engine)} == {"On a branch"}
 
 
 def test_a_commit_that_is_gone_is_told(engine: Engine, root: Path) -> None:

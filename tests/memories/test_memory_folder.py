@@ -70,8 +70,9 @@ def test_what_is_not_there_is_told(folder: Folder, verb: str) -> None:
         ask("notes")
     assert not folder.place.exists()
     folder.create("Notes", "one")
-    with pytest.raises(BadInput, match=r"no memory 'notes\.md'; 'Notes\.md' is nearly so"):
-        ask("notes")
+    if verb != "read":
+        with pytest.raises(BadInput, match=r"no memory 'notes\.md'; 'Notes\.md' is nearly so"):
+            ask("notes")
     with pytest.raises(BadInput, match="`dowse memories` lists"):
         ask("other")
     with pytest.raises(BadInput, match="begins with a dot"):
@@ -82,8 +83,9 @@ def test_a_file_written_on_a_system_that_decomposes_letters_is_found(folder: Fol
     folder.create("other", "x")
     (folder.place / "u\u0308ber.md").write_text("one")
     assert folder.read("u\u0308ber.md") == ("u\u0308ber.md", "one")
+    assert folder.read("\u00fcber") == ("u\u0308ber.md", "one")
     with pytest.raises(BadInput, match="nearly so"):
-        folder.read("\u00fcber")
+        folder.append("\u00fcber", "two")
 
 
 def test_merging(folder: Folder) -> None:
@@ -198,7 +200,7 @@ def test_a_trash_that_is_a_link_is_refused(folder: Folder, tmp_path: Path) -> No
     folder.create("notes", "one")
     (tmp_path / "outside").mkdir()
     (folder.place / ".trash").symlink_to(tmp_path / "outside")
-    with pytest.raises(BadInput, match="can not write"):
+    with pytest.raises(BadInput, match=r"\.trash is no directory of its own, and links are not followed"):
         folder.throw_away("notes", NOW)
     assert folder.read("notes")[1] == "one"
     assert not any((tmp_path / "outside").iterdir())

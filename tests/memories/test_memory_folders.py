@@ -44,7 +44,8 @@ def test_folders_made_by_hand(folder: Folder) -> None:
     (folder.place / "plans" / "q3.markdown").write_text("one")
     assert folder.read("plans/q3.markdown") == ("plans/q3.markdown", "one")
     with pytest.raises(BadInput, match=r"no memory 'plans/Q3\.markdown'; 'plans/q3\.markdown' is nearly so"):
-        folder.read("plans/Q3.markdown")
+        folder.append("plans/Q3.markdown", "two")
+    assert folder.read("plans/Q3.markdown") == ("plans/q3.markdown", "one")
     with pytest.raises(BadInput, match=r"no memory 'ideas/q3\.md'; `dowse memories` lists"):
         folder.append("ideas/q3", "x")
     assert not (folder.place / "ideas").exists()
@@ -133,7 +134,7 @@ def test_a_tree_too_deep_to_follow_hinders_nothing(folder: Folder) -> None:
     os.close(place)
     folder.create("plans/q3", "two")
     with pytest.raises(BadInput, match="nearly so"):
-        folder.read("plans/Q3")
+        folder.append("plans/Q3", "three")
     subprocess.run(["rm", "-rf", folder.place / "d"], check=True)  # Python could not follow it either
 
 

@@ -110,6 +110,13 @@ def test_text_from_stdin(run: Run, root: Path, monkeypatch: pytest.MonkeyPatch) 
     assert run("remember", "more", "-") == (2, "", "dowse: what was read is not UTF-8 text; give text\n")
 
 
+def test_reading_says_what_speaks_against_a_note(run: Run, root: Path) -> None:
+    write(root, {".memories/old.md": "---\nstatus: archived\n---\nwombat\n"})
+    code, out, err = run("read", "old.md:4")
+    assert (code, out, err) == (0, "wombat\n", "dowse: old.md: archived\n")
+    assert json.loads(run("read", "old.md", "--json")[1])["notes"] == ["archived"]
+
+
 BAD_WORDS = [
     (("remember", "notes"), "nothing to remember"),
     (("remember", "../notes", "x"), "begins with a dot"),
@@ -165,6 +172,9 @@ def test_an_agent_keeps_extends_replaces_and_throws_away_notes(call: Callable[..
     assert call("remember", name="auth", content="quoll", mode="append").structured_content["status"] == "appended"
     assert hits("quoll") == ["auth.md"]
     assert "quoll" in call("fetch", id="auth.md").structured_content["text"]
+    write(root, {"src/auth.py": APP.replace("1", "2")})
+    fetched = call("fetch", id="auth.md").content[0].text.splitlines()  # type: ignore[union-attr]
+    assert fetched[1] == "src/auth.py has changed since the memory was written"
     assert call("remember", name="auth", content="bilby", mode="replace").structured_content["status"] == "replaced"
     assert (hits("quoll"), hits("bilby")) == ([], ["auth.md"])
     thrown = call("remember", name="auth", mode="forget").structured_content

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dowse.errors import BadInput
-from dowse.text.times import ago, iso, parse_moment
+from dowse.text.times import ago, iso, moment_of, parse_moment
 
 NOW = 1_800_000_000.0
 MOMENTS = [
@@ -29,6 +29,30 @@ def test_parse(text: str, expected: float) -> None:
 def test_what_is_no_time_says_how_to_write_one(text: str) -> None:
     with pytest.raises(BadInput, match="is not a time; write 2026-11-02"):
         parse_moment(text, NOW)
+
+
+LASTING = [
+    ("2026-11-17", "2026-11-17T00:00:00Z", "2026-11-17T23:59:59Z"),
+    ("20261117", "2026-11-17T00:00:00Z", "2026-11-17T23:59:59Z"),
+    ("2026-W47-2", "2026-11-17T00:00:00Z", "2026-11-17T23:59:59Z"),
+    ("2026W472", "2026-11-17T00:00:00Z", "2026-11-17T23:59:59Z"),
+    ("2026-W47", "2026-11-16T00:00:00Z", "2026-11-22T23:59:59Z"),
+    ("9999-12-31", "9999-12-31T00:00:00Z", "9999-12-31T23:59:59Z"),
+    ("9999-12-31T23:00:00-05:00", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z"),
+    ("0001-01-01T00:00:00+05:00", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
+    ("2026-11-17T10:30", "2026-11-17T10:30:00Z", "2026-11-17T10:30:00Z"),
+    ("1700000000", "2023-11-14T22:13:20Z", "2023-11-14T22:13:20Z"),
+]
+
+
+@pytest.mark.parametrize(("text", "first", "last"), LASTING)
+def test_days_have_an_end(text: str, first: str, last: str) -> None:
+    assert [iso(it) for it in (moment_of(text), moment_of(text, last=True)) if it is not None] == [first, last]
+
+
+@pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "7d"])
+def test_what_is_no_moment(text: str) -> None:
+    assert moment_of(text) is None
 
 
 def test_printing() -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dowse.engine.indexing import Indexing
 from dowse.engine.syncing import after, never, quiet
@@ -32,6 +32,9 @@ from dowse.ingest.sources.git.repository import (
 )
 from dowse.model import COMMITS, FILES, Collection, Record, Skipped, SyncReport
 from dowse.places import is_directory
+
+if TYPE_CHECKING:
+    from dowse.ingest.sources.git.uncommitted import Spans
 
 REFS: Final = "refs "
 TIPS: Final = "tips "
@@ -93,6 +96,17 @@ class Histories(Indexing):
             return None
         history = self._history_at(common_directory_of(top).resolve())
         return (history, place.relative_to(top).as_posix()) if history else None
+
+    def edited_lines(self, record: Record) -> Spans:
+        """Those of the file in its work tree that the last commit has not; all of a file that only one of them has."""
+        from dowse.ingest.sources.git.checkout import checkout_at
+        from dowse.ingest.sources.git.head import edited_lines
+
+        place = Path(self._collection(record.collection).root, record.path)
+        checkout = checkout_at(place.parent)
+        if checkout is None or checkout.top is None:
+            return ()
+        return edited_lines(checkout, place.relative_to(checkout.top).as_posix())
 
     def file_of(self, history: str, repo_path: str) -> Record | None:
         """The file that lies at this path of the repository now, if it is indexed."""

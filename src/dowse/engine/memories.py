@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,18 +12,23 @@ from dowse.engine.syncing import quiet
 from dowse.errors import BadInput, DowseError, IndexBusy
 from dowse.ingest.sources.memories import FOLDER
 from dowse.lookup.history.question import COMMIT
+from dowse.lookup.memories.edges import edges
+from dowse.lookup.memories.standing import Standing, standing
 from dowse.memories import front
 from dowse.memories.anchored import Anchored
+from dowse.memories.causes import Causes
 from dowse.memories.facts import MAX_ENTRIES, checked_facts, merged_facts
 from dowse.memories.folder import Folder
-from dowse.memories.staleness import Judge, Staleness, outside_validity
+from dowse.memories.staleness import Judge, Staleness
 from dowse.model import FILES, Record, Scope, Seen
 from dowse.places import Places, is_directory
-from dowse.text.anchors import ANCHORED, ANCHORS
+from dowse.text.anchors import ANCHORED, ANCHORS, Anchor
 from dowse.text.frontmatter import Value, strings
+from dowse.text.memory_edges import SUPERSEDES, Edges
 from dowse.text.times import iso
 
 MEMORY_SCOPE = Scope(kinds=("memory",))
+_NO_SUCCESSIONS = Edges({}, {}, {})
 _LEFT_OUT = "indexed before histories were left out (git = false); `dowse index` drops it"
 
 
@@ -90,8 +95,11 @@ class Memories(Fresh):
         """Write a new memory."""
         now = self._clock.now()
         facts = checked_facts(type=type, tags=tags, created_at=iso(now), valid_from=valid_from, valid_until=valid_until)
-        text = front.composed({**facts, **self._anchor_facts(anchors, iso(now))}, content)
-        return self._indexed(self._folder().create(name, text))
+        anchored = self._resolved(anchors)
+        written = list(dict.fromkeys(it.written for it in anchored.values()))
+        facts |= {ANCHORS: written, front.ANCHORED_AT: iso(now)} if written else {}
+        created = self._indexed(self._folder().create(name, front.composed(facts, content)))
+        return replace(created, note="; ".join([*_as_files(anchored), *filter(None, [created.note])]))
 
     def add_to_memory(self, name: str, content: str) -> Written:
         """Write below what a memory says already; it counts as written anew, so that what it is anchored to is what
@@ -134,14 +142,20 @@ class Memories(Fresh):
         """What of that to which a memory is anchored has changed since, as it is indexed; nothing for other records."""
         if ANCHORS not in record.facets:
             return ()
-        return Judge(self._anchored(record.collection), self.history_of).stale(record)
+        anchored = self._anchored(record.collection)
+        return Judge(anchored, Causes(anchored, self.history_of, self.edited_lines)).stale(record)
 
     def doubts(self, record: Record) -> tuple[str, ...]:
-        """Sentences about what a record says that may not hold now: it is out of its time, stale, or not brought in
-        line any more. Costs nothing for records that are not anchored."""
+        """Sentences about what a record says that may not hold now: it is superseded, archived, out of its time, stale,
+        or not brought in line any more. Costs nothing for what is no memory."""
         left_out = [_LEFT_OUT] if record.kind == COMMIT and not self.settings.git else []
-        doubtful = (*outside_validity(record.facets, self._clock.now()), *(it.why for it in self.stale(record)))
-        return (*left_out, *doubtful)
+        (standing,) = self.standings([record])
+        return (*left_out, *standing.sentences(), *(it.why for it in self.stale(record)))
+
+    def standings(self, records: Iterable[Record]) -> list[Standing]:
+        """Whether what each says still counts, as far as memories tell; `stale` compares one with the code."""
+        now = self._clock.now()
+        return [standing(record, self._successions(record), now) for record in records]
 
     def anchors(self, record: Record) -> tuple[str, ...]:
         """What a memory is anchored to, without digests."""
@@ -149,15 +163,15 @@ class Memories(Fresh):
 
     # --- anchors ---
 
-    def _anchor_facts(self, anchors: Sequence[str], now: str) -> dict[str, str | Sequence[str]]:
+    def _resolved(self, anchors: Sequence[str]) -> dict[str, Anchor]:
+        """What is there now, by how it was asked for."""
         if len(anchors) > MAX_ENTRIES:
             raise BadInput(f"{len(anchors):,} anchors are too many for one memory; give at most {MAX_ENTRIES}")
         if not anchors:
             return {}
         self._seen()  # what was saved just now is anchored as it was saved
         anchored = self._anchored()
-        written = [anchored.resolved(self._inside(it)).written for it in anchors]
-        return {ANCHORS: list(dict.fromkeys(written)), front.ANCHORED_AT: now}
+        return {it: anchored.resolved(self._inside(it)) for it in anchors}
 
     def _renewal(self) -> Callable[[str], str]:
         """Gives the text of a memory with the digests of what its anchors lead to now; lost ones stay as they are."""
@@ -172,6 +186,13 @@ class Memories(Fresh):
             return front.renewed(text, found, now)
 
         return renewed
+
+    def _successions(self, record: Record) -> Edges:
+        """Which memories of its folder supersede which; those of others are not meant by a name."""
+        if record.kind not in MEMORY_SCOPE.kinds:
+            return _NO_SUCCESSIONS
+        scope = replace(MEMORY_SCOPE, collections=(record.collection,))
+        return edges(self._store, scope, SUPERSEDES)
 
     def _anchored(self, memories: str = "") -> Anchored:
         """Where the anchors of the memories of this collection lead, or of those that are written now."""
@@ -210,3 +231,9 @@ class Memories(Fresh):
         collection = self._add_collection(place)
         under = names if collection.synced_at else ()
         self._sync(self._files(place, under), collection, under, False, True, quiet)
+
+
+def _as_files(anchors: Mapping[str, Anchor]) -> list[str]:
+    """Of which lines the whole file is anchored, because they stand in no definition."""
+    lines = [it for it, anchor in anchors.items() if not anchor.symbol and it.rpartition(":")[2].isdecimal()]
+    return [f"{it} stands in no definition, so the whole file is anchored" for it in lines]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dowse.engine.base import Base
+from dowse.engine.memories import MEMORY_SCOPE, Memories
 from dowse.ingest.sources.git.fingerprint import fingerprint
 from dowse.ingest.sources.git.repositories import git_directory_at
 from dowse.ingest.sources.git.repository import branch_at
@@ -38,7 +38,7 @@ class Status:
         return [it for it in self.collections if it.source == source]
 
 
-class Reading(Base):
+class Reading(Memories):
     # --- passages ---
 
     def chunk(self, chunk_id: str, collection: str | None = None) -> list[Stored]:
@@ -58,7 +58,10 @@ class Reading(Base):
 
     def lines(self, record: Record, start_line: int = 1, end_line: int | None = None) -> Passage:
         freshness = self._source(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
-        return read_lines(self._store, record, self._current_text(record), freshness, start_line, end_line)
+        passage = read_lines(self._store, record, self._current_text(record), freshness, start_line, end_line)
+        if record.kind in MEMORY_SCOPE.kinds:
+            self._seen()  # what it is about may have been saved just now
+        return replace(passage, notes=self.doubts(record))
 
     def export(self) -> Iterator[Stored]:
         return self._store.export()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,12 +11,11 @@ from dowse.lookup.memories.counts import MemoryCounts, memory_counts
 from dowse.lookup.memories.edges import edges
 from dowse.lookup.memories.known import known, known_names
 from dowse.lookup.memories.linked import Linking, by_relevance, linking
-from dowse.lookup.memories.standing import Standing, standing
 from dowse.lookup.memories.tags import Clustered, TagGraph, normal_tag, tag_cluster, tag_graph
 from dowse.lookup.memories.walk import Walk, follow
 from dowse.model import FILES, MEMORIES, Query, Record, Scope
 from dowse.text.globs import literal
-from dowse.text.memory_edges import SUPERSEDES, Edges, key
+from dowse.text.memory_edges import key
 from dowse.text.memory_names import named
 
 RECIPE = "memories"
@@ -59,11 +57,6 @@ class Recollecting(Asking):
         """What a reader must know of files that have changed and are not in the index yet."""
         return self._seen().sentences()
 
-    def standings(self, records: Iterable[Record]) -> list[Standing]:
-        """Whether what each memory says still counts, as far as memories tell; `stale` compares one with the code."""
-        now = self._clock.now()
-        return [standing(record, self._successions(record.collection), now) for record in records]
-
     def memory_counts(self) -> MemoryCounts:
         return memory_counts(self._memories())
 
@@ -94,10 +87,6 @@ class Recollecting(Asking):
             place = key(hit.stored.record)
             scores[place] = max(hit.score, scores.get(place, 0.0))
         return by_relevance(found, question, scores)
-
-    def _successions(self, collection: str) -> Edges:
-        """Which memories of this folder supersede which; those of others are not meant by a name."""
-        return edges(self._store, Scope(collections=(collection,), kinds=("memory",)), SUPERSEDES)
 
     def _memories(self) -> list[Record]:
         self._seen()

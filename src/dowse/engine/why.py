@@ -12,7 +12,9 @@ from dowse.engine.exact import Exact
 from dowse.engine.memories import Memories
 from dowse.engine.past import Past
 from dowse.errors import DowseError
+from dowse.lookup.memories.standing import Standing
 from dowse.model import Record
+from dowse.text.memory_facts import out_of_time
 
 if TYPE_CHECKING:
     from dowse.ingest.sources.git.blame import Blame
@@ -68,7 +70,9 @@ class Why(Exact, Memories, Past):
         return Written(found, cut)
 
     def _warnings(self, record: Record) -> Sequence[str]:
-        return self.doubts(record)
+        """What memories do not tell of each other, and their front matter does not say plainly."""
+        alone = Standing(**out_of_time(record.facets, self._clock.now())._asdict())
+        return (*alone.sentences(), *(it.why for it in self.stale(record)))
 
 
 def _spans(blame: Blame) -> dict[str, list[Span]]:

@@ -11,7 +11,8 @@ from dowse.store.base import Catalog
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Lines of a record; `freshness` says whether they are the disk's or the index's last word."""
+    """Lines of a record; `freshness` says whether they are the disk's or the index's last word, `notes` what a reader
+    should know before relying on them."""
 
     record: Record
     text: str
@@ -21,6 +22,7 @@ class Passage:
     freshness: Freshness
     next_line: int | None = None
     cut: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def read_lines(

@@ -89,7 +89,10 @@ class Anchored:
         return found.path if found else start
 
     def _symbol_at(self, record: Record, line: int) -> str:
-        """The innermost definition around the line; none where it stands outside of all."""
+        """The innermost definition around the line; none where it stands outside of all, BadInput beyond the end."""
+        lines = self.store.text(record).removesuffix("\n").count("\n") + 1
+        if line > lines:
+            raise BadInput(f"{record.path} has {lines:,} lines; line {line:,} is beyond its end")
         around = self.store.around(record, line)
         return ".".join((*around[0].trail, around[0].symbol.name)) if around else ""
 
@@ -100,19 +103,18 @@ def replace_symbol(anchor: Anchor, symbol: str) -> Anchor:
 
 def named(symbols: Sequence[Symbol], name: str) -> list[Symbol]:
     """Those with this name, or whose name with those around it ends so; a heading is named as a whole."""
-    parts = tuple(it for it in _BETWEEN_NAMES.split(name) if it)
-    chains = list(_chains(symbols))
+    parts = names_in(name)
     whole = [it for it in symbols if it.name == name and it.kind == HEADING]
-    return whole or [it for it, chain in zip(symbols, chains, strict=True) if parts and chain[-len(parts) :] == parts]
+    ending = zip(symbols, chains(symbols), strict=True)
+    return whole or [it for it, chain in ending if parts and chain[-len(parts) :] == parts]
 
 
-def spellings(name: str) -> list[str]:
-    """The name as others may have written it: with all names around it, with one, with none."""
-    parts = [it for it in _BETWEEN_NAMES.split(name) if it]
-    return list(dict.fromkeys((name, ".".join(parts), ".".join(parts[-2:]), *parts[-1:])))
+def names_in(name: str) -> tuple[str, ...]:
+    """Its own behind those around it."""
+    return tuple(it for it in _BETWEEN_NAMES.split(name) if it)
 
 
-def _chains(symbols: Sequence[Symbol]) -> Iterator[tuple[str, ...]]:
+def chains(symbols: Sequence[Symbol]) -> Iterator[tuple[str, ...]]:
     """Of each symbol its name behind those of what it stands in."""
     for symbol in symbols:
         chain, parent = [symbol.name], symbol.parent

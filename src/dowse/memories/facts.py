@@ -7,8 +7,8 @@ from typing import Final
 
 from dowse.errors import BadInput
 from dowse.text.frontmatter import Value, scalar, strings
-from dowse.text.memory_facts import ACTIVE, JOURNAL, TYPES, moment_of
-from dowse.text.times import iso
+from dowse.text.memory_facts import ACTIVE, JOURNAL, TYPES
+from dowse.text.times import iso, moment_of
 
 MAX_TAG_CHARS: Final = 100
 MAX_ENTRIES: Final = 100
@@ -22,13 +22,16 @@ def checked_facts(
     """Raises BadInput for what a memory can not say of itself."""
     if type not in TYPES:
         raise BadInput(f"{type[:50]!r} is no type of memory; there are {', '.join(TYPES)}")
+    begins, ends = _checked_time("valid_from", valid_from), _checked_time("valid_until", valid_until, last=True)
+    if begins and ends and begins > ends:
+        raise BadInput(f"valid_until ({ends}) is before valid_from ({begins}), so that it would never hold; swap them")
     return {
         "type": type,
         "status": ACTIVE,
         "tags": checked_tags(tags),
         "created_at": created_at,
-        "valid_from": _checked_time("valid_from", valid_from),
-        "valid_until": _checked_time("valid_until", valid_until, last=True),
+        "valid_from": begins,
+        "valid_until": ends,
     }
 
 

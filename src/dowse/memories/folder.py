@@ -16,10 +16,11 @@ from dowse.memories import front
 from dowse.memories.files import check_size, exists, has_note, move_file, read_file, told, write_file
 from dowse.memories.lock import locked, open_folder, sync_folder
 from dowse.memories.names import SUFFIXES, alike, file_name
-from dowse.memories.ways import lead_to, notes_below
+from dowse.memories.ways import lead_to, notes_below, opened_in
 
 TRASH: Final = ".trash"
 MAX_BYTES: Final = 10_000_000
+_LISTED: Final = '`dowse memories` lists those there are, `search` with kinds ["memory"] finds them'
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Folder:
     def read(self, name: str) -> tuple[str, str]:
         """The name of its file, and the text."""
         with told(f"read memories in {self.place}"), self._opened(name) as folder:
-            name = self._found(folder, name)
+            name = self._found(folder, name, nearly=True)
             return name, _text(name, read_file(folder, name, MAX_BYTES))
 
     def throw_away(self, name: str, now: float) -> tuple[str, Path]:
@@ -128,13 +129,15 @@ class Folder:
             self.place.mkdir(mode=self._mode)
         sync_folder(self.place.parent)
 
-    def _found(self, folder: int, name: str) -> str:
-        """The name of the file that is there."""
+    def _found(self, folder: int, name: str, *, nearly: bool = False) -> str:
+        """The name of the file that is there; `nearly`: one that differs by case or encoding will do."""
         wanted = file_name(name)
         found = next((it for it in (wanted, name) if it.lower().endswith(SUFFIXES) and has_note(folder, it)), None)
         if found is None:
             near = alike(wanted, notes_below(folder))
-            hint = f"{near!r} is nearly so" if near else "`dowse memories` lists those there are"
+            if near and nearly:
+                return near
+            hint = f"{near!r} is nearly so" if near else _LISTED
             raise BadInput(f"there is no memory {wanted!r}; {hint}")
         return found
 
@@ -166,7 +169,7 @@ class Folder:
     def _trash(self, folder: int) -> Iterator[int]:
         with suppress(FileExistsError):
             os.mkdir(TRASH, self._mode, dir_fd=folder)
-        trash = open_folder(TRASH, folder)
+        trash = opened_in(folder, TRASH)
         try:
             yield trash
         finally:

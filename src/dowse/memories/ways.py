@@ -49,13 +49,18 @@ def notes_below(folder: int) -> list[str]:
     return sorted(found)
 
 
-def _entered(place: int, part: str) -> int:
-    """The directory of this name, opened in exchange for the one it is in."""
+def opened_in(place: int, part: str) -> int:
+    """The directory of this name."""
     try:
-        inside = open_folder(part, place)
+        return open_folder(part, place)
     except OSError as error:
         if error.errno in (errno.ENOTDIR, errno.ELOOP):
             raise BadInput(f"{part} is no directory of its own, and links are not followed; move it away") from None
         raise
+
+
+def _entered(place: int, part: str) -> int:
+    """The directory of this name, opened in exchange for the one it is in."""
+    inside = opened_in(place, part)
     os.close(place)
     return inside

@@ -82,6 +82,7 @@ def passage_json(passage: Passage) -> dict[str, object]:
         "cut": passage.cut,
         "freshness": passage.freshness,
         "text": passage.text,
+        "notes": list(passage.notes),
     }
 
 

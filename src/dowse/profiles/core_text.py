@@ -98,7 +98,8 @@ def passage_text(passage: Passage) -> str:
     lines = f"lines {passage.start_line}-{passage.end_line} of {passage.total_lines}"
     cut = " … this line is longer and was cut" if passage.cut else ""
     more = f"… go on with start_line={passage.next_line}\n" if passage.next_line else ""
-    return f"{passage.record.path} ({lines}){stale}\n{passage.text}{cut}\n{more}"
+    notes = "".join(f"{it}\n" for it in passage.notes)
+    return f"{passage.record.path} ({lines}){stale}\n{notes}{passage.text}{cut}\n{more}"
 
 
 def completeness_text(answer: Answer, running: str) -> str:

@@ -47,8 +47,8 @@ _AS_THEY_COME: tuple[Stage, ...] = (subject_priors, best_first, within_budget)
 PASSAGES: tuple[Stage | Concerning, ...] = (
     subject_priors,
     Concerning(PASSING, FadingAmongOwn(_AGE)),
-    Concerning(SUCCEEDING, Validity()),
     Concerning(SUCCEEDING, Superseded()),
+    Concerning(SUCCEEDING, Validity()),
     Concerning(LIMITED, Quotas()),
     best_first,
     within_budget,
@@ -153,11 +153,11 @@ _RAGDOCS = Recipe(
     weigh=(VarianceWeights(),),
 )
 # Notes fade at the pace of their type. What is only old is not left out: whether it is about what was asked is judged
-# before its age is.
+# before its age is, and a successor that is not about it does not join.
 _MEMORIES = Recipe(
     "memories",
     _PLAIN,
-    stages=(Vouched(0.2), Calibrate(), Fading(), Validity(), Superseded(), PerRecord(1), *_AS_THEY_COME),
+    stages=(Vouched(0.2), Calibrate(), Fading(), Superseded(joining=0), Validity(), PerRecord(1), *_AS_THEY_COME),
     weigh=(shared_out,),
     folded_per_hit=4,
 )

@@ -29,6 +29,9 @@ _MAX_ERROR_CHARS = 1000
 _MANY_UNANSWERED = 500  # who asks more without reading the answers is heard again when it has
 _CALLS_AT_A_TIME = 8  # of one connection: the others have threads of their own
 _LOOK_S = 0.01
+# What is asked with half a character is answered as well as can be; what is kept would not be what was meant.
+_REPAIRED = "dowse/repaired"
+_NO_TEXT = "what was sent has half a character in it (a lone surrogate), so nothing was done; give text"
 # After the client has closed its end; the jobs are ended while the last words are written, so that together it stays
 # well under five seconds.
 _LAST_ANSWERS_S = 2.0
@@ -59,6 +62,8 @@ def make_server(profile: Profile, threads: anyio.CapacityLimiter | None = None) 
     ) -> types.CallToolResult:
         if params.name not in bound:
             return _error(_unknown(params.name, profile, bound))
+        if not bound[params.name].tool.read_only and _REPAIRED in (params.meta or {}):
+            return _error(_NO_TEXT)
         return await anyio.to_thread.run_sync(_answer, bound[params.name], params.arguments or {}, limiter=threads)
 
     return Server(
@@ -159,9 +164,9 @@ async def _serve_streams(
     write: Callable[[SessionMessage], Awaitable[None]],
     wire: Wire,
 ) -> None:
-    async with anyio.create_task_group() as tasks:
-        incoming, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
-        answers, outgoing = anyio.create_memory_object_stream[SessionMessage]()
+    incoming, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
+    answers, outgoing = anyio.create_memory_object_stream[SessionMessage]()
+    async with requests, outgoing, anyio.create_task_group() as tasks:
         tasks.start_soon(wire.receive, reading, incoming, answers.clone())
         tasks.start_soon(wire.send, outgoing, write)
         await server.run(requests, answers, server.create_initialization_options())
@@ -245,12 +250,21 @@ class Wire:
 
 
 def repaired(error: Exception) -> SessionMessage | None:
-    """A message with lone surrogates, which clients do escape into JSON, without them; None if it is no message."""
+    """A message with lone surrogates, which clients do escape into JSON, without them, and marked as such; None if it
+    is no message."""
     line = error.errors()[0]["input"] if isinstance(error, ValidationError) else None
     if not isinstance(line, str):
         return None
     try:
-        text = json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace")
+        text = json.dumps(_marked(json.loads(line)), ensure_ascii=False).encode("utf-8", "replace")
         return SessionMessage(types.jsonrpc_message_adapter.validate_json(text, by_name=False))
     except (ValueError, RecursionError):
         return None
+
+
+def _marked(message: object) -> object:
+    params = message.get("params") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(params, dict):
+        return message
+    meta = params.get("_meta")
+    return {**message, "params": {**params, "_meta": {**(meta if isinstance(meta, dict) else {}), _REPAIRED: True}}}

@@ -1,38 +1,31 @@
-"""What the front matter of a memory may say, and how its times are read."""
+"""What the front matter of a memory may say, and whether it holds at a moment."""
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from dowse.text.times import moment_of
 
 TYPES: Final = ("plan", "journal", "fact", "observation", "reflection")
 JOURNAL: Final = "journal"
-STATUSES: Final = ("active", "archived")
 ACTIVE: Final = "active"
-
-_DATE = re.compile(r"\d{4}-\d\d-\d\d\Z")
-_SECONDS = re.compile(r"\d{9,11}\Z")
-_LAST: Final = timedelta(days=1) - timedelta(seconds=1)
-_MAX_S: Final = 2**63 // 10**9  # more nanoseconds than that fit nowhere
+ARCHIVED: Final = "archived"
+STATUSES: Final = (ACTIVE, ARCHIVED)
 
 
-def moment_of(text: str, *, last: bool = False) -> float | None:
-    """Seconds since 1970 of an ISO date or time (UTC, if it says nothing else), or of seconds; None for what is none.
+class OutOfTime(NamedTuple):
+    """Its times as they are written; empty where they do not speak against it."""
 
-    Of a day without a time it is the first second, or the `last`.
-    """
-    seconds = _seconds(text.strip(), last)
-    return seconds if seconds is not None and abs(seconds) < _MAX_S else None
+    not_before: str = ""
+    not_after: str = ""
 
 
-def _seconds(text: str, last: bool) -> float | None:
-    if _SECONDS.match(text):
-        return float(text)
-    try:
-        moment = datetime.fromisoformat(text)
-        if last and _DATE.match(text):
-            moment += _LAST
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return None
+def out_of_time(facets: Mapping[str, str], now: float) -> OutOfTime:
+    """Whether it is too early or too late for what it says; what is no time says nothing of that."""
+    valid_from, valid_until = facets.get("valid_from", ""), facets.get("valid_until", "")
+    begins, ends = moment_of(valid_from), moment_of(valid_until, last=True)
+    return OutOfTime(
+        valid_from if begins is not None and now < begins else "",
+        valid_until if ends is not None and now > ends else "",
+    )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.ingest.extract.table import extract
 from dowse.model import Extract, Item, Link
-from dowse.text.memory_facts import STATUSES, TYPES, moment_of
+from dowse.text.memory_facts import STATUSES, TYPES
+from dowse.text.times import iso, moment_of
 
 NS = 1_000_000_000
 WRITTEN_NS = 1_700_000_000 * NS
@@ -94,6 +97,16 @@ def test_so_many_anchors_are_too_many() -> None:
     assert "only the first 200" in note.facets["front_matter_problem"]
 
 
+def test_until_for_ever_is_a_time() -> None:
+    note = read("---\nvalid_from: 20261117\nvalid_until: 9999-12-31\n---\nx")
+    assert (note.facets["valid_from"], note.facets["valid_until"]) == ("2026-11-17T00:00:00Z", "9999-12-31T23:59:59Z")
+    assert "front_matter_problem" not in note.facets
+
+
+def test_a_day_ends_at_its_end_however_it_is_written() -> None:
+    assert read("---\nvalid_until: 20261117\n---\nx").facets["valid_until"] == "2026-11-17T23:59:59Z"
+
+
 VALUES = st.one_of(
     st.sampled_from(
         ["plan", "Fact", "active", "[plan]", "{a: b}", "null", "", "2026-01-01", "1e999", "'", "&a x", "|"]
@@ -118,6 +131,6 @@ def test_no_front_matter_is_fatal(lines: list[tuple[str, str]], body: str) -> No
 @given(st.text(max_size=40) | st.datetimes().map(str) | st.dates().map(str) | st.integers().map(str))
 def test_times_fit_or_are_none(text: str) -> None:
     first, last = moment_of(text), moment_of(text, last=True)
-    assert first is None or abs(first * NS) < 2**63
+    assert first is None or moment_of(iso(first)) == math.floor(first)
     if first is not None and last is not None:
-        assert last - first in (0, 86_399)
+        assert last - first in (0, 86_399, 7 * 86_400 - 1)

@@ -87,6 +87,8 @@ def day(offset: float) -> str:
         ({"valid_until": day(-1)}, {"expired": 0.5}), ({"valid_from": day(1)}, {"not_yet_valid": 0.5}),
         ({"valid_from": day(-5), "valid_until": day(5)}, {}), ({"valid_from": day(5), "valid_until": day(-5)},
         {"not_yet_valid": 0.5}), ({"valid_until": "no time"}, {}), ({"valid_from": ""}, {}),
+        ({"status": "active"}, {}), ({"status": "archived"}, {"archived": 0.5}),
+        ({"status": "archived", "valid_until": day(-1)}, {"expired": 0.5}),
     ],
 )  # fmt: skip
 def test_validity(memory: DictStore, facets: dict[str, str], evidence: dict[str, float]) -> None:
@@ -113,12 +115,27 @@ def test_below_its_successors_however_far_along(store: Store) -> None:
     assert [hit.evidence.get("superseded", 0) for hit in judged] == [0, 1, 2]
 
 
-def test_a_successor_that_was_not_found_costs_half(store: Store) -> None:
+def test_a_successor_takes_the_place_whether_it_was_found_or_not(store: Store) -> None:
+    note(store, "old.md")
+    note(store, "between.md", "old")
+    note(store, "new.md", "between")
+    note(store, "other.md")
+    for found in ({"old.md": 0.8, "other.md": 0.5}, {"old.md": 0.8, "other.md": 0.5, "new.md": 0.1}):
+        judged = Superseded()(hits(store, found), run_over(store))
+        assert [(hit.stored.record.path, hit.score) for hit in judged] == [
+            ("new.md", 0.8),
+            ("other.md", 0.5),
+            ("old.md", 0.4),
+        ]
+        assert judged[0].evidence == {"succeeds": 1}
+
+
+def test_a_successor_outside_of_the_scope_stays_there(store: Store) -> None:
     note(store, "old.md")
     note(store, "new.md", "old")
-    note(store, "other.md")
-    judged = Superseded()(hits(store, {"old.md": 0.8, "other.md": 0.5}), run_over(store))
-    assert [(hit.stored.record.path, hit.score) for hit in judged] == [("other.md", 0.5), ("old.md", 0.4)]
+    asked = run_over(store, Scope(excluded=("new.md",)))
+    judged = Superseded()(hits(store, {"old.md": 0.8}), asked)
+    assert [(hit.stored.record.path, hit.score) for hit in judged] == [("old.md", 0.4)]
 
 
 def test_a_circle_supersedes_nobody_in_it(store: Store) -> None:
@@ -127,7 +144,7 @@ def test_a_circle_supersedes_nobody_in_it(store: Store) -> None:
     note(store, "c.md", "a", "d")
     note(store, "d.md")
     found = hits(store, {"d.md": 0.9, "a.md": 0.5, "b.md": 0.4, "c.md": 0.3})
-    assert places(Superseded()(found, run_over(store))) == ["a.md#0", "b.md#0", "c.md#0", "d.md#0"]
+    assert places(Superseded()(found, run_over(store))) == ["c.md#0", "a.md#0", "b.md#0", "d.md#0"]
 
 
 def test_other_kinds_are_not_looked_at(store: Store) -> None:

@@ -37,7 +37,7 @@ def test_said_from_either_end(store: Store, make: Callable[[Store], object]) -> 
     make(store)
     found = Superseded()(hits(store, {"old.md": 0.9, "new.md": 0.3}), run_over(store))
     assert places(found) == ["new.md#0", "old.md#0"]
-    assert [hit.evidence for hit in found] == [{}, {"superseded": 1}]
+    assert [hit.evidence for hit in found] == [{"succeeds": 1}, {"superseded": 1}]
 
 
 @pytest.mark.parametrize("written", ["memory:old", "old", "old.md", "./old.md#Why"])
@@ -63,7 +63,7 @@ def test_in_a_circle_none_is_superseded_but_by_what_stands_outside(store: Store)
     assert scores(Superseded()(hits(store, circle), run_over(store))) == {"a.md#0": 0.9, "b.md#0": 0.5}
     note(store, "c", links={"b": "supersedes"})
     found = Superseded()(hits(store, circle | {"c.md": 0.8}), run_over(store))
-    assert scores(found) == {"c.md#0": 0.8, "a.md#0": 0.45, "b.md#0": 0.25}
+    assert scores(found) == {"c.md#0": 0.9, "a.md#0": 0.45, "b.md#0": 0.25}
 
 
 _LINKS = st.dictionaries(

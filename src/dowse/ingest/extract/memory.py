@@ -15,12 +15,14 @@ from dowse.model import Extract, Item, Link
 from dowse.text.anchors import ANCHORED, ANCHORS, parse_anchor
 from dowse.text.decode import decode
 from dowse.text.frontmatter import Value, front_matter, scalar, strings
-from dowse.text.memory_facts import ACTIVE, JOURNAL, STATUSES, TYPES, moment_of
-from dowse.text.times import iso
+from dowse.text.memory_facts import ACTIVE, JOURNAL, STATUSES, TYPES
+from dowse.text.times import iso, moment_of
 
 MAX_ANCHORS: Final = 200
 PROBLEM: Final = "front_matter_problem"
-_TIMES = ("created_at", "valid_from", "valid_until")
+_CREATED_AT: Final = "created_at"
+_TIMES = (_CREATED_AT, "valid_from", "valid_until")
+_FARTHEST_S: Final = 2**63 // 10**9  # in the year 2262: more nanoseconds than that fit nowhere
 _NO_MAPPING = re.compile(r"---[ \t]*\r?\n(?:(?!\r?\n)[^\n]*\n)+?---[ \t]*\r?(?:\n|\Z)")
 
 
@@ -40,7 +42,7 @@ def extract_memory(item: Item, data: bytes) -> Extract:
     anchors = _anchors(front.values, problems)
     if anchors:
         own[ANCHORS] = str(len(anchors))  # so that who reads the record knows whether to look for them
-    created = times["created_at"]
+    created = times[_CREATED_AT]
     return replace(
         note,
         kind="memory",
@@ -63,8 +65,9 @@ def _time(values: Mapping[str, Value], name: str, problems: list[str]) -> float 
     if name not in values:
         return None
     moment = moment_of(scalar(values, name), last=name == "valid_until")
-    if moment is None:
+    if moment is None or (name == _CREATED_AT and abs(moment) >= _FARTHEST_S):
         problems.append(f"{name} {_shown(values[name])} is no time")
+        return None
     return moment
 
 

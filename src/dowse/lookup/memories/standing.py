@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dowse.model import Record
 from dowse.text.memory_edges import Edges, key
-from dowse.text.memory_facts import moment_of
+from dowse.text.memory_facts import ARCHIVED, out_of_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +24,25 @@ class Standing:
     def counts(self) -> bool:
         return not (self.superseded_by or self.archived or self.not_before or self.not_after)
 
+    def sentences(self) -> Iterator[str]:
+        """Why it may not count."""
+        if self.superseded_by:
+            yield f"superseded by {', '.join(self.superseded_by)}"
+        if self.archived:
+            yield ARCHIVED
+        if self.not_before:
+            yield f"not valid before {self.not_before}"
+        if self.not_after:
+            yield f"not valid any more since {self.not_after}"
+
 
 def standing(record: Record, supersedes: Edges, now: float) -> Standing:
-    facets = record.facets
-    valid_from, valid_until = facets.get("valid_from", ""), facets.get("valid_until", "")
+    not_before, not_after = out_of_time(record.facets, now)
     return Standing(
         superseded_by=tuple(successors(record, supersedes)),
-        archived=facets.get("status", "").lower() == "archived",
-        not_before=valid_from if _seconds_from(now, valid_from) > 0 else "",
-        not_after=valid_until if _seconds_from(now, valid_until) < 0 else "",
+        archived=record.facets.get("status", "").lower() == ARCHIVED,
+        not_before=not_before,
+        not_after=not_after,
     )
 
 
@@ -41,8 +51,3 @@ def successors(record: Record, supersedes: Edges) -> Iterator[str]:
     for edge in supersedes.to(key(record)):
         if not supersedes.in_a_circle(edge):
             yield edge.source.name
-
-
-def _seconds_from(now: float, text: str) -> float:
-    moment = moment_of(text)
-    return 0.0 if moment is None else moment - now

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from dowse.model import Hit, Record, Scope, Stored
+from dowse.model import Hit
 from dowse.search.refine.communities import communities
+from dowse.search.refine.joining import first_passage, within
 from dowse.search.refine.links import LinkGraph, Node, graph_of, node_of
 from dowse.search.refine.scale import multiplied, times
 from dowse.search.refine.stage import by_score
 from dowse.search.run import Run
 from dowse.store.base import Catalog
-from dowse.text.scopes import inside
 from dowse.text.targets import DOCUMENT_LINKS
 
 _NO_LINKS = "no record links to another"
@@ -40,12 +40,12 @@ class GraphNeighbours:
 
     def _joining(self, hits: list[Hit], graph: LinkGraph, run: Run) -> Iterator[Hit]:
         """What the hits are linked with, each record once, by the best hit it is linked with."""
-        within = _within(run.query.scope, run.store)
+        is_wanted = within(run.query.scope, run.store)
         seen = {node_of(hit.stored.record) for hit in hits}
         for rank, hit in enumerate(hits, 1):
             evidence = {"linked_from_rank": rank, "link_factor": self.factor}
             for node in graph.neighbours(node_of(hit.stored.record), self.links):
-                first = None if node in seen else _first(graph.records[node], within, run.store)
+                first = None if node in seen else first_passage(graph.records[node], is_wanted, run.store)
                 seen.add(node)
                 if first is not None:
                     yield Hit(first, times(hit.score, self.factor), evidence)
@@ -77,14 +77,3 @@ class CommunityBoost:
 def communities_of(catalog: Catalog) -> Mapping[Node, int]:
     """The communities of the link graph, likewise shared until a record changes."""
     return catalog.remembered("communities", lambda: communities(graph_of(catalog).pairs()))
-
-
-def _within(scope: Scope, catalog: Catalog) -> Callable[[Record], bool]:
-    holds = inside(scope)
-    return lambda record: holds(record, catalog.links(record) if scope.links else ())
-
-
-def _first(record: Record, within: Callable[[Record], bool], catalog: Catalog) -> Stored | None:
-    """Its first passage if it is wanted: as it was when the graph was made, which spares reading, and as it is now."""
-    passages = catalog.chunks(record) if within(record) else []
-    return passages[0] if passages and within(passages[0].record) else None

@@ -1,4 +1,4 @@
-"""What another record supersedes ranks below it."""
+"""What another record supersedes ranks below it, and gives it its place."""
 
 from __future__ import annotations
 
@@ -9,36 +9,42 @@ from dataclasses import dataclass
 
 from dowse.model import Hit, Scope
 from dowse.search.kinds import SUCCEEDING
+from dowse.search.refine.joining import first_passage, within
 from dowse.search.refine.scale import times
 from dowse.search.refine.stage import by_score, rescored
 from dowse.search.run import Run
 from dowse.store.base import Catalog
 from dowse.text.circles import circles
 from dowse.text.memory_edges import SUPERSEDES, Key, edges_among, key, saying
+from dowse.text.terms import parse
 
 Successors = Mapping[Key, Sequence[Key]]
 
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """The factor for what has successors; and it ranks below all of them, however far along a chain they are. Those
-    that supersede each other in a circle are none the better for it."""
+    """What has successors gives them its place: the last of them, however far along a chain they are, have at least its
+    score, and join the hits if nothing else found them, `joining` at most. It keeps this factor of its own, and ranks
+    below all of them. Those that supersede each other in a circle are none the better for it."""
 
     factor: float = 0.5
     kinds: tuple[str, ...] = SUCCEEDING
+    joining: int = 10
 
     def __call__(self, hits: list[Hit], run: Run) -> list[Hit]:
         if not any(hit.stored.record.kind in self.kinds for hit in hits):
             return hits
         successors = successors_of(run.store, self.kinds)
+        order = list(circles(_places(hits), lambda it: successors.get(it, ())))
+        hits = self._succeeded(hits, _claims(hits, order, successors), run)
         found: defaultdict[Key, list[Hit]] = defaultdict(list)
         for hit in hits:
             found[key(hit.stored.record)].append(hit)
         judged: dict[int, Hit] = {}
         lowest: dict[Key, float] = {}  # score of what was found of a record and of all above it
         behind: dict[Key, int] = {}  # how many steps the longest way up from a record has
-        for circle in circles(list(found), lambda it: successors.get(it, ())):
-            above = {it for node in circle for it in successors.get(node, ())}.difference(circle)
+        for circle in order:
+            above = _above(circle, successors)
             bound = min((lowest[it] for it in above), default=math.inf)
             steps = max((behind[it] + 1 for it in above), default=0)
             own = [[self._judged(hit, steps, bound) for hit in found[it]] for it in circle if it in found]
@@ -47,11 +53,57 @@ class Superseded:
             lowest |= dict.fromkeys(circle, min([bound, *(max(hit.score for hit in each) for each in own)]))
         return by_score([judged[hit.stored.key] for hit in hits])
 
+    def _succeeded(self, hits: list[Hit], claims: Mapping[Key, float], run: Run) -> list[Hit]:
+        """The hits, with each successor at least where it has a claim to be."""
+        best: dict[Key, Hit] = {}
+        for hit in hits:
+            best.setdefault(key(hit.stored.record), hit)
+        lifted = {best[it].stored.key: claim for it, claim in claims.items() if it in best and best[it].score < claim}
+        joining = [] if parse(run.query.text).required else self._joining(claims, best, run)
+        return by_score([*(_lifted(hit, lifted.get(hit.stored.key)) for hit in hits), *joining])
+
+    def _joining(self, claims: Mapping[Key, float], known: Mapping[Key, Hit], run: Run) -> list[Hit]:
+        """The successors that were not found; where a phrase is required they would have been, if they had it."""
+        missing = sorted(claims.keys() - known.keys(), key=lambda it: (-claims[it], it))[: self.joining]
+        is_wanted = within(run.query.scope, run.store)
+        records = [record for collection, path in missing for record in run.store.records(path, collection)]
+        passages = [it for record in records if (it := first_passage(record, is_wanted, run.store))]
+        return [Hit(it, claims[key(it.record)], {"succeeds": 1}) for it in passages]
+
     def _judged(self, hit: Hit, steps: int, bound: float) -> Hit:
         if not steps:
             return hit
         score = min(times(hit.score, self.factor), math.nextafter(bound, -math.inf))
         return rescored(hit, score, superseded=steps)
+
+
+def _places(hits: Sequence[Hit]) -> list[Key]:
+    return list(dict.fromkeys(key(hit.stored.record) for hit in hits))
+
+
+def _above(circle: Sequence[Key], successors: Successors) -> set[Key]:
+    return {it for node in circle for it in successors.get(node, ())}.difference(circle)
+
+
+def _claims(hits: Sequence[Hit], order: Sequence[Sequence[Key]], successors: Successors) -> dict[Key, float]:
+    """The best score that is superseded by each of those that nothing supersedes."""
+    scores: dict[Key, float] = {}
+    for hit in hits:
+        place = key(hit.stored.record)
+        scores[place] = max(hit.score, scores.get(place, -math.inf))
+    claims: dict[Key, float] = {}
+    for circle in reversed(order):  # each before what supersedes it
+        above = _above(circle, successors)
+        best = max(it.get(node, -math.inf) for node in circle for it in (scores, claims))
+        for node in above:
+            claims[node] = max(best, claims.get(node, -math.inf))
+        for node in circle if above else ():
+            claims.pop(node, None)
+    return claims
+
+
+def _lifted(hit: Hit, claim: float | None) -> Hit:
+    return hit if claim is None else rescored(hit, claim, succeeds=1)
 
 
 def successors_of(catalog: Catalog, kinds: tuple[str, ...] = SUCCEEDING) -> Successors:

@@ -32,6 +32,8 @@ def command(target: str, collection: str | None, root: Path | None, as_json: boo
         passage = find(engine, target, collection)
     if passage.freshness != "fresh":
         click.echo(f"dowse: {passage.record.path} is {passage.freshness} since it was indexed; `dowse index`", err=True)
+    for note in passage.notes:
+        click.echo(f"dowse: {passage.record.path}: {note}", err=True)
     click.echo(json.dumps(passage_json(passage), ensure_ascii=False) if as_json else passage.text)
     return 0
 

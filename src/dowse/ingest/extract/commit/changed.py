@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from dowse.ingest.extract.commit.definitions import beginnings, begins, defined_name
 from dowse.ingest.extract.commit.delta import FileDelta, Hunk
+from dowse.text.beginnings import beginnings, begins, defined_name
 
 _CLOSING: Final = (")", "]", "}", "{")
 _REMARKS: Final = ("#", "//", "/*", "*", "--")

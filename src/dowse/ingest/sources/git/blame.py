@@ -6,7 +6,6 @@ differ from the last commit are told apart here.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from dowse.errors import BadInput
-from dowse.ingest.sources.git.asking import ask, attempt, path_of, spellings
+from dowse.ingest.sources.git.asking import ask, path_of
+from dowse.ingest.sources.git.head import committed, lines_of
 from dowse.ingest.sources.git.parsing import seconds
 from dowse.ingest.sources.git.uncommitted import MAX_BYTES, MAX_PAIRS, alike
 
@@ -60,15 +60,15 @@ class Blame:
 
 def blame(git_directory: Path, path: str, start_line: int, end_line: int, current: bytes | None) -> Blame:
     """The lines from the first to the last one; `current` is what the work tree has, None where there is none."""
-    name, committed = _committed(git_directory, path)
-    content = committed if current is None else current
+    name, before = committed(git_directory, path)
+    content = before if current is None else current
     if content is None:
         raise BadInput(f"{path!r} is not a file of this repository's last commit; give a path from its top")
-    lines = _lines(content)
+    lines = lines_of(content)
     if start_line > len(lines):
         raise BadInput(f"{path!r} has {len(lines):,} lines; startLine {start_line:,} is beyond them")
     last = min(end_line, len(lines), start_line + MAX_LINES - 1)
-    places = same_lines(_lines(committed or b""), lines) if current is not None else list(range(1, len(lines) + 1))
+    places = same_lines(lines_of(before or b""), lines) if current is not None else list(range(1, len(lines) + 1))
     wanted = [it for it in places[start_line - 1 : last] if it]
     written = _written(git_directory, name, min(wanted), max(wanted)) if wanted else {}
     rows = (
@@ -76,24 +76,6 @@ def blame(git_directory: Path, path: str, start_line: int, end_line: int, curren
         for number in range(start_line, last + 1)
     )
     return Blame(tuple(rows), len(lines), min(end_line, len(lines)) - last)
-
-
-def _committed(git_directory: Path, path: str) -> tuple[str, bytes | None]:
-    """What git calls the file, and what the last commit has in it; None where that is nothing."""
-    found = attempt(git_directory, "ls-tree", "-z", "--full-tree", "HEAD", "--", *spellings([path]))
-    for entry in () if isinstance(found, str) else found.split(b"\0"):
-        about, _, name = entry.partition(b"\t")
-        mode, _, rest = about.partition(b" ")
-        if mode.startswith(b"100") and path_of(name) == path:
-            content = ask(git_directory, "cat-file", "blob", rest.rpartition(b" ")[2].decode("ascii"))
-            return os.fsdecode(name), content
-    return path, None
-
-
-def _lines(content: bytes) -> list[bytes]:
-    """Without their ends, which a checkout may have changed."""
-    lines = [line.rstrip(b"\r") for line in content.split(b"\n")]
-    return lines[:-1] if not lines[-1] else lines
 
 
 def _text(line: bytes) -> str:

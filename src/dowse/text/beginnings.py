@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 _MAX_LINE_CHARS: Final = 300
@@ -89,3 +90,9 @@ def defined_name(pattern: re.Pattern[str], line: str) -> str:
     """The name the line begins to define, with that of its owner if the line tells; empty if it does not."""
     found = pattern.match(line, 0, _MAX_LINE_CHARS)
     return ".".join(filter(None, found.groups())).replace("::", ".") if found else ""
+
+
+def tells(path: str, name: str, lines: Iterable[str]) -> bool:
+    """Whether commits can tell that what is so named and stands on these lines was changed: one of them begins it."""
+    pattern = beginnings(path)
+    return pattern is not None and any(defined_name(pattern, it).rpartition(".")[2] == name for it in lines)
