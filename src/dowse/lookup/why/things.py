@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dowse.lookup.memories.known import known_in
 from dowse.lookup.why.question import Subject
 from dowse.lookup.why.target import at_line, subjects
 from dowse.model import COMMITS, MEMORIES, Record, Scope
@@ -13,7 +14,6 @@ COMMIT, MEMORY = "commit:", "memory:"
 
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _CHUNK_ID = re.compile(r"[0-9a-f]{16}")
-_NOTE_SUFFIXES = ("", ".md", ".markdown")
 _MOST_COMMITS = 20
 
 
@@ -22,7 +22,7 @@ def things(store: Store, target: str, collection: str | None = None) -> list[Sub
     if target.startswith(COMMIT):
         return [Subject(it.path, it) for it in commits_like(store, target.removeprefix(COMMIT), collection)]
     if target.startswith(MEMORY):
-        return [Subject(it.path, it) for it in memories_named(store, target.removeprefix(MEMORY), collection)]
+        return [Subject(it.path, it) for it in memories_named(store, target, collection)]
     found = subjects(store, target, collection) or _passages(store, target, collection)
     if found:
         return found
@@ -41,9 +41,10 @@ def commits_like(store: Store, beginning: str, collection: str | None = None) ->
 
 
 def memories_named(store: Store, name: str, collection: str | None = None) -> list[Record]:
+    """Those that a link in their folder would mean by it, one of each folder."""
     folders = _names(store, MEMORIES, collection)
-    paths = [f"{name.strip()}{suffix}" for suffix in _NOTE_SUFFIXES]
-    return [record for folder in folders for path in paths for record in store.records(path, folder)]
+    found = (known_in(store, it).find(name) for it in folders)
+    return [it for it in found if it is not None]
 
 
 def _names(store: Store, source: str, collection: str | None) -> tuple[str, ...]:

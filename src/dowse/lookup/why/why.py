@@ -18,6 +18,7 @@ from dowse.lookup.why.budget import (
 from dowse.lookup.why.callers import callers
 from dowse.lookup.why.commits import commits
 from dowse.lookup.why.found import Found
+from dowse.lookup.why.memory_links import MemoryLinks
 from dowse.lookup.why.mentions import mentions
 from dowse.lookup.why.naming import fitting_candidates, fitting_subject
 from dowse.lookup.why.near import near_names
@@ -43,7 +44,7 @@ def why(
     found = things(ground.store, text, collection)
     if len(found) > 1:
         return _candidates(text, found, budget_tokens, besides)
-    if found or ground.store.linking([text]):
+    if found or ground.store.linking([text]) or MemoryLinks.of(ground.store).to(Subject(text)):
         return _answer(ground, text, found[0] if found else Subject(text), budget_tokens, besides)
     return _nothing(ground.store, text, budget_tokens, besides)
 
