@@ -14,7 +14,7 @@ from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.git.commits import CommitSource
 from dowse.ingest.sources.git.repositories import git_directory_at
 from dowse.ingest.sources.memories import FOLDER, memory_files
-from dowse.lookup.places import records_at
+from dowse.lookup.called import called
 from dowse.model import COMMITS, FILES, MEMORIES, Collection, Item, Record
 from dowse.places import Places
 from dowse.reranking import Reranking
@@ -87,8 +87,9 @@ class Base:
         return [it for it in self._store.collections() if it.source == COMMITS]
 
     def record(self, path: str, collection: str | None = None) -> list[Record]:
-        """Every record with this path: where several roots are indexed, more than one may have it."""
-        return records_at(self._store, path, collection)
+        """Every record with this path, or that is called so (`memory:NAME`, `commit:HASH`): where several roots are
+        indexed, more than one may be."""
+        return called(self._store, path, collection)
 
     def _one_record(self, path: str, collection: str | None) -> Record:
         records = self.record(path, collection)

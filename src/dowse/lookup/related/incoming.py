@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from dowse.lookup.called import COMMIT, MEMORY
 from dowse.lookup.references import references_of
 from dowse.lookup.related.question import Edge
 from dowse.lookup.why.commits import CHANGES, OF_COMMITS, deed
@@ -12,7 +13,6 @@ from dowse.lookup.why.memory_links import MemoryLinks
 from dowse.lookup.why.mentions import linked
 from dowse.lookup.why.question import Ground, Neighbour, Subject
 from dowse.lookup.why.spellings import names_of, speaks_of, spellings
-from dowse.lookup.why.things import COMMIT, MEMORY
 from dowse.model import COMMITS, FILES, MEMORIES, Link, Record
 
 _LEAST_HASH = 4

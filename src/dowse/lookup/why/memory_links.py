@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from dowse.lookup.called import COMMIT, said
 from dowse.lookup.memories.known import known_in
 from dowse.lookup.memories.linked import links_of
 from dowse.lookup.memories.targets import Place, directory_of, place_of
@@ -17,7 +18,6 @@ from dowse.lookup.places import records_at
 from dowse.lookup.why.question import Subject
 from dowse.lookup.why.spellings import NEAR, concerns, speaks_of
 from dowse.lookup.why.target import qualified
-from dowse.lookup.why.things import COMMIT, commits_like
 from dowse.model import COMMITS, FILES, MEMORIES, Collection, Link, Record, Scope
 from dowse.store.base import Store
 from dowse.text.globs import MAX_GLOB_CHARS, literal
@@ -41,7 +41,7 @@ class MemoryLinks:
         """The records that a link of this memory may mean; none for a ghost."""
         text, known = target.strip(), known_in(self.store, teller.collection)
         if text.lower().startswith(COMMIT):
-            return commits_like(self.store, text[len(COMMIT) :])
+            return said(self.store, text)
         if named(text):
             return _one(known.find(text, teller.path))
         return (
