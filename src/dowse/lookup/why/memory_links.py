@@ -8,7 +8,7 @@ name can mean. Which memory a name means is decided by `text/memory_edges.py`, a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dowse.lookup.called import COMMIT, said
 from dowse.lookup.memories.known import known_in
@@ -21,25 +21,31 @@ from dowse.lookup.why.target import qualified
 from dowse.model import COMMITS, FILES, MEMORIES, Collection, Link, Record, Scope
 from dowse.store.base import Store
 from dowse.text.globs import MAX_GLOB_CHARS, literal
+from dowse.text.memory_edges import Known
 from dowse.text.memory_names import named
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryLinks:
-    """What the memories of a store say; the collections are by name."""
+    """What the memories of a store say, for one question: the collections, and the memories of each, by name."""
 
     store: Store
     collections: Mapping[str, Collection]
+    memories: Mapping[str, Known]
+    # Many memories may write the same name, and each is looked for among all files.
+    guessed: dict[tuple[str, Place], list[Record]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, store: Store) -> MemoryLinks:
-        return cls(store, {it.name: it for it in store.collections()})
+        collections = {it.name: it for it in store.collections()}
+        folders = [it.name for it in collections.values() if it.source == MEMORIES]
+        return cls(store, collections, {it: known_in(store, it) for it in folders})
 
     # --- from a link to what it means ---
 
     def meant(self, teller: Record, target: str) -> list[Record]:
         """The records that a link of this memory may mean; none for a ghost."""
-        text, known = target.strip(), known_in(self.store, teller.collection)
+        text, known = target.strip(), self.memories[teller.collection]
         if text.lower().startswith(COMMIT):
             return said(self.store, text)
         if named(text):
@@ -68,6 +74,12 @@ class MemoryLinks:
         place = self.place(teller, target)
         if place.suffix or place.path.startswith((".", "/")) or "://" in target:
             return []
+        asked = teller.collection, place
+        if asked not in self.guessed:
+            self.guessed[asked] = self._only_one(teller, place)
+        return self.guessed[asked]
+
+    def _only_one(self, teller: Record, place: Place) -> list[Record]:
         files = tuple(it.name for it in self.collections.values() if it.source == FILES)
         glob = literal(place.path) + ".*" if place.is_bare else f"/{literal(place.path)}.*"
         is_path = bool(files) and len(glob) <= MAX_GLOB_CHARS
@@ -105,7 +117,7 @@ class MemoryLinks:
         if source == COMMITS:
             return record.path[:4] in target.lower()
         if source == MEMORIES and teller.collection == record.collection:
-            known = known_in(self.store, teller.collection)
+            known = self.memories[teller.collection]
             if record in (known.find(target, teller.path), known.beside(target, teller.path)):
                 return True
         return Place(record.path).last().stem in target
@@ -120,9 +132,8 @@ class MemoryLinks:
                     yield 0, teller, link
 
     def _all(self) -> Iterator[tuple[Record, Link]]:
-        folders = tuple(it.name for it in self.collections.values() if it.source == MEMORIES)
-        scope = Scope(collections=folders, kinds=("memory",))
-        for teller, links in links_of(self.store, scope) if folders else ():
+        scope = Scope(collections=tuple(self.memories), kinds=("memory",))
+        for teller, links in links_of(self.store, scope) if self.memories else ():
             yield from ((teller, link) for link in links)
 
 
