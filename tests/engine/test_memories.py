@@ -11,6 +11,7 @@ import pytest
 from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.live.watch.places import place_of
+from dowse.lookup.grep.question import Lines
 from dowse.model import FILES, MEMORIES, Facet, Query, Record, Scope
 from dowse.store.sqlite.locks import write_lock
 from support import OpenEngine, write
@@ -56,11 +57,35 @@ def test_a_memory_from_its_making_to_the_trash(engine: Engine, root: Path) -> No
     assert engine.memories().records == ()
 
 
+@pytest.mark.parametrize(
+    ("paths", "found"),
+    [
+        ((".memories/**",), {"auth.md", "plans/q3.md"}),
+        ((".memories",), {"auth.md", "plans/q3.md"}),
+        (("./.memories/plans/*.md",), {"plans/q3.md"}),
+        ((".memories/*.md", ".memories/plans/**"), {"auth.md", "plans/q3.md"}),
+        ((".memories/nothing/**",), set()),
+        ((".memories/auth.md",), {"auth.md"}),
+    ],
+)
+def test_globs_lead_from_the_root_into_its_memories(engine: Engine, paths: tuple[str, ...], found: set[str]) -> None:
+    engine.remember("auth", "The quokka guards it")
+    engine.remember("plans/q3", "A quokka, too")
+    scope = Scope(paths=paths)
+    assert {it.stored.record.path for it in engine.search(Query("quokka", scope)).hits} == found
+    assert {it.path for it in engine.grep(Lines(("quokka",), scope=scope)).files} == found
+
+
 def test_a_memory_is_read_by_its_path_in_the_root_too(engine: Engine, root: Path) -> None:
     engine.remember("auth", "The quokka guards it")
     assert engine.record(".memories/auth.md") == engine.record("auth.md") == [memory(engine, "auth.md")]
     assert engine.record("./.memories/auth.md", f"{root.name}.memories") == engine.record("auth.md")
-    for other in (".memories/other.md", ".memories/../auth.md", "src/auth.md", ".memories"):
+    for asked in ("memory:auth", "memory:AUTH.md", str(root / ".memories/auth.md")):
+        assert engine.record(asked) == engine.record("auth.md")
+        subject = engine.related(asked).subject
+        assert subject and subject.record and subject.record.path == "auth.md"
+    unknown = ("auth", "memory:other", "memory:", ".memories/other.md")
+    for other in (*unknown, ".memories/../auth.md", "src/auth.md", ".memories"):
         assert engine.record(other) == []
     assert engine.record(".memories/auth.md", root.name) == []
 

@@ -17,6 +17,7 @@ from dowse.errors import BadInput
 from dowse.ingest.sources.git.blame import Blame
 from dowse.lookup.why.question import Neighbour, WhyAnswer
 from dowse.model import CHARS_PER_TOKEN
+from dowse.profiles.core_asking import read
 from dowse.profiles.why_shapes import why_json, why_text
 from gits import Repo
 from storied import CHANGED, CHANGED_LINE, commit, git, storied
@@ -154,6 +155,37 @@ def test_related_crosses_kinds(told: tuple[Engine, dict[str, str]]) -> None:
     assert {it.kind for it in touched.groups} == {"renames", "touches"}
     memory = engine.related("memory:why-refuse")
     assert [one.record.path for it in memory.groups for one in it.shown if one.record] == ["src/app/repo.py"]
+
+
+def test_a_memory_anchored_to_a_symbol_is_of_its_file_and_speaks_by_its_text(engine: Engine, root: Path) -> None:
+    front = '---\ntype: fact\nanchors:\n- "src/app/repo.py#Repo@7b62c55612e4c567"\n---\n'
+    write(
+        root, {".memories/tok.md": f"{front}The token rule\n", ".memories/named.md": f"{front}Of `src/app/repo.py`\n"}
+    )
+    indexed(engine, root)
+    for target in ("src/app/repo.py", "Repo", f"src/app/repo.py:{CHANGED_LINE}"):
+        found = section(engine.why(target), "memories")
+        assert (found["tok.md"].kind, found["tok.md"].how, found["tok.md"].text) == (
+            "anchored", "src/app/repo.py#Repo", "The token rule",
+        )  # fmt: skip
+    beside = section(engine.why("src/app/service.py"), "memories")
+    assert "tok.md" not in beside
+    anchored = next(it for it in engine.related("src/app/repo.py").groups if it.kind == "anchored")
+    assert {it.record.path for it in anchored.shown if it.record} >= {"tok.md", "named.md"}
+    write(root, {".memories/front.md": "---\nabout: src/app/repo.py\n---\nNothing of it\n"})
+    indexed(engine, root)
+    assert "front.md" not in section(engine.why("src/app/repo.py"), "memories")
+
+
+def test_what_may_be_written_for_a_thing_is_read_by_every_verb(told: tuple[Engine, dict[str, str]]) -> None:
+    engine, story = told
+    for target in (f"commit:{story['moved'][:8]}", "memory:why-refuse", ".memories/why-refuse.md", "src/app/repo.py"):
+        passage = read(engine, target, None, None, None)
+        assert passage.text
+        for subject in (engine.why(target).subject, engine.related(target).subject):
+            assert subject is not None and subject.record == passage.record
+    with pytest.raises(BadInput, match="nothing indexed has the id or path 'memory:nothing'"):
+        read(engine, "memory:nothing", None, None, None)
 
 
 def test_blame_that_takes_too_long_is_not_waited_for(

@@ -406,6 +406,15 @@ def test_links_by_their_targets_newest_first(store: Store) -> None:
     assert store.linking(["src/\udcff", "src"]) == []
 
 
+def test_targets_by_the_name_behind_the_mark(store: Store) -> None:
+    found = [Link("changes", it, 1) for it in ("b#Repo.load", "a#Repo.load", "a#Repo.loads", "a#Load", "c#x.Repo.load")]
+    put(store, record("1"), [*found, Link("touches", "t#Repo.load", 1), Link("changes", "é#Repo.load", 1)])
+    put(store, record("2"), found)
+    assert store.parts_named("Repo.load", ["changes"]) == ["a#Repo.load", "b#Repo.load", "é#Repo.load"]
+    assert store.parts_named("Repo.load", ["touches", "anchored"]) == ["t#Repo.load"]
+    assert store.parts_named("%", ["changes"]) == store.parts_named("\udcff", ["changes"]) == []
+
+
 def test_collections_without_such_links_are_not_read(store: Store) -> None:
     store.add_collection("/work/more")
     put(store, record("1"), [Link("touches", "x", 1)])

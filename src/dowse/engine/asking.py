@@ -10,6 +10,7 @@ from dowse.engine.memories import Memories
 from dowse.errors import BadInput
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.budget import left_out
+from dowse.lookup.inward import inward
 from dowse.model import COMMITS, FILES, MEMORIES, NOT_LOOKED, Answer, Completeness, Hit, Item, Query, Seen, Share
 from dowse.search.plan import answer
 from dowse.search.refine.subjects import Preference
@@ -33,7 +34,7 @@ class Asking(Memories):
 
     def _ranked(self, query: Query) -> Ranked:
         return search(
-            query,
+            replace(query, scope=inward(query.scope, self._store.collections())),
             self._store,
             Models(self._semantics.encode_query, self._reranking.judge),
             rrf_k=self.settings.rrf_k,

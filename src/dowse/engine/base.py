@@ -14,7 +14,8 @@ from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.git.commits import CommitSource
 from dowse.ingest.sources.git.repositories import git_directory_at
 from dowse.ingest.sources.memories import FOLDER, memory_files
-from dowse.model import COMMITS, FILES, MEMORIES, Collection, Item, Record, normal_path
+from dowse.lookup.called import called
+from dowse.model import COMMITS, FILES, MEMORIES, Collection, Item, Record
 from dowse.places import Places
 from dowse.reranking import Reranking
 from dowse.search.refine.subjects import Preferences
@@ -86,18 +87,9 @@ class Base:
         return [it for it in self._store.collections() if it.source == COMMITS]
 
     def record(self, path: str, collection: str | None = None) -> list[Record]:
-        """Every record with this path: where several roots are indexed, more than one may have it."""
-        name = normal_path(path).removeprefix("./")
-        return self._store.records(name, collection) or list(self._below(name, collection))
-
-    def _below(self, name: str, collection: str | None) -> Iterator[Record]:
-        """What lies in a collection of its own below a root, a memory say, by its path from there."""
-        roots = [Path(it.root) for it in self.collections()]
-        for inner in (it for it in self.collections() if collection in (None, it.name)):
-            for root in roots:
-                place = root / name
-                if root in Path(inner.root).parents and place.is_relative_to(inner.root):
-                    yield from self._store.records(place.relative_to(inner.root).as_posix(), inner.name)
+        """Every record with this path, or that is called so (`memory:NAME`, `commit:HASH`): where several roots are
+        indexed, more than one may be."""
+        return called(self._store, path, collection)
 
     def _one_record(self, path: str, collection: str | None) -> Record:
         records = self.record(path, collection)

@@ -13,6 +13,7 @@ from dowse.ingest.sources.base import Reach
 from dowse.lookup.find import Entry, NameAnswer, NameQuery, find_names, fitting, indexed_names, listing
 from dowse.lookup.find_contents import ContentAnswer, find_contents
 from dowse.lookup.grep.question import Excerpt, GrepAnswer, Lines
+from dowse.lookup.inward import inward
 from dowse.lookup.symbols.audit import audit
 from dowse.lookup.symbols.bodies import TextLines, bodies, text_lines
 from dowse.lookup.symbols.find import containing, find
@@ -35,7 +36,8 @@ class Exact(Fresh):
         from dowse.lookup.grep.grep import grep
 
         seen = self._seen()
-        return replace(grep(self._store, query), seen=seen)
+        inside = replace(query, scope=inward(query.scope, self._store.collections()))
+        return replace(grep(self._store, inside), seen=seen)
 
     def excerpts(self, record: Record, lines: Iterable[int], before: int = 0, after: int = 0) -> list[Excerpt]:
         """Lines of a record as they were indexed, each with so many around it."""

@@ -108,7 +108,7 @@ class Past(Fresh):
 
     def commits_like(self, beginning: str, collection: str | None = None) -> list[Record]:
         """The indexed commits whose hashes begin so, newest first."""
-        from dowse.lookup.why.things import commits_like
+        from dowse.lookup.called import commits_like
 
         return commits_like(self._store, beginning, collection)
 

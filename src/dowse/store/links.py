@@ -16,6 +16,11 @@ class Links(Protocol):
         the record it is in; newest records first."""
         ...
 
+    def parts_named(self, name: str, kinds: Sequence[str]) -> list[str]:
+        """The targets of links of these kinds that end with `#` and this name, each once, in order: what is called so
+        somewhere. Every link is looked at."""
+        ...
+
     def linked(self, kinds: Sequence[str], scope: Scope = EVERYTHING) -> list[tuple[Record, list[Link]]]:
         """The records of the scope with their links of these kinds, ordered by collection and path; all of one moment.
 

@@ -100,17 +100,30 @@ def edges_of(outgoing: Mapping[Key, Sequence[Edge]], incoming: Mapping[Key, Sequ
     return Edges(outgoing, incoming, {end: number for number, circle in enumerate(found) for end in circle})
 
 
-class _Known(NamedTuple):
+class Known(NamedTuple):
     """The memories of one collection by what they may be called."""
 
     names: Names
     targets: Targets
 
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> Known:
+        return cls(Names.of(records), targets(records))
+
+    def find(self, target: str, source: str = "") -> Record | None:
+        """The memory that is meant by a target that stands in the memory `source`."""
+        name = named(target)
+        path = self.targets.resolve(name or target, source)
+        return (self.names.find(name) if name else None) or (self.names.exact[path] if path else None)
+
+    def beside(self, target: str, source: str) -> Record | None:
+        """The memory that is meant by a path from where it stands, whatever others are called."""
+        path = self.targets.place(target, source)
+        return self.names.exact[path] if path else None
+
     def end(self, told: Record, target: str) -> End | None:
         """What is meant by a link of this memory; None where it is not to a memory."""
-        name = named(target)
-        path = self.targets.resolve(name or target, told.path)
-        record = (self.names.find(name) if name else None) or (self.names.exact[path] if path else None)
+        record, name = self.find(target, told.path), named(target)
         if record is not None:
             return End(told.collection, record.path, record)
         return End(told.collection, name, None) if name else None
@@ -126,8 +139,8 @@ def _told(entries: Entries, kind: str) -> Iterator[Edge]:
                 yield Edge(here, there, record, link) if link.kind == kind else Edge(there, here, record, link)
 
 
-def _known(entries: Entries) -> dict[str, _Known]:
+def _known(entries: Entries) -> dict[str, Known]:
     by_collection: defaultdict[str, list[Record]] = defaultdict(list)
     for record, _ in entries:
         by_collection[record.collection].append(record)
-    return {name: _Known(Names.of(records), targets(records)) for name, records in by_collection.items()}
+    return {name: Known.of(records) for name, records in by_collection.items()}

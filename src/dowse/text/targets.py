@@ -40,6 +40,11 @@ class Targets:
         bare = _OF_A_KIND.sub("", text)
         return self._meant(text, source) or (self._meant(bare, source) if bare not in ("", text) else None)
 
+    def place(self, target: str, source: str) -> str | None:
+        """The path that the file `source` means, if the target is one and not just a name."""
+        text = target.partition("#")[0].strip()
+        return self._by_place(text, source) if text else None
+
     def _meant(self, text: str, source: str) -> str | None:
         explicit = text.startswith(("./", "../", "/"))
         return self._by_place(text, source) or (None if explicit else self.names.get(text.casefold()))

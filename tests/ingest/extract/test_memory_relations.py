@@ -36,7 +36,23 @@ def kinds(text: str) -> list[tuple[str, str]]:
         ("[[x]] is superseded by this", "supersedes"),
         ("This is superseded by [[x]]", "superseded_by"),
         ("[[x]] supersedes this", "superseded_by"),
-        ("This note supersedes the old one. See [[x]]", "supersedes"),
+        ("This note supersedes the old one. See [[x]]", "mentions"),
+        ("The sanitizer replaces tabs with blanks. Background: [[x]]", "mentions"),
+        ("It depends on the weather; see [[x]]", "mentions"),
+        ("Supersedes what follows.\n\n- [[x]]", "mentions"),
+        ("## Supersedes\n\n- [[x]]", "supersedes"),
+        ("We will rework the parser. It is in [[x]]", "plans"),
+        ("This does not supersede [[x]], both hold.", "mentions"),
+        ("It doesn't depend on [[x]]", "mentions"),
+        ("It doesn\u2019t yet supersede [[x]]", "mentions"),
+        ("We depend no longer on it nor contradict [[x]]", "mentions"),
+        ("This no longer depends on [[x]]", "mentions"),
+        ("There is no conflict with [[x]]", "mentions"),
+        ("[[x]] is not superseded by this", "mentions"),
+        ("It was never tested; plans for [[x]]", "plans"),
+        ("This not only supersedes [[x]]", "supersedes"),
+        ("It does not hold and so supersedes [[x]]", "supersedes"),
+        ("It is not much: this supersedes [[x]]", "supersedes"),
         ("depends on [[x]]", "depends_on"),
         ("depends_on: [[x]]", "depends_on"),
         ("It relies on [[x]]", "depends_on"),
@@ -72,6 +88,10 @@ def test_all_of_a_list_are_what_the_first_is() -> None:
 
 def test_front_matter_is_no_context() -> None:
     assert kinds("---\ntype: plan\n---\n[[x]] is here") == [("mentions", "x")]
+
+
+def test_nor_is_it_part_of_what_surrounds_a_link() -> None:
+    assert links("---\ntype: plan\n---\nSee [[x]] here")[0].context == "See [[x]] here"
 
 
 def test_targets_are_as_written_and_addresses_and_images_what_they_are() -> None:

@@ -11,10 +11,20 @@ from dowse.lookup.memories.targets import means
 from memory_notes import SCOPE, memory, store_of, to
 
 _ROOTS = ["/home/me/project", "/other"]
+_HERE = "/home/me/project/.memories"
 
 
 @pytest.mark.parametrize(
-    "written", ["src/server.py", "./src/server.py", "/home/me/project/src/server.py", "src/server"]
+    "written",
+    [
+        "src/server.py",
+        "./src/server.py",
+        "/home/me/project/src/server.py",
+        "src/server",
+        "../src/server.py",
+        "src/server.py:5",
+        "src/server.py:5-9",
+    ],
 )
 @pytest.mark.parametrize(
     "asked",
@@ -25,8 +35,8 @@ _ROOTS = ["/home/me/project", "/other"]
     ],
 )  # fmt: skip
 def test_spellings_of_one_file(written: str, asked: str) -> None:
-    assert means(asked, _ROOTS)(written)
-    assert means(asked, _ROOTS)(f"{written}#Server")
+    assert means(asked, _ROOTS)(written, _HERE)
+    assert means(asked, _ROOTS)(f"{written}#Server", _HERE)
 
 
 @pytest.mark.parametrize(
@@ -44,10 +54,12 @@ def test_spellings_of_one_file(written: str, asked: str) -> None:
         ("SERVER.py", "server.py"),
         ("a*", "ab"),
         ("commit:abc", "src/abc"),
+        ("commit:12345", "commit:12346"),
+        ("/other/src/server.py", "/home/me/project/src/server.py"),
     ],
 )
 def test_other_files_are_not_meant(asked: str, written: str) -> None:
-    assert not means(asked, _ROOTS)(written)
+    assert not means(asked, _ROOTS)(written, _HERE)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +75,7 @@ def test_other_files_are_not_meant(asked: str, written: str) -> None:
     ],
 )
 def test_what_else_can_be_linked_to(asked: str, written: str) -> None:
-    assert means(asked, _ROOTS)(written)
+    assert means(asked, _ROOTS)(written, _HERE)
 
 
 def test_memories_with_links_to_it_newest_first(tmp_path: Path) -> None:

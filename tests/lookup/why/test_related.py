@@ -35,6 +35,7 @@ def test_a_file(project: Project) -> None:
     assert ends(ask(project, REPO)) == {
         "in import": ["src/app/service.py", "tests/test_repo.py"],
         "in mentions": ["why-save.md"],
+        "in anchored": ["anchored.md"],
         "in links_to": ["docs/guide.md"],
         "in touches": [THIRD, SECOND],
         "in changes_with": ["src/app/service.py"],
@@ -112,6 +113,88 @@ def test_an_anchor_leads_to_the_definition(project: Project) -> None:
     assert [(it.name, it.line, it.text) for it in group.shown] == [("Repo.save", 4, "")]
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "./src/app/repo.py", "src/app/repo.py#store", "src/app/repo.py#L5", "src/app/repo.py:5", "src/app/repo.py:5-7",
+        "src/app/repo", "repo", "/work/app/src/app/repo.py", "../src/app/repo.py", "src/app/../app/repo.py",
+        "src\\app\\repo.py", "/src/app/repo.py",
+    ],
+)  # fmt: skip
+def test_a_memory_may_write_a_path_in_many_ways(project: Project, written: str) -> None:
+    project.memory("n.md", "n", [Link("plans", written, 1, "n")])
+    assert ends(ask(project, REPO, "plans")) == {"in plans": ["n.md"]}
+    assert ends(ask(project, "memory:n")) == {"out plans": [REPO]}
+    (one,) = ask(project, REPO, "plans").groups[0].shown
+    assert one.how == written
+
+
+@pytest.mark.parametrize(
+    "written", ["src/app", "app/repo.py", "../app/repo.py", "/work/other/src/app/repo.py", "test_"]
+)
+def test_what_no_file_is_called_stays_a_ghost(project: Project, written: str) -> None:
+    project.memory("n.md", "n", [Link("plans", written, 1, "n")])
+    assert ends(ask(project, "memory:n")) == {"out plans": [written]}
+    assert ends(ask(project, REPO, "plans")) == {}
+
+
+def test_a_path_without_suffix_means_a_file_only_if_there_is_no_other(project: Project) -> None:
+    project.memory("n.md", "n", [Link("plans", "src/app/repo", 1, "n")])
+    project.files({"src/app/repo.md": "# Repo\n"})
+    assert ends(ask(project, "memory:n")) == {"out plans": ["src/app/repo"]}
+    assert ends(ask(project, REPO, "plans")) == {}
+
+
+def test_a_path_with_its_root_is_of_that_root(project: Project) -> None:
+    project.files({REPO: "x = 1\n"}, "/work/twin")
+    project.memory("n.md", "n", [Link("plans", f"/work/twin/{REPO}", 1, "n")])
+    assert ends(ask(project, REPO, "plans", collection="twin")) == {"in plans": ["n.md"]}
+    assert ends(ask(project, REPO, "plans", collection="app")) == {}
+
+
+@pytest.mark.parametrize(
+    "written", ["memory:q5", "memory:plans/q5#Steps", "memory:Plans/Q5.md", "plans/q5", "plans/q5.md", "q5", "five"]
+)
+def test_a_memory_may_write_another_in_many_ways(project: Project, written: str) -> None:
+    project.memory("plans/q5.md", "The five", [])
+    (record,) = project.store.records("plans/q5.md")
+    project.store.put(replace(record, aliases=("five",)), (), links=())
+    project.memory("q6.md", "x", [Link("depends_on", written, 1, "x")])
+    assert ends(ask(project, "memory:q6")) == {"out depends_on": ["plans/q5.md"]}
+    for asked in ("memory:plans/q5", "memory:q5", ".memories/plans/q5.md", "/work/app/.memories/plans/q5.md"):
+        assert ends(ask(project, asked)) == {"in depends_on": ["q6.md"]}
+
+
+def test_memories_that_are_gone_are_known_by_who_names_them(project: Project) -> None:
+    project.memory("q6.md", "x", [Link("depends_on", "memory:gone.md", 1, "x"), Link("plans", "./src/gone.py", 1, "x")])
+    assert ends(ask(project, "memory:gone.md")) == {"in depends_on": ["q6.md"]}
+    assert ends(ask(project, "src/gone.py")) == {"in plans": ["q6.md"]}
+    assert ends(ask(project, "memory:q6")) == {"out depends_on": ["memory:gone.md"], "out plans": ["./src/gone.py"]}
+
+
+def test_memory_and_file_of_one_name(project: Project) -> None:
+    """A path counts from where the link stands; a file of a path is meant before a memory of that title."""
+    project.files({"plan.md": "# Plan\n", "notes/x.py": "x = 1\n"})
+    project.memory("plan.md", "x", [])
+    project.memory("x.md", "x", [])
+    (record,) = project.store.records("x.md")
+    project.store.put(replace(record, title="notes/x.py"), (), links=())
+    project.memory("n.md", "n", [Link("plans", "plan.md", 1, "n"), Link("fixes", "notes/x.py", 1, "n")])
+    found = ask(project, "memory:n")
+    assert [one.record and (one.record.collection, one.record.path) for it in found.groups for one in it.shown] == [
+        (".memories", "plan.md"), ("app", "notes/x.py"),
+    ]  # fmt: skip
+
+
+def test_anchors_of_a_definition_are_of_what_holds_it_and_of_what_lies_in_it(project: Project) -> None:
+    project.memory("class.md", "x", [Link("anchored", f"{REPO}#Repo", 1, "0")])
+    assert ends(ask(project, REPO, "anchored")) == {"in anchored": ["anchored.md", "class.md"]}
+    assert ends(ask(project, "Repo", "anchored")) == {"in anchored": ["class.md", "anchored.md"]}
+    assert ends(ask(project, "Repo.save", "anchored")) == {"in anchored": ["anchored.md", "class.md"]}
+    assert ends(ask(project, f"{REPO}:8", "anchored")) == {"in anchored": ["class.md"]}
+    assert ends(ask(project, f"{REPO}#store", "anchored")) == {}
+
+
 def test_a_chunk_by_its_id(project: Project) -> None:
     answer = ask(project, public_chunk_id("docs/guide.md", 0))
     assert answer.subject and answer.subject.record and answer.subject.record.path == "docs/guide.md"
@@ -145,7 +228,7 @@ def test_only_the_kinds_that_are_wanted(project: Project) -> None:
     none = ask(project, REPO, "plans")
     assert none.groups == ()
     assert none.notes == (
-        "it has no neighbours of kind plans; it has import, mentions, links_to, touches, changes_with",
+        "it has no neighbours of kind plans; it has import, mentions, anchored, links_to, touches, changes_with",
     )
 
 

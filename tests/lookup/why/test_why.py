@@ -237,6 +237,38 @@ def test_hostile_targets_find_nothing(project: Project, target: str) -> None:
     assert answer.subject is None and not answer.candidates and len(answer.notes[0]) < 400
 
 
+@pytest.mark.parametrize("target", ["src/app/repo.py#Repo.drop", "Repo.drop", "Repo::drop", "Repo.drop()"])
+def test_a_definition_that_is_gone_is_told_by_commits_and_memories(project: Project, target: str) -> None:
+    gone = "src/app/repo.py#Repo.drop"
+    project.commit("4d" * 20, "Drop it", 4, [Link("changes", gone, 6, "def drop(self):")], THIRD)
+    project.memory("drop.md", "Dropped for good", [Link("anchored", gone, 1, "0")])
+    answer = ask(project, target)
+    assert answer.subject and (answer.subject.name, answer.subject.record) == (gone, None)
+    assert [(it.name, it.how) for it in section(answer, "commits")] == [("Drop it", "changed def drop(self):")]
+    assert [it.text for it in section(answer, "memories")] == ["Dropped for good"]
+    assert answer.notes == (f"{gone} is not indexed now; this is what is said of it",)
+
+
+def test_of_several_that_are_gone_one_is_to_be_named(project: Project) -> None:
+    links = [Link("changes", f"src/{it}.py#Repo.drop", 6, "x") for it in "ab"]
+    project.commit("4d" * 20, "Drop them", 4, links, THIRD)
+    answer = ask(project, "Repo.drop")
+    assert [it.name for it in answer.candidates] == ["src/a.py#Repo.drop", "src/b.py#Repo.drop"]
+    assert answer.notes == ("'Repo.drop' may be any of 2; ask for one of them by its whole name",)
+
+
+def test_a_memory_and_a_commit_say_what_they_are_and_who_speaks_of_them(project: Project) -> None:
+    project.memory("q5.md", "The five\nand more", [Link("anchored", f"commit:{SECOND[:7]}", 0, "")])
+    project.memory("q6.md", "x", [Link("supersedes", "memory:q5", 1, "not [[memory:q5]]")])
+    note = "`related` tells what it links to, `fetch` or `dowse read` the whole of it"
+    answer = ask(project, "memory:q5")
+    assert answer.source.lines == ("The five", "and more") and note in answer.notes
+    assert [it.record and it.record.path for it in section(answer, "memories")] == ["q6.md"]
+    answer = ask(project, f"commit:{SECOND[:8]}")
+    assert answer.source.lines == ("Give the repository its own place",) and note in answer.notes
+    assert [it.record and it.record.path for it in section(answer, "memories")] == ["q5.md"]
+
+
 def test_the_best_of_every_section_before_the_second_of_any(project: Project) -> None:
     many = "".join(f"\n\ndef caller_number_{it}(repo: Repo):\n    return repo.save({it})\n" for it in range(120))
     project.files({"src/app/many.py": "from app.repo import Repo\n" + many})

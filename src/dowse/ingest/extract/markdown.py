@@ -37,7 +37,7 @@ def read_markdown(item: Item, text: str, front: FrontMatter, relate: Relate | No
         text=text,
         blocks=blocks(text, front.end, found.edges, below),
         symbols=symbols(found.headings, lines, len(text)),
-        links=links(text, found, below, lines, relate),
+        links=links(text, front.end, found, below, lines, relate),
         tags=_normal_tags([*written, *tags(text, found.prose)]),
         aliases=strings(front.values, "aliases"),
         facets=_facets(front),

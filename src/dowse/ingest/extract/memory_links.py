@@ -31,6 +31,14 @@ _RELATION = re.compile(
 _BEFORE = {"replaced": "superseded_by", "replacing": "supersedes"}
 _BEHIND = {"replaced": "supersedes", "replacing": "superseded_by"}
 _SENTENCE_END = re.compile(r"[.!?;](?=\s)|\n[ \t]*\r?\n|\n[ \t]*[-*+][ \t]")
+_STOP = re.compile(r"[.!?;]\s")
+# What makes one memory count less, or ties it to another, has to be said of the link; other words may stand before.
+_OF_ITS_SENTENCE: Final = frozenset({"supersedes", "superseded_by", "contradicts", "depends_on"})
+_NEGATED = re.compile(
+    r"(?:(?:\b(?:not(?!\s+(?:only|just|merely)\b)|never|nor|neither|without|cannot|no\s+longer)\b|n['\u2019]t\b)"
+    r"(?:\s+(?!(?:and|but|so|it|this|which)\b)\w+){0,2}|\bno)\s+\Z",
+    re.IGNORECASE,
+)
 _LISTING = re.compile(r"[\s,;/&+*-]*(?:and|or)?[\s,;/&+*-]*", re.IGNORECASE)
 
 
@@ -67,16 +75,25 @@ def _before(gap: str, *, first: bool) -> Iterator[_Said]:
     near = gap[-NEAR_CHARS:]
     if not first:
         near = _SENTENCE_END.split(near)[-1]
-    for match in _RELATION.finditer(near):
-        yield _Said(_kind(match, _BEFORE), len(near) - match.end())
+    for match in _positive(near, gap[: len(gap) - len(near)]):
+        kind = _kind(match, _BEFORE)
+        if kind not in _OF_ITS_SENTENCE or not _STOP.search(near, match.end()):
+            yield _Said(kind, len(near) - match.end())
 
 
 def _behind(following: str, *, alone: bool) -> Iterator[_Said]:
     """The first words behind the link, of its sentence; where another link follows in that, they are about that."""
     sentence, *others = _SENTENCE_END.split(following, maxsplit=1)
-    match = _RELATION.search(sentence) if alone or others else None
+    match = next(_positive(sentence), None) if alone or others else None
     if match:
         yield _Said(_kind(match, _BEHIND), match.start())
+
+
+def _positive(text: str, before: str = "") -> Iterator[re.Match[str]]:
+    """The words that relate, but for those that are denied; what stands `before` the text may do that, too."""
+    for match in _RELATION.finditer(text):
+        if not _NEGATED.search(before + text[: match.start()]):
+            yield match
 
 
 def _kind(match: re.Match[str], read_as: dict[str, str]) -> str:

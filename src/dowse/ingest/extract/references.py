@@ -30,17 +30,22 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\ufffd]")
 
 
 def links(
-    text: str, found: Outline, below: Sequence[tuple[str, ...]], lines: Lines, relate: Relate | None = None
+    text: str,
+    start: int,
+    found: Outline,
+    below: Sequence[tuple[str, ...]],
+    lines: Lines,
+    relate: Relate | None = None,
 ) -> tuple[Link, ...]:
-    """Every usable reference of a document in order of appearance; what relates them is told by `relate`, or else by
-    the headings they stand below."""
+    """Every usable reference of a document, whose body begins at `start`, in order of appearance; what relates them is
+    told by `relate`, or else by the headings they stand below."""
     addresses = (each for prose in found.prose for each in _bare_addresses(text, prose))
     references = sorted([*found.references, *addresses], key=lambda each: each.start)
     named = [_relation(trail) for trail in below]
     relations = relate(references) if relate else [named[each.section] for each in references]
     described = ((each, _target(each), relation) for each, relation in zip(references, relations, strict=True))
     return tuple(
-        Link(_kind(each, target, relation), target, lines.at(each.start), _context(text, each))
+        Link(_kind(each, target, relation), target, lines.at(each.start), _context(text, start, each))
         for each, target, relation in described
         if target
     )
@@ -91,9 +96,9 @@ def _relation(trail: tuple[str, ...]) -> str:
     return "links_to"
 
 
-def _context(text: str, reference: Reference) -> str:
+def _context(text: str, body: int, reference: Reference) -> str:
     """The link and what surrounds it in its paragraph, on one line."""
     start, end = reference.start, min(reference.end, reference.start + CONTEXT_CHARS)
-    before = text[max(0, start - CONTEXT_CHARS // 2) : start].rpartition("\n\n")[2]
+    before = text[max(body, start - CONTEXT_CHARS // 2) : start].rpartition("\n\n")[2]
     after = text[end : end + CONTEXT_CHARS // 2].partition("\n\n")[0]
     return " ".join(f"{before}{text[start:end]}{after}".split())

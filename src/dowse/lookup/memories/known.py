@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dowse.model import Record, Scope
 from dowse.store.base import Store
+from dowse.text.memory_edges import Known
 from dowse.text.memory_names import Names
 
 
@@ -14,3 +15,9 @@ def known(store: Store, scope: Scope) -> list[Record]:
 
 def known_names(store: Store, scope: Scope) -> Names:
     return store.remembered(f"names of memories {scope}", lambda: Names.of(known(store, scope)))
+
+
+def known_in(store: Store, folder: str) -> Known:
+    """The memories of one collection, by all that links may call them."""
+    scope = Scope(collections=(folder,), kinds=("memory",))
+    return store.remembered(f"memories of {folder} by name", lambda: Known.of(known(store, scope)))

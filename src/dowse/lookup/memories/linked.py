@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dowse.lookup.memories.known import known
-from dowse.lookup.memories.targets import means
+from dowse.lookup.memories.targets import directory_of, means
 from dowse.model import Link, Record, Scope
 from dowse.store.base import Store
 from dowse.text.memory_edges import Key, key
@@ -29,9 +29,20 @@ class Linking:
 def linking(store: Store, scope: Scope, target: str, roots: Sequence[str]) -> list[Linking]:
     """The memories of the scope with links to the target, newest first."""
     is_meant = means(target, roots)
-    every = store.remembered(f"links of memories {scope}", lambda: _all_links(store, scope))
-    found = ((record, tuple(it for it in links if is_meant(it.target))) for record, links in every)
-    return [Linking(record, links) for record, links in found if links]
+    folders = {it.name: it.root for it in store.collections()}
+    found: list[Linking] = []
+    for record, every in links_of(store, scope):
+        here = directory_of(folders[record.collection], record.path)
+        if links := tuple(it for it in every if is_meant(it.target, here)):
+            found.append(Linking(record, links))
+    return found
+
+
+def links_of(store: Store, scope: Scope) -> list[tuple[Record, list[Link]]]:
+    """The memories of the scope with their links, newest first; kept until a record changes."""
+    return store.remembered(
+        f"links of memories {scope}", lambda: [(record, store.links(record)) for record in known(store, scope)]
+    )
 
 
 def by_relevance(found: Iterable[Linking], question: str, scores: Mapping[Key, float]) -> list[Linking]:
@@ -49,7 +60,3 @@ def by_relevance(found: Iterable[Linking], question: str, scores: Mapping[Key, f
 def _said(wanted: Sequence[str], linking: Linking) -> float:
     said = f" {' '.join(word for it in linking.links for word in words(it.context))} ".casefold()
     return sum(it in said for it in wanted) / len(wanted) if wanted else 0.0
-
-
-def _all_links(store: Store, scope: Scope) -> list[tuple[Record, list[Link]]]:
-    return [(record, store.links(record)) for record in known(store, scope)]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from dowse.lookup.called import COMMIT, MEMORY
 from dowse.lookup.references import references_of
 from dowse.lookup.related.question import Edge
 from dowse.lookup.why.commits import CHANGES, OF_COMMITS, deed
+from dowse.lookup.why.memory_links import MemoryLinks
 from dowse.lookup.why.mentions import linked
 from dowse.lookup.why.question import Ground, Neighbour, Subject
 from dowse.lookup.why.spellings import names_of, speaks_of, spellings
-from dowse.lookup.why.things import COMMIT, MEMORY
 from dowse.model import COMMITS, FILES, MEMORIES, Link, Record
 
 _LEAST_HASH = 4
@@ -32,8 +33,9 @@ def _links(ground: Ground, subject: Subject) -> Iterator[tuple[Record, Link]]:
         source = sources[writer.collection]
         # Links of documents and commits are resolved below: a path in them counts from elsewhere.
         is_resolved = record is not None and source in (FILES, COMMITS) and own == FILES
-        if not is_resolved and speaks_of(store, writer.collection, record):
+        if source != MEMORIES and not is_resolved and speaks_of(store, writer.collection, record):
             yield writer, link
+    yield from MemoryLinks.of(store).to(subject)
     if record is not None:
         yield from _of_documents(ground, subject, record)
         yield from _of_commits(ground, subject, record)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dowse.lookup.references import MARKDOWN_LINKS, references_of
+from dowse.lookup.why.memory_links import MemoryLinks
 from dowse.lookup.why.question import Ground, Subject
-from dowse.lookup.why.spellings import speaks_of
 from dowse.lookup.why.target import definitions_in, qualified, subject_of
-from dowse.lookup.why.things import COMMIT, MEMORY, commits_like, memories_named
 from dowse.model import COMMITS, FILES, MEMORIES, Link, Record
 from dowse.store.base import Store
 
@@ -22,20 +21,12 @@ def meant(ground: Ground, record: Record, link: Link) -> Subject:
         place = references_of(ground.store).path_meant(record, link)
         records = ground.store.records(place, record.collection) if place is not None else []
         return Subject(records[0].path, records[0]) if records else Subject(link.target)
-    return _written(ground.store, record, link.target) if source == MEMORIES else Subject(link.target)
-
-
-def _written(store: Store, record: Record, target: str) -> Subject:
-    """What a memory means: another memory, a commit, or something in the files around it."""
-    path, _, name = target.partition("#")
-    if target.startswith(COMMIT):
-        found = commits_like(store, target.removeprefix(COMMIT))
-    elif target.startswith(MEMORY):
-        found = memories_named(store, target.removeprefix(MEMORY), record.collection)
-    else:
-        found = [it for it in store.records(path) if speaks_of(store, record.collection, it)]
-        found = found or memories_named(store, target, record.collection)
-    return _part(store, found[0], name) if len(found) == 1 else Subject(target)
+    if source != MEMORIES:
+        return Subject(link.target)
+    told = MemoryLinks.of(ground.store)
+    records = told.meant(record, link.target)
+    part = told.place(record, link.target).part
+    return _part(ground.store, records[0], part) if len(records) == 1 else Subject(link.target)
 
 
 def _part(store: Store, record: Record, name: str) -> Subject:

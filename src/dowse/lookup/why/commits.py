@@ -46,7 +46,7 @@ def commits(ground: Ground, subject: Subject) -> Found:
     if not any(it.source == COMMITS for it in ground.store.collections()):
         return Found(notes=(_NO_HISTORY,))
     if subject.record is None:
-        return Found(_in_order(_touching(ground.store, subject.name), subject))
+        return Found(_in_order(_naming(ground.store, subject.name), subject))
     home = ground.history_of(subject.record)
     if home is None and subject.record.kind == COMMIT:
         return Found()  # it is one itself
@@ -61,8 +61,16 @@ def commits(ground: Ground, subject: Subject) -> Found:
     return Found(_in_order(_telling(shaped.values(), subject), subject), notes)
 
 
-def _touching(store: Store, path: str) -> list[_Shaped]:
-    return [_Shaped(record, touched=link) for record, link in store.linking([path], (TOUCHES, RENAMES))]
+def _naming(store: Store, name: str) -> Iterable[_Shaped]:
+    """Those that touched a file of this path, or changed what was called so."""
+    found: dict[str, _Shaped] = {}
+    for record, link in store.linking([name], OF_COMMITS):
+        it = found.setdefault(record.path, _Shaped(record))
+        if link.kind == CHANGES:
+            it.changed.append(link)
+        else:
+            it.touched = link
+    return found.values()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,14 @@ from dowse.lookup.memories.standing import successors
 from dowse.lookup.references import references_of
 from dowse.lookup.symbols.question import Wanted
 from dowse.lookup.why.found import Found
+from dowse.lookup.why.memory_links import MemoryLinks
 from dowse.lookup.why.question import Ground, Neighbour, Subject
 from dowse.lookup.why.shortened import shortened
 from dowse.lookup.why.spellings import speaks_of, spellings
 from dowse.lookup.why.target import qualified
 from dowse.model import COMMITS, FILES, Link, Record, Scope
 from dowse.store.base import Store
+from dowse.text.frontmatter import front_matter
 from dowse.text.memory_edges import SUPERSEDES
 from dowse.text.regexes import escaped
 
@@ -36,7 +38,8 @@ _TELLING = re.compile(r"_|\d|[a-z][A-Z]|[A-Z]{2}|\.")  # a name that is no word 
 
 def mentions(ground: Ground, subject: Subject) -> tuple[Found, Found]:
     """Documents, and memories; each record once, by its best evidence: a link before a name."""
-    wordings = [it for it in _wordings(ground.store, subject) if it.term.strip()]  # a file may be called a blank
+    # A file may be called a blank, and have the end of a line in its name, which no line has.
+    wordings = [it for it in _wordings(ground.store, subject) if it.term.strip() and "\n" not in it.term]
     written = [it for it in wordings if len(it.term) <= _MOST_WRITTEN]
     found = [*_linking(ground, subject), *_naming(ground.store, written)]
     best: dict[tuple[str, str], Neighbour] = {}
@@ -54,13 +57,15 @@ def mentions(ground: Ground, subject: Subject) -> tuple[Found, Found]:
 
 
 def _linking(ground: Ground, subject: Subject) -> Iterator[Neighbour]:
-    """The most particular links first, then the newest."""
+    """The most particular links first, then the newest; those of memories before those of documents."""
     store, wanted = ground.store, spellings(subject)
+    for record, link in MemoryLinks.of(store).to(subject):
+        yield linked(record, link)
     sources = {it.name: it.source for it in store.collections()}
-    found = [it for it in store.linking(wanted) if sources[it[0].collection] != COMMITS]
+    found = [it for it in store.linking(wanted) if sources[it[0].collection] == FILES]
     for record, link in sorted(found, key=lambda it: wanted.index(it[1].target)):
         # What documents link to is resolved below, where one path may be written in many ways.
-        is_resolved = sources[record.collection] == FILES and subject.record and link.target == subject.record.path
+        is_resolved = subject.record and link.target == subject.record.path
         if not is_resolved and link.kind != "import" and speaks_of(store, record.collection, subject.record):
             yield linked(record, link)
     for record, link in references_of(store).to(subject.record) if subject.record else ():
@@ -92,7 +97,17 @@ def _naming(store: Store, wordings: Iterable[_Wording]) -> Iterator[Neighbour]:
         asked = Lines(terms, wording.manner, case_sensitive=True, scope=scope, limit=_FILES, deadline_s=_DEADLINE_S)
         for it in grep(store, asked).files:
             for record in store.records(it.path, it.collection):
-                yield _named_in(store, record, it.lines, wording.sure)
+                if lines := _told_in(store, record, it.lines):
+                    yield _named_in(store, record, lines, wording.sure)
+
+
+def _told_in(store: Store, record: Record, lines: Sequence[int]) -> Sequence[int]:
+    """Without those of a memory's front matter: what it is anchored to is read from there, and is no text."""
+    if record.kind != MEMORY:
+        return lines
+    text = store.text(record)
+    above = text.count("\n", 0, front_matter(text).end)
+    return [it for it in lines if it > above]
 
 
 def _named_in(store: Store, record: Record, lines: Sequence[int], sure: str) -> Neighbour:

@@ -9,11 +9,13 @@ from dowse.lookup.why.target import definitions_in, qualified
 from dowse.model import COMMITS, FILES, Record
 from dowse.store.base import Store
 
+ITSELF, NEAR, AROUND = range(3)
+"""How near to a thing a link leads: to itself, to what holds it or lies in it, to its file."""
 _MOST_MEMBERS = 100
 
 
 def spellings(subject: Subject) -> list[str]:
-    """What a memory may write for it; the most particular first."""
+    """What a document or commit may write for it; the most particular first."""
     if subject.record is None:
         return [subject.name]
     path = subject.record.path
@@ -21,6 +23,19 @@ def spellings(subject: Subject) -> list[str]:
         return [path]
     full, last = qualified(subject.definition), subject.definition.symbol.name
     return list(dict.fromkeys([f"{path}#{full}", f"{path}#{last}", full, path]))
+
+
+def concerns(subject: Subject, part: str) -> int | None:
+    """How near to the subject a link leads that is to this part of its record, or to all of it; None for elsewhere."""
+    if subject.definition is None:
+        return ITSELF if not part else None if subject.line else NEAR
+    if not part:
+        return AROUND
+    full, trail = qualified(subject.definition), subject.definition.trail
+    if part in (full, subject.definition.symbol.name):
+        return ITSELF
+    around = {*trail, *(".".join(trail[:end]) for end in range(1, len(trail) + 1))}
+    return NEAR if part in around or part.startswith(f"{full}.") else None
 
 
 def names_of(store: Store, subject: Subject) -> list[str]:

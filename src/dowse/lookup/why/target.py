@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dowse.errors import BadInput
 from dowse.lookup.calls.kinds import FUNCTIONS, VALUES
+from dowse.lookup.places import records_at
 from dowse.lookup.symbols.question import Definition, Wanted
 from dowse.lookup.why.inherited import inherited
 from dowse.lookup.why.question import MAX_TARGET_CHARS, Subject
@@ -81,22 +82,13 @@ def _trail(symbols: Sequence[Symbol], symbol: Symbol) -> tuple[str, ...]:
 
 def _files(store: Store, path: str, collection: str | None) -> list[Record]:
     """The records with this path; if there are none, those whose paths end with it."""
-    for name, inside in _readings(store, path, collection):
-        if found := store.records(inside, name):
-            return found
+    if found := records_at(store, path, collection):
+        return found
     ending = posixpath.normpath(normal_path(path))
     histories = {it.name for it in store.collections() if it.source == COMMITS}
     alike = [it for it in store.files_named(posixpath.basename(ending)) if it.path.endswith(f"/{ending}")]
     mine = [it for it in alike if collection in (None, it.collection) and it.collection not in histories]
     return [record for it in mine for record in store.records(it.path, it.collection)]
-
-
-def _readings(store: Store, path: str, collection: str | None) -> Iterator[tuple[str | None, str]]:
-    """The collection, or any, and the path in it."""
-    for it in store.collections():
-        if path.startswith(f"{it.root}/") and collection in (None, it.name):
-            yield it.name, posixpath.normpath(path.removeprefix(f"{it.root}/"))
-    yield collection, posixpath.normpath(normal_path(path))
 
 
 def at_line(store: Store, record: Record, line: int) -> Subject:

@@ -1,62 +1,45 @@
-"""What else may be meant than a place or a name: a commit by its hash, a memory by its name, a chunk by its id."""
+"""Everything a target may mean: a place, a name, a commit, a memory, a chunk by its id, or what is there no more."""
 
 from __future__ import annotations
 
 import re
 
+from dowse.lookup.called import COMMIT, MEMORY, collections_of, commits_like, memories_named, said
+from dowse.lookup.why.commits import CHANGES
 from dowse.lookup.why.question import Subject
 from dowse.lookup.why.target import at_line, subjects
-from dowse.model import COMMITS, MEMORIES, Record, Scope
+from dowse.model import COMMITS
 from dowse.store.base import Store
+from dowse.text.anchors import ANCHORED
 
-COMMIT, MEMORY = "commit:", "memory:"
-
-_HASH = re.compile(r"[0-9a-f]{4,64}")
 _CHUNK_ID = re.compile(r"[0-9a-f]{16}")
-_NOTE_SUFFIXES = ("", ".md", ".markdown")
-_MOST_COMMITS = 20
 
 
 def things(store: Store, target: str, collection: str | None = None) -> list[Subject]:
-    """Everything the target may mean, of the first reading that means anything."""
-    if target.startswith(COMMIT):
-        return [Subject(it.path, it) for it in commits_like(store, target.removeprefix(COMMIT), collection)]
-    if target.startswith(MEMORY):
-        return [Subject(it.path, it) for it in memories_named(store, target.removeprefix(MEMORY), collection)]
+    """Of the first reading that means anything."""
+    if target.lower().startswith((COMMIT, MEMORY)):
+        return [Subject(it.path, it) for it in said(store, target, collection)]
     found = subjects(store, target, collection) or _passages(store, target, collection)
     if found:
         return found
     records = [*memories_named(store, target, collection), *commits_like(store, target, collection)]
-    return [Subject(it.path, it) for it in records]
-
-
-def commits_like(store: Store, beginning: str, collection: str | None = None) -> list[Record]:
-    """The commits whose hashes begin so, newest first."""
-    wanted = beginning.strip().lower()
-    names = _names(store, COMMITS, collection)
-    if not names or not _HASH.fullmatch(wanted):
-        return []
-    exact = [record for name in names for record in store.records(wanted, name)]
-    return exact or store.select(Scope(collections=names, paths=(f"{wanted}*",)), _MOST_COMMITS)
-
-
-def memories_named(store: Store, name: str, collection: str | None = None) -> list[Record]:
-    folders = _names(store, MEMORIES, collection)
-    paths = [f"{name.strip()}{suffix}" for suffix in _NOTE_SUFFIXES]
-    return [record for folder in folders for path in paths for record in store.records(path, folder)]
-
-
-def _names(store: Store, source: str, collection: str | None) -> tuple[str, ...]:
-    return tuple(it.name for it in store.collections() if it.source == source and collection in (None, it.name))
+    return [Subject(it.path, it) for it in records] or _gone(store, target, collection)
 
 
 def _passages(store: Store, target: str, collection: str | None) -> list[Subject]:
     if not _CHUNK_ID.fullmatch(target):
         return []
-    histories = _names(store, COMMITS, collection)
+    histories = collections_of(store, COMMITS, collection)
     found = [(it.record, it.chunk.start_line) for it in store.by_chunk_id(target, collection)]
     # A commit is no file: its lines are those of its chunks, and any of them stands for the whole.
     return [
         Subject(record.path, record) if record.collection in histories else at_line(store, record, line)
         for record, line in found
     ]
+
+
+def _gone(store: Store, target: str, collection: str | None) -> list[Subject]:
+    """Definitions that are there no more, by the files that links say they were in."""
+    name = target.removesuffix("()").replace("::", ".")
+    is_known = collection is not None or "#" in name or store.linking([target])
+    return [] if is_known else [Subject(it) for it in store.parts_named(name, (CHANGES, ANCHORED))]

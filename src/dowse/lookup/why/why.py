@@ -18,19 +18,22 @@ from dowse.lookup.why.budget import (
 from dowse.lookup.why.callers import callers
 from dowse.lookup.why.commits import commits
 from dowse.lookup.why.found import Found
-from dowse.lookup.why.mentions import mentions
-from dowse.lookup.why.naming import fitting_candidates, fitting_subject
+from dowse.lookup.why.memory_links import MemoryLinks
+from dowse.lookup.why.mentions import MEMORY, mentions
+from dowse.lookup.why.naming import COMMIT, fitting_candidates, fitting_subject
 from dowse.lookup.why.near import near_names
 from dowse.lookup.why.question import LEAST_BUDGET, MOST_BUDGET, Ground, Source, Subject, WhyAnswer
 from dowse.lookup.why.shares import chars, fitting_notes
 from dowse.lookup.why.shortened import beginning
 from dowse.lookup.why.target import checked
 from dowse.lookup.why.things import things
+from dowse.model import Record
 from dowse.store.base import Store
 
 MOST_CANDIDATES = 20
 _SOURCE_LINES = 60
 _QUOTED_CHARS = 200
+_ITS_LINKS = "`related` tells what it links to, `fetch` or `dowse read` the whole of it"
 
 
 def why(
@@ -43,8 +46,9 @@ def why(
     found = things(ground.store, text, collection)
     if len(found) > 1:
         return _candidates(text, found, budget_tokens, besides)
-    if found or ground.store.linking([text]):
-        return _answer(ground, text, found[0] if found else Subject(text), budget_tokens, besides)
+    if found or ground.store.linking([text]) or MemoryLinks.of(ground.store).to(Subject(text)):
+        subject = found[0] if found else Subject(text)
+        return _answer(ground, text if subject.record else subject.name, subject, budget_tokens, besides)
     return _nothing(ground.store, text, budget_tokens, besides)
 
 
@@ -95,11 +99,14 @@ def _for_notes(room: int) -> int:
 
 
 def _notes(subject: Subject, sections: tuple[tuple[str, Found], ...]) -> tuple[str, ...]:
-    return (*subject.notes(), *(note for _, found in sections for note in found.notes))
+    told = (_ITS_LINKS,) if _is_told(subject) else ()
+    return (*subject.notes(), *told, *(note for _, found in sections for note in found.notes))
 
 
 def _source(store: Store, subject: Subject) -> Source:
     """The lines of the definition, or the line itself, as they were indexed."""
+    if subject.record is not None and _is_told(subject):
+        return _beginning(store, subject.record)
     if subject.record is None or not subject.first_line:
         return Source()
     last = min(subject.last_line, subject.first_line + _SOURCE_LINES - 1)
@@ -108,10 +115,26 @@ def _source(store: Store, subject: Subject) -> Source:
     return Source(subject.first_line, lines, subject.last_line - last)
 
 
+def _is_told(subject: Subject) -> bool:
+    """Whether it is a text that says why something is so, and has no other reason than that."""
+    return subject.record is not None and not subject.first_line and subject.record.kind in (MEMORY, COMMIT)
+
+
+def _beginning(store: Store, record: Record) -> Source:
+    """The first lines of its text, without what stands before that."""
+    chunks = [it.chunk for it in store.chunks(record)]
+    if not chunks:
+        return Source()
+    lines = tuple(chunks[0].text.removesuffix("\n").split("\n")[:_SOURCE_LINES])
+    return Source(chunks[0].start_line, lines, max(0, chunks[-1].end_line - chunks[0].start_line - len(lines) + 1))
+
+
 def choice(target: str, found: list[Subject], listed: int = MOST_CANDIDATES) -> str:
     more = f" (the first {listed:,} {'is' if listed == 1 else 'are'} listed)" if len(found) > listed else ""
     collections = {it.record.collection for it in found if it.record}
     same_path = len({it.record.path for it in found if it.record}) == 1
+    if not collections:  # nothing of them is indexed
+        return f"{target!r} may be any of {len(found):,}{more}; ask for one of them by its whole name"
     step = "with its collection" if len(collections) > 1 and same_path else "as path:line"
     return f"{target!r} may be any of {len(found):,}{more}; ask for one of them {step}"
 

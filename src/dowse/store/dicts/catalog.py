@@ -185,6 +185,10 @@ class DictCatalog(DictWords, DictVectors):
             if link.target in targets and (not kinds or link.kind in kinds)
         ]
 
+    def parts_named(self, name: str, kinds: Sequence[str]) -> list[str]:
+        targets = {link.target for entry in self._entries.values() for link in entry.links if link.kind in kinds}
+        return sorted(it for it in targets if it.endswith(f"#{name}"))
+
     def _newest_first(self) -> list[Entry]:
         by_place = sorted(self._entries.values(), key=lambda it: (it.record.collection, it.record.path))
         return sorted(by_place, key=lambda it: -it.record.moment_ns)

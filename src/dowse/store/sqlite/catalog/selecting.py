@@ -106,6 +106,17 @@ class Selecting(CatalogBase):
         )
         return list(self._damage.sound(rows, lambda row: (record_of(row[4:]), Link(*row[:4]))))
 
+    def parts_named(self, name: str, kinds: Sequence[str]) -> list[str]:
+        if not is_text(name):
+            return []
+        end = f"#{name}"
+        rows = self.db.rows(
+            "SELECT DISTINCT target FROM links WHERE substr(target, ?) = ? "
+            "AND kind IN (SELECT value FROM json_each(?)) ORDER BY target",
+            (-len(end), end, as_json(list(kinds))),
+        )
+        return [target for (target,) in rows]
+
     def linked(self, kinds: Sequence[str], scope: Scope = EVERYTHING) -> list[tuple[Record, list[Link]]]:
         with self.db.reader():  # all questions see one state
             condition, values = self._scopes.condition(scope)
