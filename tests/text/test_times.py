@@ -63,4 +63,4 @@ def test_printing() -> None:
 
 
 def test_what_is_beyond_the_calendar_is_its_first_or_last_second() -> None:
-    assert (iso(-1e18), iso(1e18)) == ("1-01-01T00:00:00Z", "9999-12-31T23:59:59Z")
+    assert (iso(-1e18), iso(1e18)) == ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z")
