@@ -108,4 +108,4 @@ def test_the_key_comes_from_its_variable_alone(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"dowse.toml may not hold encoder_key, which is a secret") as caught:
         load(tmp_path)
     assert "s3cret" not in str(caught.value)
-    assert "encoder_key" not in {option.name for option in settings_options(lambda: None).__click_params__}
+    assert "encoder_key" not in {option.name for option in settings_options()(lambda: None).__click_params__}
