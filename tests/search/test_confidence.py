@@ -40,6 +40,12 @@ def test_neither_scores_nor_kinds_make_a_difference() -> None:
     assert (told[0].score, told[0].stored) == (other.score, other.stored)
 
 
+def test_what_is_shown_instead_of_what_was_found_is_as_sure_as_that() -> None:
+    found = hit(BOTH, cosine=0.8)
+    for shown in (hit(NEITHER), hit(NEITHER, cosine=0.1)):
+        assert sureness([replace(shown, instead_of=found)], unrelated=0.6) == sureness([found], unrelated=0.6)
+
+
 @given(
     st.text(max_size=60),
     st.lists(st.tuples(st.text(max_size=60), st.floats(-1, 1)), max_size=5),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,35 @@ def test_support(query: str, text: str, share: float) -> None:
 def test_the_best_of_the_first_hits_decides() -> None:
     assert support([hit("bananas"), hit("the parser"), hit("parser configuration")], "parser configuration") == 0.5
     assert support([hit("bananas")] * 3 + [hit("parser configuration")], "parser configuration") == 0.0
+
+
+def test_what_is_shown_instead_of_what_was_found_counts_as_that() -> None:
+    hits = [replace(hit("bananas are yellow", 0.1), instead_of=it) for it in GOOD * 3]
+    asked = Asked(0.6, hybrid=hits)
+    assert len(answer(Query("parser configuration", recipe="auto"), asked).hits) == 3
+    assert asked.recipes == ["hybrid"]
+    near = [replace(hit("bananas are yellow"), instead_of=hit("apples", 0.7))]
+    assert answer(Query("parser configuration", recipe="auto"), Asked(0.6, hybrid=near)).hits
+    far = [replace(hit("bananas are yellow"), instead_of=hit("apples", 0.5))]
+    assert answer(Query("parser configuration", recipe="auto"), Asked(0.6, hybrid=far)).abstained
+
+
+@pytest.mark.parametrize("superseded", [1, 3])
+def test_a_successor_in_other_words_is_shown_where_only_its_predecessor_has_the_words(
+    root: Path, open_engine: OpenEngine, superseded: int
+) -> None:
+    for number in range(superseded):
+        old = f"Retries of queue {number} are exponential with jitter zebra"
+        new = f"Backoff is linear now. Supersedes [[memory:old{number}]]"
+        write(root, {f".memories/old{number}.md": old, f".memories/new{number}.md": new})
+    with open_engine(encoder="static") as engine:
+        engine.index([root])
+        for limit in (superseded, 10):
+            found = engine.search(Query("zebra", limit=limit, recipe="auto"))
+            first = found.hits[:superseded]
+            assert {it.stored.record.path for it in first} == {f"new{number}.md" for number in range(superseded)}
+            assert first[0].evidence["confidence"] > 0.5
+            assert "retry" not in [it.name for it in found.steps]
 
 
 def test_a_real_encoder_tells_what_is_foreign_to_the_files(root: Path, open_engine: OpenEngine) -> None:

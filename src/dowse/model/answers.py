@@ -32,13 +32,20 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """`notes` are sentences a reader should know before relying on it."""
+    """`notes` are sentences a reader should know before relying on it. `instead_of` is what was found where this one is
+    shown, and tells whether that is about what was asked; this one's own words may be others."""
 
     stored: Stored
     score: float
     evidence: Mapping[str, float]
     freshness: Freshness = "unknown"
     notes: tuple[str, ...] = ()
+    instead_of: Hit | None = None
+
+    @property
+    def found(self) -> Hit:
+        """What was found by what was asked."""
+        return self.instead_of or self
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from dowse.model import Hit
 from dowse.search.refine.code import asked_words
+from dowse.search.refine.stage import rescored
 
 _READ_CHARS = 4_000
 _SHORT, _STEM_SHARE = 4, 0.65
@@ -40,19 +40,18 @@ _BY_BOTH = _Odds(-2.3, 1.0, 4.3, -0.95)
 
 
 def with_confidence(hits: Sequence[Hit], text: str, unrelated: float) -> list[Hit]:
-    """The hits, in their order, with how sure one may be of each; `unrelated` is the cosine below which texts have
-    nothing to do with each other, 0 where nobody knows."""
+    """The hits, in their order, with how sure one may be of each, or of what it is shown instead of; `unrelated` is the
+    cosine below which texts have nothing to do with each other, 0 where nobody knows."""
     stems = stems_of(text)
-    return [_told(hit, held(hit, stems), unrelated, rank) for rank, hit in enumerate(hits, 1)]
+    shares = [_share(hit.found, stems, unrelated, rank) for rank, hit in enumerate(hits, 1)]
+    return [rescored(hit, hit.score, confidence=round(it, 4)) for hit, it in zip(hits, shares, strict=True)]
 
 
-def _told(hit: Hit, words: float, unrelated: float, rank: int) -> Hit:
-    cosine = hit.evidence.get("cosine")
+def _share(hit: Hit, stems: Sequence[str], unrelated: float, rank: int) -> float:
+    words, cosine = held(hit, stems), hit.evidence.get("cosine")
     if unrelated > 0 and cosine is not None:
-        share = _BY_BOTH.share(words, max(0.0, (cosine - unrelated) / (1 - unrelated)), rank)
-    else:
-        share = _BY_WORDS.share(words, 0.0, rank)
-    return replace(hit, evidence={**hit.evidence, "confidence": round(share, 4)})
+        return _BY_BOTH.share(words, max(0.0, (cosine - unrelated) / (1 - unrelated)), rank)
+    return _BY_WORDS.share(words, 0.0, rank)
 
 
 # --- words ------------------------------------------------------------------------------------

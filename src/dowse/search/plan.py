@@ -72,7 +72,7 @@ def _split(recipe: str) -> tuple[str, str]:
 
 def _sure(ranked: Ranked, query: Query, found: float, steps: list[Step]) -> Found:
     """Hits that share neither words nor meaning with the query only mislead whoever asked."""
-    nearest = max((hit.evidence.get("cosine", 0.0) for hit in ranked.hits), default=0.0)
+    nearest = max((hit.found.evidence.get("cosine", 0.0) for hit in ranked.hits), default=0.0)
     if not ranked.hits or found >= _WEAK or nearest >= ranked.unrelated:
         return Found(_told(ranked, query), steps)
     why = (
@@ -91,7 +91,7 @@ def support(hits: Sequence[Hit], text: str) -> float:
         return 1.0
     best = 0.0
     for hit in hits[:_LOOKED_AT]:
-        best = max(best, held(hit, stems))
+        best = max(best, held(hit.found, stems))
         if best >= _WEAK:
             break
     return best

@@ -56,6 +56,29 @@ def test_across_links_of_a_chain_that_were_not_found(store: Store) -> None:
     assert places(found) == ["c.md#0", "a.md#0"]
 
 
+@pytest.mark.parametrize("joins", [True, False])
+def test_what_stands_between_is_lifted_instead_of_pulling_down_what_it_supersedes(store: Store, joins: bool) -> None:
+    note(store, "a", links={"b": "superseded_by"})
+    note(store, "b", links={"c": "superseded_by"})
+    note(store, "c")
+    note(store, "other")
+    found = {"a.md": 0.8, "other.md": 0.3, "b.md": 1e-8} | ({} if joins else {"c.md": 1e-9})
+    ranked = Superseded()(hits(store, found), run_over(store))
+    assert places(ranked) == ["c.md#0", "b.md#0", "a.md#0", "other.md#0"]
+    assert [hit.score for hit in ranked] == pytest.approx([0.8, 0.4, 0.4, 0.3])
+    assert [hit.found.stored.record.path for hit in ranked] == ["a.md", "a.md", "a.md", "other.md"]
+
+
+def test_the_best_of_what_it_supersedes_stands_for_it(store: Store) -> None:
+    note(store, "a")
+    note(store, "b")
+    note(store, "new", links={"a": "supersedes", "b": "supersedes"})
+    first, *_ = Superseded()(hits(store, {"a.md": 0.4, "b.md": 0.7}), run_over(store))
+    assert (first.stored.record.path, first.score, first.found.stored.record.path) == ("new.md", 0.7, "b.md")
+    first, *_ = Superseded()(hits(store, {"a.md": 0.4, "b.md": 0.7, "new.md": 0.8}), run_over(store))
+    assert first.found is first and "succeeds" not in first.evidence
+
+
 def test_in_a_circle_none_is_superseded_but_by_what_stands_outside(store: Store) -> None:
     note(store, "a", links={"b": "supersedes"})
     note(store, "b", links={"a": "supersedes"})

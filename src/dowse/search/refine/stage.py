@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dowse.model import Hit
 from dowse.search.run import Run
@@ -32,7 +32,7 @@ def stage_name(stage: Callable[..., object]) -> str:
 
 def rescored(hit: Hit, score: float, **evidence: float) -> Hit:
     """The hit with another score, and why."""
-    return Hit(hit.stored, score, {**hit.evidence, **evidence}, hit.freshness)
+    return replace(hit, score=score, evidence={**hit.evidence, **evidence})
 
 
 def by_score(hits: list[Hit]) -> list[Hit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dowse.model import Hit, Scope
 from dowse.search.kinds import SUCCEEDING
@@ -19,13 +19,14 @@ from dowse.text.memory_edges import SUPERSEDES, Key, edges_among, key, saying
 from dowse.text.terms import parse
 
 Successors = Mapping[Key, Sequence[Key]]
+Claims = Mapping[Key, Hit]
 
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """What has successors gives them its place: the last of them, however far along a chain they are, have at least its
-    score, and join the hits if nothing else found them, `joining` at most. It keeps this factor of its own, and ranks
-    below all of them. Those that supersede each other in a circle are none the better for it."""
+    """What has successors gives them its place: however far along a chain they are, those that were found have at least
+    its score, and the last ones join the hits if nothing else found them, `joining` at most. It keeps this factor of
+    its own, and ranks below all of them. Those that supersede each other in a circle are none the better for it."""
 
     factor: float = 0.5
     kinds: tuple[str, ...] = SUCCEEDING
@@ -36,7 +37,7 @@ class Superseded:
             return hits
         successors = successors_of(run.store, self.kinds)
         order = list(circles(_places(hits), lambda it: successors.get(it, ())))
-        hits = self._succeeded(hits, _claims(hits, order, successors), run)
+        hits = self._succeeded(hits, order, successors, run)
         found: defaultdict[Key, list[Hit]] = defaultdict(list)
         for hit in hits:
             found[key(hit.stored.record)].append(hit)
@@ -53,22 +54,24 @@ class Superseded:
             lowest |= dict.fromkeys(circle, min([bound, *(max(hit.score for hit in each) for each in own)]))
         return by_score([judged[hit.stored.key] for hit in hits])
 
-    def _succeeded(self, hits: list[Hit], claims: Mapping[Key, float], run: Run) -> list[Hit]:
+    def _succeeded(
+        self, hits: list[Hit], order: Sequence[Sequence[Key]], successors: Successors, run: Run
+    ) -> list[Hit]:
         """The hits, with each successor at least where it has a claim to be."""
-        best: dict[Key, Hit] = {}
-        for hit in hits:
-            best.setdefault(key(hit.stored.record), hit)
-        lifted = {best[it].stored.key: claim for it, claim in claims.items() if it in best and best[it].score < claim}
-        joining = [] if parse(run.query.text).required else self._joining(claims, best, run)
-        return by_score([*(_lifted(hit, lifted.get(hit.stored.key)) for hit in hits), *joining])
+        best = _best(hits)
+        claims = _claims(best, order, successors)
+        lifted = {hit.stored.key: _lifted(hit, claims[it]) for it, hit in best.items() if it in claims}
+        missing = {it: claim for it, claim in claims.items() if it not in best}
+        joining = [] if parse(run.query.text).required else self._joining(missing, run)
+        return by_score([*(lifted.get(hit.stored.key, hit) for hit in hits), *joining])
 
-    def _joining(self, claims: Mapping[Key, float], known: Mapping[Key, Hit], run: Run) -> list[Hit]:
+    def _joining(self, claims: Claims, run: Run) -> list[Hit]:
         """The successors that were not found; where a phrase is required they would have been, if they had it."""
-        missing = sorted(claims.keys() - known.keys(), key=lambda it: (-claims[it], it))[: self.joining]
+        first = sorted(claims, key=lambda it: (-claims[it].score, it))[: self.joining]
         is_wanted = within(run.query.scope, run.store)
-        records = [record for collection, path in missing for record in run.store.records(path, collection)]
+        records = [record for collection, path in first for record in run.store.records(path, collection)]
         passages = [it for record in records if (it := first_passage(record, is_wanted, run.store))]
-        return [Hit(it, claims[key(it.record)], {"succeeds": 1}) for it in passages]
+        return [_lifted(Hit(it, -math.inf, {}), claims[key(it.record)]) for it in passages]
 
     def _judged(self, hit: Hit, steps: int, bound: float) -> Hit:
         if not steps:
@@ -85,25 +88,37 @@ def _above(circle: Sequence[Key], successors: Successors) -> set[Key]:
     return {it for node in circle for it in successors.get(node, ())}.difference(circle)
 
 
-def _claims(hits: Sequence[Hit], order: Sequence[Sequence[Key]], successors: Successors) -> dict[Key, float]:
-    """The best score that is superseded by each of those that nothing supersedes."""
-    scores: dict[Key, float] = {}
+def _best(hits: Sequence[Hit]) -> dict[Key, Hit]:
+    """Of each record, the hit with the best score."""
+    best: dict[Key, Hit] = {}
     for hit in hits:
         place = key(hit.stored.record)
-        scores[place] = max(hit.score, scores.get(place, -math.inf))
-    claims: dict[Key, float] = {}
+        best[place] = max(best.get(place, hit), hit, key=_score)
+    return best
+
+
+def _claims(best: Mapping[Key, Hit], order: Sequence[Sequence[Key]], successors: Successors) -> Claims:
+    """What was found of that which each of them supersedes, the best of it: of those that nothing supersedes, and of
+    those between that were found themselves."""
+    claims: dict[Key, Hit] = {}
     for circle in reversed(order):  # each before what supersedes it
         above = _above(circle, successors)
-        best = max(it.get(node, -math.inf) for node in circle for it in (scores, claims))
+        claim = max((it[node] for node in circle for it in (best, claims) if node in it), key=_score)
         for node in above:
-            claims[node] = max(best, claims.get(node, -math.inf))
+            claims[node] = max(claims.get(node, claim), claim, key=_score)
         for node in circle if above else ():
-            claims.pop(node, None)
+            if node not in best:
+                claims.pop(node, None)
     return claims
 
 
-def _lifted(hit: Hit, claim: float | None) -> Hit:
-    return hit if claim is None else rescored(hit, claim, succeeds=1)
+def _lifted(hit: Hit, claim: Hit) -> Hit:
+    """In the place of what it supersedes, unless its own is better."""
+    return hit if hit.score >= claim.score else replace(rescored(hit, claim.score, succeeds=1), instead_of=claim)
+
+
+def _score(hit: Hit) -> float:
+    return hit.score
 
 
 def successors_of(catalog: Catalog, kinds: tuple[str, ...] = SUCCEEDING) -> Successors:
