@@ -132,6 +132,7 @@ def test_a_line_in_no_definition_anchors_the_file_and_says_so(engine: Engine) ->
     written = engine.remember("more", "x", anchors=["src/plain.py:1", "src/plain.py:5"], valid_until="2026-01-01")
     assert written.note == "src/plain.py:1 stands in no definition, so the whole file is anchored"
     assert engine.anchors(memory(engine, "more.md")) == ("src/plain.py", "src/plain.py#f")
+    assert engine.remember("why", "x", anchors=["commit:9136"]).note == ""
 
 
 def test_a_memory_is_read_whatever_the_case_of_its_name(engine: Engine) -> None:
@@ -363,6 +364,27 @@ def test_what_is_read_comes_with_its_doubts(engine: Engine, root: Path) -> None:
     assert engine.lines(record).notes == doubts
     assert engine.passage(engine.chunks(record)[0]).notes == doubts
     assert engine.lines(memory(engine, "b.md")).notes == ()
+
+
+def test_what_is_read_just_after_it_was_saved_is_judged_as_it_is_now(engine: Engine, root: Path) -> None:
+    write(root, {".memories/a.md": "---\ntype: plan\n---\nwombat\n"})
+    record = memory(engine, "a.md")
+    write(root, {".memories/a.md": "---\ntype: plan\nstatus: archived\n---\nThe wombat has moved.\n"})
+    passage = engine.lines(record, 5)
+    assert (passage.text, passage.freshness, passage.notes) == ("The wombat has moved.", "fresh", ("archived",))
+    assert passage.record.digest != record.digest
+
+
+def test_a_passage_of_a_memory_that_was_saved_or_deleted_since_is_told_as_it_was(engine: Engine, root: Path) -> None:
+    write(root, {".memories/a.md": "wombat\n" * 9})
+    (chunk,) = engine.chunks(memory(engine, "a.md"))
+    write(root, {".memories/a.md": "numbat\n"})
+    found = engine.passage(chunk)
+    assert (found.text, found.end_line, found.freshness) == (chunk.chunk.text, chunk.chunk.end_line, "changed")
+    (chunk,) = engine.chunks(memory(engine, "a.md"))
+    (root / ".memories/a.md").unlink()
+    for found in (engine.lines(chunk.record), engine.passage(chunk)):
+        assert (found.text.strip(), found.freshness) == ("numbat", "gone")
 
 
 # --- folders of the folder ---

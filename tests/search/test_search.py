@@ -204,9 +204,10 @@ def test_reading_lines_and_chunks(engine: Engine, root: Path) -> None:
 def test_a_passage_of_a_changed_file_is_what_was_indexed(engine: Engine, root: Path) -> None:
     (stored,) = (hit.stored for hit in engine.search(Query('"five tries"', recipe="lexical")).hits)
     assert engine.passage(stored).text == "## Limits\n\nFive tries."
-    write(root, {"docs/retry.md": "new\nlines\nabove\n" + FILES["docs/retry.md"]})
-    moved = engine.passage(stored)
-    assert (moved.text, moved.freshness) == ("## Limits\n\nFive tries.", "changed")
+    for text in ("new\nlines\nabove\n" + FILES["docs/retry.md"], "shorter"):
+        write(root, {"docs/retry.md": text})
+        moved = engine.passage(stored)
+        assert (moved.text, moved.freshness) == ("## Limits\n\nFive tries.", "changed")
 
 
 def test_a_missing_model_leaves_hybrid_to_the_words(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -235,5 +235,6 @@ class Memories(Fresh):
 
 def _as_files(anchors: Mapping[str, Anchor]) -> list[str]:
     """Of which lines the whole file is anchored, because they stand in no definition."""
-    lines = [it for it, anchor in anchors.items() if not anchor.symbol and it.rpartition(":")[2].isdecimal()]
+    files = [it for it, anchor in anchors.items() if anchor.path and not anchor.symbol]
+    lines = [it for it in files if it.rpartition(":")[2].isdecimal()]
     return [f"{it} stands in no definition, so the whole file is anchored" for it in lines]

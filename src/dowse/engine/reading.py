@@ -11,7 +11,7 @@ from dowse.ingest.sources.git.fingerprint import fingerprint
 from dowse.ingest.sources.git.repositories import git_directory_at
 from dowse.ingest.sources.git.repository import branch_at
 from dowse.lookup.read import Passage, read_lines
-from dowse.model import COMMITS, IN_FILES, UNPARSED, Collection, Counts, Item, Record, Scope, Skipped, Stored
+from dowse.model import COMMITS, IN_FILES, UNPARSED, Collection, Counts, Freshness, Item, Record, Scope, Skipped, Stored
 from dowse.semantics import Description
 from dowse.store.base import REVISION
 from dowse.store.sqlite.database import MIGRATIONS
@@ -47,21 +47,31 @@ class Reading(Memories):
 
     def passage(self, stored: Stored) -> Passage:
         """The chunk's lines; of a file that has changed since, where lines may have moved, as they were indexed."""
-        chunk = stored.chunk
-        passage = self.lines(stored.record, chunk.start_line, chunk.end_line)
-        if passage.freshness == "fresh":
-            return passage
-        return replace(passage, text=chunk.text, start_line=chunk.start_line, end_line=chunk.end_line)
+        record, chunk = stored.record, stored.chunk
+        freshness = self._freshness(record)
+        if freshness == "fresh":
+            return self.lines(record, chunk.start_line, chunk.end_line)
+        passage = replace(self.lines(record), text=chunk.text, freshness=freshness)
+        return replace(passage, start_line=chunk.start_line, end_line=chunk.end_line)
 
     def chunks(self, record: Record) -> list[Stored]:
         return self._store.chunks(record)
 
     def lines(self, record: Record, start_line: int = 1, end_line: int | None = None) -> Passage:
-        freshness = self._source(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
-        passage = read_lines(self._store, record, self._current_text(record), freshness, start_line, end_line)
-        if record.kind in MEMORY_SCOPE.kinds:
-            self._seen()  # what it is about may have been saved just now
-        return replace(passage, notes=self.doubts(record))
+        """Its lines as they are now; what a memory says is judged as it is now, too."""
+        passage = read_lines(self._store, record, self._current_text(record), "unknown", start_line, end_line)
+        record = self._looked_at(record)  # after its lines were read: of what is deleted, the index has none then
+        return replace(passage, record=record, freshness=self._freshness(record), notes=self.doubts(record))
+
+    def _looked_at(self, record: Record) -> Record:
+        """A memory as it is indexed after a look: it and what it is about may have been saved just now."""
+        if record.kind not in MEMORY_SCOPE.kinds:
+            return record
+        self._seen()
+        return next(iter(self._store.records(record.path, record.collection)), record)
+
+    def _freshness(self, record: Record) -> Freshness:
+        return self._source(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
 
     def export(self) -> Iterator[Stored]:
         return self._store.export()

@@ -13,7 +13,8 @@ from typing import NoReturn
 
 import click
 
-from dowse.errors import DowseError
+from dowse.errors import BadInput, DowseError
+from dowse.text.surrogates import is_text
 
 VERBS = {
     "search": "Ask a question; builds the index first where there is none.",
@@ -87,6 +88,7 @@ def in_order(arguments: Sequence[str]) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     words = in_order(sys.argv[1:] if arguments is None else arguments)
     try:
+        _check(words)
         code = dowse.main(words, prog_name="dowse", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
@@ -103,6 +105,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:
         _complain(f"the system refused: {error}; check the disk and the current directory")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _check(words: Sequence[str]) -> None:
+    """What is no text stands nowhere in an index, can not be asked for there, and not be printed."""
+    for word in words:
+        if not is_text(word):
+            raise BadInput(f"{word[:200]!r} is not valid UTF-8; give text")
 
 
 def _complain(sentence: str) -> NoReturn:
