@@ -21,6 +21,13 @@ class Linked(NamedTuple):
     glob: str
 
 
+class Below(NamedTuple):
+    """A collection that lies below a root, by its path from there."""
+
+    collection: str
+    way: str
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The one filter type. Empty fields do not filter; it is applied before ranking, never after.

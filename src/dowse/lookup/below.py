@@ -1,0 +1,18 @@
+"""Collections that lie below a root: what is in them has a path from there, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dowse.model import COMMITS, Below, Collection
+
+
+def below(collections: Iterable[Collection]) -> tuple[Below, ...]:
+    """Each of them with its path from each root around it; a history lies nowhere."""
+    roots = [it for it in collections if it.source != COMMITS]
+    return tuple(
+        Below(inner.name, inner.root.removeprefix(f"{it.root}/"))
+        for inner in roots
+        for it in roots
+        if inner.root.startswith(f"{it.root}/")
+    )
