@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from dowse.model import COMMITS, Below, Collection
+from dowse.model import COMMITS, Below, Collection, Scope
+
+
+def from_roots(scope: Scope, collections: Iterable[Collection]) -> Scope:
+    """The scope with globs that lead from a root into what lies below it: `.memories/**` means the memories there."""
+    return replace(scope, below=below(collections)) if scope.paths or scope.excluded else scope
 
 
 def below(collections: Iterable[Collection]) -> tuple[Below, ...]:
