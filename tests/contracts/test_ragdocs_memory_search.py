@@ -32,7 +32,7 @@ NOTES = {
     ),
     "new.md": note("Gulls nest on ships.", type="fact", tags=("gull", "ship"), created_at="2025-12-31T23:59:59Z"),
     "puffin.md": note(f"# Puffin\n\n{_LONG}", type="journal", created_at="2024-01-01T00:00:00Z"),
-    "tower-1.md": note("The tower is red.", created_at="2024-01-01T00:00:00Z"),
+    "tower-1.md": note("The tower is red.", aliases=("Red Tower",), created_at="2024-01-01T00:00:00Z"),
     "tower-2.md": note("The tower is blue. Supersedes [[memory:tower-1]].", created_at="2024-02-01T00:00:00Z"),
     "closed.md": note("The ferry is closed.", valid_until="2021-01-01", created_at="2020-12-01T00:00:00Z"),
     "coming.md": note("The ferry will be free.", valid_from="2199-01-01", created_at="2020-12-01T00:00:00Z"),
@@ -223,6 +223,12 @@ def test_the_limit_of_linked_memories_is_said(server: Served) -> None:
 def test_memories_are_linked_to_as_well(server: Served) -> None:
     answer = text(server, "search_linked_memories", query="tower", target_document="memory:tower-1")
     assert [it.name for it in results(answer, "# Memories Linked to memory:tower-1")] == ["tower-2.md"]
+
+
+@pytest.mark.parametrize("target", ["tower-1", "tower-1.md", "Tower-1", "red tower", "memory:Red Tower"])
+def test_a_memory_is_linked_to_by_whatever_it_is_called(server: Served, target: str) -> None:
+    answer = text(server, "search_linked_memories", query="tower", target_document=target)
+    assert [it.name for it in results(answer, f"# Memories Linked to {target}")] == ["tower-2.md"]
 
 
 def test_nothing_links_to_it(server: Served) -> None:

@@ -23,7 +23,7 @@ NOTES = {
     "paint.md": told("# Paint\n\nColours.", "ui", "design"),
     "print.md": told("# Print\n\nInk.", "design", "paper"),
     "alone.md": told("# Alone\n\nNothing.", "alone"),
-    "v1.md": told("First."),
+    "v1.md": note("First.", aliases=("the first",), created_at=_AT),
     "v2.md": told("Second. Supersedes [[memory:v1]]."),
     "v3.md": told("Third.\n\nSupersedes [[memory:v2.md]]."),
     "roof.md": told("Depends on [[memory:walls]]."),
@@ -124,6 +124,12 @@ def test_versions_by_way_of_others(server: Served) -> None:
     newest = text(server, "get_memory_versions", filename="v3")
     assert "## Superseded by\n\nNothing supersedes it: it is the newest." in newest
     assert "- v1.md (distance 2" in newest
+
+
+@pytest.mark.parametrize("name", ["The First", "memory:the first", "memory:v1#Part", "V1"])
+def test_a_memory_is_asked_for_by_whatever_it_is_called(server: Served, name: str) -> None:
+    assert text(server, "get_memory_versions", filename=name) == text(server, "get_memory_versions", filename="v1")
+    assert text(server, "read_memory", filename=name) == text(server, "read_memory", filename="v1")
 
 
 def test_dependencies_both_ways_and_on_what_is_not_there(server: Served) -> None:

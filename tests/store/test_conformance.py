@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput, OtherVectors
-from dowse.model import Chunk, Link, Record, Scope, Skipped, Symbol, public_chunk_id
+from dowse.model import Below, Chunk, Link, Record, Scope, Skipped, Symbol, public_chunk_id
 from dowse.store.base import ANSWERING, NEXT, Piece, Store, Weights
 from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
@@ -208,6 +208,7 @@ def test_load_gives_what_exists_in_the_order_asked(store: Store) -> None:
     assert store.load([]) == []
 
 
+LYING = (Below("notes", "deep"), Below("notes", "far/deep"), Below("nowhere", "other"))
 SCOPES = [
     (Scope(), {"a.md#0", "docs/b.md#0", "src/c.py#0"}),
     (Scope(kinds=("code",)), {"src/c.py#0"}),
@@ -230,6 +231,11 @@ SCOPES = [
     (Scope(excluded=("**",)), set()),
     (Scope(paths=("*.md",), excluded=("*.md",)), set()),
     (Scope(paths=("*.md",), excluded=("docs/",), until=200.0), {"a.md#0"}),
+    (Scope(below=LYING), {"a.md#0", "docs/b.md#0", "src/c.py#0"}),
+    (Scope(paths=("deep/docs/*", "src/**"), below=LYING), {"docs/b.md#0", "src/c.py#0"}),
+    (Scope(paths=("far/deep/*.md", "other"), below=LYING), {"a.md#0"}),
+    (Scope(paths=("deep",), excluded=("deep/src/",), below=LYING), {"a.md#0", "docs/b.md#0"}),
+    (Scope(excluded=("/deep/a.md", "src/**"), below=LYING), {"docs/b.md#0"}),
 ]
 
 

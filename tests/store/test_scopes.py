@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput
-from dowse.model import EVERYTHING, IN_FILES, Chunk, Facet, Link, Linked, Record, Scope, Symbol
+from dowse.model import EVERYTHING, IN_FILES, Below, Chunk, Facet, Link, Linked, Record, Scope, Symbol
 from dowse.store.base import Piece, Store, Weights
 from dowse.store.definitions import Wanted
 from dowse.store.dicts import DictStore
@@ -87,13 +87,14 @@ all_scopes = st.builds(
     Scope,
     collections=st.lists(st.sampled_from(["notes", "more", "none"]), max_size=2).map(tuple),
     kinds=st.lists(st.sampled_from([*KINDS, "film"]), max_size=3).map(tuple),
-    paths=st.lists(st.sampled_from(["r1*", "*.md"]), max_size=1).map(tuple),
-    excluded=st.lists(st.sampled_from(["r2*"]), max_size=1).map(tuple),
+    paths=st.lists(st.sampled_from(["r1*", "*.md", "far/*", "far/deep/r*"]), max_size=2).map(tuple),
+    excluded=st.lists(st.sampled_from(["r2*", "far/r*", "deep"]), max_size=1).map(tuple),
     tags=st.lists(st.sampled_from(["a", "B"]), max_size=1).map(tuple),
     since=moments,
     until=moments,
     facets=st.lists(facets, max_size=3).map(tuple),
     links=st.lists(st.builds(Linked, st.sampled_from(["touches", "renames", ""]), globs), max_size=2).map(tuple),
+    below=st.sampled_from([(), (Below("more", "far"),), (Below("more", "far"), Below("notes", "far/deep"))]),
 )
 
 

@@ -10,7 +10,6 @@ from dowse.engine.memories import Memories
 from dowse.errors import BadInput
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.budget import left_out
-from dowse.lookup.inward import inward
 from dowse.model import COMMITS, FILES, MEMORIES, NOT_LOOKED, Answer, Completeness, Hit, Item, Query, Seen, Share
 from dowse.search.plan import answer
 from dowse.search.refine.subjects import Preference
@@ -34,7 +33,7 @@ class Asking(Memories):
 
     def _ranked(self, query: Query) -> Ranked:
         return search(
-            replace(query, scope=inward(query.scope, self._store.collections())),
+            replace(query, scope=self._scoped(query.scope)),
             self._store,
             Models(self._semantics.encode_query, self._reranking.judge),
             rrf_k=self.settings.rrf_k,

@@ -13,7 +13,6 @@ from dowse.ingest.sources.base import Reach
 from dowse.lookup.find import Entry, NameAnswer, NameQuery, find_names, fitting, indexed_names, listing
 from dowse.lookup.find_contents import ContentAnswer, find_contents
 from dowse.lookup.grep.question import Excerpt, GrepAnswer, Lines
-from dowse.lookup.inward import inward
 from dowse.lookup.symbols.audit import audit
 from dowse.lookup.symbols.bodies import TextLines, bodies, text_lines
 from dowse.lookup.symbols.find import containing, find
@@ -36,8 +35,7 @@ class Exact(Fresh):
         from dowse.lookup.grep.grep import grep
 
         seen = self._seen()
-        inside = replace(query, scope=inward(query.scope, self._store.collections()))
-        return replace(grep(self._store, inside), seen=seen)
+        return replace(grep(self._store, replace(query, scope=self._scoped(query.scope))), seen=seen)
 
     def excerpts(self, record: Record, lines: Iterable[int], before: int = 0, after: int = 0) -> list[Excerpt]:
         """Lines of a record as they were indexed, each with so many around it."""
@@ -50,7 +48,7 @@ class Exact(Fresh):
     def symbols(self, wanted: Wanted) -> SymbolAnswer:
         """Definitions by name, kind, base, attribute, place or measure; all that match are counted."""
         seen = self._seen()
-        return replace(find(self._store, wanted), seen=seen)
+        return replace(find(self._store, replace(wanted, scope=self._scoped(wanted.scope))), seen=seen)
 
     def containing(self, path: str, line: int, collection: str | None = None) -> list[Definition]:
         """The definitions that hold this line of the file, innermost first."""
@@ -111,12 +109,13 @@ class Exact(Fresh):
     def calls(self, query: CallQuery) -> CallTree:
         """Who calls it, or what it calls, as a tree; every edge says how sure it is and why."""
         seen = self._seen()
-        return replace(self._call_graph().calls(query), seen=seen)
+        return replace(self._call_graph().calls(replace(query, scope=self._scoped(query.scope))), seen=seen)
 
     def impact(self, changes: Mapping[str, Spans], query: CallQuery, collection: str | None = None) -> Impact:
         """Which definitions changed lines, by path, stand in, and who calls these: as far as the query says."""
         seen = self._seen()
-        return replace(self._call_graph().impact(changes, query, collection), seen=seen)
+        asked = replace(query, scope=self._scoped(query.scope))
+        return replace(self._call_graph().impact(changes, asked, collection), seen=seen)
 
     def uncommitted(self, collection: Collection) -> Uncommitted:
         """The lines of a root that differ from the last commit."""

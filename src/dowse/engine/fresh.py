@@ -15,7 +15,8 @@ from dowse.engine.recent import Recent
 from dowse.engine.repairs import Repairs
 from dowse.ingest.disk.disk import Disk
 from dowse.ingest.sources.files import FileSource
-from dowse.model import Collection, Freshness, Item, Record, Seen
+from dowse.lookup.below import from_roots
+from dowse.model import Collection, Freshness, Item, Record, Scope, Seen
 from dowse.store.base import Store
 
 if TYPE_CHECKING:
@@ -51,6 +52,10 @@ class Fresh(Recent):
     def now(self) -> float:
         """The time of day, from which every age is counted."""
         return self._clock.now()
+
+    def _scoped(self, scope: Scope) -> Scope:
+        """What was asked for, as every question has to put it: globs lead from a root into what lies below it."""
+        return from_roots(scope, self._store.collections())
 
     def watched_by(self, pending: Pending) -> None:
         """From now on, ask this for what changed and is not indexed yet instead of looking at every file.

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from dowse.engine.asking import Asking
 from dowse.errors import BadInput
+from dowse.lookup.called import called, memories_named
 from dowse.lookup.memories.counts import MemoryCounts, memory_counts
 from dowse.lookup.memories.edges import edges
-from dowse.lookup.memories.known import known, known_names
+from dowse.lookup.memories.known import known
 from dowse.lookup.memories.linked import Linking, by_relevance, linking
 from dowse.lookup.memories.tags import Clustered, TagGraph, normal_tag, tag_cluster, tag_graph
 from dowse.lookup.memories.walk import Walk, follow
-from dowse.model import FILES, MEMORIES, Query, Record, Scope
+from dowse.model import FILES, MEMORIES, Link, Query, Record, Scope
 from dowse.text.globs import literal
-from dowse.text.memory_edges import key
-from dowse.text.memory_names import named
+from dowse.text.memory_edges import Key, key
 
 RECIPE = "memories"
 _MOST_RANKED = 500  # memories that link to one file: each is a path to be compared
@@ -40,12 +40,13 @@ class Recollecting(Asking):
         return Scope(collections=tuple(held) or ("",), kinds=("memory",))
 
     def memory(self, name: str) -> Record:
-        """The memory of this name, with or without its suffix."""
+        """The memory of this name, or whatever else links may call it."""
         self._seen()
-        found = known_names(self._store, self.memory_scope()).find(named(name) or name.strip())
-        if found is None:
+        (folder,) = self.memory_scope().collections
+        found = memories_named(self._store, name, folder)
+        if not found:
             raise BadInput(f"there is no memory {name[:100]!r}; a search finds memories by what they say")
-        return found
+        return found[0]
 
     def memory_web(self, name: str, kind: str, *, far: int | None = None) -> Web:
         """Memories that one refers to by this kind of link, and those that refer to it, as far as wanted."""
@@ -76,7 +77,7 @@ class Recollecting(Asking):
         self._seen()
         scope = self.memory_scope()
         roots = [it.root for it in self.collections() if it.source == FILES]
-        found = linking(self._store, scope, target, roots)
+        found = linking(self._store, scope, target, roots, self._links_to(target))
         if not found:
             return []
         paths = tuple(literal(f"/{it.record.path}") for it in found[:_MOST_RANKED])
@@ -87,6 +88,16 @@ class Recollecting(Asking):
             place = key(hit.stored.record)
             scores[place] = max(hit.score, scores.get(place, 0.0))
         return by_relevance(found, question, scores)
+
+    def _links_to(self, target: str) -> set[tuple[Key, Link]]:
+        """Those that mean what is indexed, however they write it."""
+        from dowse.lookup.why.memory_links import MemoryLinks  # brings more than a search needs
+        from dowse.lookup.why.question import Subject
+
+        records = called(self._store, target) or memories_named(self._store, target)
+        links = MemoryLinks.of(self._store)
+        found = (told for it in records for told in links.to(Subject(it.path, it)))
+        return {(key(teller), link) for teller, link in found}
 
     def _memories(self) -> list[Record]:
         self._seen()

@@ -8,9 +8,9 @@ from dowse.lookup.memories.known import known_in
 from dowse.lookup.places import records_at
 from dowse.model import COMMITS, MEMORIES, Record, Scope
 from dowse.store.base import Store
+from dowse.text import anchors, memory_names
 
-COMMIT, MEMORY = "commit:", "memory:"
-
+COMMIT, MEMORY = anchors.COMMIT, memory_names.MEMORY
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _MOST_COMMITS = 20
 
@@ -39,8 +39,8 @@ def commits_like(store: Store, beginning: str, collection: str | None = None) ->
 
 
 def memories_named(store: Store, name: str, collection: str | None = None) -> list[Record]:
-    """Those that a link in their folder would mean by it, one of each folder."""
-    found = (known_in(store, it).find(name) for it in collections_of(store, MEMORIES, collection))
+    """Those that are called so, as links in their folder call them, one of each folder."""
+    found = (known_in(store, it).called(name) for it in collections_of(store, MEMORIES, collection))
     return [it for it in found if it is not None]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from dowse.model import COMMITS, FILES, Record, normal_path
+from dowse.lookup.below import below
+from dowse.model import FILES, Record, normal_path
 from dowse.store.base import Catalog
 
 _Reading = tuple[str | None, str]
@@ -39,9 +40,6 @@ def _plain(catalog: Catalog, path: str, collection: str | None) -> Iterator[_Rea
 def _below(catalog: Catalog, path: str, collection: str | None) -> Iterator[_Reading]:
     """What lies in a collection of its own below a root, a memory say, by its path from there."""
     inside = posixpath.normpath(normal_path(path))
-    roots = [it for it in catalog.collections() if it.source != COMMITS]
-    for inner in (it for it in roots if collection in (None, it.name)):
-        for root in roots:
-            way = inner.root.removeprefix(f"{root.root}/")
-            if way != inner.root and inside.startswith(f"{way}/"):
-                yield inner.name, inside.removeprefix(f"{way}/")
+    for name, way in below(catalog.collections()):
+        if collection in (None, name) and inside.startswith(f"{way}/"):
+            yield name, inside.removeprefix(f"{way}/")

@@ -19,6 +19,7 @@ from dowse.model.answers import (
 )
 from dowse.model.questions import (
     EVERYTHING,
+    Below,
     Facet,
     Linked,
     Pace,
@@ -68,6 +69,7 @@ __all__ = [
     "TRAIL_SEPARATOR",
     "UNPARSED",
     "Answer",
+    "Below",
     "Block",
     "Call",
     "Chunk",

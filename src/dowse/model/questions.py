@@ -21,12 +21,20 @@ class Linked(NamedTuple):
     glob: str
 
 
+class Below(NamedTuple):
+    """A collection that lies below a root, by its path from there."""
+
+    collection: str
+    way: str
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The one filter type. Empty fields do not filter; it is applied before ranking, never after.
 
     `paths` and `excluded` are globs; what the second match is left out, whatever else would let it in. Every field
-    must hold, and every facet that is named; of the values of one facet, of tags, paths and links, one.
+    must hold, and every facet that is named; of the values of one facet, of tags, paths and links, one. `below` is no
+    condition: paths of these collections are compared with globs as they are there, and as they are from a root around.
     """
 
     collections: tuple[str, ...] = ()
@@ -38,6 +46,11 @@ class Scope:
     until: float | None = None
     facets: tuple[Facet, ...] = ()
     links: tuple[Linked, ...] = ()
+    below: tuple[Below, ...] = ()
+
+    def spellings(self, collection: str, path: str) -> tuple[str, ...]:
+        """What globs are compared with."""
+        return (path, *(f"{it.way}/{path}" for it in self.below if it.collection == collection))
 
 
 EVERYTHING = Scope()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Annotated
 
 from dowse.engine import Engine
-from dowse.engine.memories import Written
+from dowse.engine.memories import Recalled, Written
 from dowse.errors import BadInput, DowseError
 from dowse.profiles.core_memories import check_words
 from dowse.profiles.ragdocs_memory_desk import FileName, MemoryDesk, MemoryType
@@ -111,7 +112,7 @@ class MemoryFiles:
         """The whole file, front matter included, and behind it whatever speaks against what it says: that it was
         superseded, is not valid now, or is about code that has changed since."""
         engine = self._desk.ready()
-        recalled = engine.recall(filename)
+        recalled = _recalled(engine, filename)
         return Reply({}, "\n\n".join(it for it in (recalled.text, notes(self._caveats(engine, recalled.name))) if it))
 
     def _caveats(self, engine: Engine, name: str) -> list[str]:
@@ -127,6 +128,16 @@ class MemoryFiles:
         engine = self._desk.ready()
         lacking = engine.unread_memories()
         return Reply({}, counts_text(engine.memory_counts(), str(engine.memory_folder()), lacking))
+
+
+def _recalled(engine: Engine, name: str) -> Recalled:
+    """By its file, even if that is not indexed yet, else by whatever links may call it."""
+    try:
+        return engine.recall(name)
+    except BadInput:
+        with suppress(BadInput):
+            return engine.recall(engine.memory(name).path)
+        raise
 
 
 def _done(status: str, written: Written, where: str) -> dict[str, object]:

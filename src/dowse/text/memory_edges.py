@@ -116,6 +116,11 @@ class Known(NamedTuple):
         path = self.targets.resolve(name or target, source)
         return (self.names.find(name) if name else None) or (self.names.exact[path] if path else None)
 
+    def called(self, name: str) -> Record | None:
+        """The memory that somebody calls so, with or without `memory:`."""
+        bare = named(name) or name.strip()
+        return self.names.find(bare) or self.find(bare)
+
     def beside(self, target: str, source: str) -> Record | None:
         """The memory that is meant by a path from where it stands, whatever others are called."""
         path = self.targets.place(target, source)

@@ -8,16 +8,16 @@ from typing import Final
 
 from dowse.model import Record
 
-PREFIX: Final = "memory:"
+MEMORY: Final = "memory:"
 _SUFFIXES: Final = (".md", ".markdown")
 
 
 def named(target: str) -> str:
     """The name in a link to a memory; empty where it is a link to anything else."""
     text = target.strip()
-    if text[: len(PREFIX)].lower() != PREFIX:
+    if text[: len(MEMORY)].lower() != MEMORY:
         return ""
-    return text[len(PREFIX) :].partition("#")[0].strip().removeprefix("./")
+    return text[len(MEMORY) :].partition("#")[0].strip().removeprefix("./")
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ def inside(scope: Scope) -> Inside:
         return (
             (not scope.collections or record.collection in scope.collections)
             and (not scope.kinds or record.kind in scope.kinds)
-            and (not scope.paths or in_paths(record.path))
-            and not in_excluded(record.path)
+            and (not scope.paths or any(map(in_paths, scope.spellings(record.collection, record.path))))
+            and not (scope.excluded and any(map(in_excluded, scope.spellings(record.collection, record.path))))
             and (not tags or not tags.isdisjoint(record.tags))
             and (scope.since is None or record.moment_ns >= int(scope.since * _NS_PER_SECOND))
             and (scope.until is None or record.moment_ns <= int(scope.until * _NS_PER_SECOND))

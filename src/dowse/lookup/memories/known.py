@@ -5,16 +5,11 @@ from __future__ import annotations
 from dowse.model import Record, Scope
 from dowse.store.base import Store
 from dowse.text.memory_edges import Known
-from dowse.text.memory_names import Names
 
 
 def known(store: Store, scope: Scope) -> list[Record]:
     """Newest first."""
     return store.remembered(f"memories {scope}", lambda: store.select(scope))
-
-
-def known_names(store: Store, scope: Scope) -> Names:
-    return store.remembered(f"names of memories {scope}", lambda: Names.of(known(store, scope)))
 
 
 def known_in(store: Store, folder: str) -> Known:

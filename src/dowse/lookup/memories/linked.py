@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,14 +26,17 @@ class Linking:
     score: float = 0.0
 
 
-def linking(store: Store, scope: Scope, target: str, roots: Sequence[str]) -> list[Linking]:
-    """The memories of the scope with links to the target, newest first."""
+def linking(
+    store: Store, scope: Scope, target: str, roots: Sequence[str], told: Container[tuple[Key, Link]] = ()
+) -> list[Linking]:
+    """The memories of the scope with links to the target, newest first: those that are written alike, and those that
+    are `told` to mean it."""
     is_meant = means(target, roots)
     folders = {it.name: it.root for it in store.collections()}
     found: list[Linking] = []
     for record, every in links_of(store, scope):
         here = directory_of(folders[record.collection], record.path)
-        if links := tuple(it for it in every if is_meant(it.target, here)):
+        if links := tuple(it for it in every if is_meant(it.target, here) or (key(record), it) in told):
             found.append(Linking(record, links))
     return found
 

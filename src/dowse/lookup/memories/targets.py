@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from dowse.text.anchors import COMMIT
+from dowse.text.memory_names import MEMORY
+
 _Matches = Callable[[str, str], bool]
 
-_OF_A_KIND = ("memory:", "commit:")
 _LINES = re.compile(r":\d{1,9}(?:[:-]\d{0,9})?\Z")
 _LINE_PART = re.compile(r"L\d{1,9}(?:-L?\d{1,9})?\Z")
 
@@ -58,7 +60,7 @@ def place_of(target: str, roots: Sequence[str], here: str = "") -> Place:
     """Without the root before it and the `#symbol` or `:LINE` behind it; `here` is the directory that `../` leads out
     of. Nothing on disk is looked at."""
     path, _, part = target.strip().replace("\\", "/").partition("#")
-    text = path.strip() if path.lower().startswith(_OF_A_KIND) else _LINES.sub("", path.strip())
+    text = path.strip() if path.lower().startswith((COMMIT, MEMORY)) else _LINES.sub("", path.strip())
     text = posixpath.normpath(text or ".")
     if here and text.startswith("../"):
         text = posixpath.normpath(f"{here}/{text}")

@@ -7,20 +7,22 @@ name can mean. Which memory a name means is decided by `text/memory_edges.py`, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import posixpath
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
+from dowse.lookup.below import below
 from dowse.lookup.called import COMMIT, said
 from dowse.lookup.memories.known import known_in
 from dowse.lookup.memories.linked import links_of
 from dowse.lookup.memories.targets import Place, directory_of, place_of
 from dowse.lookup.places import records_at
+from dowse.lookup.stems import stems
 from dowse.lookup.why.question import Subject
 from dowse.lookup.why.spellings import NEAR, concerns, speaks_of
 from dowse.lookup.why.target import qualified
-from dowse.model import COMMITS, FILES, MEMORIES, Collection, Link, Record, Scope
+from dowse.model import COMMITS, FILES, MEMORIES, Collection, Link, Record, Scope, normal_path
 from dowse.store.base import Store
-from dowse.text.globs import MAX_GLOB_CHARS, literal
 from dowse.text.memory_edges import Known
 from dowse.text.memory_names import named
 
@@ -32,7 +34,7 @@ class MemoryLinks:
     store: Store
     collections: Mapping[str, Collection]
     memories: Mapping[str, Known]
-    # Many memories may write the same name, and each is looked for among all files.
+    # Many memories may write the same name.
     guessed: dict[tuple[str, Place], list[Record]] = field(default_factory=dict)
 
     @classmethod
@@ -80,12 +82,12 @@ class MemoryLinks:
         return self.guessed[asked]
 
     def _only_one(self, teller: Record, place: Place) -> list[Record]:
-        files = tuple(it.name for it in self.collections.values() if it.source == FILES)
-        glob = literal(place.path) + ".*" if place.is_bare else f"/{literal(place.path)}.*"
-        is_path = bool(files) and len(glob) <= MAX_GLOB_CHARS
-        alike = self.store.select(Scope(collections=files, paths=(glob,))) if is_path else []
-        found = [it for it in alike if Place(it.path).is_said_by(place) and self._may_mean(teller, place, it)]
-        return found if len(found) == 1 else []
+        alike = stems(self.store).get(place.path, ())
+        of_each = {it.collection: it for it in alike}.values()  # one stands for all of its root
+        records = [record for it in of_each for record in self.store.records(it.path, it.collection)]
+        roots = {it.collection for it in records if self._may_mean(teller, place, it)}
+        found = [it for it in alike if it.collection in roots]
+        return self.store.records(found[0].path, found[0].collection) if len(found) == 1 else []
 
     def _may_mean(self, teller: Record, place: Place, record: Record) -> bool:
         if place.root:
@@ -100,18 +102,18 @@ class MemoryLinks:
         return [(teller, link) for _, teller, link in sorted(found, key=lambda it: it[0])]
 
     def _to(self, subject: Subject, record: Record) -> Iterator[tuple[int, Record, Link]]:
-        full = qualified(subject.definition) if subject.definition else ""
+        full, ways = qualified(subject.definition) if subject.definition else "", self._ways(record)
         for teller, link in self._all():
             if teller == record:
                 continue
-            if self._perhaps(teller, link.target, record) and record in self.meant(teller, link.target):
+            if self._perhaps(teller, link.target, record, ways) and record in self.meant(teller, link.target):
                 near = concerns(subject, self.place(teller, link.target).part)
                 if near is not None:
                     yield near, teller, link
             elif link.target == full and speaks_of(self.store, teller.collection, record):
                 yield NEAR, teller, link
 
-    def _perhaps(self, teller: Record, target: str, record: Record) -> bool:
+    def _perhaps(self, teller: Record, target: str, record: Record, ways: Set[str]) -> bool:
         """Most are told apart by that, without asking the store."""
         source = self.collections[record.collection].source
         if source == COMMITS:
@@ -120,7 +122,20 @@ class MemoryLinks:
             known = self.memories[teller.collection]
             if record in (known.find(target, teller.path), known.beside(target, teller.path)):
                 return True
-        return Place(record.path).last().stem in target
+        return Place(record.path).last().stem in target and self._is_written(teller, target, record, ways)
+
+    def _is_written(self, teller: Record, target: str, record: Record, ways: Set[str]) -> bool:
+        """Whether it is one of these ways to the record, or its name without the suffix."""
+        place = self.place(teller, target)
+        written = {_normal(target.strip().partition("#")[0]), _normal(place.path)}
+        return not ways.isdisjoint(written) or (not place.suffix and Place(record.path).is_said_by(place))
+
+    def _ways(self, record: Record) -> frozenset[str]:
+        """Every path that means it, whatever that counts from."""
+        around = [it.way for it in below(self.collections.values()) if it.collection == record.collection]
+        return frozenset(
+            _normal(f"{it}/{record.path}") for it in (".", self.collections[record.collection].root, *around)
+        )
 
     def _to_ghost(self, name: str) -> Iterator[tuple[int, Record, Link]]:
         wanted, memory = self.place(None, name), named(name)
@@ -135,6 +150,10 @@ class MemoryLinks:
         scope = Scope(collections=tuple(self.memories), kinds=("memory",))
         for teller, links in links_of(self.store, scope) if self.memories else ():
             yield from ((teller, link) for link in links)
+
+
+def _normal(path: str) -> str:
+    return posixpath.normpath(normal_path(path))
 
 
 def _one(record: Record | None) -> list[Record]:

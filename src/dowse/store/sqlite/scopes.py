@@ -23,6 +23,7 @@ _FEW = 1_000  # records: they are found before all else, more are asked about as
 _OF_TIME, _OF_IDS = 2.0, 0.5
 _OF_RECORDS = "SELECT json_group_array(chunks.id) FROM json_each(?) AS it CROSS JOIN chunks ON record = it.value"
 _OF_SCOPE = "SELECT json_group_array(chunks.id) FROM {} CROSS JOIN chunks ON record = records.id WHERE {}"
+_BELOW = "(records.collection = (SELECT id FROM collections WHERE name = ?) AND {}(? || '/' || records.path))"
 
 Condition = tuple[str, list[object]]
 
@@ -37,6 +38,8 @@ class Scopes:
 
     def narrowed(self, scope: Scope) -> Scope:
         """The same without what lets everything in: to ask of each record costs more than to find it."""
+        if scope.below and not (scope.paths or scope.excluded):
+            scope = replace(scope, below=())
         return replace(scope, kinds=()) if scope.kinds and self._kinds().keys() <= {*scope.kinds} else scope
 
     def share_of_kinds(self, scope: Scope) -> float:
@@ -100,7 +103,8 @@ class Scopes:
         for negation, function, globs in (("", "in_paths", scope.paths), ("NOT ", "in_excluded", scope.excluded)):
             if globs:
                 self._register_globs(function, globs)
-                yield f"{negation}{function}(records.path)", []
+                spelled = [f"{function}(records.path)", *([_BELOW.format(function)] * len(scope.below))]
+                yield f"{negation}({' OR '.join(spelled)})", [value for it in scope.below for value in it]
 
     def _register_globs(self, name: str, globs: tuple[str, ...]) -> None:
         matches = compile_globs(globs)
