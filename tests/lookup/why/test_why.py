@@ -249,6 +249,41 @@ def test_a_definition_that_is_gone_is_told_by_commits_and_memories(project: Proj
     assert answer.notes == (f"{gone} is not indexed now; this is what is said of it",)
 
 
+def test_commits_may_know_a_definition_by_its_own_name_alone(project: Project) -> None:
+    links = [Link("changes", f"src/app/repo.py#{it}", 9, f"def {it}(self):") for it in ("save", "load")]
+    touched = Link("touches", "src/app/repo.py", 9, "M")
+    project.commit("4d" * 20, "Far from the class", 4, [touched, links[0]], THIRD)
+    project.commit("5e" * 20, "Load", 5, [touched, links[1]], "4d" * 20)
+    assert "Far from the class" in [it.name for it in section(ask(project, "Repo.save"), "commits")]
+    assert "Load" not in [it.name for it in section(ask(project, "Repo.save"), "commits")]
+    assert {"Load", "Far from the class"} <= {it.name for it in section(ask(project, "Repo"), "commits")}
+
+
+def test_a_name_that_several_have_tells_of_none_but_whose_whole_name_it_is(project: Project) -> None:
+    more = "\n\nclass Disk:\n    def save(self):\n        pass\n\n\ndef load():\n    pass\n"
+    project.files({"src/app/repo.py": REPO + more})
+    links = [Link("changes", f"src/app/repo.py#{it}", 9, f"def {it}(self):") for it in ("save", "load")]
+    project.commit("4d" * 20, "Either", 4, [Link("touches", "src/app/repo.py", 9, "M"), *links], THIRD)
+    for target, told in {"Repo.save": False, "Disk.save": False, "Repo.load": False, "repo.py#load": True}.items():
+        found = [it for it in section(ask(project, target), "commits") if it.name == "Either"]
+        assert bool(found and found[0].kind == "changes") == told, target
+
+
+@pytest.mark.parametrize("target", ["Old.drop", "src/gone.py#Old.drop", "space.Old.drop"])
+def test_what_is_gone_is_known_by_its_shorter_names_too(project: Project, target: str) -> None:
+    for at, name in enumerate(("Old.drop", "drop", "Old.keep")):
+        links = [Link("changes", f"src/gone.py#{name}", 6, f"of {name}")]
+        project.commit(f"{4 + at}d" * 20, f"Change {at}", 4 + at, links, THIRD)
+    assert {it.name for it in section(ask(project, target), "commits")} == {"Change 0", "Change 1"}
+
+
+def test_what_is_gone_has_no_name_that_something_else_has_now(project: Project) -> None:
+    for at, name in enumerate(("Old.save", "save")):
+        links = [Link("changes", f"src/app/repo.py#{name}", 6, f"of {name}")]
+        project.commit(f"{4 + at}d" * 20, f"Change {at}", 4 + at, links, THIRD)
+    assert [it.name for it in section(ask(project, "Old.save"), "commits")] == ["Change 0"]
+
+
 def test_of_several_that_are_gone_one_is_to_be_named(project: Project) -> None:
     links = [Link("changes", f"src/{it}.py#Repo.drop", 6, "x") for it in "ab"]
     project.commit("4d" * 20, "Drop them", 4, links, THIRD)

@@ -58,7 +58,8 @@ def mentions(ground: Ground, subject: Subject) -> tuple[Found, Found]:
 
 def _linking(ground: Ground, subject: Subject) -> Iterator[Neighbour]:
     """The most particular links first, then the newest; those of memories before those of documents."""
-    store, wanted = ground.store, spellings(subject)
+    store = ground.store
+    wanted = spellings(store, subject)
     for record, link in MemoryLinks.of(store).to(subject):
         yield linked(record, link)
     sources = {it.name: it.source for it in store.collections()}
