@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dowse.memories.anchored import Anchored
@@ -14,11 +14,14 @@ from dowse.text.chains import names_in
 
 HistoryOf = Callable[[Record], tuple[Collection, str] | None]
 EditedLines = Callable[[Record], Sequence[tuple[int, int]]]
+_Touched = tuple[Record, Sequence[str]]
+"""A commit, and which parts of one file it changed."""
 
 _CHANGES = "changes"
 _OF_FILES = ("touches", "renames")
 _HEAD_LINES = 50  # of a definition, among which is the one that names it, whatever stands before that
-_NEWEST = 20  # commits that are looked at one by one
+_NEWEST = 20  # commits of a file that are looked at one by one
+_REMEMBERED = "newest commits of what is anchored"
 _NAMES = 1_000
 
 
@@ -74,13 +77,16 @@ class Causes:
         return Cause(next(filter(None, (*others, *ways.sure[:1], *ways.doubtful[:1], *ways.touching[:1])), None))
 
     def _ways(self, history: Collection, path: str, anchor: Anchor, file: Record | None) -> _Ways:
-        touching = self._linking(history, [path], _OF_FILES)
+        touched = self._touched(history, path)
+        touching = [commit for commit, _ in touched]
         if file is None or not anchor.symbol:
             return _Ways(touching)
         chains = chains_of(self.anchored.store, file)
         own = chains.named(anchor.symbol)
         spelt = chains.spelt(own) if own else chains.lost(anchor.symbol)
-        losing = self._losing(touching, f"{path}#{'.'.join(names_in(anchor.symbol))}.")
+        # What stood in it and does so no more has no name in the file.
+        start = f"{path}#{'.'.join(names_in(anchor.symbol))}."
+        losing = [commit for commit, changed in touched if any(it.startswith(start) for it in changed)]
         sure = sorted([*self._changing(history, path, spelt.sure), *losing], key=lambda it: -it.moment_ns)
         doubtful = self._changing(history, path, spelt.doubtful)
         is_told = bool(own) and self._is_told(path, [chains.symbols[it] for it in own], file)
@@ -92,12 +98,19 @@ class Causes:
     def _linking(self, history: Collection, targets: Sequence[str], kinds: Sequence[str]) -> list[Record]:
         return [it for it, _ in self.anchored.store.linking(targets, kinds) if it.collection == history.name]
 
-    def _losing(self, commits: Sequence[Record], start: str) -> Iterator[Record]:
-        """Of the newest commits those that changed what stands in it, or stood there: that has no name any more."""
-        for commit in commits[:_NEWEST]:
-            links = self.anchored.store.links(commit)
-            if any(it.kind == _CHANGES and it.target.startswith(start) for it in links):
-                yield commit
+    def _touched(self, history: Collection, path: str) -> Sequence[_Touched]:
+        """The newest commits of the file, looked up once for each state of the index: many memories may be anchored to
+        what is in one file."""
+        known: dict[tuple[str, str], Sequence[_Touched]] = self.anchored.store.remembered(_REMEMBERED, dict)
+        key = history.name, path
+        if key not in known:
+            newest = {it.path: it for it in self._linking(history, [path], _OF_FILES)}
+            known[key] = [(it, self._changed(it, path)) for it in list(newest.values())[:_NEWEST]]
+        return known[key]
+
+    def _changed(self, commit: Record, path: str) -> list[str]:
+        links = self.anchored.store.links(commit)
+        return [it.target for it in links if it.kind == _CHANGES and it.target.startswith(f"{path}#")]
 
     def _is_told(self, path: str, own: Sequence[Symbol], file: Record) -> bool:
         """Whether commits that change it say so."""

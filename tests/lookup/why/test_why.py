@@ -123,7 +123,18 @@ def test_stale_archived_and_superseded_memories_say_so_and_come_last(project: Pr
     found = {it.record.path: it.warning for it in section(ask(project, "Repo.save"), "memories") if it.record}
     assert next(iter(found)) == "why-save.md" and found["why-save.md"] == ""
     assert found["anchored.md"] == "src/app/repo.py#Repo.save changed in 333333333333"
-    assert found["old.md"] == "archived; superseded by newer.md"
+    assert found["old.md"] == "superseded by newer.md; archived"
+
+
+def test_only_memories_that_can_be_shown_are_compared_with_the_code(project: Project) -> None:
+    about = Link("plans", "src/app/repo.py", 1, "x")
+    for it in range(300):
+        project.memory(f"n{it:03}.md", "x", [about], status="archived" if it < 150 else "active")
+    project.stale["n200.md"] = ("src/app/repo.py has changed",)
+    answer = ask(project, "src/app/repo.py")
+    (memories,) = [it for it in answer.sections if it.name == "memories"]
+    assert memories.total == 302 and 0 < len(memories.shown) <= len(project.judged) < 150
+    assert {it.warning for it in memories.shown} == {""}
 
 
 def test_whichever_memory_says_that_one_is_superseded(project: Project) -> None:

@@ -9,10 +9,10 @@ from dowse.lookup.history.question import TOUCHES
 from dowse.lookup.related.meaning import meant
 from dowse.lookup.related.question import Edge
 from dowse.lookup.why.commits import CHANGES, OF_COMMITS, deed
-from dowse.lookup.why.mentions import ANCHORED
 from dowse.lookup.why.question import Ground, Neighbour, Subject
 from dowse.lookup.why.shortened import shortened
 from dowse.model import Link, Record
+from dowse.text.anchors import ANCHORED
 
 _TEXTLESS = (ANCHORED, IMPORT)  # there the context is a digest, or names
 
