@@ -307,6 +307,23 @@ def test_an_edit_is_not_committed_whatever_else_of_the_file_was(engine: Engine, 
     ]
 
 
+def test_a_commit_that_may_mean_another_is_named_only_where_no_edit_tells(engine: Engine, root: Path) -> None:
+    write(root, {"a.py": WIDE})
+    commit(root, "Bring it", START + 1)
+    bring_in(engine, root)
+    engine.remember("notes", "x", anchors=["a.py#Token"])
+    change(root, "return 6", "return 66", "a.py")
+    commit(root, "The name of the other")
+    change(root, "return 2", "return 22", "a.py")
+    bring_in(engine, root)
+    assert told(engine) == [
+        ("a.py#Token", "a.py#Token has changed since the memory was written, not committed yet", "")
+    ]
+    commit(root, "Its own", FUTURE + 1)
+    bring_in(engine, root)
+    assert [title for _, _, title in told(engine)] == ["Its own"]
+
+
 @pytest.mark.parametrize("how", [["--ff-only"], ["--no-ff", "-m", "Merge"]])
 def test_what_came_with_a_merge_is_told_with_its_commit(engine: Engine, root: Path, how: list[str]) -> None:
     git(root, "checkout", "-q", "-b", "feature")

@@ -106,6 +106,21 @@ def test_a_memory_whose_time_is_over_says_so(engine: Engine) -> None:
     assert told["over.md"].warning == "not valid any more since 2026-01-31T23:59:59Z"
 
 
+def test_commits_far_from_the_line_of_the_class_are_known_there_and_when_it_is_gone(
+    root: Path, open_engine: OpenEngine
+) -> None:
+    lines, repo = "".join(f"        x{it} = {it}\n" for it in range(60)), Repo(root)
+    texts = [f"class Long:\n    def reach(self):\n{lines}        return {it}\n" for it in range(3)]
+    hashes = [repo.commit(f"Change {at}", {"a.py": it}) for at, it in enumerate(texts)]
+    engine = indexed(open_engine(encoder="none"), root)
+    assert set(section(engine.why("Long.reach"), "commits")) == set(hashes)
+    (changes,) = engine.related("Long.reach", ["changes"]).groups
+    assert {it.record.path for it in changes.shown if it.record} == set(hashes)
+    (root / "a.py").unlink()
+    hashes.append(repo.commit("Remove it", {"b.py": "x = 1\n"}))
+    assert set(section(indexed(engine, root).why("Long.reach"), "commits")) == set(hashes)
+
+
 def test_outside_of_git_and_before_the_history_is_indexed_it_says_so(
     root: Path, tmp_path: Path, open_engine: OpenEngine
 ) -> None:

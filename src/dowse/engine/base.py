@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dowse.config import Settings
 from dowse.engine.beside import Beside, spare_processors
+from dowse.engine.edits import Edits
 from dowse.errors import BadInput, Unreadable, damage
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import FileSource
@@ -50,6 +51,7 @@ class Base:
         self._sources: dict[str, Source] = {}
         self._workers = workers
         self._preferences = Preferences()
+        self._edits = Edits()
         self._beside = Beside(spare_processors())
         self._calls: CallGraph | None = None
         places = Places.of(settings)

@@ -99,14 +99,7 @@ class Histories(Indexing):
 
     def edited_lines(self, record: Record) -> Spans:
         """Those of the file in its work tree that the last commit has not; all of a file that only one of them has."""
-        from dowse.ingest.sources.git.checkout import checkout_at
-        from dowse.ingest.sources.git.head import edited_lines
-
-        place = Path(self._collection(record.collection).root, record.path)
-        checkout = checkout_at(place.parent)
-        if checkout is None or checkout.top is None:
-            return ()
-        return edited_lines(checkout, place.relative_to(checkout.top).as_posix())
+        return self._edits.of(Path(self._collection(record.collection).root, record.path))
 
     def file_of(self, history: str, repo_path: str) -> Record | None:
         """The file that lies at this path of the repository now, if it is indexed."""

@@ -12,9 +12,7 @@ from dowse.engine.exact import Exact
 from dowse.engine.memories import Memories
 from dowse.engine.past import Past
 from dowse.errors import DowseError
-from dowse.lookup.memories.standing import Standing
 from dowse.model import Record
-from dowse.text.memory_facts import out_of_time
 
 if TYPE_CHECKING:
     from dowse.ingest.sources.git.blame import Blame
@@ -55,7 +53,15 @@ class Why(Exact, Memories, Past):
     def _ground(self) -> Ground:
         from dowse.lookup.why.question import Ground
 
-        return Ground(self._store, self._call_graph(), self.history_of, self.file_of, self._written, self._warnings)
+        return Ground(
+            self._store,
+            self._call_graph(),
+            self.history_of,
+            self.file_of,
+            self._written,
+            lambda record: [it.why for it in self.stale(record)],
+            self._clock.now(),
+        )
 
     def _written(self, record: Record, span: Span) -> Written:
         """Of a part that is not too long, if git is quick."""
@@ -68,11 +74,6 @@ class Why(Exact, Memories, Past):
             return Written(problem=f"who wrote its lines is not known: {found}")
         cut = f"who wrote it is told of its first {_BLAMED_LINES} lines only" if last < span.last else ""
         return Written(found, cut)
-
-    def _warnings(self, record: Record) -> Sequence[str]:
-        """What memories do not tell of each other, and their front matter does not say plainly."""
-        alone = Standing(**out_of_time(record.facets, self._clock.now())._asdict())
-        return (*alone.sentences(), *(it.why for it in self.stale(record)))
 
 
 def _spans(blame: Blame) -> dict[str, list[Span]]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dowse.errors import BadInput
 from dowse.model import COMMITS, FILES, Collection, Record, Scope, Symbol
 from dowse.store.base import Store
-from dowse.store.definitions import HEADING
+from dowse.store.chains import chains_of
 from dowse.text.anchors import Anchor, digest_of, parse_anchor
 from dowse.text.globs import literal
 
-_BETWEEN_NAMES = re.compile(r"\.|::|->")
 _DIGITS = 16
 _REMEMBERED = "digests of what is anchored"
 
@@ -66,9 +63,14 @@ class Anchored:
         return known[key]
 
     def _digest(self, record: Record, symbol: str) -> str:
-        spans = [(it.start_line, it.end_line) for it in named(self.store.symbols(record), symbol)]
+        spans = [(it.start_line, it.end_line) for it in self.named(record, symbol)]
         lines = self.store.text(record).split("\n") if spans else []
         return digest_of("\n".join(line for first, last in spans for line in lines[first - 1 : last])) if spans else ""
+
+    def named(self, record: Record, name: str) -> list[Symbol]:
+        """What it defines under this name, or one that ends so with those around it."""
+        chains = chains_of(self.store, record)
+        return [chains.symbols[it] for it in chains.named(name)]
 
     def histories(self) -> list[Collection]:
         return [it for it in self.store.collections() if it.source == COMMITS and it.synced_at]
@@ -99,26 +101,3 @@ class Anchored:
 
 def replace_symbol(anchor: Anchor, symbol: str) -> Anchor:
     return anchor._replace(symbol=symbol, line=0)
-
-
-def named(symbols: Sequence[Symbol], name: str) -> list[Symbol]:
-    """Those with this name, or whose name with those around it ends so; a heading is named as a whole."""
-    parts = names_in(name)
-    whole = [it for it in symbols if it.name == name and it.kind == HEADING]
-    ending = zip(symbols, chains(symbols), strict=True)
-    return whole or [it for it, chain in ending if parts and chain[-len(parts) :] == parts]
-
-
-def names_in(name: str) -> tuple[str, ...]:
-    """Its own behind those around it."""
-    return tuple(it for it in _BETWEEN_NAMES.split(name) if it)
-
-
-def chains(symbols: Sequence[Symbol]) -> Iterator[tuple[str, ...]]:
-    """Of each symbol its name behind those of what it stands in."""
-    for symbol in symbols:
-        chain, parent = [symbol.name], symbol.parent
-        while parent is not None and len(chain) <= len(symbols):
-            chain.append(symbols[parent].name)
-            parent = symbols[parent].parent
-        yield tuple(reversed(chain))

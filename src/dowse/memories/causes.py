@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dowse.memories.anchored import Anchored, chains, named, names_in
+from dowse.memories.anchored import Anchored
 from dowse.model import Collection, Record, Symbol
+from dowse.store.chains import chains_of
 from dowse.text.anchors import Anchor
 from dowse.text.beginnings import tells
+from dowse.text.chains import names_in
 
 HistoryOf = Callable[[Record], tuple[Collection, str] | None]
 EditedLines = Callable[[Record], Sequence[tuple[int, int]]]
+_Touched = tuple[Record, Sequence[str]]
+"""A commit, and which parts of one file it changed."""
 
 _CHANGES = "changes"
 _OF_FILES = ("touches", "renames")
 _HEAD_LINES = 50  # of a definition, among which is the one that names it, whatever stands before that
-_NEWEST = 20  # commits that are looked at one by one
+_NEWEST = 20  # commits of a file that are looked at one by one
+_REMEMBERED = "newest commits of what is anchored"
 _NAMES = 1_000
 
 
@@ -27,6 +32,17 @@ class Cause:
     commit: Record | None = None
     edited: bool = False
     existed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """The commits that may have changed something, by what tells so, each the newest first: `sure` those that name
+    nothing else, `doubtful` those whose name for it another has, too, `touching` those of the file, which tell of a
+    definition only where none could tell more."""
+
+    sure: Sequence[Record] = ()
+    doubtful: Sequence[Record] = ()
+    touching: Sequence[Record] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +57,8 @@ class Causes:
     def proof(self, anchor: Anchor, file: Record, since_ns: int) -> Record | None:
         """The newest commit since that surely changed it, where nothing else tells that it has changed."""
         home = self.history_of(file)
-        ways = self._ways(*home, anchor, file, surely=True) if home else []
-        return next(filter(None, (_newest(it, since_ns) for it in ways)), None)
+        ways = self._ways(*home, anchor, file) if home else _Ways()
+        return _newest(ways.sure, since_ns) or _newest(ways.touching, since_ns)
 
     def of(self, anchor: Anchor, file: Record | None, since_ns: int) -> Cause:
         """Of what has changed or is gone. A commit may be older than the memory, and have come with a merge later."""
@@ -50,54 +66,63 @@ class Causes:
         home = self.history_of(place) if place else None
         if place is None or home is None:
             return Cause(existed=bool(anchor.digest))
-        own, *others = self._ways(*home, anchor, file, surely=False)
-        if recent := _newest(own, since_ns):
+        ways = self._ways(*home, anchor, file)
+        if recent := _newest(ways.sure, since_ns):
             return Cause(recent)
-        if not own and not anchor.digest:
+        if not (ways.sure or ways.doubtful or anchor.digest):
             return Cause(existed=False)
         if self._is_edited(anchor, place):
             return Cause(edited=True)
-        recent_others = (_newest(it, since_ns) for it in others)
-        return Cause(next(filter(None, (*recent_others, *own[:1], *(it[0] for it in others if it))), None))
+        others = (_newest(it, since_ns) for it in (ways.doubtful, ways.touching))
+        return Cause(next(filter(None, (*others, *ways.sure[:1], *ways.doubtful[:1], *ways.touching[:1])), None))
 
-    def _ways(
-        self, history: Collection, path: str, anchor: Anchor, file: Record | None, *, surely: bool
-    ) -> list[list[Record]]:
-        """The commits that may have changed it, by what tells so, the most particular first: that one touched the file
-        tells of a definition only where none could tell more. The newest first."""
-        touching = self._linking(history, [path], _OF_FILES)
+    def _ways(self, history: Collection, path: str, anchor: Anchor, file: Record | None) -> _Ways:
+        touched = self._touched(history, path)
+        touching = [commit for commit, _ in touched]
         if file is None or not anchor.symbol:
-            return [touching]
-        symbols = self.anchored.store.symbols(file)
-        names = spellings(symbols, anchor.symbol, surely=surely)
-        changing = self._linking(history, [f"{path}#{it}" for it in names], (_CHANGES,))
-        lost = self._losing(touching, f"{path}#{'.'.join(names_in(anchor.symbol))}.")
-        own = sorted([*changing, *lost], key=lambda it: -it.moment_ns)
-        return [own] if self._is_told(path, symbols, anchor.symbol, file) else [own, touching]
+            return _Ways(touching)
+        chains = chains_of(self.anchored.store, file)
+        own = chains.named(anchor.symbol)
+        spelt = chains.spelt(own) if own else chains.lost(anchor.symbol)
+        # What stood in it and does so no more has no name in the file.
+        start = f"{path}#{'.'.join(names_in(anchor.symbol))}."
+        losing = [commit for commit, changed in touched if any(it.startswith(start) for it in changed)]
+        sure = sorted([*self._changing(history, path, spelt.sure), *losing], key=lambda it: -it.moment_ns)
+        doubtful = self._changing(history, path, spelt.doubtful)
+        is_told = bool(own) and self._is_told(path, [chains.symbols[it] for it in own], file)
+        return _Ways(sure, doubtful, () if is_told else touching)
+
+    def _changing(self, history: Collection, path: str, names: Sequence[str]) -> list[Record]:
+        return self._linking(history, [f"{path}#{it}" for it in names[:_NAMES]], (_CHANGES,))
 
     def _linking(self, history: Collection, targets: Sequence[str], kinds: Sequence[str]) -> list[Record]:
         return [it for it, _ in self.anchored.store.linking(targets, kinds) if it.collection == history.name]
 
-    def _losing(self, commits: Sequence[Record], start: str) -> Iterator[Record]:
-        """Of the newest commits those that changed what stands in it, or stood there: that has no name any more."""
-        for commit in commits[:_NEWEST]:
-            links = self.anchored.store.links(commit)
-            if any(it.kind == _CHANGES and it.target.startswith(start) for it in links):
-                yield commit
+    def _touched(self, history: Collection, path: str) -> Sequence[_Touched]:
+        """The newest commits of the file, looked up once for each state of the index: many memories may be anchored to
+        what is in one file."""
+        known: dict[tuple[str, str], Sequence[_Touched]] = self.anchored.store.remembered(_REMEMBERED, dict)
+        key = history.name, path
+        if key not in known:
+            newest = {it.path: it for it in self._linking(history, [path], _OF_FILES)}
+            known[key] = [(it, self._changed(it, path)) for it in list(newest.values())[:_NEWEST]]
+        return known[key]
 
-    def _is_told(self, path: str, symbols: Sequence[Symbol], name: str, file: Record) -> bool:
+    def _changed(self, commit: Record, path: str) -> list[str]:
+        links = self.anchored.store.links(commit)
+        return [it.target for it in links if it.kind == _CHANGES and it.target.startswith(f"{path}#")]
+
+    def _is_told(self, path: str, own: Sequence[Symbol], file: Record) -> bool:
         """Whether commits that change it say so."""
-        found = named(symbols, name)
-        lines = self.anchored.store.text(file).split("\n") if found else []
-        heads = [(it.name, lines[it.start_line - 1 : it.end_line][:_HEAD_LINES]) for it in found]
-        return bool(found) and all(tells(path, name, head) for name, head in heads)
+        spans = [(it.start_line, min(it.end_line, it.start_line + _HEAD_LINES - 1)) for it in own]
+        heads = self.anchored.store.lines_between(file.collection, file.path, spans)
+        return all(tells(path, it.name, head) for it, head in zip(own, heads, strict=True))
 
     def _is_edited(self, anchor: Anchor, file: Record) -> bool:
         """Of what is not there, or is a file, whether anything of that file is."""
-        edited = self.edited_lines(file)
-        own = named(self.anchored.store.symbols(file), anchor.symbol) if anchor.symbol else []
+        own = self.anchored.named(file, anchor.symbol) if anchor.symbol else []
         spans = [(it.start_line, it.end_line) for it in own]
-        return any(not spans or _meet(it, spans) for it in edited)
+        return any(not spans or _meet(it, spans) for it in self.edited_lines(file))
 
     def _place(self, path: str) -> Record | None:
         """Of a file that is gone, where it was."""
@@ -105,24 +130,8 @@ class Causes:
         return Record(roots[0], path, "", "", 0, 0, "", "") if roots else None
 
 
-def spellings(symbols: Sequence[Symbol], name: str, *, surely: bool) -> list[str]:
-    """What commits may call what is so named, or stands in it: with all names around it, with one, with none. What may
-    also mean something else in the file is left out where that is to be sure."""
-    every = list(chains(symbols))
-    found = {id(it) for it in named(symbols, name)}
-    own = {chain for symbol, chain in zip(symbols, every, strict=True) if id(symbol) in found} or {names_in(name)}
-    inside = {chain: None for chain in (*own, *every) if any(chain[: len(it)] == it for it in own)}
-    others = {spelt for chain in every if chain not in inside for spelt in _spelt(chain)} if surely else set()
-    spelt = dict.fromkeys(it for chain in inside for it in _spelt(chain) if it not in others)
-    return list(spelt)[:_NAMES]
-
-
 def _newest(commits: Sequence[Record], since_ns: int) -> Record | None:
     return commits[0] if commits and commits[0].moment_ns >= since_ns else None
-
-
-def _spelt(chain: Sequence[str]) -> list[str]:
-    return [".".join(chain[-count:]) for count in (len(chain), 2, 1)]
 
 
 def _meet(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:

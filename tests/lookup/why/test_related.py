@@ -98,6 +98,27 @@ def test_what_a_commit_changed(project: Project) -> None:
     )  # fmt: skip
 
 
+def test_a_bare_name_is_of_the_only_one_that_has_it_or_of_the_file(project: Project) -> None:
+    two = "".join(f"class {it}:\n    def __init__(self):\n        pass\n\n\n" for it in ("Token", "Other"))
+    project.files({"src/two.py": f"{two}def load():\n    pass\n\n\nclass Far:\n    def load(self):\n        pass\n"})
+    changed = ["src/two.py#__init__", "src/two.py#Far", "src/two.py#load", f"{REPO}#load", "src/two.py#gone"]
+    project.commit("4d" * 20, "Change them", 4, [Link("changes", it, 7, f"in {it}") for it in changed], THIRD)
+    (changes,) = ask(project, "4d" * 20, "changes").groups
+    assert [it.name for it in changes.shown] == [
+        "src/two.py#__init__", "Far", "load", "Repo.load", "src/two.py#gone",
+    ]  # fmt: skip
+    assert {it.how for it in changes.shown} == {""}
+    assert all(it.record for it in changes.shown)
+
+
+def test_changes_are_known_by_the_name_alone_too(project: Project) -> None:
+    project.commit("4d" * 20, "Far", 4, [Link("changes", f"{REPO}#save", 9, "def save(self):")], THIRD)
+    assert ends(ask(project, "Repo.save", "changes")) == {"in changes": ["4d" * 20, THIRD]}
+    project.commit("5e" * 20, "Gone", 5, [Link("changes", "src/gone.py#Old.drop", 9, "x")], "4d" * 20)
+    project.commit("6f" * 20, "Gone", 6, [Link("changes", "src/gone.py#drop", 9, "x")], "5e" * 20)
+    assert ends(ask(project, "Old.drop")) == {"in changes": ["6f" * 20, "5e" * 20]}
+
+
 @pytest.mark.parametrize("target", ["why-save.md", "why-save", "memory:why-save", "memory:why-save.md"])
 def test_a_memory_by_its_name(project: Project, target: str) -> None:
     project.memory("newer.md", "x", [Link("supersedes", "memory:why-save", 1, "instead of [[memory:why-save]]")])
@@ -184,6 +205,14 @@ def test_memory_and_file_of_one_name(project: Project) -> None:
     assert [one.record and (one.record.collection, one.record.path) for it in found.groups for one in it.shown] == [
         (".memories", "plan.md"), ("app", "notes/x.py"),
     ]  # fmt: skip
+
+
+def test_a_link_to_a_file_is_none_to_a_memory_of_that_path(project: Project) -> None:
+    project.files({"plan.md": "# Plan\n", "README.md": "# Read\n\nThe [plan](plan.md).\n"})
+    project.memory("plan.md", "x", [])
+    project.commit("4d" * 20, "Plan", 4, [Link("touches", "plan.md", 1, "A")], THIRD)
+    assert ends(ask(project, "memory:plan")) == {}
+    assert ends(ask(project, "plan.md", collection="app"))["in links_to"] == ["README.md"]
 
 
 def test_anchors_of_a_definition_are_of_what_holds_it_and_of_what_lies_in_it(project: Project) -> None:

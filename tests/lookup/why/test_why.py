@@ -123,7 +123,18 @@ def test_stale_archived_and_superseded_memories_say_so_and_come_last(project: Pr
     found = {it.record.path: it.warning for it in section(ask(project, "Repo.save"), "memories") if it.record}
     assert next(iter(found)) == "why-save.md" and found["why-save.md"] == ""
     assert found["anchored.md"] == "src/app/repo.py#Repo.save changed in 333333333333"
-    assert found["old.md"] == "archived; superseded by newer.md"
+    assert found["old.md"] == "superseded by newer.md; archived"
+
+
+def test_only_memories_that_can_be_shown_are_compared_with_the_code(project: Project) -> None:
+    about = Link("plans", "src/app/repo.py", 1, "x")
+    for it in range(300):
+        project.memory(f"n{it:03}.md", "x", [about], status="archived" if it < 150 else "active")
+    project.stale["n200.md"] = ("src/app/repo.py has changed",)
+    answer = ask(project, "src/app/repo.py")
+    (memories,) = [it for it in answer.sections if it.name == "memories"]
+    assert memories.total == 302 and 0 < len(memories.shown) <= len(project.judged) < 150
+    assert {it.warning for it in memories.shown} == {""}
 
 
 def test_whichever_memory_says_that_one_is_superseded(project: Project) -> None:
@@ -247,6 +258,41 @@ def test_a_definition_that_is_gone_is_told_by_commits_and_memories(project: Proj
     assert [(it.name, it.how) for it in section(answer, "commits")] == [("Drop it", "changed def drop(self):")]
     assert [it.text for it in section(answer, "memories")] == ["Dropped for good"]
     assert answer.notes == (f"{gone} is not indexed now; this is what is said of it",)
+
+
+def test_commits_may_know_a_definition_by_its_own_name_alone(project: Project) -> None:
+    links = [Link("changes", f"src/app/repo.py#{it}", 9, f"def {it}(self):") for it in ("save", "load")]
+    touched = Link("touches", "src/app/repo.py", 9, "M")
+    project.commit("4d" * 20, "Far from the class", 4, [touched, links[0]], THIRD)
+    project.commit("5e" * 20, "Load", 5, [touched, links[1]], "4d" * 20)
+    assert "Far from the class" in [it.name for it in section(ask(project, "Repo.save"), "commits")]
+    assert "Load" not in [it.name for it in section(ask(project, "Repo.save"), "commits")]
+    assert {"Load", "Far from the class"} <= {it.name for it in section(ask(project, "Repo"), "commits")}
+
+
+def test_a_name_that_several_have_tells_of_none_but_whose_whole_name_it_is(project: Project) -> None:
+    more = "\n\nclass Disk:\n    def save(self):\n        pass\n\n\ndef load():\n    pass\n"
+    project.files({"src/app/repo.py": REPO + more})
+    links = [Link("changes", f"src/app/repo.py#{it}", 9, f"def {it}(self):") for it in ("save", "load")]
+    project.commit("4d" * 20, "Either", 4, [Link("touches", "src/app/repo.py", 9, "M"), *links], THIRD)
+    for target, told in {"Repo.save": False, "Disk.save": False, "Repo.load": False, "repo.py#load": True}.items():
+        found = [it for it in section(ask(project, target), "commits") if it.name == "Either"]
+        assert bool(found and found[0].kind == "changes") == told, target
+
+
+@pytest.mark.parametrize("target", ["Old.drop", "src/gone.py#Old.drop", "space.Old.drop"])
+def test_what_is_gone_is_known_by_its_shorter_names_too(project: Project, target: str) -> None:
+    for at, name in enumerate(("Old.drop", "drop", "Old.keep")):
+        links = [Link("changes", f"src/gone.py#{name}", 6, f"of {name}")]
+        project.commit(f"{4 + at}d" * 20, f"Change {at}", 4 + at, links, THIRD)
+    assert {it.name for it in section(ask(project, target), "commits")} == {"Change 0", "Change 1"}
+
+
+def test_what_is_gone_has_no_name_that_something_else_has_now(project: Project) -> None:
+    for at, name in enumerate(("Old.save", "save")):
+        links = [Link("changes", f"src/app/repo.py#{name}", 6, f"of {name}")]
+        project.commit(f"{4 + at}d" * 20, f"Change {at}", 4 + at, links, THIRD)
+    assert [it.name for it in section(ask(project, "Old.save"), "commits")] == ["Change 0"]
 
 
 def test_of_several_that_are_gone_one_is_to_be_named(project: Project) -> None:

@@ -77,6 +77,7 @@ class Project:
     written: dict[tuple[str, int], str] = field(default_factory=dict)
     stale: dict[str, tuple[str, ...]] = field(default_factory=dict)
     problem: str = ""
+    judged: list[str] = field(default_factory=list)
 
     def files(self, files: Mapping[str, str], root: str = "") -> Collection:
         collection = self.store.add_collection(root or self.root)
@@ -109,7 +110,9 @@ class Project:
         self.put(folder.name, path, found)
 
     def ground(self) -> Ground:
-        return Ground(self.store, CallGraph(self.store), self._history_of, self._file_of, self._written, self._stale)
+        return Ground(
+            self.store, CallGraph(self.store), self._history_of, self._file_of, self._written, self._stale, 0.0
+        )
 
     def _history_of(self, record: Record) -> tuple[Collection, str] | None:
         histories = {it.root.removesuffix("/.git"): it for it in self.store.collections() if it.source == COMMITS}
@@ -129,6 +132,7 @@ class Project:
         return Written(found, self.problem)
 
     def _stale(self, record: Record) -> Sequence[str]:
+        self.judged.append(record.path)
         return self.stale.get(record.path, ())
 
 

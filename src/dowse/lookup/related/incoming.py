@@ -29,7 +29,7 @@ def _links(ground: Ground, subject: Subject) -> Iterator[tuple[Record, Link]]:
     store, record = ground.store, subject.record
     sources = {it.name: it.source for it in store.collections()}
     own = sources[record.collection] if record else ""
-    for writer, link in store.linking(_spellings(subject, own)):
+    for writer, link in store.linking(_spellings(ground, subject, own)):
         source = sources[writer.collection]
         # Links of documents and commits are resolved below: a path in them counts from elsewhere.
         is_resolved = record is not None and source in (FILES, COMMITS) and own == FILES
@@ -41,15 +41,15 @@ def _links(ground: Ground, subject: Subject) -> Iterator[tuple[Record, Link]]:
         yield from _of_commits(ground, subject, record)
 
 
-def _spellings(subject: Subject, source: str) -> list[str]:
+def _spellings(ground: Ground, subject: Subject, source: str) -> list[str]:
     name = subject.name
     if source == COMMITS:
         return [f"{COMMIT}{name[:length]}" for length in range(_LEAST_HASH, len(name) + 1)]
     if source == MEMORIES and subject.record:
         path = subject.record.path
         names = (path, path.rpartition(".")[0] or path)
-        return list(dict.fromkeys(spelling for it in names for spelling in (it, f"{MEMORY}{it}")))
-    return spellings(subject)
+        return list(dict.fromkeys(f"{MEMORY}{it}" for it in names))
+    return spellings(ground.store, subject)
 
 
 def _of_documents(ground: Ground, subject: Subject, record: Record) -> Iterator[tuple[Record, Link]]:

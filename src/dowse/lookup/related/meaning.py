@@ -8,6 +8,7 @@ from dowse.lookup.why.question import Ground, Subject
 from dowse.lookup.why.target import definitions_in, qualified, subject_of
 from dowse.model import COMMITS, FILES, MEMORIES, Link, Record
 from dowse.store.base import Store
+from dowse.store.chains import chains_of
 
 
 def meant(ground: Ground, record: Record, link: Link) -> Subject:
@@ -30,8 +31,13 @@ def meant(ground: Ground, record: Record, link: Link) -> Subject:
 
 
 def _part(store: Store, record: Record, name: str) -> Subject:
-    """The definition of this name in the record, else the record."""
-    for it in definitions_in(store, record) if name else ():
-        if name in (qualified(it), it.symbol.name):
-            return subject_of(it)
-    return Subject(record.path, record)
+    """The definition of this name in the record, or the only one whose name ends so; else the record, and what is said
+    to be in it."""
+    if not name:
+        return Subject(record.path, record)
+    chains, known = chains_of(store, record), definitions_in(store, record)
+    found = [known[it] for it in chains.named(name)]
+    whole = [it for it in found if qualified(it) == name]
+    if whole or len({qualified(it) for it in found}) == 1:
+        return subject_of((whole or found)[0])
+    return Subject(f"{record.path}#{name}", record)

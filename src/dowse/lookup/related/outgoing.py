@@ -9,10 +9,10 @@ from dowse.lookup.history.question import TOUCHES
 from dowse.lookup.related.meaning import meant
 from dowse.lookup.related.question import Edge
 from dowse.lookup.why.commits import CHANGES, OF_COMMITS, deed
-from dowse.lookup.why.mentions import ANCHORED
 from dowse.lookup.why.question import Ground, Neighbour, Subject
 from dowse.lookup.why.shortened import shortened
 from dowse.model import Link, Record
+from dowse.text.anchors import ANCHORED
 
 _TEXTLESS = (ANCHORED, IMPORT)  # there the context is a digest, or names
 
@@ -35,10 +35,11 @@ def _is_of(link: Link, subject: Subject) -> bool:
 
 def _neighbour(ground: Ground, record: Record, link: Link) -> Neighbour:
     end = _end(ground, record, link)
-    name = shortened(end.record.title) if end.record is not None and end.definition is None else end.name
+    name = shortened(end.record.title) if end.record is not None and end.name == end.record.path else end.name
     if link.kind in OF_COMMITS:
         text = shortened(link.context) if link.kind == CHANGES else ""
-        how = link.context if link.kind == TOUCHES else "" if end.definition else deed(link)
+        said = "" if end.definition else deed(link)
+        how = link.context if link.kind == TOUCHES else said if said != name else ""
         return Neighbour(link.kind, name, end.record, link.line or end.first_line, how, text)
     text = "" if link.kind in _TEXTLESS else shortened(link.context)
     return Neighbour(link.kind, name, end.record, end.first_line, f"line {link.line}" if link.line else "", text)

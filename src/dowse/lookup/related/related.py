@@ -11,7 +11,7 @@ from dowse.lookup.related.incoming import incoming
 from dowse.lookup.related.outgoing import outgoing
 from dowse.lookup.related.question import MOST_LIMIT, Direction, Edge, Group, RelatedAnswer
 from dowse.lookup.related.together import together
-from dowse.lookup.why.mentions import as_memory
+from dowse.lookup.why.judged import as_memory
 from dowse.lookup.why.near import near_names
 from dowse.lookup.why.question import Ground, Neighbour, Subject
 from dowse.lookup.why.target import checked

@@ -11,7 +11,7 @@ from dowse.lookup.history.traces import StoredTraces
 from dowse.lookup.why.found import Found
 from dowse.lookup.why.question import Ground, Neighbour, Span, Subject
 from dowse.lookup.why.shortened import shortened
-from dowse.lookup.why.spellings import names_of
+from dowse.lookup.why.spellings import names_of, spellings
 from dowse.model import COMMITS, Link, Record
 from dowse.store.base import Store
 
@@ -46,7 +46,7 @@ def commits(ground: Ground, subject: Subject) -> Found:
     if not any(it.source == COMMITS for it in ground.store.collections()):
         return Found(notes=(_NO_HISTORY,))
     if subject.record is None:
-        return Found(_in_order(_naming(ground.store, subject.name), subject))
+        return Found(_in_order(_naming(ground.store, subject), subject))
     home = ground.history_of(subject.record)
     if home is None and subject.record.kind == COMMIT:
         return Found()  # it is one itself
@@ -61,10 +61,10 @@ def commits(ground: Ground, subject: Subject) -> Found:
     return Found(_in_order(_telling(shaped.values(), subject), subject), notes)
 
 
-def _naming(store: Store, name: str) -> Iterable[_Shaped]:
+def _naming(store: Store, subject: Subject) -> Iterable[_Shaped]:
     """Those that touched a file of this path, or changed what was called so."""
     found: dict[str, _Shaped] = {}
-    for record, link in store.linking([name], OF_COMMITS):
+    for record, link in store.linking(spellings(store, subject), OF_COMMITS):
         it = found.setdefault(record.path, _Shaped(record))
         if link.kind == CHANGES:
             it.changed.append(link)

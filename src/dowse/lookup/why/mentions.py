@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from dowse.lookup.grep.excerpts import excerpts
 from dowse.lookup.grep.grep import grep
 from dowse.lookup.grep.question import Lines, Manner
-from dowse.lookup.memories.edges import edges
-from dowse.lookup.memories.standing import successors
 from dowse.lookup.references import references_of
 from dowse.lookup.symbols.question import Wanted
 from dowse.lookup.why.found import Found
+from dowse.lookup.why.judged import MEMORY, judged
 from dowse.lookup.why.memory_links import MemoryLinks
 from dowse.lookup.why.question import Ground, Neighbour, Subject
 from dowse.lookup.why.shortened import shortened
@@ -22,12 +20,11 @@ from dowse.lookup.why.spellings import speaks_of, spellings
 from dowse.lookup.why.target import qualified
 from dowse.model import COMMITS, FILES, Link, Record, Scope
 from dowse.store.base import Store
+from dowse.text.anchors import ANCHORED
 from dowse.text.frontmatter import front_matter
-from dowse.text.memory_edges import SUPERSEDES
 from dowse.text.regexes import escaped
 
-MEMORY, DOCUMENT = "memory", "doc"
-ANCHORED = "anchored"
+DOCUMENT = "doc"
 
 _FILES = 100
 _DEADLINE_S = 1.0
@@ -36,7 +33,7 @@ _UNSOUGHT = ("texts were not searched for its name: it is too long",)
 _TELLING = re.compile(r"_|\d|[a-z][A-Z]|[A-Z]{2}|\.")  # a name that is no word of prose
 
 
-def mentions(ground: Ground, subject: Subject) -> tuple[Found, Found]:
+def mentions(ground: Ground, subject: Subject, room: int) -> tuple[Found, Found]:
     """Documents, and memories; each record once, by its best evidence: a link before a name."""
     # A file may be called a blank, and have the end of a line in its name, which no line has.
     wordings = [it for it in _wordings(ground.store, subject) if it.term.strip() and "\n" not in it.term]
@@ -47,10 +44,10 @@ def mentions(ground: Ground, subject: Subject) -> tuple[Found, Found]:
         assert it.record is not None
         if it.record != subject.record:
             best.setdefault((it.record.collection, it.record.path), it)
-    memories = (as_memory(ground, it, it.record) for it in best.values() if it.record and it.record.kind == MEMORY)
-    ordered = sorted(memories, key=lambda it: bool(it.warning))
+    memories = [(it, it.record) for it in best.values() if it.record and it.record.kind == MEMORY]
     documents = tuple(it for it in best.values() if it.record and it.record.kind != MEMORY)
-    return Found(documents, _UNSOUGHT if len(written) < len(wordings) else ()), Found(tuple(ordered))
+    unsought = _UNSOUGHT if len(written) < len(wordings) else ()
+    return Found(documents, unsought), Found(tuple(judged(ground, memories, room)))
 
 
 # --- by links ---
@@ -58,7 +55,8 @@ def mentions(ground: Ground, subject: Subject) -> tuple[Found, Found]:
 
 def _linking(ground: Ground, subject: Subject) -> Iterator[Neighbour]:
     """The most particular links first, then the newest; those of memories before those of documents."""
-    store, wanted = ground.store, spellings(subject)
+    store = ground.store
+    wanted = spellings(store, subject)
     for record, link in MemoryLinks.of(store).to(subject):
         yield linked(record, link)
     sources = {it.name: it.source for it in store.collections()}
@@ -149,23 +147,3 @@ def _nearby(store: Store, record: Record) -> tuple[str, ...]:
 
 def _is_only_one(store: Store, name: str) -> bool:
     return store.definitions(Wanted(names=(name,), matching="exact", limit=2)).total == 1
-
-
-# --- what a reader should know ---
-
-
-def as_memory(ground: Ground, it: Neighbour, record: Record) -> Neighbour:
-    """With what it says, where the link itself is no part of that, and with why that may be so no more."""
-    chunks = ground.store.chunks(record) if not it.text else []
-    text = it.text or shortened(chunks[0].chunk.text if chunks else "")
-    return replace(it, text=text, warning="; ".join(warnings(ground, record)))
-
-
-def warnings(ground: Ground, record: Record) -> Iterable[str]:
-    """Why what it says may be so no more."""
-    yield from ground.stale(record)
-    if record.facets.get("status") == "archived":
-        yield "archived"
-    among = edges(ground.store, Scope(collections=(record.collection,), kinds=(MEMORY,)), SUPERSEDES)
-    for newer in list(successors(record, among))[:1]:
-        yield f"superseded by {newer}"

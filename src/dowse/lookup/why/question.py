@@ -130,7 +130,8 @@ class Ground:
     """What an answer is made from: the store, and what only the engine knows how to ask.
 
     `history_of` gives the history of a file, and its path in there; `file_of` the way back; `written` says who wrote
-    lines of a file; `stale` what a memory says that may be so no more; `calls` knows calls and imports.
+    lines of a file; `stale` how what a memory is anchored to has changed; `calls` knows calls and imports; `now` is the
+    time of the question.
     """
 
     store: Store
@@ -139,3 +140,4 @@ class Ground:
     file_of: Callable[[str, str], Record | None]
     written: Callable[[Record, Span], Written]
     stale: Callable[[Record], Sequence[str]]
+    now: float

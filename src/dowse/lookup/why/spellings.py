@@ -5,19 +5,21 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from dowse.lookup.why.question import Subject
-from dowse.lookup.why.target import definitions_in, qualified
+from dowse.lookup.why.target import qualified
 from dowse.model import COMMITS, FILES, Record
 from dowse.store.base import Store
+from dowse.store.chains import chains_of
+from dowse.text.chains import names_in, spelt
 
 ITSELF, NEAR, AROUND = range(3)
 """How near to a thing a link leads: to itself, to what holds it or lies in it, to its file."""
-_MOST_MEMBERS = 100
+_MOST_NAMES = 500
 
 
-def spellings(subject: Subject) -> list[str]:
+def spellings(store: Store, subject: Subject) -> list[str]:
     """What a document or commit may write for it; the most particular first."""
     if subject.record is None:
-        return [subject.name]
+        return _lost(store, subject.name)
     path = subject.record.path
     if subject.definition is None:
         return [path]
@@ -39,14 +41,23 @@ def concerns(subject: Subject, part: str) -> int | None:
 
 
 def names_of(store: Store, subject: Subject) -> list[str]:
-    """The full names whose changes are changes of the subject: its own, and those of what is defined in it."""
+    """The names whose changes are changes of the subject: its own, and those of what is defined in it; whole, and as
+    short as commits may know them, where nothing else in the file is called so."""
     if subject.record is None or subject.definition is None:
         return []
-    own = qualified(subject.definition)
-    first, last = subject.first_line, subject.last_line
-    inside = [it for it in definitions_in(store, subject.record) if first <= it.symbol.start_line <= last]
-    members = [qualified(it) for it in inside if qualified(it).startswith(f"{own}.")]
-    return list(dict.fromkeys([own, *members]))[: _MOST_MEMBERS + 1]
+    chains = chains_of(store, subject.record)
+    own = chains.spelt(chains.whole((*subject.definition.trail, subject.definition.symbol.name)))
+    return list(dict.fromkeys([qualified(subject.definition), *own.whole, *own.sure]))[:_MOST_NAMES]
+
+
+def _lost(store: Store, name: str) -> list[str]:
+    """Of what is not indexed; a definition may have shorter names, if it was ever called by this one."""
+    path, mark, part = name.partition("#")
+    if not (mark and part and store.linking([name])):
+        return [name]
+    others = [chains_of(store, it).spelt_so for it in store.records(path)]
+    shorter = [it for it in spelt(names_in(part)) if not any(it in other for other in others)]
+    return list(dict.fromkeys([name, *(f"{path}#{it}" for it in shorter)]))
 
 
 def speaks_of(store: Store, writers: str, subject: Record | None) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 
 from dowse.errors import BadInput
@@ -13,8 +12,9 @@ from dowse.lookup.places import records_at
 from dowse.lookup.symbols.question import Definition, Wanted
 from dowse.lookup.why.inherited import inherited
 from dowse.lookup.why.question import MAX_TARGET_CHARS, Subject
-from dowse.model import COMMITS, Record, Scope, Symbol, normal_path
+from dowse.model import COMMITS, Record, Scope, normal_path
 from dowse.store.base import Store
+from dowse.store.chains import chains_of
 from dowse.text.surrogates import valid
 
 _PLACE = re.compile(r"(?P<path>.+?):(?P<line>\d{1,12})(?:[:-]\d{0,12})?", re.DOTALL)
@@ -64,17 +64,9 @@ def qualified(definition: Definition) -> str:
 
 def definitions_in(store: Store, record: Record) -> list[Definition]:
     """Everything that has a name in the record, headings too."""
-    symbols = store.symbols(record)
-    return [Definition(record, at, symbol, _trail(symbols, symbol)) for at, symbol in enumerate(symbols)]
-
-
-def _trail(symbols: Sequence[Symbol], symbol: Symbol) -> tuple[str, ...]:
-    names: list[str] = []
-    above = symbol.parent
-    while above is not None and len(names) < len(symbols):
-        names.append(symbols[above].name)
-        above = symbols[above].parent
-    return tuple(reversed(names))
+    chains = chains_of(store, record)
+    every = zip(chains.symbols, chains.all, strict=True)
+    return [Definition(record, at, symbol, chain[:-1]) for at, (symbol, chain) in enumerate(every)]
 
 
 # --- paths ---

@@ -11,6 +11,7 @@ from dowse.lookup.why.target import at_line, subjects
 from dowse.model import COMMITS
 from dowse.store.base import Store
 from dowse.text.anchors import ANCHORED
+from dowse.text.chains import names_in
 
 _CHUNK_ID = re.compile(r"[0-9a-f]{16}")
 
@@ -41,5 +42,10 @@ def _passages(store: Store, target: str, collection: str | None) -> list[Subject
 def _gone(store: Store, target: str, collection: str | None) -> list[Subject]:
     """Definitions that are there no more, by the files that links say they were in."""
     name = target.removesuffix("()").replace("::", ".")
-    is_known = collection is not None or "#" in name or store.linking([target])
-    return [] if is_known else [Subject(it) for it in store.parts_named(name, (CHANGES, ANCHORED))]
+    if collection is not None or "#" in name or store.linking([target]):
+        return []
+    # Commits may know fewer names around it; its own alone may be anybody's.
+    for it in filter(None, dict.fromkeys((name, ".".join(names_in(name)[-2:])))):
+        if found := store.parts_named(it, (CHANGES, ANCHORED)):
+            return [Subject(one) for one in found]
+    return []

@@ -18,8 +18,9 @@ from dowse.lookup.why.budget import (
 from dowse.lookup.why.callers import callers
 from dowse.lookup.why.commits import commits
 from dowse.lookup.why.found import Found
+from dowse.lookup.why.judged import MEMORY
 from dowse.lookup.why.memory_links import MemoryLinks
-from dowse.lookup.why.mentions import MEMORY, mentions
+from dowse.lookup.why.mentions import mentions
 from dowse.lookup.why.naming import COMMIT, fitting_candidates, fitting_subject
 from dowse.lookup.why.near import near_names
 from dowse.lookup.why.question import LEAST_BUDGET, MOST_BUDGET, Ground, Source, Subject, WhyAnswer
@@ -73,7 +74,7 @@ def _nothing(store: Store, target: str, budget_tokens: int, besides: Sequence[st
 def _answer(ground: Ground, target: str, subject: Subject, budget_tokens: int, besides: Sequence[str]) -> WhyAnswer:
     """What is not indexed has no name but the target, which is repeated then."""
     calling, tests = callers(ground, subject)
-    documents, memories = mentions(ground, subject)
+    documents, memories = mentions(ground, subject, room_of(budget_tokens))
     sections = (
         ("callers", calling),
         ("commits", commits(ground, subject)),
