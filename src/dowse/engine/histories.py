@@ -100,7 +100,7 @@ class Histories(Indexing):
     def edited_lines(self, record: Record) -> Spans:
         """Those of the file in its work tree that the last commit has not; all of a file that only one of them has."""
         from dowse.ingest.sources.git.checkout import checkout_at
-        from dowse.ingest.sources.git.head import edited_lines
+        from dowse.ingest.sources.git.uncommitted import edited_lines
 
         place = Path(self._collection(record.collection).root, record.path)
         checkout = checkout_at(place.parent)
