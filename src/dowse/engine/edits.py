@@ -26,7 +26,7 @@ class Edits:
         """Those of the file in its work tree that the last commit has not; all of a file that only one of them has."""
         from dowse.ingest.sources.git.asking import spellings
         from dowse.ingest.sources.git.checkout import checkout_at
-        from dowse.ingest.sources.git.head import edited_lines
+        from dowse.ingest.sources.git.uncommitted import edited_lines
 
         checkout = checkout_at(place.parent)
         if checkout is None or checkout.top is None:

@@ -12,6 +12,7 @@ import pytest
 
 from dowse.errors import Unreadable
 from dowse.ingest.sources.files import FileSource
+from dowse.ingest.sources.regular_file import opened_below
 from dowse.model import Item
 
 
@@ -58,6 +59,8 @@ def test_the_version_returned_is_that_of_the_bytes(root):
 def test_a_path_that_is_not_plainly_inside_is_not_read(root, path):
     with pytest.raises(Unreadable, match="leads out of the collection"):
         FileSource(root).read(item_at(path))
+    with pytest.raises((OSError, ValueError)), opened_below(str(root), path):
+        pass
 
 
 def test_links_are_not_followed(root):

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.ingest.sources.git.uncommitted import EVERY_LINE, changed_spans, uncommitted
+from dowse.ingest.sources.git.checkout import Checkout, checkout_at
+from dowse.ingest.sources.git.uncommitted import EVERY_LINE, changed_spans, edited_lines, uncommitted
 from support import write
 
 
@@ -33,9 +34,9 @@ def test_changed_added_and_deleted(repository, git):
     (repository / "gone.py").unlink()
     found = uncommitted(repository)
     assert found.lines == {
-        ".gitignore": ((1, 2),),
+        ".gitignore": ((1, 1),),
         "a.py": ((2, 2), (4, 4)),
-        "new.py": ((1, 3),),
+        "new.py": ((1, 2),),
         "sub/b.py": ((3, 3),),
     }
     assert found.problem == ""
@@ -44,7 +45,7 @@ def test_changed_added_and_deleted(repository, git):
 def test_part_of_a_work_tree_and_one_without_changes(repository):
     assert uncommitted(repository).lines == {}
     write(repository, {"sub/b.py": "x\n"})
-    assert uncommitted(repository / "sub").lines == {"b.py": ((1, 2),)}
+    assert uncommitted(repository / "sub").lines == {"b.py": ((1, 1),)}
 
 
 def test_line_ends_are_no_change(repository):
@@ -55,7 +56,7 @@ def test_line_ends_are_no_change(repository):
 def test_before_the_first_commit_everything_is_new(tmp_path, git):
     git(tmp_path, "init", "-q")
     write(tmp_path, {"a.py": "one\n"})
-    assert uncommitted(tmp_path).lines == {"a.py": ((1, 2),)}
+    assert uncommitted(tmp_path).lines == {"a.py": ((1, 1),)}
 
 
 def test_outside_of_git_it_says_so(tmp_path):
@@ -116,7 +117,7 @@ def test_a_file_in_place_of_a_link_is_new(repository, git):
     git(repository, "commit", "-qm", "link")
     (repository / "link.py").unlink()
     write(repository, {"link.py": "one\n"})
-    assert uncommitted(repository).lines == {"link.py": ((1, 2),)}
+    assert uncommitted(repository).lines == {"link.py": ((1, 1),)}
 
 
 def test_very_many_equal_lines_take_no_time():
@@ -140,3 +141,57 @@ def test_the_path_given_may_be_a_link(repository, tmp_path):
     write(repository, {"a.py": "one\n"})
     (tmp_path / "link").symlink_to(repository)
     assert set(uncommitted(Path(tmp_path / "link")).lines) == {"a.py"}
+
+
+@pytest.mark.parametrize(("text", "spans"), [("", ((1, 1),)), ("\n", ((1, 1),)), ("n", ((1, 1),)), ("n\nm", ((1, 2),))])
+def test_every_new_file_is_told_with_the_lines_it_has(repository, text, spans):
+    write(repository, {"new.py": text})
+    assert uncommitted(repository).lines == {"new.py": spans}
+
+
+def test_nothing_outside_is_read(repository, tmp_path, git):
+    """An index may be crafted to name anything."""
+    (tmp_path / "secret").write_text("secret\n")
+    for name in ("!!/secret", "!git/config", "sub/!GIT/x"):
+        blob = git(repository, "rev-parse", "HEAD:a.py").strip()
+        git(repository, "update-index", "--add", "--cacheinfo", f"100644,{blob},{name}")
+    index = repository / ".git" / "index"
+    crafted = index.read_bytes().replace(b"!!/", b"../").replace(b"!git", b".git").replace(b"!GIT", b".GIT")
+    index.write_bytes(crafted)
+    write(repository, {"sub/.GIT/x": "x\n"})
+    assert uncommitted(repository).lines == {}
+
+
+def checkout_of(place: Path) -> Checkout:
+    found = checkout_at(place)
+    assert found is not None
+    return found
+
+
+def test_edited_lines_of_files_that_are_too_large_to_compare(repository, monkeypatch):
+    monkeypatch.setattr("dowse.ingest.sources.git.uncommitted.MAX_BYTES", 5)
+    checkout = checkout_of(repository)
+    assert edited_lines(checkout, "a.py") == ()
+    write(repository, {"a.py": "other lines\n", "new.py": "new lines\n"})
+    assert edited_lines(checkout, "a.py") == edited_lines(checkout, "new.py") == EVERY_LINE
+
+
+def test_edited_lines_of_files_that_only_one_side_has(repository, git):
+    write(repository, {"a.py": "", "new.py": "n\nm\n", "sub/b.py": "x\n"})
+    (repository / "gone.py").unlink()
+    checkout = checkout_of(repository)
+    found = {path: edited_lines(checkout, path) for path in ("a.py", "new.py", "sub/b.py", "gone.py", "never.py")}
+    assert found == {
+        "a.py": ((1, 1),),
+        "new.py": ((1, 2),),
+        "sub/b.py": ((1, 1),),
+        "gone.py": EVERY_LINE,
+        "never.py": (),
+    }
+
+
+def test_where_git_can_not_tell_no_line_is_taken_for_edited(repository, git):
+    tree = git(repository, "rev-parse", "HEAD^{tree}").strip()
+    (repository / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    assert edited_lines(checkout_of(repository), "a.py") == ()
+    assert "not a tree" in uncommitted(repository).problem

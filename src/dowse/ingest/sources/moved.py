@@ -102,8 +102,6 @@ def _commits_kept(traces: Traces, place: Path) -> Iterator[bool]:
 
 def _kept(place: Path, path: str, version: Version) -> tuple[bool, bool]:
     """Whether a file is there, and whether it is as it was indexed."""
-    if ".." in path.split("/"):
-        return False, False  # nothing that was ever indexed: whoever wrote the index may not be us
     try:
         with opened_below(str(place), path) as handle:
             status = os.fstat(handle)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 # Without O_NONBLOCK, opening a pipe that replaced the file would wait for a writer for ever.
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _DIRECTORY_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+_ELSEWHERE = frozenset({"", ".", ".."})
 
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -35,8 +36,8 @@ def kind_of(mode: int) -> str:
 
 @contextmanager
 def opened_below(root: str, path: str) -> Iterator[int]:
-    """The file at `path`, opened; no component below `root` may be a link, so it cannot lead outside."""
-    *directories, name = path.split("/")
+    """The file at `path`, opened; no component below `root` may be a link or lead up, so it cannot lead outside."""
+    *directories, name = _plain_parts(path)
     handles = [os.open(root, _DIRECTORY_FLAGS & ~os.O_NOFOLLOW)]
     try:
         for directory in directories:
@@ -72,6 +73,13 @@ def read_whole(handle: int, limit: int) -> tuple[os.stat_result, bytes]:
     if not is_same or len(content) != before.st_size:
         raise ChangingError("changing while it is read")
     return before, content
+
+
+def _plain_parts(path: str) -> list[str]:
+    parts = path.split("/")
+    if not _ELSEWHERE.isdisjoint(parts):
+        raise NotRegularError("a path that leads elsewhere, not a regular file")
+    return parts
 
 
 def _require_regular(status: os.stat_result) -> None:

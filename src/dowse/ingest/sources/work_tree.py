@@ -1,9 +1,8 @@
-"""Takes over what git lists of a work tree, after looking at each name: the index may say anything."""
+"""Takes over what git lists of a work tree, after looking at what lies there: the index may say anything."""
 
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterable
 
@@ -12,9 +11,6 @@ from dowse.ingest.sources.git.bare import BareGround
 from dowse.ingest.sources.git.repository import is_work_tree
 from dowse.ingest.sources.ledger import Ledger
 from dowse.ingest.sources.selection import Selection
-
-# No name git would write itself, but an index is a file that anyone can craft.
-_LEADS_ASTRAY = re.compile(r"(?:\A|/)(?:|\.|\.\.|\.git)(?:/|\Z)")
 
 
 class WorkTree:
@@ -31,7 +27,7 @@ class WorkTree:
         """Writes the named files down; returns the repositories nested in it: territories too."""
         prefix = f"{territory}/" if territory else ""
         paths = (prefix + name.removesuffix("/") for name in names)
-        return [path for path in paths if not _LEADS_ASTRAY.search(path) and self._is_nested(path, ledger)]
+        return [path for path in paths if self._is_nested(path, ledger)]
 
     def _is_nested(self, path: str, ledger: Ledger) -> bool:
         """Whether the path is a repository of its own; if it is a file, it is written down."""

@@ -109,6 +109,43 @@ def test_a_commit_may_claim_any_time(tmp_path: Path, moment: str, told: float) -
     assert blamed_json(line)["hash"] == name
 
 
+def test_where_the_last_commit_can_not_be_read_nothing_counts_as_not_committed(tmp_path: Path) -> None:
+    repository(tmp_path, [Made("one", {"a.txt": "1\n"})])
+    tree = run(tmp_path, "rev-parse", "HEAD^{tree}").strip()
+    (tmp_path / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    with pytest.raises(BadInput, match="not a tree"):
+        blamed(tmp_path, "a.txt")
+
+
+def test_before_the_first_commit_nothing_is_committed(tmp_path: Path) -> None:
+    run(tmp_path, "init", "-q")
+    (tmp_path / "a.txt").write_text("1\n")
+    assert [it.writing for it in blamed(tmp_path, "a.txt").lines] == [NOT_COMMITTED]
+
+
+def test_large_files_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither what the last commit has nor what the work tree has, which must not be taken for a file that is gone."""
+    repository(tmp_path, [Made("one", {"a.txt": "1\n" * 40, "b.txt": "1\n"})])
+    (tmp_path / "a.txt").write_text("1\n")
+    (tmp_path / "b.txt").write_text("1\n" * 40)
+    monkeypatch.setattr("dowse.ingest.sources.git.blame.MAX_FILE_BYTES", 50)
+    monkeypatch.setattr("dowse.ingest.sources.git.checkout.MAX_BYTES", 50)
+    for path in ("a.txt", "b.txt"):
+        with pytest.raises(BadInput, match="80 bytes; files of more than 50 are not compared"):
+            blamed(tmp_path, path)
+
+
+def test_people_are_told_as_commits_name_them(tmp_path: Path) -> None:
+    """Whatever a repository says who they are, in a bare one or by its configuration."""
+    mailmap = "Other <other@example.org> <ann@example.org>\n"
+    repository(tmp_path / "a", [Made("one", {"a.txt": "1\n", ".mailmap": mailmap})])
+    run(tmp_path, "clone", "-q", "--bare", "a", "bare.git")
+    run(tmp_path / "a", "config", "mailmap.file", "../.mailmap")
+    for place in (tmp_path / "a", tmp_path / "bare.git"):
+        (line,) = blamed(place, "a.txt").lines
+        assert (line.writing.author, line.writing.email) == ("Ann", "ann@example.org")
+
+
 @given(st.lists(st.sampled_from([b"a", b"b", b"c"])), st.lists(st.sampled_from([b"a", b"b", b"c"])))
 def test_lines_are_matched_with_equal_ones_in_order(before: list[bytes], after: list[bytes]) -> None:
     places = same_lines(before, after)

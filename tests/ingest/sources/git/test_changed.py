@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from dowse.ingest.sources.git import entries, running
 from dowse.ingest.sources.git.changed import changed
+from dowse.ingest.sources.git.patience import Patience
 from gits import Repo
 
 OLD = 1_600_000_000  # long before any index is written, so that what git notes of a file counts
@@ -242,6 +244,33 @@ def converted_line_ends(repo: Repo) -> None:
     os.utime(repo.place / "a.txt", (OLD, OLD))
 
 
+def other_line_ends_without_a_note(repo: Repo) -> None:
+    """What was staged and taken back git has noted nothing of."""
+    written(repo, "a.txt", "one\r\ntwo\r\n")
+    repo.run("add", "a.txt")
+    repo.run("reset", "-q")
+
+
+def converted_line_ends_without_a_note(repo: Repo) -> None:
+    written(repo, ".gitattributes", "b.txt -text\n")
+    repo.commit("not all of them")
+    repo.run("config", "core.autocrlf", "input")
+    for path in ("a.txt", "b.txt", "folder/c.txt"):
+        written(repo, path, FILES[path].replace("\n", "\r\n"))
+    repo.run("rm", "-q", "--cached", "-r", ".")
+    repo.run("reset", "-q")
+
+
+def line_ends_by_attributes_without_a_note(repo: Repo) -> None:
+    written(repo, ".gitattributes", "a.txt text=auto\nb.txt eol=crlf\nfolder/** crlf\nfolder/c.txt binary\n")
+    repo.commit("converted")
+    for path in ("a.txt", "b.txt", "folder/c.txt", "folder/deep/d.txt", "run.sh"):
+        written(repo, path, FILES[path].replace("\n", "\r\n"))
+    (repo.place / "run.sh").chmod(0o755)
+    repo.run("rm", "-q", "--cached", "-r", ".")
+    repo.run("reset", "-q")
+
+
 def line_ends_by_attributes(repo: Repo) -> None:
     written(repo, ".gitattributes", "*.win text eol=crlf\n")
     written(repo, "x.win", "one\r\ntwo\r\n")
@@ -304,7 +333,8 @@ SITUATIONS: tuple[Callable[[Repo], None], ...] = (
     a_link_that_became_a_file, links_as_files, other_modes, modes_that_mean_nothing, a_staged_mode, folders_for_files,
     a_folder_that_became_a_link, a_pipe_for_a_file, emptied, sparse, sparse_with_a_small_index, sparse_but_there,
     told_to_be_skipped, told_to_be_unchanged, meant_to_be_added, in_conflict, odd_names, indexes_of_other_forms,
-    other_line_ends, converted_line_ends, line_ends_by_attributes, filtered, repositories_inside,
+    other_line_ends, other_line_ends_without_a_note, converted_line_ends, converted_line_ends_without_a_note,
+    line_ends_by_attributes, line_ends_by_attributes_without_a_note, filtered, repositories_inside,
     a_submodule_as_it_was, a_submodule_that_moved, a_submodule_that_moved_and_is_staged,
     a_submodule_that_is_not_checked_out, a_submodule_without_its_folder, a_file_for_a_submodule,
     a_head_without_commits,
@@ -347,22 +377,23 @@ def test_a_linked_work_tree_and_one_whose_objects_have_long_names(tmp_path: Path
     assert changed(repo.place).paths == ()
 
 
-def test_a_repository_that_claims_another_work_tree(tmp_path: Path) -> None:
+@pytest.mark.parametrize("claimed", ["..", "/nonexistent/x", "a.txt"])
+def test_a_repository_that_claims_another_work_tree(tmp_path: Path, claimed: str) -> None:
     repo = based(tmp_path / "repo")
-    repo.run("config", "core.worktree", str(tmp_path))
+    repo.run("config", "core.worktree", claimed)
     assert changed(repo.place).paths == ()
     assert changed(repo.place / "folder").paths == ()
 
 
 def test_nothing_is_looked_at_outside(tmp_path: Path) -> None:
-    """An index may be crafted to name a file that lies elsewhere: it is not there, whatever it holds."""
+    """An index may be crafted to name a file that lies elsewhere: it is not told, whatever it holds."""
     repo = based(tmp_path / "repo")
     (tmp_path / "secret").write_text(FILES["a.txt"])
     repo.run("update-index", "--add", "--cacheinfo", f"100644,{repo.run('rev-parse', 'HEAD:a.txt')},!!/secret")
     repo.run("commit", "-q", "-m", "second")
     index = repo.git_directory / "index"
     index.write_bytes(index.read_bytes().replace(b"!!/secret", b"../secret"))
-    assert changed(repo.place).paths == ("!!/secret", "../secret")
+    assert changed(repo.place).paths == ("!!/secret",)
 
 
 def test_large_files_are_read_in_pieces(tmp_path: Path) -> None:
@@ -380,6 +411,91 @@ def test_large_files_are_read_in_pieces(tmp_path: Path) -> None:
     with traced() as peak:
         assert changed(repo.place).paths == ("changed", "new", "shorter")
         assert peak() < large // 4
+
+
+MADE = ("x.up filter=upper", "x.up ident", "x.up working-tree-encoding=UTF-16")
+
+
+@pytest.mark.parametrize("attributes", ["", *MADE])
+@pytest.mark.parametrize("later_ns", [0, 1_000_000, 60_000_000_000])
+def test_a_file_that_was_written_right_before_the_index(tmp_path: Path, attributes: str, later_ns: int) -> None:
+    """It may have been written once more since git looked; then its content tells, unless a checkout made that of
+    something else, which nobody can compare without running it."""
+    repo = Repo(tmp_path / "repo")
+    repo.commit("first", {"x.up": "before\n"})
+    before = repo.run("rev-parse", "HEAD:x.up")
+    (repo.git_directory / "info").mkdir(exist_ok=True)
+    (repo.place / "x.up").write_text("after!\n")
+    repo.run("add", "x.up")
+    (repo.git_directory / "info" / "attributes").write_text(attributes + "\n")
+    index, staged = repo.git_directory / "index", repo.run("hash-object", "--no-filters", "x.up")
+    index.write_bytes(index.read_bytes().replace(bytes.fromhex(staged), bytes.fromhex(before)))
+    at_ns = (repo.place / "x.up").stat().st_mtime_ns + later_ns
+    os.utime(index, ns=(at_ns, at_ns))
+    is_trusted = bool(attributes) or later_ns > 1_000_000_000
+    assert changed(repo.place).paths == (() if is_trusted else ("x.up",))
+
+
+def broken_branch(repo: Repo) -> None:
+    (repo.git_directory / "refs" / "heads" / "main").write_text("garbage\n")
+
+
+def broken_head(repo: Repo) -> None:
+    (repo.git_directory / "HEAD").write_text("garbage\n")
+
+
+def lost_commit(repo: Repo) -> None:
+    (repo.git_directory / "refs" / "heads" / "main").write_text("1" * 40 + "\n")
+
+
+def broken_settings(repo: Repo) -> None:
+    (repo.git_directory / "config").write_text("[core\n")
+
+
+def pipe_for_the_index(repo: Repo) -> None:
+    (repo.git_directory / "index").unlink()
+    os.mkfifo(repo.git_directory / "index")
+
+
+def pipe_for_the_branch(repo: Repo) -> None:
+    (repo.git_directory / "refs" / "heads" / "main").unlink()
+    os.mkfifo(repo.git_directory / "refs" / "heads" / "main")
+
+
+DAMAGES = (broken_branch, broken_head, lost_commit, broken_settings, pipe_for_the_index, pipe_for_the_branch)
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda it: it.__name__)
+def test_what_can_not_be_read_is_a_problem_and_not_a_change(
+    tmp_path: Path, damage: Callable[[Repo], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does the repository around it answer in its place."""
+    if damage is pipe_for_the_branch:
+        monkeypatch.setattr(running, "_PATIENCE", Patience(0.2, 0.2))
+    outer = Repo(tmp_path / "outer")
+    outer.commit("outer", {"inner/a.txt": "outer\n"})
+    repo = based(outer.place / "inner")
+    damage(repo)
+    found = changed(repo.place)
+    assert found.paths == () and f"git could not list {repo.place}: " in found.problem
+
+
+def test_a_tree_or_an_index_that_is_told_without_end_is_not_read_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few objects can make a tree of millions of files."""
+    monkeypatch.setattr(entries, "MOST_LISTED_BYTES", 100_000)
+    repo = Repo(tmp_path / "repo")
+    row = f"100644 blob {repo.run('hash-object', '-w', '--stdin', given=b'x')}"
+    for _ in range(5):
+        rows = "".join(f"{row}\t{at}\n" for at in range(10))
+        row = f"040000 tree {repo.run('mktree', given=rows.encode())}"
+    repo.run("update-ref", "refs/heads/main", repo.run("commit-tree", "-m", "bomb", row.split()[-1]))
+    assert "too much to be read" in changed(repo.place).problem
+    monkeypatch.setattr(entries, "MOST_LISTED_BYTES", 10_000_000)
+    monkeypatch.setattr(entries, "_MOST_NOTED_BYTES", 1_000)
+    repo.run("read-tree", f"{row.split()[-1]}:0/0/0")
+    assert "too much to be read" in changed(repo.place).problem
 
 
 @contextmanager

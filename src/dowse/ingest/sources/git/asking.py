@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dowse.errors import BadInput
+from dowse.ingest.sources.git.bounded import Finished
 from dowse.ingest.sources.git.repository import trap_in
-from dowse.ingest.sources.git.running import ask_history, why_unfinished
+from dowse.ingest.sources.git.running import MOST_BYTES, ask_history, ask_work_tree, why_unfinished
 from dowse.text.surrogates import is_text
 
 NAMES_ARE_NAMES = "--literal-pathspecs"
@@ -31,9 +32,19 @@ def attempt(directory: Path, *command: str, given: bytes = b"") -> bytes | str:
     """What git prints, or why it does not, in a line."""
     if trap := trap_in(str(directory)):
         return trap
-    done = ask_history(str(directory), NAMES_ARE_NAMES, *command, given=given)
+    return _told(ask_history(str(directory), NAMES_ARE_NAMES, *command, given=given), str(directory))
+
+
+def attempt_in(
+    top: str, directory: str, *command: str, given: bytes = b"", most_bytes: int = MOST_BYTES
+) -> bytes | str:
+    """The same of a command in a directory of the work tree that begins at `top`."""
+    return _told(ask_work_tree(top, directory, *command, given=given, most_bytes=most_bytes), directory)
+
+
+def _told(done: Finished | None, directory: str) -> bytes | str:
     if done is None:
-        return why_unfinished(str(directory))
+        return why_unfinished(directory)
     if done.returncode:
         return (_complaint(done.stderr) or f"exit code {done.returncode}")[:_MAX_REASON_CHARS]
     return done.stdout

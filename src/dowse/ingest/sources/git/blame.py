@@ -14,7 +14,8 @@ from pathlib import Path
 
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.asking import ask, path_of
-from dowse.ingest.sources.git.head import committed, lines_of
+from dowse.ingest.sources.git.checkout import MAX_BYTES as MAX_FILE_BYTES
+from dowse.ingest.sources.git.head import blob, committed, lines_of
 from dowse.ingest.sources.git.parsing import seconds
 from dowse.ingest.sources.git.uncommitted import MAX_BYTES, MAX_PAIRS, alike
 
@@ -60,7 +61,7 @@ class Blame:
 
 def blame(git_directory: Path, path: str, start_line: int, end_line: int, current: bytes | None) -> Blame:
     """The lines from the first to the last one; `current` is what the work tree has, None where there is none."""
-    name, before = committed(git_directory, path)
+    name, before = _committed(git_directory, path)
     content = before if current is None else current
     if content is None:
         raise BadInput(f"{path!r} is not a file of this repository's last commit; give a path from its top")
@@ -76,6 +77,15 @@ def blame(git_directory: Path, path: str, start_line: int, end_line: int, curren
         for number in range(start_line, last + 1)
     )
     return Blame(tuple(rows), len(lines), min(end_line, len(lines)) - last)
+
+
+def _committed(git_directory: Path, path: str) -> tuple[str, bytes | None]:
+    """What git calls the file, and what the last commit has in it; None where that is nothing."""
+    name, known = committed(git_directory, path)
+    content = blob(git_directory, known, MAX_FILE_BYTES) if known else None
+    if isinstance(content, str):
+        raise BadInput(f"git could not tell what the last commit has in {path!r}: {content}")
+    return name, content
 
 
 def _text(line: bytes) -> str:

@@ -7,20 +7,20 @@ plumbing, and files are compared here.
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from pathlib import Path
 
 from dowse.ingest.sources.doors import looked_up
 from dowse.ingest.sources.git.asking import attempt
-from dowse.ingest.sources.git.content import blob_name, holds
+from dowse.ingest.sources.git.content import Likeness, blob_name, likeness
+from dowse.ingest.sources.git.conversions import PLAIN, Conversion, conversions
 from dowse.ingest.sources.git.entries import (
     LINK,
     SUBMODULE,
     Entry,
-    Habits,
     Noted,
     Staged,
     committed_entries,
@@ -30,7 +30,6 @@ from dowse.ingest.sources.git.entries import (
 from dowse.ingest.sources.git.listing import list_work_tree
 from dowse.ingest.sources.git.repository import git_directory_of, is_work_tree, work_tree_above
 
-_ASTRAY = frozenset({"", ".", "..", ".git"})
 _WORD = 0xFFFFFFFF  # the index keeps this much of a number
 _RACY_NS = 20_000_000  # a file written this shortly before the index may have been written once more
 
@@ -47,19 +46,21 @@ class Changed:
 
 def changed(directory: Path) -> Changed:
     place = str(directory.resolve())
-    top, git = work_tree_above(place), shutil.which("git")
-    if git is None or top is None:
-        return Changed(problem=f"{place} is in no git work tree" if git else "git is not installed")
+    top = work_tree_above(place)
+    if top is None:
+        return Changed(problem=f"{place} is in no git work tree")
     noted_ns = _written_ns(top)
-    committed, staged = committed_entries(git, top, place), staged_entries(git, top, place)
+    committed, staged = committed_entries(top, place), staged_entries(top, place)
+    if isinstance(committed, str) or isinstance(staged, str):
+        why = committed if isinstance(committed, str) else staged
+        return Changed(problem=f"git could not list {place}: {why}")
     listed = list_work_tree(top, place)
-    if committed is None or staged is None or listed is None:
+    if listed is None:
         return Changed(problem=f"git could not list {place}")
-    work_tree = _WorkTree(place, habits(git, place), noted_ns)
     found = {
         *(name for name in listed.names if name not in staged),
         *_staged_changes(committed, staged),
-        *(path for path, it in staged.items() if it.is_expected and not work_tree.has(path, it)),
+        *_WorkTree(top, place, noted_ns).differing(staged),
     }
     return Changed(tuple(sorted(found)), committed)
 
@@ -77,31 +78,50 @@ def _written_ns(top: str) -> int:
         return 0
 
 
+class _Doubt(Enum):
+    """Whether what lies there is what the index has, as far as the file alone tells."""
+
+    NONE = auto()
+    IF_LINE_ENDS_ARE_CONVERTED = auto()
+    IF_A_FILTER_MADE_IT = auto()
+    HOPELESS = auto()
+
+
 class _WorkTree:
     """The files below a directory; none is reached through a link, as git reaches none."""
 
-    __slots__ = ("_directory", "_habits", "_known", "_noted_ns")
+    __slots__ = ("_directory", "_habits", "_known", "_noted_ns", "_top")
 
-    def __init__(self, directory: str, habits: Habits, noted_ns: int) -> None:
+    def __init__(self, top: str, directory: str, noted_ns: int) -> None:
+        self._top = top
         self._directory = directory
-        self._habits = habits
+        self._habits = habits(top)
         self._noted_ns = noted_ns
         self._known = {"": True}
 
-    def has(self, path: str, staged: Staged) -> bool:
-        """Whether what lies at the path is what the index has."""
+    def differing(self, staged: Mapping[str, Staged]) -> Iterator[str]:
+        """The paths at which something else lies than the index has."""
+        judged = ((path, self._doubt(path, it)) for path, it in staged.items() if it.is_expected)
+        doubts = {path: it for path, it in judged if it is not _Doubt.NONE}
+        asked = [path for path, it in doubts.items() if it is not _Doubt.HOPELESS]
+        known = conversions(self._top, self._directory, asked)
+        return (path for path, it in doubts.items() if not _is_dispelled(it, known.get(path, PLAIN)))
+
+    def _doubt(self, path: str, staged: Staged) -> _Doubt:
         status, entry = self._status(path), staged.entry
         if status is None or self._mode(status, entry) != entry.mode:
-            return False
+            return _Doubt.HOPELESS
         if entry.mode == SUBMODULE:
-            return _is_at(f"{self._directory}/{path}", entry.name)
-        if staged.noted is not None and staged.noted.size not in (0, status.st_size & _WORD):
-            return False
-        if staged.noted is not None and self._is_as_noted(status, staged.noted):
-            return True
+            return _certain(_is_at(f"{self._directory}/{path}", entry.name))
+        noted = staged.noted if staged.noted is not None and staged.noted.size else None
+        if noted is not None and noted.size != status.st_size & _WORD:
+            return _Doubt.HOPELESS
+        is_as_noted = noted is not None and _as_noted(status) == noted
+        if noted is not None and is_as_noted and noted.written_ns + _RACY_NS < self._noted_ns:
+            return _Doubt.NONE
         if stat.S_ISLNK(status.st_mode):
-            return _leads(f"{self._directory}/{path}", entry.name)
-        return holds(self._directory, path, entry.name)
+            return _certain(_leads(f"{self._directory}/{path}", entry.name))
+        return _doubt_about(likeness(self._directory, path, entry.name), noted, is_as_noted)
 
     def _mode(self, status: os.stat_result, entry: Entry) -> str:
         """As git would write it, where the file system tells it; else as it is written."""
@@ -115,26 +135,12 @@ class _WorkTree:
         usual = "100755" if status.st_mode & stat.S_IXUSR else "100644"
         return usual if is_told else entry.mode
 
-    def _is_as_noted(self, status: os.stat_result, noted: Noted) -> bool:
-        """So that nobody has written to it since; git itself notes no size where it can not be sure of that."""
-        now = Noted(
-            status.st_ctime_ns,
-            status.st_mtime_ns,
-            status.st_ino & _WORD,
-            status.st_uid & _WORD,
-            status.st_gid & _WORD,
-            status.st_size & _WORD,
-        )
-        return now == noted and noted.size > 0 and noted.written_ns + _RACY_NS < self._noted_ns
-
     def _status(self, path: str) -> os.stat_result | None:
-        """None where nothing is, and of a name that leads elsewhere, which only a crafted index has."""
-        folder, _, name = path.rpartition("/")
-        return self._entry(path) if name not in _ASTRAY and looked_up(folder, self._known, self._is_plain) else None
+        """None where nothing is."""
+        return self._entry(path) if looked_up(path.rpartition("/")[0], self._known, self._is_plain) else None
 
     def _is_plain(self, folder: str) -> bool:
-        parent, _, name = folder.rpartition("/")
-        status = self._entry(folder) if self._known[parent] and name not in _ASTRAY else None
+        status = self._entry(folder) if self._known[folder.rpartition("/")[0]] else None
         return status is not None and stat.S_ISDIR(status.st_mode)
 
     def _entry(self, path: str) -> os.stat_result | None:
@@ -142,6 +148,36 @@ class _WorkTree:
             return os.lstat(f"{self._directory}/{path}")
         except OSError:
             return None
+
+
+def _certain(is_same: bool) -> _Doubt:
+    return _Doubt.NONE if is_same else _Doubt.HOPELESS
+
+
+def _as_noted(status: os.stat_result) -> Noted:
+    return Noted(
+        status.st_ctime_ns,
+        status.st_mtime_ns,
+        status.st_ino & _WORD,
+        status.st_uid & _WORD,
+        status.st_gid & _WORD,
+        status.st_size & _WORD,
+    )
+
+
+def _doubt_about(found: Likeness, noted: Noted | None, is_as_noted: bool) -> _Doubt:
+    if found is Likeness.SAME:
+        return _Doubt.NONE
+    if found is Likeness.OTHER_LINE_ENDS:
+        # As long as git noted it, it has the line ends that it had then; git notes no size where it is not sure.
+        return _Doubt.IF_LINE_ENDS_ARE_CONVERTED if noted is None else _Doubt.NONE
+    return _Doubt.IF_A_FILTER_MADE_IT if is_as_noted else _Doubt.HOPELESS
+
+
+def _is_dispelled(doubt: _Doubt, conversion: Conversion) -> bool:
+    if doubt is _Doubt.IF_A_FILTER_MADE_IT:
+        return conversion.of_content
+    return doubt is _Doubt.IF_LINE_ENDS_ARE_CONVERTED and conversion.of_line_ends
 
 
 def _leads(link: str, name: str) -> bool:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from dowse.errors import BadInput
 from dowse.ingest.sources.git.asking import spellings
 from dowse.ingest.sources.git.repository import (
     common_directory_of,
@@ -15,7 +16,7 @@ from dowse.ingest.sources.git.repository import (
 )
 from dowse.ingest.sources.regular_file import opened_below, read_whole
 
-_MAX_BYTES = 10_000_000  # of a file that is compared with the last commit
+MAX_BYTES = 10_000_000  # of a file that is compared with the last commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Checkout:
     common: Path
 
     def current(self, path: str) -> bytes | None:
-        """What the work tree has at this path; None if that is no regular file, or too large a one."""
+        """What the work tree has at this path; None if that is no regular file. BadInput if it is too large a one."""
         if self.top is None:
             return None
         found = (_read(self.top, name) for name in spellings([path]))
@@ -38,10 +39,12 @@ class Checkout:
 def _read(top: Path, name: str) -> bytes | None:
     try:
         with opened_below(str(top), name) as handle:
-            status, content = read_whole(handle, _MAX_BYTES)
+            status, content = read_whole(handle, MAX_BYTES)
     except (OSError, ValueError):
         return None
-    return content if status.st_size <= _MAX_BYTES else None
+    if status.st_size > MAX_BYTES:
+        raise BadInput(f"{name!r} has {status.st_size:,} bytes; files of more than {MAX_BYTES:,} are not compared")
+    return content
 
 
 def checkout_at(place: Path) -> Checkout | None:

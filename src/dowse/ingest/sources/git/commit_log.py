@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
 from dowse.ingest.sources.git.repository import work_tree_above
-from dowse.ingest.sources.git.running import run_git
+from dowse.ingest.sources.git.running import ask_work_tree
 
 _ONLY_NAMES = (
     "--name-only",
@@ -39,11 +38,11 @@ class LoggedCommit(NamedTuple):
 
 def recent_commits(directory: str, limit: int) -> list[LoggedCommit]:
     """The last commits that touched the directory, newest first, without merges; none outside of git."""
-    git, top = shutil.which("git"), work_tree_above(directory)
-    if git is None or top is None:
+    top = work_tree_above(directory)
+    if top is None:
         return []
     command = ("log", "--no-merges", f"--max-count={limit}", "--encoding=UTF-8", _FORMAT, *_ONLY_NAMES)
-    logged = run_git(git, directory, f"--work-tree={top}", *command, "HEAD", "--", ".")
+    logged = ask_work_tree(top, directory, *command, "HEAD", "--", ".")
     return [] if logged is None or logged.returncode else list(_commits(logged.stdout))
 
 

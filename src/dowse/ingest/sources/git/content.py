@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
+from enum import Enum, auto
 
 from dowse.ingest.sources.regular_file import opened_below
 
@@ -12,17 +13,26 @@ _PIECE_BYTES = 1 << 20
 _SHA256_DIGITS = 64
 
 
-def holds(directory: str, path: str, name: str) -> bool:
-    """Whether a checkout made the regular file at this path of the object: as it is, or with other line ends."""
+class Likeness(Enum):
+    """Of a file with what an object holds."""
+
+    SAME = auto()
+    OTHER_LINE_ENDS = auto()
+    NONE = auto()
+
+
+def likeness(directory: str, path: str, name: str) -> Likeness:
+    """Of the regular file at this path with the object: a checkout may have given it the line ends of Windows."""
     try:
         with opened_below(directory, path) as handle:
             size = os.fstat(handle).st_size
             if blob_name(_pieces(handle, size), size, name) == name:
-                return True
+                return Likeness.SAME
             shorter = sum(map(len, _without_returns(_pieces(handle, size))))
-            return shorter < size and blob_name(_without_returns(_pieces(handle, size)), shorter, name) == name
+            is_converted = shorter < size and blob_name(_without_returns(_pieces(handle, size)), shorter, name) == name
+            return Likeness.OTHER_LINE_ENDS if is_converted else Likeness.NONE
     except OSError:
-        return False
+        return Likeness.NONE
 
 
 def blob_name(pieces: Iterable[bytes], size: int, like: str) -> str:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final, NamedTuple
 
-from dowse.ingest.sources.git.running import run_git
+from dowse.ingest.sources.git.asking import attempt_in
+from dowse.ingest.sources.git.astray import leads_astray
+from dowse.ingest.sources.git.head import is_unborn
+from dowse.ingest.sources.git.repository import git_directory_of
+from dowse.ingest.sources.git.running import MOST_LISTED_BYTES
 
 LINK: Final = "120000"
 SUBMODULE: Final = "160000"
 _FILE: Final = "100"
 _TRUE: Final = b"true"
 _NS: Final = 1_000_000_000
+_MOST_NOTED_BYTES: Final = 3 * MOST_LISTED_BYTES
 _COMMITTED = re.compile(rb"(\d+) \w+ ([0-9a-f]+)\t([^\0]+)\0")
 # What git notes of a file stands behind its name; a version of git that tells it otherwise has noted nothing.
 _STAGED = re.compile(rb"(\S) (\d+) ([0-9a-f]+) (\d)\t([^\0]+)\0((?: .*\n)*)")
@@ -61,32 +68,38 @@ class Habits(NamedTuple):
     has_links: bool
 
 
-def committed_entries(git: str, top: str, directory: str) -> dict[str, Entry] | None:
-    """Of the last commit, below the directory; none before the first one. None if git can not tell."""
-    head = run_git(git, directory, "rev-parse", "--verify", "--quiet", "HEAD")
-    if head is None or head.returncode:
-        return {}
-    tree = run_git(git, directory, f"--work-tree={top}", "ls-tree", "-r", "-z", "HEAD", "--", ".")
-    if tree is None or tree.returncode:
-        return None
-    rows = (row.groups() for row in _COMMITTED.finditer(tree.stdout))
-    return {os.fsdecode(path): Entry(mode.decode(), name.decode()) for mode, name, path in rows}
+def committed_entries(top: str, directory: str) -> dict[str, Entry] | str:
+    """Of the last commit, below the directory; none before the first one. Where git can not tell, why."""
+    tree = attempt_in(top, directory, "ls-tree", "-r", "-z", "HEAD", "--", ".", most_bytes=MOST_LISTED_BYTES)
+    if isinstance(tree, str):
+        return {} if is_unborn(Path(git_directory_of(top) or top)) else tree
+    return dict(_committed(tree))
 
 
-def staged_entries(git: str, top: str, directory: str) -> dict[str, Staged] | None:
-    """Of the index, below the directory; None if git can not tell."""
-    listed = run_git(git, directory, f"--work-tree={top}", "ls-files", "--cached", "-v", "-s", "--debug", "-z")
-    return None if listed is None or listed.returncode else dict(_staged(listed.stdout))
+def _committed(output: bytes) -> Iterator[tuple[str, Entry]]:
+    for mode, name, path in (row.groups() for row in _COMMITTED.finditer(output)):
+        called = os.fsdecode(path)
+        if not leads_astray(called):
+            yield called, _entry(mode, name)
+
+
+def staged_entries(top: str, directory: str) -> dict[str, Staged] | str:
+    """Of the index, below the directory; where git can not tell, why."""
+    told = attempt_in(top, directory, "ls-files", "--cached", "-v", "-s", "--debug", "-z", most_bytes=_MOST_NOTED_BYTES)
+    return told if isinstance(told, str) else dict(_staged(told))
 
 
 def _staged(output: bytes) -> Iterator[tuple[str, Staged]]:
     for tag, mode, name, stage, path, noted in (row.groups() for row in _STAGED.finditer(output)):
         # A small letter: the user has told git to assume it is unchanged. S: a sparse checkout leaves it out.
         is_expected = tag.isupper() and tag != b"S"
-        yield (
-            os.fsdecode(path),
-            Staged(Entry(mode.decode(), name.decode()), _noted(noted), is_expected, stage == b"0"),
-        )
+        called = os.fsdecode(path)
+        if not leads_astray(called):
+            yield called, Staged(_entry(mode, name), _noted(noted), is_expected, stage == b"0")
+
+
+def _entry(mode: bytes, name: bytes) -> Entry:
+    return Entry(sys.intern(mode.decode()), name.decode())
 
 
 def _noted(told: bytes) -> Noted | None:
@@ -97,9 +110,8 @@ def _noted(told: bytes) -> Noted | None:
     return Noted(changed_s * _NS + changed_ns, written_s * _NS + written_ns, *others)
 
 
-def habits(git: str, directory: str) -> Habits:
-    told = run_git(git, directory, "config", "-z", "--type=bool", "--get-regexp", r"^core\.(filemode|symlinks)$")
-    lines = b"" if told is None else told.stdout
-    rows = (row.partition(b"\n") for row in lines.split(b"\0"))
+def habits(top: str) -> Habits:
+    told = attempt_in(top, top, "config", "-z", "--type=bool", "--get-regexp", r"^core\.(filemode|symlinks)$")
+    rows = (row.partition(b"\n") for row in (b"" if isinstance(told, str) else told).split(b"\0"))
     said = {name: value == _TRUE for name, _, value in rows}
     return Habits(said.get(b"core.filemode", True), said.get(b"core.symlinks", True))

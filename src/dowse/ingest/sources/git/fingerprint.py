@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from dowse.ingest.sources.git.asking import attempt
 from dowse.ingest.sources.git.changed import changed
-from dowse.ingest.sources.git.repository import work_tree_above
-from dowse.ingest.sources.git.running import run_git
+from dowse.ingest.sources.git.repository import git_directory_of, work_tree_above
 
 
 def fingerprint(places: Sequence[Path]) -> dict[str, object] | None:
@@ -23,17 +23,17 @@ def fingerprint(places: Sequence[Path]) -> dict[str, object] | None:
 
 
 def _of(top: str) -> dict[str, object] | None:
-    git = shutil.which("git")
-    if git is None:
+    git_directory = git_directory_of(top)
+    if git_directory is None or shutil.which("git") is None:
         return None
     return {
         "worktree": top,
-        "head": _ask(git, top, "rev-parse", "--verify", "--quiet", "HEAD") or None,
-        "branch": _ask(git, top, "symbolic-ref", "--short", "--quiet", "HEAD") or "HEAD",
+        "head": _ask(git_directory, "rev-parse", "--verify", "--quiet", "HEAD") or None,
+        "branch": _ask(git_directory, "symbolic-ref", "--short", "--quiet", "HEAD") or "HEAD",
         "is_dirty": bool(changed(Path(top)).paths),
     }
 
 
-def _ask(git: str, top: str, *command: str) -> str:
-    answer = run_git(git, top, *command)
-    return "" if answer is None or answer.returncode else answer.stdout.decode(errors="replace").strip()
+def _ask(git_directory: Path, *command: str) -> str:
+    answer = attempt(git_directory, *command)
+    return "" if isinstance(answer, str) else answer.decode(errors="replace").strip()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dowse.ingest.sources.git.running import run_git
+from dowse.ingest.sources.git.astray import leads_astray
+from dowse.ingest.sources.git.running import MOST_LISTED_BYTES, ask_work_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,30 +26,22 @@ def list_work_tree(top: str, directory: str, paths: Sequence[str] | None = None)
 
     At these paths only, if any are given. None without git, when it fails, and when it ignores the directory itself.
     """
-    git = shutil.which("git")
-    if git is None:
-        return None
-    # Told where the work tree is, git does not believe a configuration that says it is elsewhere.
-    here = f"--work-tree={top}"
     named = () if paths is None else ("--", *paths)
     listing = ("--literal-pathspecs", "ls-files", "--cached", "--others", "--exclude-standard", "-z", *named)
-    listed = run_git(git, directory, here, *listing)
+    listed = ask_work_tree(top, directory, *listing, most_bytes=MOST_LISTED_BYTES)
     if listed is None or listed.returncode != 0:
         return None
-    ignored = None if directory == top else run_git(git, directory, here, "check-ignore", "--quiet", ".")
+    ignored = None if directory == top else ask_work_tree(top, directory, "check-ignore", "--quiet", ".")
     if ignored is not None and ignored.returncode == 0:
         return None
     names = {os.fsdecode(name) for name in listed.stdout.split(b"\0") if name}
-    return GitListing(sorted(names), complained=bool(listed.stderr))
+    return GitListing(sorted(it for it in names if not leads_astray(it)), complained=bool(listed.stderr))
 
 
 def list_kept_though_ignored(top: str, directory: str) -> frozenset[str]:
     """Files below the directory that git tracks although its rules would ignore them; none without git."""
-    git = shutil.which("git")
-    if git is None:
-        return frozenset()
     asked = ("ls-files", "--cached", "--ignored", "--exclude-standard", "-z")
-    listed = run_git(git, directory, f"--work-tree={top}", *asked)
+    listed = ask_work_tree(top, directory, *asked, most_bytes=MOST_LISTED_BYTES)
     if listed is None or listed.returncode != 0:
         return frozenset()
     return frozenset(os.fsdecode(name) for name in listed.stdout.split(b"\0") if name)

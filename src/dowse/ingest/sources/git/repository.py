@@ -13,8 +13,8 @@ GIT_IGNORE_FILE = ".gitignore"
 HEAD = "HEAD"
 OBJECTS = "objects"
 _READ_BY_GIT = (
-    HEAD, "config", "config.worktree", "commondir", "packed-refs", "shallow", "info/attributes", "info/grafts",
-    "objects/info/alternates",
+    HEAD, "config", "config.worktree", "commondir", "index", "packed-refs", "shallow", "info/attributes",
+    "info/grafts", "objects/info/alternates", ".mailmap",
 )  # fmt: skip
 _BRANCH = "ref: refs/heads/"
 _MAX_CHARS = 4096 + 16  # the longest path and what stands before it

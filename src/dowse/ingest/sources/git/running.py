@@ -9,11 +9,18 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from typing import Final
 
+from dowse.ingest.sources.git.bounded import Finished, TooMuchError, run_bounded
 from dowse.ingest.sources.git.headings import heading_options
 from dowse.ingest.sources.git.patience import Patience
+from dowse.ingest.sources.git.repository import git_directory_of, trap_in
 
+MOST_BYTES: Final = 500_000_000
+"""Of what one command may tell: the messages of half a million commits."""
+MOST_LISTED_BYTES: Final = 150_000_000
+"""Of a list of files: a million of them, each with what it holds."""
 _PATIENCE: Final = Patience()
 
 # A repository's own configuration names programs; these are the ones that a listing or a comparison could reach.
@@ -33,6 +40,10 @@ _HARDENED: Final = (
     "-c", "diff.orderFile=/dev/null",
     "-c", "core.quotePath=false",
     "-c", "core.bigFileThreshold=64m",
+    # People are told as commits name them, by whatever command.
+    "-c", "log.mailmap=false",
+    "-c", "mailmap.file=",
+    "-c", "mailmap.blob=",
 )  # fmt: skip
 # The caller's git variables may point at another repository; only where the user's settings are is kept.
 _KEPT_VARIABLES: Final = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
@@ -47,12 +58,21 @@ _FORCED_VARIABLES: Final = {
 # What a history says must not depend on what is checked out or staged at the moment.
 _NO_INDEX: Final = "no-index-is-read"
 
-Finished = subprocess.CompletedProcess[bytes]
 
-
-def run_git(git: str, directory: str, *command: str, given: bytes = b"") -> Finished | None:
-    """The finished command, `given` at its input, whether it succeeded or not; None when it did not come to its end."""
-    return _finished(directory, [git, "-C", directory, *_HARDENED, *command], _environment(), given)
+def ask_work_tree(
+    top: str, directory: str, *command: str, given: bytes = b"", most_bytes: int = MOST_BYTES
+) -> Finished | None:
+    """The finished command, `given` at its input, whether it succeeded or not, in a directory of the work tree that
+    begins at `top`; None when it did not come to its end."""
+    git, own = shutil.which("git"), git_directory_of(top)
+    if git is None or own is None:
+        return None
+    if trap := trap_in(str(own)):
+        return _refused(command, trap)
+    # Told where both are, git does not believe a configuration that says the work tree is elsewhere, nor does it look
+    # for another repository further up where this one is broken.
+    here = (f"--git-dir={own}", f"--work-tree={top}")
+    return _finished(directory, [git, "-C", directory, *_HARDENED, *here, *command], _environment(), given, most_bytes)
 
 
 def ask_history(git_directory: str, *command: str, given: bytes = b"") -> Finished | None:
@@ -61,7 +81,7 @@ def ask_history(git_directory: str, *command: str, given: bytes = b"") -> Finish
     if git is None:
         return None
     words = [git, *_of_history(git_directory), *command]
-    return _finished(git_directory, words, _environment() | _without_index(git_directory), given)
+    return _finished(git_directory, words, _environment() | _without_index(git_directory), given, MOST_BYTES)
 
 
 def why_unfinished(directory: str) -> str:
@@ -71,17 +91,24 @@ def why_unfinished(directory: str) -> str:
     return "git is not installed, or could not be started"
 
 
-def _finished(directory: str, words: list[str], environment: dict[str, str], given: bytes) -> Finished | None:
-    wait_s = _PATIENCE.seconds(directory)
+def _finished(
+    directory: str, words: list[str], environment: dict[str, str], given: bytes, most_bytes: int
+) -> Finished | None:
     try:
-        done = subprocess.run(words, env=environment, input=given, capture_output=True, timeout=wait_s, check=False)
+        done = run_bounded(words, environment, given, _PATIENCE.seconds(directory), most_bytes)
     except OSError:
         return None
     except subprocess.TimeoutExpired:
         _PATIENCE.waited_in_vain(directory)
         return None
+    except TooMuchError:
+        done = _refused(words, f"git tells more than {most_bytes // 1_000_000:,} MB, which is too much to be read")
     _PATIENCE.came_to_its_end(directory)
     return done
+
+
+def _refused(words: Sequence[str], why: str) -> Finished:
+    return Finished(words, 1, b"", why.encode())
 
 
 def converse(git_directory: str, *command: str) -> subprocess.Popen[bytes]:

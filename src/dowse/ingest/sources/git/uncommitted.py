@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
+from dowse.errors import BadInput
+from dowse.ingest.sources.git.asking import spellings
 from dowse.ingest.sources.git.changed import changed
-from dowse.ingest.sources.git.content import holds
-from dowse.ingest.sources.git.entries import Entry
-from dowse.ingest.sources.git.running import run_git
+from dowse.ingest.sources.git.checkout import Checkout, checkout_at
+from dowse.ingest.sources.git.content import Likeness, likeness
+from dowse.ingest.sources.git.head import blob, committed, lines_of
 from dowse.ingest.sources.regular_file import ChangingError, opened_below, read_whole
 
 MAX_BYTES = 2_000_000  # of a file whose lines are compared; a larger one counts as changed as a whole
@@ -38,42 +39,46 @@ class Uncommitted:
 
 def uncommitted(directory: Path) -> Uncommitted:
     directory = directory.resolve()
-    found, git = changed(directory), shutil.which("git")
-    if found.problem or git is None:
+    found, checkout = changed(directory), checkout_at(directory)
+    if found.problem or checkout is None:
         return Uncommitted({}, found.problem)
-    lines = ((path, _changed_lines(git, str(directory), path, found.committed.get(path))) for path in found.paths)
+    entries = ((path, found.committed.get(path)) for path in found.paths)
+    known = ((path, entry.name if entry is not None and entry.is_file else "") for path, entry in entries)
+    lines = ((path, _changed_lines(checkout.git_directory, str(directory), path, name)) for path, name in known)
     return Uncommitted({path: spans for path, spans in lines if spans})
 
 
-def _changed_lines(git: str, directory: str, path: str, committed: Entry | None) -> Spans:
-    known = committed.name if committed is not None and committed.is_file else ""
+def edited_lines(checkout: Checkout, path: str) -> Spans:
+    """The lines of the work tree that the last commit has not; all of a file that only one of the two has. Nothing,
+    where git does not tell, and where there is no work tree."""
+    if checkout.top is None:
+        return ()
+    try:
+        called, known = committed(checkout.git_directory, path)
+    except BadInput:
+        return ()
+    names = [called] if known else spellings([path])
+    compared = (_changed_lines(checkout.git_directory, str(checkout.top), name, known) for name in names)
+    found = next((spans for spans in compared if spans is not None), None)
+    return EVERY_LINE if found is None and known else found or ()
+
+
+def _changed_lines(git_directory: Path, directory: str, path: str, known: str) -> Spans | None:
+    """Against the object that is known, all if none is; None where no regular file is."""
     try:
         with opened_below(directory, path) as handle:
             status, after = read_whole(handle, MAX_BYTES)
     except ChangingError:
         return EVERY_LINE
-    except OSError:
-        return ()
-    if known and holds(directory, path, known):
-        return ()
-    before = _blob(git, directory, known) if known else b""
-    if before is None or status.st_size > MAX_BYTES:
-        return EVERY_LINE
-    return changed_spans(_lines(before), _lines(after)) if known else ((1, after.count(b"\n") + 1),)
-
-
-def _blob(git: str, directory: str, name: str) -> bytes | None:
-    """None if it is too large, or missing."""
-    told = run_git(git, directory, "cat-file", "-s", name)
-    if told is None or told.returncode or int(told.stdout) > MAX_BYTES:
+    except (OSError, ValueError):
         return None
-    read = run_git(git, directory, "cat-file", "blob", name)
-    return None if read is None or read.returncode else read.stdout
-
-
-def _lines(content: bytes) -> list[bytes]:
-    """Without line ends, which a checkout may have changed."""
-    return [line.rstrip(b"\r") for line in content.split(b"\n")]
+    if known and likeness(directory, path, known) is not Likeness.NONE:
+        return ()
+    before = blob(git_directory, known, MAX_BYTES) if known else b""
+    if isinstance(before, str) or status.st_size > MAX_BYTES:
+        return EVERY_LINE
+    lines = lines_of(after)
+    return changed_spans(lines_of(before), lines) if known else ((1, max(1, len(lines))),)
 
 
 def changed_spans(before: list[bytes], after: list[bytes]) -> Spans:
@@ -97,4 +102,4 @@ def alike(before: list[bytes], after: list[bytes]) -> int:
 def _span(tag: str, low: int, high: int, count: int) -> tuple[int, int] | None:
     if tag == "equal":
         return None
-    return (max(low, 1), min(low + 1, count)) if tag == "delete" else (low + 1, high)
+    return (max(low, 1), max(min(low + 1, count), 1)) if tag == "delete" else (low + 1, high)
