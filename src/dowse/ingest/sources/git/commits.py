@@ -100,9 +100,10 @@ class CommitSource:
         if refs is None:
             return _in_part([], f"{self.root} can not be read; what was indexed of it was kept")
         items, said = self._items(refs.heads, shallow)
-        refused = [(it.path, self._beyond(refs.heads)) for it in items[self._max_commits :]]
+        most = self._max_commits
+        refused = [(it.path, beyond_newest(self.root, refs.heads, most)) for it in items[most:]]
         refused += [self._cut] if self._cut else []
-        items = items[: self._max_commits]
+        items = items[:most]
         if not said:
             return Listing(items, refused)
         return _in_part(items, f"git could not list all of it ({said}); what was indexed was kept", refused)
@@ -114,14 +115,6 @@ class CommitSource:
         most = _most(self._max_commits)
         items, said = self._listed((most, *_EVERY), heads, shallow)
         return (self._salvaged(most, heads, shallow) if said else None) or (items, said)
-
-    def _beyond(self, heads: Sequence[str]) -> str:
-        """What is said of the first commit that is left out, which stands for all older ones."""
-        counted = ask_history(str(self.root), "rev-list", "--count", *_EVERY, *heads)
-        others = None
-        if counted is not None and not counted.returncode:
-            others = max(0, int(counted.stdout) - self._max_commits - 1)  # meanwhile, some may be gone
-        return beyond_commits(self._max_commits, others)
 
     def _salvaged(self, most: str, heads: Sequence[str], shallow: frozenset[str]) -> tuple[list[Item], str] | None:
         """What those ends lead to that can be read, and what is wrong with the others; None if that is not known."""
@@ -163,7 +156,12 @@ def newest_names(git_directory: Path, heads: Sequence[str], max_commits: int) ->
     return None if finished is None or finished.returncode else finished.stdout.decode("ascii").split()
 
 
-def beyond_commits(max_commits: int, others: int | None) -> str:
+def beyond_newest(git_directory: Path, heads: Sequence[str], max_commits: int) -> str:
+    """What is said of the first commit that is left out, which stands for all older ones."""
+    counted = ask_history(str(git_directory), "rev-list", "--count", *_EVERY, *heads)
+    others = None
+    if counted is not None and not counted.returncode:
+        others = max(0, int(counted.stdout) - max_commits - 1)  # meanwhile, some may be gone
     return beyond(f"max_commits ({max_commits:,})", others, "older commit", "older commits")
 
 
