@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dowse.errors import BadInput
-from dowse.ingest.sources.git.repository import trap_in
 from dowse.ingest.sources.git.running import ask_history, why_unfinished
+from dowse.ingest.sources.git.traps import trap_in
 from dowse.text.surrogates import is_text
 
 NAMES_ARE_NAMES = "--literal-pathspecs"

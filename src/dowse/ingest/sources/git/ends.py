@@ -8,8 +8,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from dowse.ingest.sources.git.refs import KINDS, is_name
+from dowse.ingest.sources.git.loose import KINDS
+from dowse.ingest.sources.git.refs import is_name
 from dowse.ingest.sources.git.running import ask_history
+from dowse.ingest.sources.git.traps import trap_in
 
 _HEAD: Final = "the head of a work tree"
 _NAMED: Final = 3
@@ -34,6 +36,8 @@ class Ends:
 
 def ends_of(git_directory: Path, heads: Iterable[str]) -> Ends | None:
     """None if not even that can be told. Without the refs that name no object at all: of these only git tells."""
+    if trap_in(str(git_directory)):
+        return None
     form = "--format=%(objectname) %(refname)"
     listed = ask_history(str(git_directory), "for-each-ref", form, *(f"refs/{kind}/" for kind in KINDS))
     if listed is None or listed.returncode:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from dowse.ingest.sources.git.commits import beyond_newest, newest_names
-from dowse.ingest.sources.git.refs import KINDS, is_name, refs_of, shallow_of
+from dowse.ingest.sources.git.loose import KINDS
+from dowse.ingest.sources.git.refs import is_name, refs_of, shallow_of
 from dowse.ingest.sources.git.running import ask_history
 
 _MOST_TIPS: Final = 1_000
@@ -29,10 +30,12 @@ class Moves:
 def tips_of(git_directory: Path) -> str:
     """What all that is reachable can be told from, as a text to be kept; empty if that is too much or not known."""
     refs = refs_of(str(git_directory))
+    if refs is None:
+        return ""
     listing = ask_history(
         str(git_directory), "for-each-ref", "--format=%(objectname)", *(f"refs/{kind}/" for kind in KINDS)
     )
-    if refs is None or listing is None or listing.returncode:
+    if listing is None or listing.returncode:
         return ""
     tips = sorted({*refs.heads, *filter(is_name, listing.stdout.decode("ascii", "replace").split())})
     edge = hashlib.sha256(" ".join([_MANNER, *sorted(shallow_of(str(git_directory)))]).encode()).hexdigest()
