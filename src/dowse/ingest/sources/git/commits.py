@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 from dowse.errors import Unreadable
 from dowse.ingest.sources.base import Listing
 from dowse.ingest.sources.budget import beyond
+from dowse.ingest.sources.git.loose import EVERY
 from dowse.ingest.sources.git.parsing import seconds
-from dowse.ingest.sources.git.refs import is_name, refs_of, shallow_of
+from dowse.ingest.sources.git.refs import is_name, lines, refs_of, shallow_of
 from dowse.ingest.sources.git.running import ask_history, why_unfinished
 from dowse.model import Freshness, Item
 from dowse.places import is_directory
@@ -25,7 +26,6 @@ TOLD: Final = "with the files of all merges, and counts that are too small said 
 _TELLING: Final = 3  # to be raised by two with that
 WHOLE: Final = "history"
 """Stands for all commits among what was refused."""
-_EVERY: Final = ("--branches", "--tags", "--remotes")
 _MOST_SAID: Final = 200
 _MOST_COUNTED: Final = 2**31 - 1  # what is more is no number to git
 _FIRST_AHEAD, _MOST_AHEAD = 8, 256
@@ -113,7 +113,7 @@ class CommitSource:
         if self._only is not None:
             return self._listed(("--no-walk",), self._only, shallow) if self._only else ([], "")
         most = _most(self._max_commits)
-        items, said = self._listed((most, *_EVERY), heads, shallow)
+        items, said = self._listed((most, *EVERY), heads, shallow)
         return (self._salvaged(most, heads, shallow) if said else None) or (items, said)
 
     def _salvaged(self, most: str, heads: Sequence[str], shallow: frozenset[str]) -> tuple[list[Item], str] | None:
@@ -128,8 +128,7 @@ class CommitSource:
 
     def _listed(self, how: Sequence[str], tips: Sequence[str], shallow: frozenset[str]) -> tuple[list[Item], str]:
         """As far as git comes, and what keeps it from coming further."""
-        given = "".join(f"{it}\n" for it in tips).encode()
-        finished = ask_history(str(self.root), "rev-list", "--timestamp", *how, "--stdin", given=given)
+        finished = ask_history(str(self.root), "rev-list", "--timestamp", *how, "--stdin", given=lines(tips))
         if finished is None:
             return [], why_unfinished(str(self.root))
         items = [self._item(line, shallow) for line in finished.stdout.splitlines()]
@@ -151,14 +150,13 @@ class CommitSource:
 
 def newest_names(git_directory: Path, heads: Sequence[str], max_commits: int) -> list[str] | None:
     """Those of a listing and of the first that is left out; None if git can not come to the end."""
-    given = "".join(f"{it}\n" for it in heads).encode()
-    finished = ask_history(str(git_directory), "rev-list", _most(max_commits), *_EVERY, "--stdin", given=given)
+    finished = ask_history(str(git_directory), "rev-list", _most(max_commits), *EVERY, "--stdin", given=lines(heads))
     return None if finished is None or finished.returncode else finished.stdout.decode("ascii").split()
 
 
 def beyond_newest(git_directory: Path, heads: Sequence[str], max_commits: int) -> str:
     """What is said of the first commit that is left out, which stands for all older ones."""
-    counted = ask_history(str(git_directory), "rev-list", "--count", *_EVERY, *heads)
+    counted = ask_history(str(git_directory), "rev-list", "--count", *EVERY, *heads)
     others = None
     if counted is not None and not counted.returncode:
         others = max(0, int(counted.stdout) - max_commits - 1)  # meanwhile, some may be gone

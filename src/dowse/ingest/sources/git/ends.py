@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from dowse.ingest.sources.git.loose import KINDS
-from dowse.ingest.sources.git.refs import is_name
+from dowse.ingest.sources.git.refs import is_name, lines
 from dowse.ingest.sources.git.running import ask_history
 from dowse.ingest.sources.git.traps import trap_in
 
@@ -71,7 +71,7 @@ def _lost(git_directory: str, names: Iterable[str]) -> dict[str, str] | None:
 def _kinds(git_directory: str, names: list[str]) -> dict[str, str] | None:
     if not names:
         return {}
-    checked = ask_history(git_directory, "cat-file", "--batch-check=%(objecttype)", given=_lines(names))
+    checked = ask_history(git_directory, "cat-file", "--batch-check=%(objecttype)", given=lines(names))
     if checked is None or checked.returncode:
         return None
     # Of what is not there it says the name and that it is missing.
@@ -83,7 +83,7 @@ def _targets(git_directory: str, tags: list[str]) -> dict[str, str]:
     """What the tags were put on, without those that can not be read, at each of which git may end."""
     targets: dict[str, str] = {}
     while tags:
-        told = ask_history(git_directory, "cat-file", "--batch=%(objectsize)", given=_lines(tags))
+        told = ask_history(git_directory, "cat-file", "--batch=%(objectsize)", given=lines(tags))
         read = list(_headed(BytesIO(told.stdout if told else b"")))
         targets |= zip(tags, read, strict=False)
         tags = tags[len(read) + 1 :]
@@ -97,7 +97,3 @@ def _headed(told: BytesIO) -> Iterator[str]:
         if not is_name(name):
             return
         yield name
-
-
-def _lines(names: list[str]) -> bytes:
-    return "".join(f"{name}\n" for name in names).encode()

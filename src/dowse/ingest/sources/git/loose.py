@@ -1,4 +1,4 @@
-"""The branches, tags and remote branches that have a file of their own."""
+"""The kinds of refs that count, and those of them that have a file of their own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Final
 
 # Not the stash, not notes, and not what a server keeps of others' proposals.
 KINDS: Final = ("heads", "tags", "remotes")
+EVERY: Final = ("--branches", "--tags", "--remotes")
+"""The same as git is asked for them."""
 
 
 def loose(git_directory: str) -> Iterator[tuple[str, os.DirEntry[str]]]:

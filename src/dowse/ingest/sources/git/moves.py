@@ -11,7 +11,7 @@ from typing import Final
 
 from dowse.ingest.sources.git.commits import beyond_newest, newest_names
 from dowse.ingest.sources.git.loose import KINDS
-from dowse.ingest.sources.git.refs import is_name, refs_of, shallow_of
+from dowse.ingest.sources.git.refs import is_name, lines, refs_of, shallow_of
 from dowse.ingest.sources.git.running import ask_history
 
 _MOST_TIPS: Final = 1_000
@@ -77,9 +77,8 @@ def moves_within(
 
 def _reached(git_directory: Path, tips: Sequence[str], others: Sequence[str], most: int) -> tuple[str, ...] | None:
     """From the tips and not from the others; None if one of them is not there any more."""
-    lines = [*tips, *(f"^{it}" for it in others)]
     command = ("rev-list", f"--max-count={most + 1}", "--stdin")
-    listing = ask_history(str(git_directory), *command, given="".join(f"{it}\n" for it in lines).encode())
+    listing = ask_history(str(git_directory), *command, given=lines([*tips, *(f"^{it}" for it in others)]))
     if listing is None or listing.returncode:
         return None
     return tuple(listing.stdout.decode("ascii").split()) if tips else ()

@@ -59,6 +59,11 @@ def is_name(text: str) -> bool:
     return len(text) in (40, 64) and _HEX.issuperset(text)
 
 
+def lines(names: Iterable[str]) -> bytes:
+    """As git reads them."""
+    return "".join(f"{it}\n" for it in names).encode("ascii")
+
+
 def shallow_of(git_directory: str) -> frozenset[str]:
     """The commits whose parents were not fetched."""
     return frozenset(filter(is_name, small_text(Path(git_directory, _SHALLOW), most_chars=_MOST_CHARS).split()))
