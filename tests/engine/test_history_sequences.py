@@ -37,6 +37,11 @@ def back_dated(repo: Repo, rng: random.Random) -> None:
     repo.commit(f"old {rng.random()}", file(rng), at=START - rng.randrange(10**8))
 
 
+def back_dated_in_a_row(repo: Repo, rng: random.Random) -> None:
+    for _ in range(3):
+        back_dated(repo, rng)
+
+
 def amend(repo: Repo, rng: random.Random) -> None:
     repo.commit(f"amended {rng.random()}", file(rng), "--amend")
 
@@ -117,8 +122,8 @@ def pack(repo: Repo, rng: random.Random) -> None:
 
 
 STEPS: tuple[Step, ...] = (
-    commit, commit, commit, back_dated, amend, branch, switch, delete_branch, tag, delete_tag, merge, rebase, reset,
-    detach, fetch, linked, unlink, gc, pack,
+    commit, commit, commit, back_dated, back_dated_in_a_row, amend, branch, switch, delete_branch, tag, delete_tag,
+    merge, rebase, reset, detach, fetch, linked, unlink, gc, pack,
 )  # fmt: skip
 
 
@@ -219,6 +224,31 @@ def test_any_sequence_of_steps_in_a_history_that_is_cut(tmp_path: Path, root: Pa
             assert state(engine) == fresh(tmp_path, root, f"fresh{number}", max_commits=6), done
             left_out = len(reachable(repo)) - engine.commit_count()
             assert sum(map(left_out_by, engine.status().skipped)) == left_out, done
+
+
+@pytest.mark.parametrize("max_commits", [100, 8])
+def test_what_back_dated_commits_lead_to_stays_and_counts_once(tmp_path: Path, root: Path, max_commits: int) -> None:
+    rng = random.Random(3)
+    repo = Repo(root)
+    for _ in range(10):
+        commit(repo, rng)
+    repo.run("checkout", "-q", "-b", "work")
+    commit(repo, rng)
+    behind = repo.run("rev-parse", "HEAD")
+    with opened(tmp_path, "index", max_commits=max_commits, repair_ms=10_000) as engine:
+        engine.index([root])
+        engine.index_history()
+        steps: tuple[Step, ...] = (
+            back_dated_in_a_row,  # from which git does not find the way to those before
+            lambda repo, rng: repo.run("branch", "again", behind),
+            lambda repo, rng: repo.run("branch", "-D", "again"),
+        )
+        for number, step in enumerate(steps):
+            step(repo, rng)
+            assert not engine.search(Query("line")).completeness.seen.sentences()
+            assert state(engine) == fresh(tmp_path, root, f"fresh{number}", max_commits=max_commits)
+            left_out = sum(map(left_out_by, engine.status().skipped))
+            assert engine.commit_count() + left_out == len(reachable(repo)) == 14
 
 
 def test_a_shallow_clone_that_is_deepened(tmp_path: Path, root: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.text.surrogates import is_text, valid
+from dowse.text.surrogates import is_text, spelt_out, valid
 
 
 @pytest.mark.parametrize("path", ["", "a/b.md", "über/ß.md", "日本.md", "\ud7ff\ue000", "\U0001f40d"])
@@ -32,3 +32,8 @@ def test_a_name_is_text_where_its_bytes_are_valid(name: bytes) -> None:
     else:
         assert is_text(os.fsdecode(name))
     assert is_text(valid(os.fsdecode(name)))
+    assert is_text(spelt_out(name)) and spelt_out(os.fsdecode(name)) == spelt_out(name)
+
+
+def test_bytes_that_are_no_text_are_spelt_out() -> None:
+    assert spelt_out(b"caf\xe9/\xc3\xbc.txt") == r"caf\xe9/ü.txt"

@@ -27,9 +27,9 @@ from dowse.ingest.sources.git.repository import (
     common_directory_of,
     is_git_directory,
     is_work_tree,
-    trap_in,
     work_tree_above,
 )
+from dowse.ingest.sources.git.traps import trap_in
 from dowse.model import COMMITS, FILES, Collection, Record, Skipped, SyncReport
 from dowse.places import is_directory
 

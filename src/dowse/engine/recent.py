@@ -10,8 +10,7 @@ from typing import Final
 from dowse.engine.histories import REFS, TIPS, Histories
 from dowse.errors import BadInput
 from dowse.ingest.embed import Progress
-from dowse.ingest.sources.budget import others_of
-from dowse.ingest.sources.git.commits import CommitSource, beyond_commits
+from dowse.ingest.sources.git.commits import CommitSource
 from dowse.ingest.sources.git.moves import Moves, moves_between, moves_within, tips_of
 from dowse.ingest.sources.git.refs import refs_of, token_of
 from dowse.ingest.sources.git.repositories import Found, git_directory_at
@@ -88,26 +87,21 @@ class Recent(Histories):
             moves = self._moves(history, place, tips)
             if refs is None or not token or moves is None:
                 raise BadInput(_MUCH.format(history))
-            if collection.listed + len(moves.came) > self.settings.max_commits:
-                report = self._bring_newest_within(moves, collection, place)
+            if moves.went or collection.listed + len(moves.came) > self.settings.max_commits:
+                report = self._bring_newest_within(collection, place)
             else:
                 report = self._bring_in(moves, collection, place)
             self._note_state(history, f"{refs.token} {how}", tips)
         return report
 
-    def _bring_newest_within(self, moves: Moves, collection: Collection, place: Path) -> SyncReport:
-        """Of a history that is cut: as some come, the oldest leave."""
-        most, known = self.settings.max_commits, self._store.versions(collection.name).keys()
-        within = moves_within(place, known, most, _MOST)
+    def _bring_newest_within(self, collection: Collection, place: Path) -> SyncReport:
+        """Where something may have gone, and of a history that is cut, where the oldest leave as some come."""
+        known = self._store.versions(collection.name).keys()
+        within = moves_within(place, known, self.settings.max_commits, _MOST)
         if within is None:
             raise BadInput(_MUCH.format(collection.name))
-        newest, beyond = within
-        before = self._cut(collection)
-        older = 0 if before is None else others_of(before)
-        if older is not None:
-            there = older + (before is not None) + len(known) + len(moves.came) - len(moves.went)
-            older = max(0, there - most - 1)
-        return self._bring_in(newest, collection, place, (beyond, beyond_commits(most, older)) if beyond else None)
+        moves, cut = within
+        return self._bring_in(moves, collection, place, cut)
 
     def _bring_in(
         self, moves: Moves, collection: Collection, place: Path, cut: tuple[str, str] | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from dowse.ingest.sources.git.blame import BlamedLine
@@ -12,6 +11,7 @@ from dowse.lookup.history.history import person
 from dowse.lookup.history.question import AUTHOR, Author
 from dowse.model import Record
 from dowse.profiles.codesearch_git_words import moment_text
+from dowse.text.surrogates import spelt_out
 from dowse.text.times import ago
 
 _NS_PER_SECOND = 1_000_000_000
@@ -70,7 +70,7 @@ def branch_json(status: BranchStatus, now: float) -> dict[str, Any]:
         "mainBranch": status.main or None,
         "behindMain": status.behind,
         "aheadOfMain": status.ahead,
-        "dirtyFiles": [os.fsencode(it).decode(errors="backslashreplace") for it in status.dirty],
+        "dirtyFiles": [spelt_out(it) for it in status.dirty],
         "dirtyFileCount": len(status.dirty),
         "lastFetchTime": None if fetched is None else moment_text(fetched),
         "fetchAge": None if fetched is None else ago(fetched, now),

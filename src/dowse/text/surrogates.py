@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 
 def is_text(path: str) -> bool:
     """Whether the name came from valid UTF-8; what has another name is not indexed."""
     return path.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in path)
+
+
+def spelt_out(name: str | bytes) -> str:
+    """As names are told everywhere: the bytes of them that are not UTF-8 are spelt out."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def valid(text: str) -> str:

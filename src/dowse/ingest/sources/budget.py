@@ -14,8 +14,6 @@ from dowse.model import Freshness, Item, Skipped
 _BEYOND: Final = "beyond "
 _OTHERS: Final = re.compile(rf"{_BEYOND}[^:]*: it and (?:the )?([0-9,]*[0-9]) ")
 
-_UNTOLD: Final = re.compile(rf"{_BEYOND}[^:]*: it and all ")
-
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -76,15 +74,8 @@ def beyond(limit: str, others: int | None, one: str, many: str) -> str:
 
 def left_out(skipped: Skipped) -> int:
     """How many a row stands for: itself, and those that it tells of."""
-    return 1 + (others_of(skipped) or 0)
-
-
-def others_of(skipped: Skipped) -> int | None:
-    """How many others a row stands for; None if it does not tell."""
     told = _OTHERS.match(skipped.reason)
-    if told is None:
-        return None if _UNTOLD.match(skipped.reason) else 0
-    return int(told[1].replace(",", ""))
+    return 1 + (int(told[1].replace(",", "")) if told else 0)
 
 
 def cut_of(skipped: Iterable[Skipped], collection: str) -> Skipped | None:

@@ -9,7 +9,7 @@ import stat
 from dowse.ingest.sources.base import Listing
 from dowse.ingest.sources.regular_file import kind_of
 from dowse.model import Item
-from dowse.text.surrogates import is_text
+from dowse.text.surrogates import is_text, spelt_out
 
 
 class Ledger:
@@ -42,11 +42,11 @@ class Ledger:
             self._items[path] = Item(path, status.st_size, status.st_mtime_ns)
 
     def refuse(self, path: str, reason: str) -> None:
-        self._refused[_printable(path)] = reason
+        self._refused[spelt_out(path)] = reason
 
     def close(self, directory: str, error: OSError) -> None:
         """A directory that could not be looked into; one that is gone is not refused, for now."""
-        self._unseen.add(_printable(directory + "/") if directory else "")
+        self._unseen.add(spelt_out(directory + "/") if directory else "")
         if not isinstance(error, FileNotFoundError | NotADirectoryError):
             self.refuse(directory or ".", f"the directory cannot be read: {error.strerror}")
 
@@ -72,7 +72,3 @@ class Ledger:
 
 def too_large(size: int, limit: int) -> str:
     return f"{size / 1e6:,.1f} MB, larger than max_file_bytes ({limit / 1e6:,.1f} MB)"
-
-
-def _printable(path: str) -> str:
-    return path if is_text(path) else os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dowse.ingest.sources.git.commits import CommitSource
-from dowse.ingest.sources.git.moves import Moves, moves_between, tips_of
-from dowse.ingest.sources.git.refs import is_name, refs_of, shallow_of
+from dowse.ingest.sources.git.moves import Moves, moves_between, moves_within, tips_of
+from dowse.ingest.sources.git.refs import is_name, refs_of, shallow_of, token_of
 from gits import Repo
 
 
@@ -105,7 +105,7 @@ def test_hostile_refs_are_read_in_no_time(repo: Repo) -> None:
     (heads / "loop").symlink_to(heads)
     (heads / "large").write_bytes(b"x" * 10_000_000)
     Path(os.fsdecode(os.fsencode(heads) + b"/odd\xff")).write_bytes(b"\xff")
-    assert token(repo)
+    assert token_of(str(repo.git_directory))
 
 
 @pytest.mark.parametrize("trap", ["pipe", "endless"])
@@ -151,6 +151,21 @@ def test_many_moves_and_unknown_ones_are_not_told(repo: Repo) -> None:
     assert moves_between(repo.git_directory, before, now, 3) is None
     assert moves_between(repo.git_directory, before, now, 4) == Moves(tuple(reversed(names)), ())
     assert moves_between(repo.git_directory, before + " " + "1" * 40, now, 4) is None
+
+
+def test_where_clocks_went_back_only_a_listing_is_sure(repo: Repo) -> None:
+    known = set(repo.run("rev-list", "HEAD").split())
+    repo.run("checkout", "-q", "-b", "work")
+    for number in range(8):
+        known.add(repo.commit(str(number)))
+    behind = repo.run("rev-parse", "HEAD")
+    repo.run("branch", "-f", "main", "HEAD~1")
+    before = tips_of(repo.git_directory)
+    came = {repo.commit(str(number), at=number) for number in range(3)}
+    moves = moves_between(repo.git_directory, before, tips_of(repo.git_directory), 5)
+    assert moves is not None and {*moves.came} == came and {*moves.went} <= {behind}
+    within = moves_within(repo.git_directory, known, 100, 5)
+    assert within is not None and ({*within[0].came}, within[0].went, within[1]) == (came, (), None)
 
 
 def test_another_edge_of_a_shallow_clone_is_no_small_move(repo: Repo) -> None:

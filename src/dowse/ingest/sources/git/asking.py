@@ -9,13 +9,13 @@ from pathlib import Path
 
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.bounded import Finished
-from dowse.ingest.sources.git.repository import trap_in
+from dowse.ingest.sources.git.loose import EVERY
 from dowse.ingest.sources.git.running import MOST_BYTES, ask_history, ask_work_tree, why_unfinished
-from dowse.text.surrogates import is_text
+from dowse.ingest.sources.git.traps import trap_in
+from dowse.text.surrogates import is_text, spelt_out
 
 NAMES_ARE_NAMES = "--literal-pathspecs"
 _MAX_REASON_CHARS = 200
-_EVERYTHING = ("--branches", "--tags", "--remotes")
 _GRAVE = ("fatal:", "error:")
 _SPELT_OUT = re.compile(rb"\\x([89a-f][0-9a-f])")
 
@@ -57,8 +57,8 @@ def _complaint(said: bytes) -> str:
 
 
 def path_of(name: bytes) -> str:
-    """As it is told everywhere: what is not UTF-8 is spelt out."""
-    return name.decode(errors="backslashreplace")
+    """As git prints it, told as everywhere."""
+    return spelt_out(name)
 
 
 def spellings(paths: Iterable[str]) -> list[str]:
@@ -74,8 +74,7 @@ def is_called_so(directory: Path, path: str) -> bool:
         return False
     name = _name_of(path)
     return _tells(directory, "ls-tree", "--full-tree", "HEAD", "--", path) or (
-        (name != path or path != path.strip())
-        and _tells(directory, "log", "-1", "--format=%H", *_EVERYTHING, "--", name)
+        (name != path or path != path.strip()) and _tells(directory, "log", "-1", "--format=%H", *EVERY, "--", name)
     )
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 from dowse.errors import Unreadable
 from dowse.ingest.sources.base import Listing
 from dowse.ingest.sources.budget import beyond
+from dowse.ingest.sources.git.loose import EVERY
 from dowse.ingest.sources.git.parsing import seconds
-from dowse.ingest.sources.git.refs import is_name, refs_of, shallow_of
+from dowse.ingest.sources.git.refs import is_name, lines, refs_of, shallow_of
 from dowse.ingest.sources.git.running import ask_history, why_unfinished
 from dowse.model import Freshness, Item
 from dowse.places import is_directory
@@ -25,7 +26,6 @@ TOLD: Final = "with the files of all merges, and counts that are too small said 
 _TELLING: Final = 3  # to be raised by two with that
 WHOLE: Final = "history"
 """Stands for all commits among what was refused."""
-_EVERY: Final = ("--branches", "--tags", "--remotes")
 _MOST_SAID: Final = 200
 _MOST_COUNTED: Final = 2**31 - 1  # what is more is no number to git
 _FIRST_AHEAD, _MOST_AHEAD = 8, 256
@@ -100,9 +100,10 @@ class CommitSource:
         if refs is None:
             return _in_part([], f"{self.root} can not be read; what was indexed of it was kept")
         items, said = self._items(refs.heads, shallow)
-        refused = [(it.path, self._beyond(refs.heads)) for it in items[self._max_commits :]]
+        most = self._max_commits
+        refused = [(it.path, beyond_newest(self.root, refs.heads, most)) for it in items[most:]]
         refused += [self._cut] if self._cut else []
-        items = items[: self._max_commits]
+        items = items[:most]
         if not said:
             return Listing(items, refused)
         return _in_part(items, f"git could not list all of it ({said}); what was indexed was kept", refused)
@@ -112,16 +113,8 @@ class CommitSource:
         if self._only is not None:
             return self._listed(("--no-walk",), self._only, shallow) if self._only else ([], "")
         most = _most(self._max_commits)
-        items, said = self._listed((most, *_EVERY), heads, shallow)
+        items, said = self._listed((most, *EVERY), heads, shallow)
         return (self._salvaged(most, heads, shallow) if said else None) or (items, said)
-
-    def _beyond(self, heads: Sequence[str]) -> str:
-        """What is said of the first commit that is left out, which stands for all older ones."""
-        counted = ask_history(str(self.root), "rev-list", "--count", *_EVERY, *heads)
-        others = None
-        if counted is not None and not counted.returncode:
-            others = max(0, int(counted.stdout) - self._max_commits - 1)  # meanwhile, some may be gone
-        return beyond_commits(self._max_commits, others)
 
     def _salvaged(self, most: str, heads: Sequence[str], shallow: frozenset[str]) -> tuple[list[Item], str] | None:
         """What those ends lead to that can be read, and what is wrong with the others; None if that is not known."""
@@ -135,8 +128,7 @@ class CommitSource:
 
     def _listed(self, how: Sequence[str], tips: Sequence[str], shallow: frozenset[str]) -> tuple[list[Item], str]:
         """As far as git comes, and what keeps it from coming further."""
-        given = "".join(f"{it}\n" for it in tips).encode()
-        finished = ask_history(str(self.root), "rev-list", "--timestamp", *how, "--stdin", given=given)
+        finished = ask_history(str(self.root), "rev-list", "--timestamp", *how, "--stdin", given=lines(tips))
         if finished is None:
             return [], why_unfinished(str(self.root))
         items = [self._item(line, shallow) for line in finished.stdout.splitlines()]
@@ -158,12 +150,16 @@ class CommitSource:
 
 def newest_names(git_directory: Path, heads: Sequence[str], max_commits: int) -> list[str] | None:
     """Those of a listing and of the first that is left out; None if git can not come to the end."""
-    given = "".join(f"{it}\n" for it in heads).encode()
-    finished = ask_history(str(git_directory), "rev-list", _most(max_commits), *_EVERY, "--stdin", given=given)
+    finished = ask_history(str(git_directory), "rev-list", _most(max_commits), *EVERY, "--stdin", given=lines(heads))
     return None if finished is None or finished.returncode else finished.stdout.decode("ascii").split()
 
 
-def beyond_commits(max_commits: int, others: int | None) -> str:
+def beyond_newest(git_directory: Path, heads: Sequence[str], max_commits: int) -> str:
+    """What is said of the first commit that is left out, which stands for all older ones."""
+    counted = ask_history(str(git_directory), "rev-list", "--count", *EVERY, *heads)
+    others = None
+    if counted is not None and not counted.returncode:
+        others = max(0, int(counted.stdout) - max_commits - 1)  # meanwhile, some may be gone
     return beyond(f"max_commits ({max_commits:,})", others, "older commit", "older commits")
 
 

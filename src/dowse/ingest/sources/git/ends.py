@@ -8,8 +8,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from dowse.ingest.sources.git.refs import KINDS, is_name
+from dowse.ingest.sources.git.loose import KINDS
+from dowse.ingest.sources.git.refs import is_name, lines
 from dowse.ingest.sources.git.running import ask_history
+from dowse.ingest.sources.git.traps import trap_in
 
 _HEAD: Final = "the head of a work tree"
 _NAMED: Final = 3
@@ -34,6 +36,8 @@ class Ends:
 
 def ends_of(git_directory: Path, heads: Iterable[str]) -> Ends | None:
     """None if not even that can be told. Without the refs that name no object at all: of these only git tells."""
+    if trap_in(str(git_directory)):
+        return None
     form = "--format=%(objectname) %(refname)"
     listed = ask_history(str(git_directory), "for-each-ref", form, *(f"refs/{kind}/" for kind in KINDS))
     if listed is None or listed.returncode:
@@ -67,7 +71,7 @@ def _lost(git_directory: str, names: Iterable[str]) -> dict[str, str] | None:
 def _kinds(git_directory: str, names: list[str]) -> dict[str, str] | None:
     if not names:
         return {}
-    checked = ask_history(git_directory, "cat-file", "--batch-check=%(objecttype)", given=_lines(names))
+    checked = ask_history(git_directory, "cat-file", "--batch-check=%(objecttype)", given=lines(names))
     if checked is None or checked.returncode:
         return None
     # Of what is not there it says the name and that it is missing.
@@ -79,7 +83,7 @@ def _targets(git_directory: str, tags: list[str]) -> dict[str, str]:
     """What the tags were put on, without those that can not be read, at each of which git may end."""
     targets: dict[str, str] = {}
     while tags:
-        told = ask_history(git_directory, "cat-file", "--batch=%(objectsize)", given=_lines(tags))
+        told = ask_history(git_directory, "cat-file", "--batch=%(objectsize)", given=lines(tags))
         read = list(_headed(BytesIO(told.stdout if told else b"")))
         targets |= zip(tags, read, strict=False)
         tags = tags[len(read) + 1 :]
@@ -93,7 +97,3 @@ def _headed(told: BytesIO) -> Iterator[str]:
         if not is_name(name):
             return
         yield name
-
-
-def _lines(names: list[str]) -> bytes:
-    return "".join(f"{name}\n" for name in names).encode()

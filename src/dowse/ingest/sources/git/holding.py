@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dowse.ingest.sources.git.refs import is_name
+from dowse.ingest.sources.git.refs import is_name, lines
 from dowse.ingest.sources.git.repositories import git_directory_at
 from dowse.ingest.sources.git.repository import is_git_directory
 from dowse.ingest.sources.git.running import ask_history
@@ -21,7 +21,6 @@ def held(home: str, names: Iterable[str]) -> list[bool]:
 def _commits(git_directory: str, names: list[str]) -> set[str]:
     if not names or not is_git_directory(git_directory):
         return set()
-    lines = "".join(f"{it}\n" for it in names).encode()
-    told = ask_history(git_directory, "cat-file", "--batch-check=%(objecttype)", given=lines)
+    told = ask_history(git_directory, "cat-file", "--batch-check=%(objecttype)", given=lines(names))
     kinds = [] if told is None or told.returncode else told.stdout.splitlines()
     return {name for name, kind in zip(names, kinds, strict=False) if kind == b"commit"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -13,21 +12,19 @@ from dowse.errors import BadInput
 from dowse.ingest.extract.commit.extract import extract_commit
 from dowse.ingest.sources.git.asking import ask, attempt, path_of, spellings
 from dowse.ingest.sources.git.ends import Ends, ends_of
+from dowse.ingest.sources.git.loose import EVERY
 from dowse.ingest.sources.git.parsing import FORMAT, seconds, told_of
-from dowse.ingest.sources.git.refs import refs_of, shallow_of
+from dowse.ingest.sources.git.refs import is_name, lines, refs_of, shallow_of
 from dowse.ingest.sources.git.told import Told
 from dowse.model import Item, Record
 
 _NS_PER_SECOND = 1_000_000_000
-# Every branch, tag and remote branch, and what is checked out; side branches are not left out, however they ended.
-_EVERYTHING = ("--branches", "--tags", "--remotes")
-_TOUCHING = "--full-history"
+_TOUCHING = "--full-history"  # side branches are not left out, however they ended
 _PLAIN = ("--no-follow", "--no-show-signature", "--no-notes", "--no-color", "--no-decorate", "--encoding=UTF-8")
 _FIELDS = 10  # of a commit: what is told of it, and an empty one behind that
 _ONLY_NAMES = ("-r", "-z", "--root", "--always", "-M50%", "-l400", "--name-status", "--no-ext-diff", "--no-textconv")
 _ONLY_MERGES = ("rev-list", "--no-walk=unsorted", "--merges", "--stdin")
 _COMBINED = ("diff-tree", "--stdin", "-c", "-r", "-z", "--name-status", "--no-renames")
-_HASH = re.compile(rb"[0-9a-f]{40,64}")
 
 
 class Change(NamedTuple):
@@ -76,7 +73,7 @@ class GitLog:
     def changes(self, commits: Iterable[str]) -> Iterator[tuple[str, list[Change]]]:
         """Of each what it changed; at the edge of a shallow clone, where all there is would look new, nobody knows."""
         edge = shallow_of(str(self._directory))
-        given = _lines(it for it in commits if it not in edge)
+        given = lines(it for it in commits if it not in edge)
         if given:
             merges = self._merges(ask(self._directory, *_ONLY_MERGES, given=given).decode("ascii").split())
             for commit, found in _parsed(ask(self._directory, "diff-tree", "--stdin", *_ONLY_NAMES, given=given)):
@@ -86,7 +83,7 @@ class GitLog:
         """Those of them that changed something by themselves: files that differ from those of all parents."""
         if not merges:
             return {}
-        told = ask(self._directory, *_COMBINED, "--", *spellings(names), given=_lines(merges))
+        told = ask(self._directory, *_COMBINED, "--", *spellings(names), given=lines(merges))
         return {commit: found for commit, found in _parsed(told) if found}
 
     # --- what it knows of names ---
@@ -138,13 +135,13 @@ class GitLog:
         """What git tells from every end, or, where some lead to nothing, from all others."""
         paths = ("--", *spellings(names))
         if self._ends is None:
-            told = attempt(self._directory, *command, *_EVERYTHING, *self._heads(), *paths)
+            told = attempt(self._directory, *command, *EVERY, *self._heads(), *paths)
             if not isinstance(told, str):
                 return told
             self._ends = ends_of(self._directory, self._heads())
             if self._ends is None or not self._ends.readable:
                 raise BadInput(f"git could not read {self._directory}: {told}")
-        return ask(self._directory, *command, "--stdin", *paths, given=_lines(self._ends.readable))
+        return ask(self._directory, *command, "--stdin", *paths, given=lines(self._ends.readable))
 
     def _heads(self) -> tuple[str, ...]:
         """What work trees are at that is on no branch."""
@@ -164,12 +161,12 @@ def _parsed(output: bytes) -> Iterator[tuple[str, list[Change]]]:
     fields = iter(output.split(b"\0"))
     commit, changes = "", list[Change]()
     for field in fields:
-        if _HASH.fullmatch(field):
+        if is_name(name := field.decode(errors="replace")):
             if commit:
                 yield commit, changes
-            commit, changes = field.decode("ascii"), []
+            commit, changes = name, []
         elif field:
-            changes.append(_change(_status(field.decode("ascii")), fields))
+            changes.append(_change(_status(name), fields))
     if commit:
         yield commit, changes
 
@@ -177,10 +174,6 @@ def _parsed(output: bytes) -> Iterator[tuple[str, list[Change]]]:
 def _status(told: str) -> str:
     """One letter and how sure that is, or, of a merge, one for each parent."""
     return told[:1] if len({*told}) == 1 or not told.isalpha() else "M"
-
-
-def _lines(commits: Iterable[str]) -> bytes:
-    return "".join(f"{it}\n" for it in commits).encode("ascii")
 
 
 def _change(status: str, fields: Iterator[bytes]) -> Change:

@@ -13,6 +13,7 @@ from typing import Final
 from dowse.errors import Unreadable
 from dowse.ingest.sources.git.channel import Channel, Frame
 from dowse.ingest.sources.git.told import Touched
+from dowse.text.surrogates import spelt_out
 
 COMMAND: Final = ("diff-tree", "--stdin", "--no-commit-id", "-c", "-r", "-z", "--name-status", "--no-renames")
 
@@ -74,4 +75,4 @@ def merged(frame: bytes) -> Iterator[Touched]:
     fields = iter(frame.split(b"\0"))
     for statuses, path in zip(fields, fields, strict=False):
         kinds = set(statuses.decode("ascii", "replace"))
-        yield Touched(kinds.pop() if len(kinds) == 1 else "M", path.decode(errors="backslashreplace"))
+        yield Touched(kinds.pop() if len(kinds) == 1 else "M", spelt_out(path))

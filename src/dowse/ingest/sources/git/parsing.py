@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from dowse.ingest.sources.git.told import Person, Told, Touched
+from dowse.text.surrogates import spelt_out
 
 FORMAT: Final = "--format=%H%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B%x00"
 LONGEST_LINE: Final = 500
@@ -82,15 +83,11 @@ def _field(rest: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _touched(status: bytes, path: bytes, new_path: bytes = b"") -> Touched:
-    return Touched(_text(status), _path(new_path or path), _path(path) if new_path else "")
+    return Touched(_text(status), spelt_out(new_path or path), spelt_out(path) if new_path else "")
 
 
 def _text(data: bytes) -> str:
     return data.decode(errors="replace")
-
-
-def _path(data: bytes) -> str:
-    return data.decode(errors="backslashreplace")
 
 
 def _is_text(path: bytes) -> bool:

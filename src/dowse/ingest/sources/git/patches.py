@@ -6,7 +6,6 @@ not tell costs no other its patch.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -18,6 +17,7 @@ from dowse.ingest.sources.git.asking import NAMES_ARE_NAMES, path_of, spellings
 from dowse.ingest.sources.git.channel import Channel, Frame
 from dowse.ingest.sources.git.patience import LONG_S
 from dowse.ingest.sources.git.reader import NO_CHANGES
+from dowse.ingest.sources.git.refs import is_name
 
 MOST_CHARS = 16_000_000
 """Of all patches together."""
@@ -29,7 +29,6 @@ _COMMAND = (
     "diff-tree", "--stdin", "--always", "-r", "-p", "--cc", "--root", "-M50%", "-l400",
     "--no-ext-diff", "--no-textconv", "--no-color", "--",
 )  # fmt: skip
-_HASH = re.compile(rb"[0-9a-f]{40,64}")
 _MAX_LINE_CHARS = 500
 _AHEAD = 8  # commits that git is asked for at a time
 
@@ -97,7 +96,7 @@ def _opened(git_directory: str, command: Sequence[str], silence_s: float) -> Cha
 def _patch(frame: Frame | None, max_lines: int) -> Patch:
     """What is told begins with the commit's name."""
     name, _, told = (frame.data if frame else b"").partition(b"\n")
-    if frame is None or not _HASH.fullmatch(name):
+    if frame is None or not is_name(name.decode(errors="replace")):
         return Patch("", problem=NO_CHANGES)
     told = told.removesuffix(b"\n")
     rows = told.split(b"\n", max_lines)[:max_lines] if told else []

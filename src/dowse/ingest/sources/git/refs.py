@@ -7,15 +7,14 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-from dowse.ingest.sources.git.repository import HEAD, small_text, trap_in
+from dowse.ingest.sources.git.loose import KINDS, entries, loose
+from dowse.ingest.sources.git.repository import HEAD, small_text
 from dowse.ingest.sources.git.running import ask_history
+from dowse.ingest.sources.git.traps import trap_in
 
-# Not the stash, not notes, and not what a server keeps of others' proposals.
-KINDS: Final = ("heads", "tags", "remotes")
 _HEX: Final = frozenset("0123456789abcdef")
 _USUAL: Final = tuple(f"refs/{kind}/" for kind in KINDS)
 _SYMBOLIC: Final = "ref: "
@@ -60,6 +59,11 @@ def is_name(text: str) -> bool:
     return len(text) in (40, 64) and _HEX.issuperset(text)
 
 
+def lines(names: Iterable[str]) -> bytes:
+    """As git reads them."""
+    return "".join(f"{it}\n" for it in names).encode("ascii")
+
+
 def shallow_of(git_directory: str) -> frozenset[str]:
     """The commits whose parents were not fetched."""
     return frozenset(filter(is_name, small_text(Path(git_directory, _SHALLOW), most_chars=_MOST_CHARS).split()))
@@ -67,7 +71,7 @@ def shallow_of(git_directory: str) -> frozenset[str]:
 
 def _heads(git_directory: str) -> list[str]:
     """Those of the linked work trees."""
-    return [f"worktrees/{it.name}/{HEAD}" for it in _entries(f"{git_directory}/worktrees")]
+    return [f"worktrees/{it.name}/{HEAD}" for it in entries(f"{git_directory}/worktrees")]
 
 
 def _odd_target(head: str) -> str:
@@ -111,21 +115,6 @@ def _stamp(name: str, status: os.stat_result) -> str:
 
 
 def _loose(git_directory: str) -> Iterator[str]:
-    """The branches, tags and heads that have a file of their own, however deep."""
-    folders = [f"refs/{kind}" for kind in KINDS]
-    while folders:
-        folder = folders.pop()
-        for entry in _entries(f"{git_directory}/{folder}"):
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(f"{folder}/{entry.name}")
-            elif not entry.name.endswith(".lock"):
-                with suppress(OSError):
-                    yield _stamp(f"{folder}/{entry.name}", entry.stat())
-
-
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as scan:
-            return sorted(scan, key=attrgetter("name"))
-    except OSError:
-        return []
+    for name, entry in loose(git_directory):
+        with suppress(OSError):
+            yield _stamp(name, entry.stat())

@@ -15,6 +15,7 @@ from dowse.ingest.sources.git.repository import (
     is_git_directory,
     work_tree_above,
 )
+from dowse.text.surrogates import spelt_out
 
 GIT = ".git"
 _MOST_CHARS = 4096  # the longest path
@@ -84,7 +85,7 @@ def _look_at(place: str, trees: dict[Path, list[Path]], problems: list[str]) -> 
 
 
 def _printable(path: Path | str | None) -> str:
-    return os.fsencode(path or "").decode("utf-8", "backslashreplace")[:_MOST_CHARS]
+    return spelt_out(str(path or ""))[:_MOST_CHARS]
 
 
 def _places(root: str, enters: Callable[[str], bool]) -> Iterator[str]:

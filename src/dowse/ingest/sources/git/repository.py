@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
 from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules, load_ignore_file
-from dowse.ingest.sources.regular_file import kind_of
 
 GIT_IGNORE_FILE = ".gitignore"
 HEAD = "HEAD"
 OBJECTS = "objects"
-_READ_BY_GIT = (
-    HEAD, "config", "config.worktree", "commondir", "index", "packed-refs", "shallow", "info/attributes",
-    "info/grafts", "objects/info/alternates", ".mailmap",
-)  # fmt: skip
 _BRANCH = "ref: refs/heads/"
 _MAX_CHARS = 4096 + 16  # the longest path and what stands before it
 
@@ -37,18 +31,6 @@ def is_git_directory(place: str) -> bool:
         return objects.is_dir() and (refs.is_dir() or packed.is_file())
     except OSError:
         return False
-
-
-def trap_in(git_directory: str) -> str:
-    """Why git would never come to an end over it: a pipe or a device in the place of a file; empty if there is none."""
-    for name in _READ_BY_GIT:
-        try:
-            mode = Path(git_directory, name).stat().st_mode
-        except OSError:
-            continue
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            return f"{name} in it is {kind_of(mode)}, for which git would wait for ever"
-    return ""
 
 
 def is_bare(place: str) -> bool:

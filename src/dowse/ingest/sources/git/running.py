@@ -15,7 +15,8 @@ from typing import Final
 from dowse.ingest.sources.git.bounded import Finished, TooMuchError, run_bounded
 from dowse.ingest.sources.git.headings import heading_options
 from dowse.ingest.sources.git.patience import Patience
-from dowse.ingest.sources.git.repository import git_directory_of, trap_in
+from dowse.ingest.sources.git.repository import git_directory_of
+from dowse.ingest.sources.git.traps import OF_WORK_TREES, trap_in
 
 MOST_BYTES: Final = 500_000_000
 """Of what one command may tell: the messages of half a million commits."""
@@ -67,7 +68,7 @@ def ask_work_tree(
     git, own = shutil.which("git"), git_directory_of(top)
     if git is None or own is None:
         return None
-    if trap := trap_in(str(own)):
+    if trap := trap_in(str(own), *OF_WORK_TREES):
         return _refused(command, trap)
     # Told where both are, git does not believe a configuration that says the work tree is elsewhere, nor does it look
     # for another repository further up where this one is broken.
