@@ -74,9 +74,17 @@ def test_each_is_told_once_with_its_first_line():
     assert changed("a.py", *lines, heading="def area():") == [("area", 10)]
 
 
-def test_the_context_is_the_heading_of_the_hunk():
+def test_the_words_that_begin_it_are_told_wherever_they_stand():
     delta = FileDelta("a.py", [Hunk(1, "    def area(self):", ["+        pass"])])
-    assert [it.heading for it in changed_definitions(delta)] == ["def area(self):"]
+    assert [it.beginning for it in changed_definitions(delta)] == ["def area(self):"]
+    below = ["         return 1", " ", "     def size(self):", "-        return 2", "+        return 3"]
+    delta = FileDelta("a.py", [Hunk(1, "    def area(self):", below)])
+    assert [(it.name, it.beginning) for it in changed_definitions(delta)] == [("size", "def size(self):")]
+
+
+def test_words_without_end_are_cut():
+    delta = FileDelta("a.py", [Hunk(1, "", [f"+def area({'x' * 10_000}):", "+    pass"])])
+    assert [len(it.beginning) for it in changed_definitions(delta)] == [80]
 
 
 def test_deleted_lines_do_not_count_in_the_new_file():

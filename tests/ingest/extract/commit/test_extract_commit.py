@@ -69,8 +69,8 @@ def test_a_root_commit(repo: Repo):
     }
     assert links(found) == [
         ("touches", "lib/shape.py", 1, "A"),
-        ("changes", "lib/shape.py#Shape", 1, ""),
-        ("changes", "lib/shape.py#Shape.area", 4, ""),
+        ("changes", "lib/shape.py#Shape", 1, "class Shape:"),
+        ("changes", "lib/shape.py#Shape.area", 4, "def area(self):"),
     ]
     head, _, delta = found.text.partition("diff --git")
     assert head == (
@@ -98,7 +98,7 @@ def test_a_rename_with_a_change(repo: Repo):
     assert links(read(repo)) == [
         ("touches", "new name.py", 6, "R"),
         ("renames", "old.py", 0, "new name.py"),
-        ("changes", "new name.py#Shape.area", 6, "class Shape:"),
+        ("changes", "new name.py#Shape.area", 6, "def area(self):"),
     ]
 
 
@@ -111,7 +111,7 @@ def test_a_bare_rename_and_a_deletion(repo: Repo):
         ("touches", "gone.py", 1, "D"),
         ("touches", "new.py", 0, "R"),
         ("renames", "old.py", 0, "new.py"),
-        ("changes", "gone.py#gone", 1, ""),
+        ("changes", "gone.py#gone", 1, "def gone():"),
     ]
 
 
@@ -133,7 +133,7 @@ def test_no_newline_at_the_end_and_odd_names(repo: Repo):
     repo.commit("Two", {'odd "name"\t.py': "def one():\n    return 2"})
     assert links(read(repo)) == [
         ("touches", 'odd "name"\t.py', 2, "M"),
-        ("changes", 'odd "name"\t.py#one', 2, ""),
+        ("changes", 'odd "name"\t.py#one', 2, "def one():"),
     ]
 
 

@@ -13,19 +13,22 @@ _CLOSING: Final = (")", "]", "}", "{")
 _REMARKS: Final = ("#", "//", "/*", "*", "--")
 _ATTRIBUTES: Final = ("@", "#[", "[")
 _DEEPEST_MEMBER: Final = 8  # how far a member is indented at most: what begins like an attribute behind that is code
+_BEGINNING_CHARS: Final = 80  # as git cuts its headings
 
 
 class Changed(NamedTuple):
-    """A definition by its name, those around it in front; the line in the new file at which it was changed first."""
+    """A definition by its name, those around it in front; the line in the new file at which it was changed first, and
+    the words that begin it."""
 
     name: str
     line: int
-    heading: str
+    beginning: str
 
 
 class _Open(NamedTuple):
     indent: int
     name: str
+    beginning: str
 
 
 def changed_definitions(delta: FileDelta) -> list[Changed]:
@@ -35,12 +38,12 @@ def changed_definitions(delta: FileDelta) -> list[Changed]:
         return []
     found: dict[str, Changed] = {}
     for hunk in delta.hunks:
-        for name, line in _changed(hunk, pattern):
-            found.setdefault(name, Changed(name, max(line, 1), hunk.heading.strip()))
+        for it in _changed(hunk, pattern):
+            found.setdefault(it.name, it)
     return list(found.values())
 
 
-def _changed(hunk: Hunk, pattern: re.Pattern[str]) -> Iterator[tuple[str, int]]:
+def _changed(hunk: Hunk, pattern: re.Pattern[str]) -> Iterator[Changed]:
     place = _Place(pattern)
     place.see(hunk.heading)
     line, attribute = hunk.line, 0
@@ -55,13 +58,13 @@ def _changed(hunk: Hunk, pattern: re.Pattern[str]) -> Iterator[tuple[str, int]]:
         owner = place.see(text[1:])
         if mark in ("+", "-"):
             if owner:
-                yield owner, line
+                yield Changed(owner, max(line, 1), place.beginning)
                 if not begins_any:
                     return
             elif place.before_definition:
                 attribute = attribute or line
         if place.begins and attribute:
-            yield owner, attribute
+            yield Changed(owner, attribute, place.beginning)
         if not place.before_definition:
             attribute = 0
         line += mark != "-"
@@ -82,6 +85,11 @@ class _Place:
         return bool(self._open)
 
     @property
+    def beginning(self) -> str:
+        """Of the innermost definition."""
+        return self._open[-1].beginning
+
+    @property
     def before_definition(self) -> bool:
         return self._attributes is not None
 
@@ -93,7 +101,7 @@ class _Place:
             return ""
         indent = len(line) - len(stripped)
         if name := defined_name(self._pattern, line):
-            return self._begin(indent, name)
+            return self._begin(indent, name, stripped[:_BEGINNING_CHARS].rstrip())
         if self._attributes is not None and (indent > self._attributes or stripped.startswith(_CLOSING)):
             return ""
         self._attributes = None
@@ -103,10 +111,10 @@ class _Place:
             return ""
         return self._within(indent, stripped)
 
-    def _begin(self, indent: int, name: str) -> str:
+    def _begin(self, indent: int, name: str, beginning: str) -> str:
         self._close(indent)
         self._attributes, self.begins = None, True
-        self._open.append(_Open(indent, f"{self._around}.{name}" if self._open else name))
+        self._open.append(_Open(indent, f"{self._around}.{name}" if self._open else name, beginning))
         return self._around
 
     @property

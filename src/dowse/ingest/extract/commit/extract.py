@@ -71,4 +71,4 @@ def _links(told: Told, deltas: list[FileDelta]) -> Iterator[Link]:
             yield Link("renames", old, 0, path)
     for delta in deltas:
         for found in changed_definitions(delta):
-            yield Link("changes", f"{delta.path}#{found.name}", found.line, found.heading)
+            yield Link("changes", f"{delta.path}#{found.name}", found.line, found.beginning)
