@@ -5,7 +5,7 @@ from __future__ import annotations
 from dowse.lookup.references import MARKDOWN_LINKS, references_of
 from dowse.lookup.why.memory_links import MemoryLinks
 from dowse.lookup.why.question import Ground, Subject
-from dowse.lookup.why.target import definitions_in, qualified, subject_of
+from dowse.lookup.why.target import definition, qualified, subject_of
 from dowse.model import COMMITS, FILES, MEMORIES, Link, Record
 from dowse.store.base import Store
 from dowse.store.chains import chains_of
@@ -35,8 +35,8 @@ def _part(store: Store, record: Record, name: str) -> Subject:
     to be in it."""
     if not name:
         return Subject(record.path, record)
-    chains, known = chains_of(store, record), definitions_in(store, record)
-    found = [known[it] for it in chains.named(name)]
+    chains = chains_of(store, record)
+    found = [definition(record, chains, it) for it in chains.named(name)]
     whole = [it for it in found if qualified(it) == name]
     if whole or len({qualified(it) for it in found}) == 1:
         return subject_of((whole or found)[0])

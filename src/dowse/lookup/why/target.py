@@ -15,6 +15,7 @@ from dowse.lookup.why.question import MAX_TARGET_CHARS, Subject
 from dowse.model import COMMITS, Record, Scope, normal_path
 from dowse.store.base import Store
 from dowse.store.chains import chains_of
+from dowse.text.chains import Chains
 from dowse.text.surrogates import valid
 
 _PLACE = re.compile(r"(?P<path>.+?):(?P<line>\d{1,12})(?:[:-]\d{0,12})?", re.DOTALL)
@@ -65,8 +66,11 @@ def qualified(definition: Definition) -> str:
 def definitions_in(store: Store, record: Record) -> list[Definition]:
     """Everything that has a name in the record, headings too."""
     chains = chains_of(store, record)
-    every = zip(chains.symbols, chains.all, strict=True)
-    return [Definition(record, at, symbol, chain[:-1]) for at, (symbol, chain) in enumerate(every)]
+    return [definition(record, chains, it) for it in range(len(chains.symbols))]
+
+
+def definition(record: Record, chains: Chains, place: int) -> Definition:
+    return Definition(record, place, chains.symbols[place], chains.all[place][:-1])
 
 
 # --- paths ---

@@ -13,8 +13,8 @@ _REMEMBERED_S: Final = 300.0
 
 class Patience:
     """By directory. A pipe in the place of a file keeps git waiting for ever, and every command anew that reads it: the
-    first is given its time, the others little, until one comes to its end some minutes after the last that did not.
-    Sooner it says nothing: most commands do not read that file. Any thread may use it."""
+    first is given its time, those of the next minutes little, then one again; it may only have been busy. That another
+    comes to its end meanwhile says nothing: most do not read that file. Any thread may use it."""
 
     def __init__(
         self,
@@ -28,14 +28,12 @@ class Patience:
         self._in_vain: dict[str, float] = {}
 
     def seconds(self, directory: str) -> float:
-        return self._brief_s if directory in self._in_vain else self._long_s
-
-    def came_to_its_end(self, directory: str) -> None:
-        if self._elapsed() - self._in_vain.get(directory, 0.0) >= _REMEMBERED_S:
-            self._in_vain.pop(directory, None)
+        return self._brief_s if self.is_lost_with(directory) else self._long_s
 
     def waited_in_vain(self, directory: str) -> None:
-        self._in_vain[directory] = self._elapsed()
+        if not self.is_lost_with(directory):  # a brief wait is no proof
+            self._in_vain[directory] = self._elapsed()
 
     def is_lost_with(self, directory: str) -> bool:
-        return directory in self._in_vain
+        since = self._in_vain.get(directory)
+        return since is not None and self._elapsed() - since < _REMEMBERED_S

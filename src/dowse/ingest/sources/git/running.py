@@ -104,7 +104,6 @@ def _finished(
         return None
     except TooMuchError:
         done = _refused(words, f"git tells more than {most_bytes // 1_000_000:,} MB, which is too much to be read")
-    _PATIENCE.came_to_its_end(directory)
     return done
 
 
