@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dowse.engine.edits import Edits
-from dowse.ingest.sources.git.uncommitted import EVERY_LINE
+from dowse.ingest.sources.git.work_tree.uncommitted import EVERY_LINE
 from gits import Repo
 
 

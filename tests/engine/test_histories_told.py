@@ -9,11 +9,11 @@ import pytest
 
 from dowse.engine import Engine, histories
 from dowse.engine.past import Source
-from dowse.ingest.sources.git import reader
-from dowse.ingest.sources.git.channel import Channel
 from dowse.ingest.sources.git.commits import CommitSource
-from dowse.ingest.sources.git.merges import Merges
-from dowse.ingest.sources.git.reader import Reader
+from dowse.ingest.sources.git.reading import reader
+from dowse.ingest.sources.git.reading.channel import Channel
+from dowse.ingest.sources.git.reading.merges import Merges
+from dowse.ingest.sources.git.reading.reader import Reader
 from dowse.lookup.history.question import Sought
 from dowse.model import Query, Scope
 from gits import Repo

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from dowse.engine import Engine
-from dowse.ingest.sources.git.branches import branch_status
-from dowse.ingest.sources.git.checkout import checkout_at
-from dowse.ingest.sources.git.commit_log import recent_commits
-from dowse.ingest.sources.git.uncommitted import uncommitted
+from dowse.ingest.sources.git.work_tree.branches import branch_status
+from dowse.ingest.sources.git.work_tree.checkout import checkout_at
+from dowse.ingest.sources.git.work_tree.commit_log import recent_commits
+from dowse.ingest.sources.git.work_tree.uncommitted import uncommitted
 from dowse.lookup.history.question import Sought
 from dowse.model import Query, Scope
 from gits import Repo

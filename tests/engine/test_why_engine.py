@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.errors import BadInput
-from dowse.ingest.sources.git.blame import Blame
+from dowse.ingest.sources.git.work_tree.blame import Blame
 from dowse.lookup.why.question import Neighbour, WhyAnswer
 from dowse.model import CHARS_PER_TOKEN
 from dowse.profiles.core_asking import read

@@ -8,7 +8,7 @@ import pytest
 
 from dowse.ingest.chunk import Limits, chunk
 from dowse.ingest.extract.commit import extract_commit
-from dowse.ingest.sources.git.told import Person, Told, Touched
+from dowse.ingest.sources.git.reading.told import Person, Told, Touched
 from dowse.model import Hit, Item, Record, Stored
 from dowse.profiles.ragdocs_git_text import commit_text
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from dowse.ingest.sources.git.refs import token_of
 
 if TYPE_CHECKING:
-    from dowse.ingest.sources.git.uncommitted import Spans
+    from dowse.ingest.sources.git.work_tree.uncommitted import Spans
 
 _MOST_FILES: Final = 1_000
 
@@ -25,8 +25,8 @@ class Edits:
     def of(self, place: Path) -> Spans:
         """Those of the file in its work tree that the last commit has not; all of a file that only one of them has."""
         from dowse.ingest.sources.git.asking import spellings
-        from dowse.ingest.sources.git.checkout import checkout_at
-        from dowse.ingest.sources.git.uncommitted import edited_lines
+        from dowse.ingest.sources.git.work_tree.checkout import checkout_at
+        from dowse.ingest.sources.git.work_tree.uncommitted import edited_lines
 
         checkout = checkout_at(place.parent)
         if checkout is None or checkout.top is None:

@@ -21,7 +21,7 @@ from dowse.model import Collection, Item, Record
 from dowse.text.decode import decode
 
 if TYPE_CHECKING:
-    from dowse.ingest.sources.git.uncommitted import Uncommitted
+    from dowse.ingest.sources.git.work_tree.uncommitted import Uncommitted
     from dowse.lookup.calls.graph import CallGraph
     from dowse.lookup.calls.impact import Impact, Spans
     from dowse.lookup.calls.question import CallQuery, CallTree
@@ -119,7 +119,7 @@ class Exact(Fresh):
 
     def uncommitted(self, collection: Collection) -> Uncommitted:
         """The lines of a root that differ from the last commit."""
-        from dowse.ingest.sources.git.uncommitted import uncommitted
+        from dowse.ingest.sources.git.work_tree.uncommitted import uncommitted
 
         return uncommitted(Path(collection.root))
 

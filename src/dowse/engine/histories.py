@@ -34,7 +34,7 @@ from dowse.model import COMMITS, FILES, Collection, Record, Skipped, SyncReport
 from dowse.places import is_directory
 
 if TYPE_CHECKING:
-    from dowse.ingest.sources.git.uncommitted import Spans
+    from dowse.ingest.sources.git.work_tree.uncommitted import Spans
 
 REFS: Final = "refs "
 TIPS: Final = "tips "

@@ -21,10 +21,10 @@ from dowse.model import Collection, Record, Scope
 from dowse.text.scopes import inside
 
 if TYPE_CHECKING:
-    from dowse.ingest.sources.git.blame import Blame
-    from dowse.ingest.sources.git.branches import BranchStatus
-    from dowse.ingest.sources.git.checkout import Checkout
     from dowse.ingest.sources.git.patches import Patch
+    from dowse.ingest.sources.git.work_tree.blame import Blame
+    from dowse.ingest.sources.git.work_tree.branches import BranchStatus
+    from dowse.ingest.sources.git.work_tree.checkout import Checkout
 
 _SUGGESTIONS = 5
 _COMPARED = 5000  # names that are compared letter by letter; more take too long
@@ -45,7 +45,7 @@ class Source:
 class Past(Fresh):
     def checkout(self, place: Path) -> Checkout:
         """The repository that holds this directory, or is it."""
-        from dowse.ingest.sources.git.checkout import checkout_at
+        from dowse.ingest.sources.git.work_tree.checkout import checkout_at
 
         found = checkout_at(place)
         if found is None:
@@ -87,7 +87,7 @@ class Past(Fresh):
 
     def blame(self, file: Path, start_line: int = 1, end_line: int | None = None) -> Blame:
         """Who last wrote each line of a file in a work tree, as it is now."""
-        from dowse.ingest.sources.git.checkout import checkout_at
+        from dowse.ingest.sources.git.work_tree.checkout import checkout_at
 
         found = checkout_at(file.parent)
         if found is None or found.top is None or not file.is_relative_to(found.top):
@@ -96,13 +96,13 @@ class Past(Fresh):
 
     def blame_in(self, checkout: Checkout, path: str, start_line: int = 1, end_line: int | None = None) -> Blame:
         """The same for a path from the top of a repository, which may be bare: its last commit counts then."""
-        from dowse.ingest.sources.git.blame import MAX_LINES, blame
+        from dowse.ingest.sources.git.work_tree.blame import MAX_LINES, blame
 
         last = start_line + MAX_LINES - 1 if end_line is None else end_line
         return blame(checkout.git_directory, path, start_line, last, checkout.current(path))
 
     def branch_status(self, checkout: Checkout) -> BranchStatus:
-        from dowse.ingest.sources.git.branches import branch_status
+        from dowse.ingest.sources.git.work_tree.branches import branch_status
 
         return branch_status(checkout)
 
@@ -152,7 +152,7 @@ class Past(Fresh):
         """What the index does not know of the history."""
         from dowse.ingest.sources.budget import cut_of
         from dowse.ingest.sources.git.commits import WHOLE
-        from dowse.ingest.sources.git.reader import NO_FILES, NO_PARENTS
+        from dowse.ingest.sources.git.reading.reader import NO_FILES, NO_PARENTS
 
         if problem := self._problem_of(history):
             yield problem

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dowse.engine.memories import MEMORY_SCOPE, Memories
-from dowse.ingest.sources.git.fingerprint import fingerprint
 from dowse.ingest.sources.git.repositories import git_directory_at
 from dowse.ingest.sources.git.repository import branch_at
+from dowse.ingest.sources.git.work_tree.fingerprint import fingerprint
 from dowse.lookup.read import Passage, read_lines
 from dowse.model import COMMITS, IN_FILES, UNPARSED, Collection, Counts, Freshness, Item, Record, Scope, Skipped, Stored
 from dowse.semantics import Description

@@ -15,7 +15,7 @@ from dowse.errors import DowseError
 from dowse.model import Record
 
 if TYPE_CHECKING:
-    from dowse.ingest.sources.git.blame import Blame
+    from dowse.ingest.sources.git.work_tree.blame import Blame
     from dowse.lookup.related.question import RelatedAnswer
     from dowse.lookup.why.question import Ground, Span, WhyAnswer, Written
 

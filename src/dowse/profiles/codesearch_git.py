@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from dowse.engine.past import Source
 from dowse.errors import BadInput
-from dowse.ingest.sources.git.branches import BranchStatus
-from dowse.ingest.sources.git.checkout import Checkout
+from dowse.ingest.sources.git.work_tree.branches import BranchStatus
+from dowse.ingest.sources.git.work_tree.checkout import Checkout
 from dowse.lookup.history.question import History, Sought
 from dowse.profiles.codesearch_desk import Desk
 from dowse.profiles.codesearch_git_json import author_json, blamed_json, branch_json, commit_json

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dowse.ingest.sources.git.blame import BlamedLine
-from dowse.ingest.sources.git.branches import BranchStatus
 from dowse.ingest.sources.git.patches import Patch
+from dowse.ingest.sources.git.work_tree.blame import BlamedLine
+from dowse.ingest.sources.git.work_tree.branches import BranchStatus
 from dowse.lookup.history.history import person
 from dowse.lookup.history.question import AUTHOR, Author
 from dowse.model import Record

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.asking import is_called_so
-from dowse.ingest.sources.git.checkout import Checkout, checkout_at
+from dowse.ingest.sources.git.work_tree.checkout import Checkout, checkout_at
 from dowse.profiles.tool import Param
 from dowse.text.times import in_calendar
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.ingest.sources.git.commit_log import LoggedCommit, recent_commits
+from dowse.ingest.sources.git.work_tree.commit_log import LoggedCommit, recent_commits
 
 
 def commit(git, root: Path, subject: str, **files: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from dowse.ingest.sources.git.fingerprint import fingerprint
+from dowse.ingest.sources.git.work_tree.fingerprint import fingerprint
 from support import write
 
 

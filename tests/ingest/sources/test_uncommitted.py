@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.ingest.sources.git.checkout import Checkout, checkout_at
-from dowse.ingest.sources.git.uncommitted import EVERY_LINE, changed_spans, edited_lines, uncommitted
+from dowse.ingest.sources.git.work_tree.checkout import Checkout, checkout_at
+from dowse.ingest.sources.git.work_tree.uncommitted import EVERY_LINE, changed_spans, edited_lines, uncommitted
 from support import write
 
 
@@ -89,12 +89,12 @@ def test_a_very_large_file_counts_as_changed_as_a_whole(repository, git, monkeyp
     git(repository, "add", "-A")
     git(repository, "commit", "-qm", "large")
     write(repository, {"large.py": "x\n" + text, "a.py": "one\ntwo\n3\n"})
-    monkeypatch.setattr("dowse.ingest.sources.git.uncommitted.MAX_BYTES", 50)
+    monkeypatch.setattr("dowse.ingest.sources.git.work_tree.uncommitted.MAX_BYTES", 50)
     assert uncommitted(repository).lines == {"a.py": ((3, 3),), "large.py": EVERY_LINE}
 
 
 def test_a_very_large_file_whose_lines_are_the_same_is_not_changed(repository, git, monkeypatch):
-    monkeypatch.setattr("dowse.ingest.sources.git.uncommitted.MAX_BYTES", 5)
+    monkeypatch.setattr("dowse.ingest.sources.git.work_tree.uncommitted.MAX_BYTES", 5)
     (repository / "a.py").chmod(0o755)
     write(repository, {"same.py": "staged, and taken back\n"})
     git(repository, "add", "same.py")
@@ -169,7 +169,7 @@ def checkout_of(place: Path) -> Checkout:
 
 
 def test_edited_lines_of_files_that_are_too_large_to_compare(repository, monkeypatch):
-    monkeypatch.setattr("dowse.ingest.sources.git.uncommitted.MAX_BYTES", 5)
+    monkeypatch.setattr("dowse.ingest.sources.git.work_tree.uncommitted.MAX_BYTES", 5)
     checkout = checkout_of(repository)
     assert edited_lines(checkout, "a.py") == ()
     write(repository, {"a.py": "other lines\n", "new.py": "new lines\n"})

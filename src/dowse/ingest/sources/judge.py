@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from dowse.ingest.sources.doors import Doors, ancestors_and_self, looked_up
 from dowse.ingest.sources.git.bare import BareGround
-from dowse.ingest.sources.git.listing import list_kept_though_ignored
 from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE, is_work_tree, rules_above, work_tree_above
+from dowse.ingest.sources.git.work_tree.listing import list_kept_though_ignored
 from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules
 from dowse.ingest.sources.selection import Selection
 

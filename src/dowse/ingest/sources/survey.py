@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from dowse.ingest.sources.doors import Doors
 from dowse.ingest.sources.git.bare import BareGround
-from dowse.ingest.sources.git.listing import list_work_tree
 from dowse.ingest.sources.git.repository import is_bare, work_tree_above
+from dowse.ingest.sources.git.work_tree.listing import list_work_tree
 from dowse.ingest.sources.ledger import Ledger
 from dowse.ingest.sources.pathspecs import pathspecs
 from dowse.ingest.sources.selection import Selection

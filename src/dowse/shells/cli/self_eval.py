@@ -26,7 +26,7 @@ from dowse.evaluate import (
 from dowse.evaluate.questions import MAKERS, file_id, passage_id, questions
 from dowse.evaluate.tune import DEFAULT, RATIOS, ROUNDS
 from dowse.ingest.embed import Progress
-from dowse.ingest.sources.git.commit_log import recent_commits
+from dowse.ingest.sources.git.work_tree.commit_log import recent_commits
 from dowse.model import FILES, Query, Scope
 from dowse.search.recipes import RECIPES
 from dowse.shells.cli.progress import progress_bar

@@ -14,7 +14,7 @@ from dowse.ingest.extract.commit import extract_commit
 from dowse.ingest.extract.table import extract
 from dowse.ingest.prepare import prepared
 from dowse.ingest.sources.git.commits import CommitSource
-from dowse.ingest.sources.git.told import Person, Told, Touched
+from dowse.ingest.sources.git.reading.told import Person, Told, Touched
 from dowse.model import Extract, Item, Link, Record
 from dowse.store.sqlite import SqliteStore
 from gits import Repo

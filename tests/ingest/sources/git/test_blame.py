@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput
-from dowse.ingest.sources.git.blame import MAX_LINES, NOT_COMMITTED, Blame, blame, same_lines
-from dowse.ingest.sources.git.checkout import checkout_at
+from dowse.ingest.sources.git.work_tree.blame import MAX_LINES, NOT_COMMITTED, Blame, blame, same_lines
+from dowse.ingest.sources.git.work_tree.checkout import checkout_at
 from dowse.profiles.codesearch_git_json import blamed_json
 from imported import Made, repository, run
 
@@ -128,8 +128,8 @@ def test_large_files_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     repository(tmp_path, [Made("one", {"a.txt": "1\n" * 40, "b.txt": "1\n"})])
     (tmp_path / "a.txt").write_text("1\n")
     (tmp_path / "b.txt").write_text("1\n" * 40)
-    monkeypatch.setattr("dowse.ingest.sources.git.blame.MAX_FILE_BYTES", 50)
-    monkeypatch.setattr("dowse.ingest.sources.git.checkout.MAX_BYTES", 50)
+    monkeypatch.setattr("dowse.ingest.sources.git.work_tree.blame.MAX_FILE_BYTES", 50)
+    monkeypatch.setattr("dowse.ingest.sources.git.work_tree.checkout.MAX_BYTES", 50)
     for path in ("a.txt", "b.txt"):
         with pytest.raises(BadInput, match="80 bytes; files of more than 50 are not compared"):
             blamed(tmp_path, path)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dowse.ingest.sources.git.branches import BranchStatus, branch_status
-from dowse.ingest.sources.git.checkout import checkout_at
+from dowse.ingest.sources.git.work_tree.branches import BranchStatus, branch_status
+from dowse.ingest.sources.git.work_tree.checkout import checkout_at
 from imported import Made, repository, run
 
 

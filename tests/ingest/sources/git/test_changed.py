@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from dowse.ingest.sources.git import entries, running
-from dowse.ingest.sources.git.changed import changed
+from dowse.ingest.sources.git import running
 from dowse.ingest.sources.git.patience import Patience
+from dowse.ingest.sources.git.work_tree import entries
+from dowse.ingest.sources.git.work_tree.changed import changed
 from gits import Repo
 
 OLD = 1_600_000_000  # long before any index is written, so that what git notes of a file counts

@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.errors import Unreadable
-from dowse.ingest.sources.git.channel import Channel
 from dowse.ingest.sources.git.commits import WHOLE, CommitSource
-from dowse.ingest.sources.git.merges import Merges
-from dowse.ingest.sources.git.parsing import LONGEST_LINE, cut_delta
-from dowse.ingest.sources.git.reader import NO_CHANGES, NO_FILES, NO_PARENTS, TOO_MUCH, Reader
-from dowse.ingest.sources.git.told import Person, Told, Touched
+from dowse.ingest.sources.git.reading.channel import Channel
+from dowse.ingest.sources.git.reading.merges import Merges
+from dowse.ingest.sources.git.reading.parsing import LONGEST_LINE, cut_delta
+from dowse.ingest.sources.git.reading.reader import NO_CHANGES, NO_FILES, NO_PARENTS, TOO_MUCH, Reader
+from dowse.ingest.sources.git.reading.told import Person, Told, Touched
 from dowse.model import Item
 from gits import START, Repo
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dowse.ingest.sources.git.commits import CommitSource
-from dowse.ingest.sources.git.told import Told
+from dowse.ingest.sources.git.reading.told import Told
 from gits import Repo
 
 FILLER = "        step();\n" * 8

@@ -9,10 +9,10 @@ import pytest
 
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.asking import is_called_so, spellings
-from dowse.ingest.sources.git.blame import blame
-from dowse.ingest.sources.git.checkout import Checkout, checkout_at
 from dowse.ingest.sources.git.log import GitLog
 from dowse.ingest.sources.git.patches import patches
+from dowse.ingest.sources.git.work_tree.blame import blame
+from dowse.ingest.sources.git.work_tree.checkout import Checkout, checkout_at
 from dowse.lookup.history.following import life_of
 from dowse.profiles.codesearch_git_words import path_in
 from gits import Repo

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dowse.errors import BadInput
-from dowse.ingest.sources.git.channel import MOST_BYTES
 from dowse.ingest.sources.git.patches import TOO_MUCH, Patch, patches
-from dowse.ingest.sources.git.reader import NO_CHANGES
+from dowse.ingest.sources.git.reading.channel import MOST_BYTES
+from dowse.ingest.sources.git.reading.reader import NO_CHANGES
 from dowse.model import Record
 from dowse.profiles.codesearch_git_json import commit_json
 from gits import Repo

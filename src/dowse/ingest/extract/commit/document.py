@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from dowse.ingest.sources.git.told import Told
+from dowse.ingest.sources.git.reading.told import Told
 from dowse.model import Block
 
 HEAD: Final = "text"

@@ -8,7 +8,7 @@ from typing import Final
 from dowse.ingest.extract.commit.changed import changed_definitions
 from dowse.ingest.extract.commit.delta import FileDelta, file_deltas
 from dowse.ingest.extract.commit.document import Document, document
-from dowse.ingest.sources.git.told import Person, Told
+from dowse.ingest.sources.git.reading.told import Person, Told
 from dowse.model import Extract, Item, Link
 from dowse.text.times import iso
 

@@ -11,14 +11,14 @@ from dowse.errors import Unreadable
 from dowse.ingest.sources.base import Listing
 from dowse.ingest.sources.budget import beyond
 from dowse.ingest.sources.git.loose import EVERY
-from dowse.ingest.sources.git.parsing import seconds
+from dowse.ingest.sources.git.reading.parsing import seconds
 from dowse.ingest.sources.git.refs import is_name, lines, refs_of, shallow_of
 from dowse.ingest.sources.git.running import ask_history, why_unfinished
 from dowse.model import Freshness, Item
 from dowse.places import is_directory
 
 if TYPE_CHECKING:
-    from dowse.ingest.sources.git.reader import Reader
+    from dowse.ingest.sources.git.reading.reader import Reader
 
 FORM: Final = "commit"
 TOLD: Final = "with the files of all merges, and counts that are too small said to be"
@@ -70,7 +70,9 @@ class CommitSource:
             raise Unreadable("it is no whole name of a commit")
         with self._turn:
             if self._reader is None:
-                from dowse.ingest.sources.git.reader import Reader  # with logging behind it, which few questions need
+                from dowse.ingest.sources.git.reading.reader import (
+                    Reader,  # with logging behind it, which few questions need
+                )
 
                 self._reader = Reader(str(self.root), self._delta_lines, shallow_of(str(self.root)))
             reader = self._reader

@@ -13,9 +13,9 @@ from dowse.ingest.extract.commit.extract import extract_commit
 from dowse.ingest.sources.git.asking import ask, attempt, path_of, spellings
 from dowse.ingest.sources.git.ends import Ends, ends_of
 from dowse.ingest.sources.git.loose import EVERY
-from dowse.ingest.sources.git.parsing import FORMAT, seconds, told_of
+from dowse.ingest.sources.git.reading.parsing import FORMAT, seconds, told_of
+from dowse.ingest.sources.git.reading.told import Told
 from dowse.ingest.sources.git.refs import is_name, lines, refs_of, shallow_of
-from dowse.ingest.sources.git.told import Told
 from dowse.model import Item, Record
 
 _NS_PER_SECOND = 1_000_000_000

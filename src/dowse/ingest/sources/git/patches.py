@@ -14,9 +14,9 @@ from pathlib import Path
 
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.asking import NAMES_ARE_NAMES, path_of, spellings
-from dowse.ingest.sources.git.channel import Channel, Frame
 from dowse.ingest.sources.git.patience import LONG_S
-from dowse.ingest.sources.git.reader import NO_CHANGES
+from dowse.ingest.sources.git.reading.channel import Channel, Frame
+from dowse.ingest.sources.git.reading.reader import NO_CHANGES
 from dowse.ingest.sources.git.refs import is_name
 
 MOST_CHARS = 16_000_000

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from dowse.ingest.sources.git.bounded import Finished, TooMuchError, run_bounded
-from dowse.ingest.sources.git.headings import heading_options
 from dowse.ingest.sources.git.patience import Patience
+from dowse.ingest.sources.git.reading.headings import heading_options
 from dowse.ingest.sources.git.repository import git_directory_of
 from dowse.ingest.sources.git.traps import OF_WORK_TREES, trap_in
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from typing import Final, NamedTuple
 
 from dowse.errors import Unreadable
-from dowse.ingest.sources.git.channel import Channel
+from dowse.ingest.sources.git.reading.channel import Channel
 
 # Under way at a time: enough to keep a process busy, and little to ask for again when it ends.
 _AT_ONCE: Final = 64

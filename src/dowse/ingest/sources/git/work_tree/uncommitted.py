@@ -12,10 +12,10 @@ from pathlib import Path
 
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.asking import spellings
-from dowse.ingest.sources.git.changed import changed
-from dowse.ingest.sources.git.checkout import Checkout, checkout_at
-from dowse.ingest.sources.git.content import Likeness, likeness
-from dowse.ingest.sources.git.head import blob, committed, lines_of
+from dowse.ingest.sources.git.work_tree.changed import changed
+from dowse.ingest.sources.git.work_tree.checkout import Checkout, checkout_at
+from dowse.ingest.sources.git.work_tree.content import Likeness, likeness
+from dowse.ingest.sources.git.work_tree.head import blob, committed, lines_of
 from dowse.ingest.sources.regular_file import ChangingError, opened_below, read_whole
 
 MAX_BYTES = 2_000_000  # of a file whose lines are compared; a larger one counts as changed as a whole

@@ -11,11 +11,11 @@ from functools import partial
 from typing import Final
 
 from dowse.errors import Unreadable
-from dowse.ingest.sources.git.channel import MOST_BYTES, Channel, Much, told_once
-from dowse.ingest.sources.git.merges import Merges
-from dowse.ingest.sources.git.parsing import told_of
-from dowse.ingest.sources.git.pump import Pump, Request
-from dowse.ingest.sources.git.told import Told, Touched
+from dowse.ingest.sources.git.reading.channel import MOST_BYTES, Channel, Much, told_once
+from dowse.ingest.sources.git.reading.merges import Merges
+from dowse.ingest.sources.git.reading.parsing import told_of
+from dowse.ingest.sources.git.reading.pump import Pump, Request
+from dowse.ingest.sources.git.reading.told import Told, Touched
 
 # Two do not share what they have unpacked, and one alone is quicker than what it tells can be indexed.
 PROCESSES: Final = 1

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from dowse.errors import Unreadable
-from dowse.ingest.sources.git.channel import Channel, Frame
-from dowse.ingest.sources.git.told import Touched
+from dowse.ingest.sources.git.reading.channel import Channel, Frame
+from dowse.ingest.sources.git.reading.told import Touched
 from dowse.text.surrogates import spelt_out
 
 COMMAND: Final = ("diff-tree", "--stdin", "--no-commit-id", "-c", "-r", "-z", "--name-status", "--no-renames")

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from dowse.ingest.sources.doors import looked_up
 from dowse.ingest.sources.git.asking import attempt
-from dowse.ingest.sources.git.content import Likeness, blob_name, likeness
-from dowse.ingest.sources.git.conversions import PLAIN, Conversion, conversions
-from dowse.ingest.sources.git.entries import (
+from dowse.ingest.sources.git.repository import git_directory_of, is_work_tree, work_tree_above
+from dowse.ingest.sources.git.work_tree.content import Likeness, blob_name, likeness
+from dowse.ingest.sources.git.work_tree.conversions import PLAIN, Conversion, conversions
+from dowse.ingest.sources.git.work_tree.entries import (
     LINK,
     SUBMODULE,
     Entry,
@@ -27,8 +28,7 @@ from dowse.ingest.sources.git.entries import (
     habits,
     staged_entries,
 )
-from dowse.ingest.sources.git.listing import list_work_tree
-from dowse.ingest.sources.git.repository import git_directory_of, is_work_tree, work_tree_above
+from dowse.ingest.sources.git.work_tree.listing import list_work_tree
 
 _WORD = 0xFFFFFFFF  # the index keeps this much of a number
 _RACY_NS = 20_000_000  # a file written this shortly before the index may have been written once more

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from dowse.ingest.sources.git.parsing import FORMAT
 from dowse.ingest.sources.git.patience import LONG_S
+from dowse.ingest.sources.git.reading.parsing import FORMAT
 from dowse.ingest.sources.git.running import ask_history, converse
 
 MOST_BYTES: Final = 16_000_000

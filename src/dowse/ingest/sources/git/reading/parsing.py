@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from dowse.ingest.sources.git.told import Person, Told, Touched
+from dowse.ingest.sources.git.reading.told import Person, Told, Touched
 from dowse.text.surrogates import spelt_out
 
 FORMAT: Final = "--format=%H%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B%x00"

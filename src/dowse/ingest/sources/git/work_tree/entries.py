@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from dowse.ingest.sources.git.asking import attempt_in
-from dowse.ingest.sources.git.astray import leads_astray
-from dowse.ingest.sources.git.head import is_unborn
 from dowse.ingest.sources.git.repository import git_directory_of
 from dowse.ingest.sources.git.running import MOST_LISTED_BYTES
+from dowse.ingest.sources.git.work_tree.astray import leads_astray
+from dowse.ingest.sources.git.work_tree.head import is_unborn
 
 LINK: Final = "120000"
 SUBMODULE: Final = "160000"

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dowse.ingest.sources.git.astray import leads_astray
 from dowse.ingest.sources.git.running import MOST_LISTED_BYTES, ask_work_tree
+from dowse.ingest.sources.git.work_tree.astray import leads_astray
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.asking import ask, path_of
-from dowse.ingest.sources.git.checkout import MAX_BYTES as MAX_FILE_BYTES
-from dowse.ingest.sources.git.head import blob, committed, lines_of
-from dowse.ingest.sources.git.parsing import seconds
-from dowse.ingest.sources.git.uncommitted import MAX_BYTES, MAX_PAIRS, alike
+from dowse.ingest.sources.git.reading.parsing import seconds
+from dowse.ingest.sources.git.work_tree.checkout import MAX_BYTES as MAX_FILE_BYTES
+from dowse.ingest.sources.git.work_tree.head import blob, committed, lines_of
+from dowse.ingest.sources.git.work_tree.uncommitted import MAX_BYTES, MAX_PAIRS, alike
 
 MAX_LINES = 2000
 # A configuration may name a file of commits to pass over, which need not be there.

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dowse.ingest.sources.git.asking import attempt
-from dowse.ingest.sources.git.changed import Changed, changed
-from dowse.ingest.sources.git.checkout import Checkout
 from dowse.ingest.sources.git.repository import branch_in
+from dowse.ingest.sources.git.work_tree.changed import Changed, changed
+from dowse.ingest.sources.git.work_tree.checkout import Checkout
 
 _USUAL = ("main", "master")
 _HEADS, _REMOTE = "refs/heads/", "refs/remotes/origin/"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dowse.ingest.sources.git.asking import attempt
-from dowse.ingest.sources.git.changed import changed
 from dowse.ingest.sources.git.repository import git_directory_of, work_tree_above
+from dowse.ingest.sources.git.work_tree.changed import changed
 
 
 def fingerprint(places: Sequence[Path]) -> dict[str, object] | None:

@@ -1,0 +1,1 @@
+"""Commits one after another, as git processes tell them."""
