@@ -62,8 +62,9 @@ class Page(NamedTuple):
 
 @contextmanager
 def documents(folder: Path, **variables: str) -> Iterator[Served]:
+    """Not watched: of a comparison that goes on, answers would tell, and each may come before it or after."""
     write(folder, DOCUMENTS)
-    variables = {"DOWSE_ENCODER": "hashing", **variables}
+    variables = {"DOWSE_ENCODER": "hashing", "DOWSE_WATCH": "0", **variables}
     with serving(folder, "dowse", "mcp", "--profile", "ragdocs", **variables) as served:
         yield served
 
