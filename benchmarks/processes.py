@@ -77,6 +77,9 @@ class Server:
         self._ask("initialize", hello)
         self._send({"method": "notifications/initialized"})
 
+    def list_tools(self) -> dict[str, Any]:
+        return self._ask("tools/list", {})
+
     def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
         return self._ask("tools/call", {"name": tool, "arguments": arguments})
 

@@ -14,6 +14,7 @@
     python benchmarks/run.py clients --soak-s 15                  many servers and commands on one index at once
     python benchmarks/run.py history --repository ../django       commits of a repository, indexed and searched
     python benchmarks/run.py history --made-up 100000             a whole history, and what is asked meanwhile
+    python benchmarks/run.py agents --runs 3                      real agent programs, and what their models see
     python benchmarks/run.py crashes --kills 1000                 kills at random moments, and what they leave
 
 Scores, indexes, vectors and fetched corpora are kept in --work: a run that was cut goes on where it was, and a second
@@ -155,6 +156,13 @@ def _crashes(options: argparse.Namespace) -> Done:
     return section.measure(options.kills, options.seed), True, True
 
 
+def _agents(options: argparse.Namespace) -> Done:
+    from agents import section
+
+    measured, good = section.measure(options.project, options.work, runs=options.runs, busy=options.busy)
+    return measured, options.runs >= 10 and options.busy >= 8, good
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "quality": _quality,
     "ablation": _ablation,
@@ -165,10 +173,11 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "code": _code,
     "freshness": _freshness,
     "clients": _clients,
+    "agents": _agents,
     "crashes": _crashes,
     "history": _history,
 }
-UNLABELLED = {"code", "freshness", "clients", "crashes", "history"}
+UNLABELLED = {"code", "freshness", "clients", "agents", "crashes", "history"}
 """What needs no labelled sets."""
 
 
@@ -212,6 +221,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--saves", type=int, default=100, metavar="N", help="how many saves are followed (default: 100)")
     add("--checkout", type=int, default=10_000, metavar="N", help="how many files a checkout changes (default: 10000)")
     add("--soak-s", type=float, default=60.0, metavar="N", help="how long many clients ask at once (default: 60)")
+    add = parser.add_argument_group("agents").add_argument
+    add("--project", type=Path, default=PROJECT, metavar="PATH", help="the project the agents ask about")
+    add("--runs", type=int, default=10, metavar="N", help="how often each agent program is run (default: 10)")
+    add("--busy", type=int, default=8, metavar="N", help="how many busy processes run beside them (default: 8)")
     crashes = parser.add_argument_group("crashes")
     crashes.add_argument("--kills", type=int, default=1000, metavar="N", help="how many, of all kinds together")
     crashes.add_argument("--seed", type=int, default=1, metavar="N", help="of the corpora and the moments")
