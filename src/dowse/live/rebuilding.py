@@ -102,6 +102,8 @@ class Rebuilding:
     def _roots(self, drop_missing: bool) -> list[Path]:
         """The roots an old index knew, if it can still be read; else the one that was given."""
         known = _known_roots(self.index)
+        own = Places.of(self.settings).root_of(self.index, self.root)
+        known = [it for it in known if own is None or it.is_relative_to(own)]
         missing = [str(it) for it in known if not is_directory(it)]
         if missing and not drop_missing:
             raise BadInput(

@@ -59,8 +59,11 @@ def shown_notes(answer: Answer) -> list[str]:
 
 
 def place_text(hit: Hit, answer: Answer) -> str:
-    """Where it is, as its kind is named; with the collection where hits of that kind come from several."""
+    """Where it is, as its kind is named; with the root where several were asked, else with the collection where hits of
+    that kind come from several."""
     record = hit.stored.record
+    if hit.root:
+        return f"[{hit.root}] {_PLACES.get(record.kind, _lines_of)(hit, answer.at)}"
     several = len({it.stored.record.collection for it in answer.hits if it.stored.record.kind == record.kind}) > 1
     return f"{f'[{record.collection}] ' if several else ''}{_PLACES.get(record.kind, _lines_of)(hit, answer.at)}"
 
