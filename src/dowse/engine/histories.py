@@ -80,18 +80,19 @@ class Histories(Indexing):
     # --- other roots ---
 
     def remove_other_roots(self, root: Path) -> str:
-        """Remove every collection that belongs neither to this root nor to what lies below it; a sentence if there was
-        one. Raises IndexBusy where the write lock is not to be had: such an index gives no answers."""
+        """Remove every collection that belongs neither to this root nor to what lies below it; what was done, in a
+        sentence. Raises IndexBusy where the write lock is not to be had: such an index gives no answers."""
         if not self._others_than(root):
             return ""
         with self._store.writing(self.settings.lock_timeout_s):
-            self._relocate(root)  # what seems to be another root may be the former path of this one
+            moved = self._relocate(root)  # what seems to be another root may be the former path of this one
             others = self._others_than(root)
             gone = [it.root for it in others if it.source == FILES]
             for it in others:
                 self._remove(it)
             self._store.tidy(quiet)
-        return f"removed {', '.join(gone)} from the index of {root}: each root has an index of its own" if gone else ""
+        told = f"removed {', '.join(gone)} from the index of {root}: each root has an index of its own" if gone else ""
+        return "; ".join(filter(None, (moved, told)))
 
     def _others_than(self, root: Path) -> list[Collection]:
         """Roots last: as long as one of them is there, another run goes on."""
@@ -102,9 +103,8 @@ class Histories(Indexing):
             return []
         user = Places.of(self.settings).memories.resolve()
         memories = [it for it in every if it.source == MEMORIES and it not in inside and Path(it.root) != user]
-        own = {
-            it.git_directory for it in self._discovered([Path(it.root) for it in inside if it.source == FILES]).found
-        }
+        found = self._discovered(Path(it.root) for it in inside if it.source == FILES).found
+        own = {it.git_directory for it in found}
         histories = [it for it in every if it.source == COMMITS and it not in inside]
         return [*(it for it in histories if git_directory_at(it.root) not in own), *memories, *roots]
 

@@ -6,20 +6,23 @@ import logging
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from dowse.config import Settings
+from dowse.encoders.choose import AUTO, is_local
 from dowse.engine import Engine
 from dowse.errors import BadInput, DowseError
 from dowse.ingest.embed import Progress
 from dowse.model import SyncReport
 from dowse.places import Places, is_directory
+from dowse.store.base import ENCODER_SETTING
 from dowse.store.sqlite.beside import CACHES, LOGS, QUARANTINE, SUFFIXES
 from dowse.store.sqlite.database import APPLICATION_ID, Database
 from dowse.store.sqlite.first_bytes import first_bytes
 from dowse.store.sqlite.locks import write_lock
+from dowse.store.sqlite.peek import peek
 
 _SQLITE_HEADER = b"SQLite format 3\x00"
 _APPLICATION_ID_AT = 68
@@ -47,7 +50,7 @@ class Rebuilding:
             roots = self._roots(drop_missing)
             try:
                 remove(fresh)
-                with Engine(self.settings, fresh, create=True) as engine:
+                with Engine(self._kept_settings(), fresh, create=True) as engine:
                     report = engine.index(roots, vectors=False, progress=progress)
                     report.notes += engine.index_history(progress=progress).notes
                     report.add(engine.encode(progress=progress))
@@ -56,6 +59,12 @@ class Rebuilding:
             finally:
                 remove(fresh)
         return report
+
+    def _kept_settings(self) -> Settings:
+        """The encoder that was chosen for the old index makes the vectors of the new one, unless another is named."""
+        kept = peek(self.index).manifest.get(ENCODER_SETTING, "")
+        is_kept = self.settings.encoder == AUTO and is_local(kept)
+        return replace(self.settings, encoder=kept) if is_kept else self.settings
 
     def check_replaceable(self, *, any_sqlite: bool = False) -> None:
         """Only an index of ours is ever replaced, whatever lies in its standard place, or an empty file."""

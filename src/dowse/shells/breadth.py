@@ -22,7 +22,7 @@ class Breadth:
     def __init__(self, workspace: Workspace, *, asks: bool = True) -> None:
         self._workspace = workspace
         self._is_settled = not asks
-        self._found: str | None = None
+        self.found: str | None = None
         self._turn = threading.Lock()
 
     def problem(self) -> str:
@@ -32,10 +32,10 @@ class Breadth:
                 self._is_settled = True
             if self._is_settled:
                 return ""
-            if self._found is None:
-                self._found = breadth_of(self._workspace)
-                self._is_settled = not self._found
-            return f"{self._found}; {_NEXT_STEP}" if self._found else ""
+            if self.found is None:
+                self.found = breadth_of(self._workspace)
+                self._is_settled = not self.found
+            return f"{self.found}; {_NEXT_STEP}" if self.found else ""
 
     def confirm(self) -> None:
         with self._turn:

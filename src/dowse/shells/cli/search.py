@@ -16,6 +16,7 @@ from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query
 from dowse.profiles.core_asking import file_kinds, make_scope, of_files
 from dowse.profiles.core_json import answer_json
 from dowse.profiles.core_text import evidence_text, place_text, shown_notes
+from dowse.shells.breadth import Breadth
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.workspace import Workspace
 
@@ -118,6 +119,7 @@ def ready(workspace: Workspace) -> Engine:
             return engine
         engine.close()
     except NotIndexed:
+        confirm_breadth(workspace)
         if sys.stderr.isatty():
             click.echo(f"No index of {workspace.root} yet: building it.", err=True)
     try:
@@ -126,6 +128,15 @@ def ready(workspace: Workspace) -> Engine:
     except IndexBusy:
         click.echo("Another process is indexing: answering from what is there.", err=True)
     return workspace.open(create=False)
+
+
+def confirm_breadth(workspace: Workspace) -> None:
+    """Before a first search indexes everything: asked on a terminal, refused elsewhere, with the next step."""
+    breadth = Breadth(workspace)
+    if problem := breadth.problem():
+        is_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+        if not is_terminal or not click.confirm(f"{breadth.found}. Index all of it?", err=True):
+            raise BadInput(problem)
 
 
 def _is_built(workspace: Workspace, engine: Engine) -> bool:
