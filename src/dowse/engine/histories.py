@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -79,25 +79,25 @@ class Histories(Indexing):
 
     # --- other roots ---
 
-    def remove_other_roots(self, root: Path) -> str:
-        """Remove every collection that belongs neither to this root nor to what lies below it; what was done, in a
+    def remove_other_roots(self, *kept: Path) -> str:
+        """Remove every collection that belongs neither to these roots nor to what lies below them; what was done, in a
         sentence. Raises IndexBusy where the write lock is not to be had: such an index gives no answers."""
-        if not self._others_than(root):
+        if not self._others_than(kept):
             return ""
         with self._store.writing(self.settings.lock_timeout_s):
-            moved = self._relocate(root)  # what seems to be another root may be the former path of this one
-            others = self._others_than(root)
+            moved = [self._relocate(it) for it in kept]  # another root may be the former path of one of these
+            others = self._others_than(kept)
             gone = [it.root for it in others if it.source == FILES]
             for it in others:
                 self._remove(it)
             self._store.tidy(quiet)
-        told = f"removed {', '.join(gone)} from the index of {root}: each root has an index of its own" if gone else ""
-        return "; ".join(filter(None, (moved, told)))
+        told = f"removed {', '.join(gone)} from the index of {', '.join(map(str, kept))}" if gone else ""
+        return "; ".join(filter(None, (*moved, told)))
 
-    def _others_than(self, root: Path) -> list[Collection]:
+    def _others_than(self, kept: Sequence[Path]) -> list[Collection]:
         """Roots last: as long as one of them is there, another run goes on."""
         every = [it for it in self._store.collections() if Path(it.root).is_absolute()]
-        inside = [it for it in every if Path(it.root).is_relative_to(root)]
+        inside = [it for it in every if any(Path(it.root).is_relative_to(root) for root in kept)]
         roots = [it for it in every if it.source == FILES and it not in inside]
         if not roots:
             return []

@@ -72,11 +72,10 @@ class Rebuilding:
         if not index.exists() or index == Places.of(self.settings).index_of(self.root):
             return
         try:
-            header = first_bytes(index, 100)
+            replaceable = is_index(index, any_sqlite=any_sqlite)
         except OSError as error:
             raise BadInput(f"can not use {index} as an index: {error.strerror}; name another") from error
-        ours = header[_APPLICATION_ID_AT : _APPLICATION_ID_AT + 4] == APPLICATION_ID.to_bytes(4)
-        if header and not (header.startswith(_SQLITE_HEADER) and (ours or any_sqlite)) and not _was_ours(index):
+        if not replaceable:
             raise BadInput(f"{index} is no index of Dowse and is not replaced; name another, or remove it yourself")
 
     def _swap(self, fresh: Path, keep_old: bool) -> None:
@@ -138,6 +137,13 @@ def _known_roots(index: Path) -> list[Path]:
     finally:
         db.close()
     return [Path(twin) if twin and is_directory(Path(twin)) else Path(root) for root, twin in rows]
+
+
+def is_index(file: Path, *, any_sqlite: bool = False) -> bool:
+    """Whether it is an index of ours, as far as its first bytes tell, was one, or is an empty file."""
+    header = first_bytes(file, 100)
+    ours = header[_APPLICATION_ID_AT : _APPLICATION_ID_AT + 4] == APPLICATION_ID.to_bytes(4)
+    return not header or (header.startswith(_SQLITE_HEADER) and (ours or any_sqlite)) or _was_ours(file)
 
 
 def remove(index: Path) -> bool:
