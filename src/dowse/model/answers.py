@@ -52,13 +52,19 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One stage of an answer: what went in, what came out, what it cost, and why it did less than usual."""
+    """One stage of an answer: what went in, what came out, what it cost, and why it did less than usual. `root` is the
+    root it was done in, where several were asked."""
 
     name: str
     before: int
     after: int
     ms: float
     note: str = ""
+    root: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.root}: {self.name}" if self.root else self.name
 
 
 @dataclass(frozen=True, slots=True)

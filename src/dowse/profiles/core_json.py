@@ -27,7 +27,7 @@ def answer_json(answer: Answer, running: str = "") -> dict[str, object]:
         "count": len(answer.hits),
         "hits": [hit_json(rank, hit) for rank, hit in enumerate(answer.hits, 1)],
         "steps": [
-            {"name": it.name, "before": it.before, "after": it.after, "ms": it.ms, "note": it.note}
+            {"name": it.label, "before": it.before, "after": it.after, "ms": it.ms, "note": it.note}
             for it in answer.steps
         ],
         "abstained": answer.abstained,

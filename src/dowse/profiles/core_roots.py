@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, get_type_hints
 
 from dowse.engine import Engine
 from dowse.errors import BadInput
-from dowse.model import Answer, Query
+from dowse.model import Answer, Completeness, Query
 from dowse.profiles.core import Core
 from dowse.profiles.core_text import running_text
 from dowse.profiles.tool import Param, Profile, Reply, Tool
@@ -111,11 +111,11 @@ class CoreOfRoots:
 
     def _search_all(self, query: Query) -> Answer:
         opened, problems = self._opened()
-        answers = {root.name: engine.search(query) for root, engine in opened}
-        for root, _ in opened[1:]:  # of the first one, the tool itself says what is under way
-            answers[root.name] = _with_notes(answers[root.name], running_text(root.jobs))
-        merged = merge_answers(query, answers, {root.name: _folders(engine) for root, engine in opened})
-        return _with_notes(merged, *(f"{root.name}: {error}" for root, error in problems))
+        merged = search_roots(query, {root.name: engine for root, engine in opened})
+        # Of the first one, the tool itself says what is under way.
+        running = [(root, running_text(root.jobs)) for root, _ in opened[1:]]
+        told = [f"{root.name}: {it}" for root, it in (*running, *problems) if str(it)]
+        return replace(merged, completeness=_with_notes(merged.completeness, told))
 
     def _ask_all(self, tool: Tool, given: Mapping[str, object]) -> Reply:
         """What every root answers, in their order; a root that can not have what is asked for is left out."""
@@ -184,9 +184,14 @@ def _named_reply(root: Root, reply: Reply) -> Reply:
     return replace(reply, data={**reply.data, "root": root.name})
 
 
-def _with_notes(answer: Answer, *notes: str) -> Answer:
-    every = (*answer.completeness.notes, *filter(None, notes))
-    return replace(answer, completeness=replace(answer.completeness, notes=every))
+def _with_notes(completeness: Completeness, notes: Sequence[str]) -> Completeness:
+    return replace(completeness, notes=(*completeness.notes, *notes))
+
+
+def search_roots(query: Query, engines: Mapping[str, Engine]) -> Answer:
+    """One answer of several roots, by their names."""
+    answers = {name: engine.search(query) for name, engine in engines.items()}
+    return merge_answers(query, answers, {name: _folders(engine) for name, engine in engines.items()})
 
 
 def _folders(engine: Engine) -> dict[str, str]:

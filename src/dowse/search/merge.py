@@ -16,7 +16,7 @@ def merge_answers(query: Query, answers: Mapping[str, Answer], roots: Mapping[st
     the history of one repository or a user's memories, is shown once."""
     found = list(_unlike(_best_first(answers), roots))
     hits, notes = packed_within(found[: query.limit], query.budget_tokens)
-    steps = [replace(it, name=f"{root}: {it.name}") for root, answer in answers.items() for it in answer.steps]
+    steps = [replace(it, root=root) for root, answer in answers.items() for it in answer.steps]
     before = sum(len(it.hits) for it in answers.values())
     merging = Step("merge", before, len(hits), 0.0, "; ".join(notes))
     return Answer(
