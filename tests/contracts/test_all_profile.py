@@ -103,6 +103,15 @@ def test_reindex_brings_in_nothing_from_outside_of_the_root(
     assert everything.ask("reindex", path="docs")["skipped_files"] > 0
 
 
+@pytest.mark.parametrize("tool", ["search_rifflux", "get_chunk", "get_file", "index_status"])
+def test_no_other_index_is_read(everything: Served, tmp_path: Path, tool: str) -> None:
+    """Another project's index is not opened, whoever may have told the client where it lies."""
+    needed = {"search_rifflux": {"query": "x"}, "get_chunk": {"chunk_id": "x"}, "get_file": {"path": "x"}}.get(tool, {})
+    assert "leave db_path out" in everything.refusal(tool, **needed, db_path=str(tmp_path / "other.db"))
+    own = everything.ask("index_status")["db_path"]
+    assert everything.ask("index_status", db_path=own)["files"] > 0
+
+
 def test_the_instructions_tell_the_families_apart(everything: Served) -> None:
     told = everything.client.instructions or ""
     for name in everything.tools():

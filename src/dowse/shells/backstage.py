@@ -39,6 +39,12 @@ class Engines:
         """The index at this path, which must exist; None is the server's own."""
         return self.own() if path is None else self._get(_checked(path), create=False)
 
+    def only_own(self, path: str | None) -> Engine:
+        """The server's own index, also by its path; any other is refused."""
+        if path is not None and _checked(path).resolve() != self._workspace.index.resolve():
+            raise BadInput(f"this server answers from {self._workspace.index} alone; leave db_path out")
+        return self.own()
+
     def _get(self, index: Path, *, create: bool) -> Engine:
         with self._turn:
             engine, file = self._open.get(index, (None, None))

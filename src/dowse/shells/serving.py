@@ -96,8 +96,8 @@ def _families(workspace: Workspace, behind: Behind, cwd: Path, environment: Mapp
     options = replace(rifflux_settings.options_from(environment), auto_reindex=False, watched=())
     folder = workspace.root if workspace.root.is_dir() else workspace.root.parent
     start = cwd if cwd.resolve().is_relative_to(folder) else folder
-    keeping = behind.upkeep.keeping
-    compatible = Rifflux(behind.engines.at, behind.jobs, start, settings, options, keeping=keeping, within=folder)
+    engine, keeping = behind.engines.only_own, behind.upkeep.keeping
+    compatible = Rifflux(engine, behind.jobs, start, settings, options, keeping=keeping, within=folder)
     desk = Desk(behind.engine, behind.jobs, workspace.root, Options(max_response_kb=settings.max_response_kb))
     core = Core(behind.engine, behind.jobs, behind.upkeep).profile()
     documents = Ragdocs(behind.engine, behind.jobs, settings.first_answer_s).profile()
