@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -25,7 +26,7 @@ from dowse.model import Query, Scope, Stored
 from dowse.places import Places
 from dowse.search.run import QueryVector
 from dowse.semantics import Semantics
-from dowse.store.base import ANSWERING, NEXT, Store
+from dowse.store.base import ANSWERING, ENCODER_SETTING, NEXT, Store
 from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
 from support import OpenEngine, write
@@ -413,6 +414,83 @@ def test_the_static_encoder_answers_until_granite_is_done(
     ((path, note),) = found
     assert path == "login.md"
     assert note.startswith(f"{CHUNKS} of {CHUNKS} chunks have vectors by static-256, the upgrade to granite")
+
+
+# --- the choice of an index ----------------------------------------------------------------------------
+
+TEXTS = {"a.md": "# A\n\nalpha beta\n", "b.md": "# B\n\ngamma delta\n"}
+
+
+def test_another_encoder_of_one_run_does_not_replace_the_vectors(open_engine: OpenEngine, root: Path) -> None:
+    write(root, TEXTS)
+    open_engine(encoder="hashing").index([root])
+    write(root, {"c.md": "# C\n\nepsilon zeta\n"})
+    other = open_engine(encoder="static")
+    (note,) = other.index([root]).notes
+    assert note == (
+        "the index keeps its 2 vectors by hash-384; `dowse index --encoder static --switch-encoder` replaces them"
+    )
+    assert state(other) == (NEW.fingerprint, None, 3, 0)
+    assert "`dowse index --encoder static --switch-encoder` replaces them" in other.status().encoder_why
+    answer = other.search(Query("alpha beta", recipe="semantic"))
+    assert answer.hits[0].stored.record.path == "a.md"
+    told = next(it.note for it in answer.steps if it.name == "semantic")
+    assert told == "compared by hash-384, which made the index's vectors, not by static"
+
+
+def test_a_switch_replaces_them_and_is_remembered(open_engine: OpenEngine, root: Path) -> None:
+    write(root, TEXTS)
+    open_engine(encoder="hashing").index([root])
+    assert open_engine(encoder="static").encode(switch=True).notes == []
+    write(root, {"c.md": "# C\n\nepsilon zeta\n"})
+    later = open_engine(encoder="auto")
+    assert later.index([root]).notes == []
+    assert state(later) == (fast().fingerprint, None, 3, 0)
+    assert later.encoder_name == "static-256"
+
+
+def test_the_choice_of_the_first_run_stays_until_there_are_vectors(open_engine: OpenEngine, root: Path) -> None:
+    """Where nothing would be replaced, any encoder may be asked for."""
+    open_engine(encoder="hashing").index([root])
+    write(root, TEXTS)
+    engine = open_engine(encoder="static")
+    assert engine.index([root]).notes == []
+    assert open_engine(encoder="auto").index([root]).notes == []
+    assert state(engine) == (fast().fingerprint, None, 2, 0)
+
+
+def test_auto_never_downgrades(open_engine: OpenEngine, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(root, TEXTS)
+    open_engine(encoder="auto").index([root])
+    engine = open_engine(encoder="auto")
+    granite, *_ = state(engine)
+    assert granite is not None and granite.startswith("granite")
+
+    def missing() -> Path:
+        raise EncoderMissing("its weights are not installed")
+
+    monkeypatch.setattr("dowse.encoders.choose.installed_weights", missing)
+    write(root, {"c.md": "# C\n\nepsilon zeta\n"})
+    (note,) = engine.index([root]).notes
+    assert note.startswith("no vectors were made: the index's vectors are by granite") and "not installed" in note
+    assert state(engine) == (granite, None, 2, 0)
+
+
+def test_a_server_that_only_the_index_names_is_never_asked(open_engine: OpenEngine, root: Path) -> None:
+    """An index may have come with a repository: what it says must not send texts anywhere."""
+    write(root, TEXTS)
+    open_engine(encoder="hashing").index([root])
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        engine = open_engine(encoder="auto")
+        engine._store.note(ENCODER_SETTING, f"tei:http://127.0.0.1:{server.getsockname()[1]}")
+        write(root, {"c.md": "# C\n\nepsilon zeta\n"})
+        (note,) = engine.index([root]).notes
+        assert note.startswith("no vectors were made: the index keeps its 2 vectors by hash-384")
+        engine.search(Query("alpha"))
+        engine.status()
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 # --- under load --------------------------------------------------------------------------------------

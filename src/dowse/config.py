@@ -86,6 +86,11 @@ class Settings:
     )
     daemon_idle_s: float = _setting(600.0, "how long the shared process stays when nobody is connected to it")
     any_root: bool = _setting(False, "allow a home directory or / as a root")
+    ask_above_files: int = _setting(
+        20_000,
+        "a root with more files than this, or a folder of many projects, is not indexed by a first search before you "
+        "confirm it; 0: never ask",
+    )
 
     def __post_init__(self) -> None:
         _check("max_file_bytes", self.max_file_bytes, 1, 2**40)
@@ -114,6 +119,7 @@ class Settings:
         _check("poll_s", self.poll_s, 0.05, 86_400)
         _check("reconcile_s", self.reconcile_s, 0, 31_536_000)
         _check("daemon_idle_s", self.daemon_idle_s, 0.1, 31_536_000)
+        _check("ask_above_files", self.ask_above_files, 0, 2**40)
 
 
 def _check(name: str, value: float, low: float, high: float) -> None:

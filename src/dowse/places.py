@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,17 @@ class Places:
         key = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:12]
         name = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in root.name) or "root"
         return self.indexes / f"{name[:60]}-{key}" / INDEX_NAME
+
+    def index_of_all(self, roots: Sequence[Path]) -> Path:
+        """One index for a set of roots, whatever their order: a place of its own, which is that of none of them."""
+        every = sorted({str(it) for it in roots})
+        key = hashlib.sha256("\0".join(every).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+        return self.indexes / f"{len(every)}-roots-{key}" / INDEX_NAME
+
+    def root_of(self, index: Path, inside: Path) -> Path | None:
+        """The root whose standard place this index lies in: `inside` or a directory above it. None for any other
+        index, which may hold whatever its user brings in."""
+        return next((it for it in (inside, *inside.parents) if self.index_of(it) == index), None)
 
 
 # What lies below is made up by the system as it is read; some of it never ends, some does something when read.

@@ -14,7 +14,7 @@ from dowse.ingest.embed import Filled, Progress, check_rows
 from dowse.ingest.upgrade import Encoders, Upgrade
 from dowse.places import Places
 from dowse.search.run import QueryVector
-from dowse.store.base import ANSWERING, NEXT, Store
+from dowse.store.base import ANSWERING, ENCODER_SETTING, NEXT, Store
 
 if TYPE_CHECKING:
     from dowse.encoders.cache import VectorCache
@@ -31,10 +31,23 @@ class Description:
     why: str
 
 
+def _how_to_switch(name: str) -> str:
+    return f"`dowse index --encoder {name} --switch-encoder` replaces them"
+
+
 def _fast() -> Encoder | None:
     from dowse.encoders.choose import fast
 
     return fast()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Whose vectors the index gets: those of the encoder `name`, or none (empty). `conflict` says why these are not
+    those of the encoder that was asked for."""
+
+    name: str
+    conflict: str = ""
 
 
 class Semantics:
@@ -63,7 +76,7 @@ class Semantics:
     def name(self) -> str:
         """The name of the encoder, without asking it for anything."""
         try:
-            return self._choose(patient=False).encoder.name if self.wanted else NONE
+            return self._choose(self._asked_or_kept(), patient=False).encoder.name if self.wanted else NONE
         except EncoderMissing:
             return NONE
 
@@ -74,10 +87,51 @@ class Semantics:
 
             check_name(self._name)
 
-    def _choose(self, *, patient: bool) -> Choice:
+    def _choose(self, name: str, *, patient: bool) -> Choice:
         from dowse.encoders.choose import choose
 
-        return choose(self._name, cache_dir=self._places.models, api_key=self._api_key, patient=patient)
+        return choose(name, cache_dir=self._places.models, api_key=self._api_key, patient=patient)
+
+    # --- which ---
+
+    def _kept(self) -> str:
+        """The setting that the index is kept with; empty where there is none yet, or only a server's vectors tell."""
+        from dowse.encoders.choose import setting_of
+
+        made = self._store.manifest()
+        return made.get(ENCODER_SETTING) or setting_of(made.get(NEXT) or made.get(ANSWERING, ""))
+
+    def _asked_or_kept(self) -> str:
+        """`auto` leaves the choice to the index, unless that would have texts sent to a server."""
+        from dowse.encoders.choose import ALIASES, AUTO, is_local
+
+        asked = ALIASES.get(self._name, self._name)
+        kept = self._kept()
+        return kept if asked == AUTO and is_local(kept) else asked
+
+    def _plan(self) -> Plan:
+        """Vectors that are there are never replaced by those of another encoder only because a run names it."""
+        asked, kept = self._asked_or_kept(), self._kept()
+        if asked == kept or not self._has_vectors():
+            return Plan(asked)
+        from dowse.encoders.choose import is_local, short_name
+
+        made = self._store.manifest()
+        wanted = self._choose(asked, patient=True).encoder.fingerprint
+        if wanted == (made.get(NEXT) or made.get(ANSWERING)) or wanted == self._local_fingerprint(kept):
+            return Plan(asked)
+        counts, by = self._store.counts(), short_name(made.get(ANSWERING, ""))
+        conflict = f"the index keeps its {counts.vectors:,} vectors by {by}; {_how_to_switch(asked)}"
+        return Plan(kept if is_local(kept) else "", conflict)
+
+    def _has_vectors(self) -> bool:
+        counts = self._store.counts()
+        return bool(counts.vectors or counts.next_vectors)
+
+    def _local_fingerprint(self, name: str) -> str:
+        from dowse.encoders.choose import is_local
+
+        return self._choose(name, patient=False).encoder.fingerprint if is_local(name) else ""
 
     # --- telling ---
 
@@ -85,7 +139,7 @@ class Semantics:
         if not self.wanted:
             return Description(NONE, "semantic search is switched off by the encoder setting")
         try:
-            choice = self._choose(patient=False)
+            choice = self._choose(self._asked_or_kept(), patient=False)
         except EncoderMissing as error:
             return Description(NONE, str(error))
         parts = [choice.why.removesuffix("."), *self._standing(choice.encoder), *self.notes()]
@@ -100,7 +154,9 @@ class Semantics:
             return [f"but {error}"]
         if fingerprint in (made.get(NEXT), made.get(ANSWERING, fingerprint)):
             return []
-        return [f"the index's vectors are of {made[ANSWERING]}, `dowse index` makes those of {fingerprint}"]
+        asked = self._asked_or_kept()
+        step = f"`dowse index` makes those of {fingerprint}" if asked == self._kept() else _how_to_switch(asked)
+        return [f"the index's vectors are of {made[ANSWERING]}, {step}"]
 
     def notes(self) -> tuple[str, ...]:
         """How far the vectors are, where they are not complete."""
@@ -136,13 +192,24 @@ class Semantics:
             return QueryVector(
                 None,
                 f"skipped: the index's vectors were made by {made}, which is not to be had with the encoder setting "
-                f"({self._name}); `dowse index` makes them anew",
+                f"({self._name}); {_how_to_switch(self._name)}",
             )
         matrix = encoder.encode([text])
         check_rows(encoder, matrix, 1)
         if not matrix.any():
             return QueryVector(None, f"skipped: {problem_of(encoder) or 'the query has nothing to encode'}")
-        return QueryVector(matrix[0], made_by=made, traits=traits_of(encoder))
+        return QueryVector(matrix[0], made_by=made, traits=traits_of(encoder), note=self._instead(made))
+
+    def _instead(self, made: str) -> str:
+        """That another encoder was asked for than the one the vectors are of; a server is not asked who it is."""
+        from dowse.encoders.choose import AUTO, is_local, short_name
+
+        asked = self._asked_or_kept()
+        if asked == AUTO or not is_local(asked) or asked == self._kept():
+            return ""
+        if self._local_fingerprint(asked) in (made, self._store.manifest().get(NEXT)):
+            return ""
+        return f"compared by {short_name(made)}, which made the index's vectors, not by {asked}"
 
     def _maker_of(self, fingerprint: str) -> Encoder | None:
         """The encoder that makes such vectors: one of this machine, or the server of the setting and no other."""
@@ -155,7 +222,7 @@ class Semantics:
         # Outside of the lock: a server may take long to say who it is.
         encoder = by_fingerprint(fingerprint, cache_dir=self._places.models)
         if encoder is None:
-            encoder = self._choose(patient=False).encoder
+            encoder = self._choose(self._name, patient=False).encoder
         if encoder.fingerprint != fingerprint:
             return None
         with self._turn:
@@ -163,19 +230,47 @@ class Semantics:
 
     # --- filling ---
 
-    def fill(self, progress: Progress, out_of_time: Callable[[], bool]) -> Filled:
-        """Vectors of the encoder for every chunk, without those of another going before they are complete."""
+    def fill(self, progress: Progress, out_of_time: Callable[[], bool], *, switch: bool = False) -> Filled:
+        """Vectors for every chunk, without those of another encoder going before they are complete. `switch`: of the
+        encoder that is asked for, whichever made those that are there."""
         if not self.wanted:
             return Filled(notes=["no vectors were made: encoder = none"])
         upgrade = Upgrade(self._store, self._cache, progress, out_of_time)
         try:
-            return upgrade.run(self._encoders())
+            plan = self._switched() if switch else self._plan()
+            if not plan.name:
+                return Filled(notes=[f"no vectors were made: {plan.conflict}"])
+            encoders = self._encoders(plan.name)
+            if not self._has_vectors() and self._store.manifest().get(ENCODER_SETTING) != plan.name:
+                self._store.note(ENCODER_SETTING, plan.name)
+            filled = upgrade.run(encoders)
+            filled.notes += filter(None, [plan.conflict])
+            return filled
         except EncoderMissing as error:
             return Filled(notes=[f"no vectors were made: {error}"])
 
-    def _encoders(self) -> Encoders:
-        choice = self._choose(patient=True)
+    def _switched(self) -> Plan:
+        from dowse.encoders.choose import ALIASES
+
+        asked = ALIASES.get(self._name, self._name)
+        self._store.note(ENCODER_SETTING, asked)
+        return Plan(asked)
+
+    def _encoders(self, name: str) -> Encoders:
+        choice = self._choose(name, patient=True)
+        self._refuse_downgrade(choice.encoder)
         return Encoders(self._shared(choice.encoder), self._fast() if choice.slow else None, self._maker_of)
+
+    def _refuse_downgrade(self, encoder: Encoder) -> None:
+        """`auto` takes what is installed: less than last time is no reason to replace better vectors."""
+        from dowse.encoders.choose import AUTO, short_name
+
+        made = self._store.manifest().get(ANSWERING, "")
+        quick = self._fast()
+        if self._kept() != AUTO or quick is None or not self._has_vectors():
+            return
+        if encoder.fingerprint == quick.fingerprint != made:
+            raise EncoderMissing(f"the index's vectors are by {short_name(made)}, which is not installed here")
 
     def _shared(self, encoder: Encoder) -> Encoder:
         """One that is loaded already, if it is of this machine: a server is asked anew, and patiently."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,6 +88,28 @@ def test_each_family_keeps_its_wording_and_its_form(everything: Served) -> None:
     result = everything.call("search", query="ferries")
     assert result.structured_content is not None
     assert result.structured_content["hits"][0]["path"] == "docs/berths.md"
+
+
+@pytest.mark.parametrize("given", [{"path": "{outside}"}, {"paths": [".", "{outside}"]}, {"path": ".."}])
+def test_reindex_brings_in_nothing_from_outside_of_the_root(
+    everything: Served, tmp_path: Path, given: dict[str, Any]
+) -> None:
+    """The index is that of the root and answers every family: what is outside has no place in it."""
+    (tmp_path / "secret.md").write_text("# The ostrich\n")
+    filled = json.loads(json.dumps(given).replace("{outside}", str(tmp_path)))
+    assert "is outside of" in everything.refusal("reindex", **filled)
+    result = everything.call("search", query="ostrich", recipe="lexical")
+    assert result.structured_content is not None and result.structured_content["count"] == 0
+    assert everything.ask("reindex", path="docs")["skipped_files"] > 0
+
+
+@pytest.mark.parametrize("tool", ["search_rifflux", "get_chunk", "get_file", "index_status"])
+def test_no_other_index_is_read(everything: Served, tmp_path: Path, tool: str) -> None:
+    """Another project's index is not opened, whoever may have told the client where it lies."""
+    needed = {"search_rifflux": {"query": "x"}, "get_chunk": {"chunk_id": "x"}, "get_file": {"path": "x"}}.get(tool, {})
+    assert "leave db_path out" in everything.refusal(tool, **needed, db_path=str(tmp_path / "other.db"))
+    own = everything.ask("index_status")["db_path"]
+    assert everything.ask("index_status", db_path=own)["files"] > 0
 
 
 def test_the_instructions_tell_the_families_apart(everything: Served) -> None:

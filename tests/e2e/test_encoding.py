@@ -57,7 +57,7 @@ def encode_all_the_time(index: Path, data: Path) -> None:
     while time.monotonic() < ends:
         turn += 1
         with engine_at(index, data, "static" if turn % 2 else "hashing") as engine:
-            engine.encode()
+            engine.encode(switch=True)
 
 
 def vectors_of(engine: Engine) -> dict[tuple[str, int], bytes]:
@@ -82,7 +82,8 @@ def test_writing_and_encoding_at_the_same_time_end_up_as_a_fresh_index(filled: P
         process.join(120)
     assert [process.exitcode for process in processes] == [0, 0, 0]
     with engine_at(index, data) as engine, engine_at(tmp_path / "fresh.db", tmp_path / "other") as fresh:
-        assert engine.index([filled]).notes == []
+        assert engine.index([filled], vectors=False).notes == []
+        assert engine.encode(switch=True).notes == []
         fresh.index([filled])
         assert NEXT not in engine._store.manifest()
         assert vectors_of(engine) == vectors_of(fresh)

@@ -125,6 +125,23 @@ def test_several_roots_in_one_index(run: Run, root: Path, tmp_path: Path) -> Non
     assert [(it["collection"], it["path"]) for it in found["hits"]] == [("other", "notes.md")]
 
 
+def test_several_roots_are_searched_each_in_its_own_index(run: Run, root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    write(other, {"notes.md": "About zebras and backoff."})
+    found = answer(run, "backoff", "--mode", "lexical", "--root", str(root), "--root", str(other))
+    assert {(it["root"], it["path"]) for it in found["hits"]} == {("root", "README.md"), ("other", "notes.md")}
+    _, out, _ = run("search", "backoff", "--root", str(root), "--root", str(other))
+    assert "[other] notes.md:1-1" in out and "plan:" not in out
+    assert answer(run, "zebras", "--mode", "lexical")["count"] == 0
+    assert {it["path"] for it in answer(run, "backoff", "--root", str(other))["hits"]} == {"notes.md"}
+
+
+@pytest.mark.parametrize("words", [("grep", "x"), ("status",), ("index",), ("read", "a.md"), ("remember", "n", "text")])
+def test_other_verbs_take_one_root_instead_of_the_last_of_several(run: Run, words: tuple[str, ...]) -> None:
+    code, _, err = run(*words, "--root", ".", "--root", "docs")
+    assert code == 2 and "this verb works on one root; give --root once" in err
+
+
 def test_from_a_directory_below_an_indexed_one_the_whole_is_searched(
     run: Run, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,8 @@ from dowse.encoders.static import FINGERPRINT as STATIC_FINGERPRINT
 from dowse.encoders.static import StaticEncoder
 from dowse.errors import BadInput, EncoderMissing
 
-KNOWN = ("auto", "granite", "hashing", "static")
+AUTO = "auto"
+KNOWN = (AUTO, "granite", "hashing", "static")
 ALIASES = {"onnx": "granite", "hash": "hashing"}
 # A question is not worth a longer wait: it is answered by words instead.
 IMPATIENT_S = 10.0
@@ -52,6 +53,18 @@ def choose(name: str, *, cache_dir: Path, api_key: str = "", patient: bool = Tru
     if wanted != "hashing":
         return _server(name, api_key, patient)
     return Choice(HashingEncoder(), "hashing was asked for.")
+
+
+def is_local(name: str) -> bool:
+    """Whether it names an encoder of this machine, which may be used without being named by the user."""
+    return name in KNOWN
+
+
+def setting_of(fingerprint: str) -> str:
+    """The setting that makes such vectors; empty for those of a server, which only the user may name."""
+    if fingerprint in (FINGERPRINT, STATIC_FINGERPRINT):
+        return "auto"
+    return "hashing" if _hashing_of(fingerprint) else ""
 
 
 def fast() -> Encoder:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -30,8 +30,8 @@ from dowse.ingest.sources.git.repository import (
     work_tree_above,
 )
 from dowse.ingest.sources.git.traps import trap_in
-from dowse.model import COMMITS, FILES, Collection, Record, Skipped, SyncReport
-from dowse.places import is_directory
+from dowse.model import COMMITS, FILES, MEMORIES, Collection, Record, Skipped, SyncReport
+from dowse.places import Places, is_directory
 
 if TYPE_CHECKING:
     from dowse.ingest.sources.git.work_tree.uncommitted import Spans
@@ -70,12 +70,43 @@ class Histories(Indexing):
                 self._drop_history(history, "is left out now (git = false)", report)
             return report
         out_of_time = after(for_s)
-        found = self._discovered()
+        found = self._discovered(self._file_roots())
         report.notes += found.problems
         for it in found.found:
             report.add(self._index_repository(it, force, lambda: out_of_time() or pause(), progress))
         self._leave(found, report)
         return report
+
+    # --- other roots ---
+
+    def remove_other_roots(self, *kept: Path) -> str:
+        """Remove every collection that belongs neither to these roots nor to what lies below them; what was done, in a
+        sentence. Raises IndexBusy where the write lock is not to be had: such an index gives no answers."""
+        if not self._others_than(kept):
+            return ""
+        with self._store.writing(self.settings.lock_timeout_s):
+            moved = [self._relocate(it) for it in kept]  # another root may be the former path of one of these
+            others = self._others_than(kept)
+            gone = [it.root for it in others if it.source == FILES]
+            for it in others:
+                self._remove(it)
+            self._store.tidy(quiet)
+        told = f"removed {', '.join(gone)} from the index of {', '.join(map(str, kept))}" if gone else ""
+        return "; ".join(filter(None, (*moved, told)))
+
+    def _others_than(self, kept: Sequence[Path]) -> list[Collection]:
+        """Roots last: as long as one of them is there, another run goes on."""
+        every = [it for it in self._store.collections() if Path(it.root).is_absolute()]
+        inside = [it for it in every if any(Path(it.root).is_relative_to(root) for root in kept)]
+        roots = [it for it in every if it.source == FILES and it not in inside]
+        if not roots:
+            return []
+        user = Places.of(self.settings).memories.resolve()
+        memories = [it for it in every if it.source == MEMORIES and it not in inside and Path(it.root) != user]
+        found = self._discovered(Path(it.root) for it in inside if it.source == FILES).found
+        own = {it.git_directory for it in found}
+        histories = [it for it in every if it.source == COMMITS and it not in inside]
+        return [*(it for it in histories if git_directory_at(it.root) not in own), *memories, *roots]
 
     # --- asking about them ---
 
@@ -120,11 +151,11 @@ class Histories(Indexing):
 
     # --- bringing them in ---
 
-    def _discovered(self) -> Discovery:
-        """Each repository once, with the work trees that any root leads to."""
+    def _discovered(self, roots: Iterable[Path]) -> Discovery:
+        """Each repository once, with the work trees that any of these roots leads to."""
         every = Discovery()
         trees: dict[Path, tuple[Path, ...]] = {}
-        for root in self._file_roots():
+        for root in roots:
             if is_directory(root):
                 below = repositories(root, self._files(root).judge().reaches)
                 every.problems += below.problems
@@ -244,15 +275,21 @@ class Histories(Indexing):
         with self._store.writing(self.settings.lock_timeout_s):
             if history.name not in [it.name for it in self.histories()]:
                 return  # another process was sooner
-            for key in (REFS, TIPS):  # first, so that one that is dropped in part is known not to be whole
-                self._note_once(key + history.name, "")
-            hashes = list(self._store.versions(history.name))
-            for first in range(0, len(hashes), _DROPPED_AT_ONCE):
-                with self._store.batch():
-                    report.deleted += self._store.drop(history.name, hashes[first : first + _DROPPED_AT_ONCE])
-            self._store.remove_collection(history.name)
-            self._note_once(_TREES + history.name, "")
+            report.deleted += self._remove(history)
         report.notes.append(f"the history in {git_directory_at(history.root)} {why}; it was dropped")
+
+    def _remove(self, collection: Collection) -> int:
+        """How many records it had; for whoever holds the write lock."""
+        for key in (REFS, TIPS):  # first, so that one that is dropped in part is known not to be whole
+            self._note_once(key + collection.name, "")
+        paths, dropped = list(self._store.versions(collection.name)), 0
+        for first in range(0, len(paths), _DROPPED_AT_ONCE):
+            with self._store.batch():
+                dropped += self._store.drop(collection.name, paths[first : first + _DROPPED_AT_ONCE])
+        self._store.remove_collection(collection.name)
+        self._note_once(_TREES + collection.name, "")
+        self._sources.pop(collection.name, None)
+        return dropped
 
     def _note_work_trees(self, history: Collection, found: Found) -> None:
         self._note_once(_TREES + history.name, json.dumps([str(it) for it in found.work_trees]))

@@ -57,13 +57,18 @@ class Indexing(Syncing):
         return total
 
     def encode(
-        self, *, progress: Progress = quiet, pause: Callable[[], bool] = never, timeout_s: float = 0.0
+        self,
+        *,
+        progress: Progress = quiet,
+        pause: Callable[[], bool] = never,
+        timeout_s: float = 0.0,
+        switch: bool = False,
     ) -> SyncReport:
         """Vectors for what has none, while others may write, until `pause` says that other work waits. Where another
-        process makes them, its notes say so."""
+        process makes them, its notes say so. `switch`: by the encoder that is asked for, instead of any other's."""
         self._semantics.check()
         report = SyncReport()
-        self._embed(report, progress, timeout_s, pause)
+        self._embed(report, progress, timeout_s, pause, switch=switch)
         return report
 
     def refresh(

@@ -112,7 +112,13 @@ class Syncing(Moving):
         return self._workers
 
     def _embed(
-        self, report: SyncReport, progress: Progress, timeout_s: float, pause: Callable[[], bool] = never
+        self,
+        report: SyncReport,
+        progress: Progress,
+        timeout_s: float,
+        pause: Callable[[], bool] = never,
+        *,
+        switch: bool = False,
     ) -> None:
         with ExitStack() as turn:
             try:
@@ -120,6 +126,6 @@ class Syncing(Moving):
             except IndexBusy:
                 report.notes.append("another process makes the vectors now; `dowse status` tells how far they are")
                 return
-            filled = self._semantics.fill(progress, pause)
+            filled = self._semantics.fill(progress, pause, switch=switch)
         report.embedded, report.reused = filled.encoded, filled.reused
         report.notes.extend(filled.notes)

@@ -6,20 +6,23 @@ import logging
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from dowse.config import Settings
+from dowse.encoders.choose import AUTO, is_local
 from dowse.engine import Engine
 from dowse.errors import BadInput, DowseError
 from dowse.ingest.embed import Progress
 from dowse.model import SyncReport
 from dowse.places import Places, is_directory
+from dowse.store.base import ENCODER_SETTING
 from dowse.store.sqlite.beside import CACHES, LOGS, QUARANTINE, SUFFIXES
 from dowse.store.sqlite.database import APPLICATION_ID, Database
 from dowse.store.sqlite.first_bytes import first_bytes
 from dowse.store.sqlite.locks import write_lock
+from dowse.store.sqlite.peek import peek
 
 _SQLITE_HEADER = b"SQLite format 3\x00"
 _APPLICATION_ID_AT = 68
@@ -47,7 +50,7 @@ class Rebuilding:
             roots = self._roots(drop_missing)
             try:
                 remove(fresh)
-                with Engine(self.settings, fresh, create=True) as engine:
+                with Engine(self._kept_settings(), fresh, create=True) as engine:
                     report = engine.index(roots, vectors=False, progress=progress)
                     report.notes += engine.index_history(progress=progress).notes
                     report.add(engine.encode(progress=progress))
@@ -57,17 +60,22 @@ class Rebuilding:
                 remove(fresh)
         return report
 
+    def _kept_settings(self) -> Settings:
+        """The encoder that was chosen for the old index makes the vectors of the new one, unless another is named."""
+        kept = peek(self.index).manifest.get(ENCODER_SETTING, "")
+        is_kept = self.settings.encoder == AUTO and is_local(kept)
+        return replace(self.settings, encoder=kept) if is_kept else self.settings
+
     def check_replaceable(self, *, any_sqlite: bool = False) -> None:
         """Only an index of ours is ever replaced, whatever lies in its standard place, or an empty file."""
         index = self.index
         if not index.exists() or index == Places.of(self.settings).index_of(self.root):
             return
         try:
-            header = first_bytes(index, 100)
+            replaceable = is_index(index, any_sqlite=any_sqlite)
         except OSError as error:
             raise BadInput(f"can not use {index} as an index: {error.strerror}; name another") from error
-        ours = header[_APPLICATION_ID_AT : _APPLICATION_ID_AT + 4] == APPLICATION_ID.to_bytes(4)
-        if header and not (header.startswith(_SQLITE_HEADER) and (ours or any_sqlite)) and not _was_ours(index):
+        if not replaceable:
             raise BadInput(f"{index} is no index of Dowse and is not replaced; name another, or remove it yourself")
 
     def _swap(self, fresh: Path, keep_old: bool) -> None:
@@ -102,6 +110,8 @@ class Rebuilding:
     def _roots(self, drop_missing: bool) -> list[Path]:
         """The roots an old index knew, if it can still be read; else the one that was given."""
         known = _known_roots(self.index)
+        own = Places.of(self.settings).root_of(self.index, self.root)
+        known = [it for it in known if own is None or it.is_relative_to(own)]
         missing = [str(it) for it in known if not is_directory(it)]
         if missing and not drop_missing:
             raise BadInput(
@@ -127,6 +137,13 @@ def _known_roots(index: Path) -> list[Path]:
     finally:
         db.close()
     return [Path(twin) if twin and is_directory(Path(twin)) else Path(root) for root, twin in rows]
+
+
+def is_index(file: Path, *, any_sqlite: bool = False) -> bool:
+    """Whether it is an index of ours, as far as its first bytes tell, was one, or is an empty file."""
+    header = first_bytes(file, 100)
+    ours = header[_APPLICATION_ID_AT : _APPLICATION_ID_AT + 4] == APPLICATION_ID.to_bytes(4)
+    return not header or (header.startswith(_SQLITE_HEADER) and (ours or any_sqlite)) or _was_ours(file)
 
 
 def remove(index: Path) -> bool:

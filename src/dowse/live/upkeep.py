@@ -45,6 +45,7 @@ class Upkeep:
         index: Path,
         *,
         vectors: bool = True,
+        confirm: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
         tick_s: float = TICK_S,
@@ -64,6 +65,7 @@ class Upkeep:
         self._quiet = Quiet(settings.git_debounce_s, AGAIN_AFTER_S)
         self._encoded = ""  # the state of the records when vectors were last asked for
         self._problem = ""
+        self._confirm = confirm
         self._started = False
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="dowse-upkeep", daemon=True)
@@ -79,7 +81,7 @@ class Upkeep:
         if self._requests.roots and not self._started:
             self._started = True
             if not self._index.exists() and self._settings.watch and self._leadership.attempt():
-                self.index()
+                self._requests.index()
             self._thread.start()
 
     def close(self) -> None:
@@ -91,7 +93,9 @@ class Upkeep:
             self._stand_down()
 
     def index(self, *, force: bool = False) -> Job:
-        """Compare the server's roots with the disk; histories and vectors follow behind."""
+        """Compare the server's roots with the disk; histories and vectors follow behind. Who asks for this confirms
+        that the roots are to be indexed, however broad they are."""
+        self._confirm()
         return self._requests.index(force=force)
 
     def keeping(self) -> Keeping:
@@ -137,7 +141,7 @@ class Upkeep:
 
     def _tick(self) -> None:
         if not self._settings.watch:
-            self.index()
+            self._requests.index()
         elif self._leadership.attempt():
             self._lead()
         else:
@@ -155,7 +159,7 @@ class Upkeep:
         engine = self._engine()
         self._lookout.attend(engine)
         if self._uncovered(engine):
-            self._patience.once("index", self.index)
+            self._patience.once("index", self._requests.index)
         self._lookout.watch(engine)
         self._lookout.compare_when_due()
         if engine.damaged():
@@ -169,7 +173,7 @@ class Upkeep:
         engine = self._engine()
         self._lookout.attend(engine)
         if self._patience.is_over("index", self._uncovered(engine), _OTHERS_MAY_INDEX_S):
-            self._patience.once("index", self.index)
+            self._patience.once("index", self._requests.index)
         if self._patience.is_over("heal", bool(engine.damaged()), _OTHERS_MAY_HEAL_S):
             self._heal()
         self._see_to_vectors(engine, _OTHERS_MAY_ENCODE_S)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dowse.model.questions import Query
@@ -33,7 +33,8 @@ class Stored:
 @dataclass(frozen=True, slots=True)
 class Hit:
     """`notes` are sentences a reader should know before relying on it. `instead_of` is what was found where this one is
-    shown, and tells whether that is about what was asked; this one's own words may be others."""
+    shown, and tells whether that is about what was asked; this one's own words may be others. `root` is the name of the
+    root it comes from, where several were asked."""
 
     stored: Stored
     score: float
@@ -41,6 +42,7 @@ class Hit:
     freshness: Freshness = "unknown"
     notes: tuple[str, ...] = ()
     instead_of: Hit | None = None
+    root: str = ""
 
     @property
     def found(self) -> Hit:
@@ -50,13 +52,19 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One stage of an answer: what went in, what came out, what it cost, and why it did less than usual."""
+    """One stage of an answer: what went in, what came out, what it cost, and why it did less than usual. `root` is the
+    root it was done in, where several were asked."""
 
     name: str
     before: int
     after: int
     ms: float
     note: str = ""
+    root: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.root}: {self.name}" if self.root else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +145,8 @@ class Completeness:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`at` is when it was given, by the clock of the engine: the age of what it tells is counted from there."""
+    """`at` is when it was given, by the clock of the engine: the age of what it tells is counted from there. `roots`
+    says how complete each root is, by its name, where several were asked."""
 
     query: Query
     hits: tuple[Hit, ...]
@@ -145,3 +154,4 @@ class Answer:
     completeness: Completeness
     at: float
     abstained: str = ""
+    roots: Mapping[str, Completeness] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.lookup.read import within
-from dowse.model import Query
+from dowse.model import Answer, Query
 from dowse.profiles.core_asking import file_kinds, make_scope, of_files, read
 from dowse.profiles.core_json import (
     answer_json,
@@ -49,10 +49,17 @@ RecipeName = Literal["auto", "hybrid", "lexical", "semantic", "late", "rerank", 
 
 
 class Core:
-    """The tools, bound to the engine and the job queue of one server."""
+    """The tools, bound to the engine and the job queue of one server. `search` asks several roots in place of one."""
 
-    def __init__(self, engine: Callable[[], Engine], jobs: Jobs, upkeep: Upkeep) -> None:
+    def __init__(
+        self,
+        engine: Callable[[], Engine],
+        jobs: Jobs,
+        upkeep: Upkeep,
+        search: Callable[[Query], Answer] | None = None,
+    ) -> None:
         self._engine = engine
+        self._search = search
         self._jobs = jobs
         self._upkeep = upkeep
 
@@ -108,7 +115,7 @@ class Core:
         engine = self._engine()
         scope = make_scope(wanted, paths or (), tags or (), since, until, not_paths or (), authors or (), engine.now)
         name = of_files(recipe) if files else recipe
-        answer = engine.search(Query(query, scope, limit, name, budget_tokens, hypothesis))
+        answer = (self._search or engine.search)(Query(query, scope, limit, name, budget_tokens, hypothesis))
         return Reply(answer_json(answer, self._running()), answer_text(answer, explain, self._running()))
 
     def fetch(

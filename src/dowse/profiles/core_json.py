@@ -27,7 +27,7 @@ def answer_json(answer: Answer, running: str = "") -> dict[str, object]:
         "count": len(answer.hits),
         "hits": [hit_json(rank, hit) for rank, hit in enumerate(answer.hits, 1)],
         "steps": [
-            {"name": it.name, "before": it.before, "after": it.after, "ms": it.ms, "note": it.note}
+            {"name": it.label, "before": it.before, "after": it.after, "ms": it.ms, "note": it.note}
             for it in answer.steps
         ],
         "abstained": answer.abstained,
@@ -43,7 +43,17 @@ def answer_json(answer: Answer, running: str = "") -> dict[str, object]:
             "as_of": iso(answer.completeness.as_of) if answer.completeness.as_of else None,
             "pending": pending_json(answer.completeness.seen),
         },
+        **_roots_json(answer),
     }
+
+
+def _roots_json(answer: Answer) -> dict[str, object]:
+    """How complete each root is, where several were asked."""
+    roots = [
+        {"root": name, "complete": it.complete, "text": it.sentence(sum(hit.root == name for hit in answer.hits))}
+        for name, it in answer.roots.items()
+    ]
+    return {"roots": roots} if roots else {}
 
 
 def hit_json(rank: int, hit: Hit) -> dict[str, object]:
@@ -66,6 +76,7 @@ def hit_json(rank: int, hit: Hit) -> dict[str, object]:
         "tags": list(record.tags),
         "facets": {name: value for name, value in record.facets.items() if len(value) <= _FACET_CHARS},
         "notes": list(hit.notes),
+        **({"root": hit.root} if hit.root else {}),
     }
 
 

@@ -47,7 +47,7 @@ def answer_text(answer: Answer, explain: bool = False, running: str = "") -> str
     notes = shown_notes(answer)
     if explain:
         notes = [
-            f"{it.name}: {it.before} → {it.after} in {it.ms:.1f} ms{f' ({it.note})' if it.note else ''}"
+            f"{it.label}: {it.before} → {it.after} in {it.ms:.1f} ms{f' ({it.note})' if it.note else ''}"
             for it in answer.steps
         ]
     return "\n".join(lines + notes).rstrip() + "\n"
@@ -55,12 +55,15 @@ def answer_text(answer: Answer, explain: bool = False, running: str = "") -> str
 
 def shown_notes(answer: Answer) -> list[str]:
     """What the reader should know of the steps: why one did less than usual, not what was decided as always."""
-    return [f"{step.name}: {step.note}" for step in answer.steps if step.note and step.name not in _DECISIONS]
+    return [f"{step.label}: {step.note}" for step in answer.steps if step.note and step.name not in _DECISIONS]
 
 
 def place_text(hit: Hit, answer: Answer) -> str:
-    """Where it is, as its kind is named; with the collection where hits of that kind come from several."""
+    """Where it is, as its kind is named; with the root where several were asked, else with the collection where hits of
+    that kind come from several."""
     record = hit.stored.record
+    if hit.root:
+        return f"[{hit.root}] {_PLACES.get(record.kind, _lines_of)(hit, answer.at)}"
     several = len({it.stored.record.collection for it in answer.hits if it.stored.record.kind == record.kind}) > 1
     return f"{f'[{record.collection}] ' if several else ''}{_PLACES.get(record.kind, _lines_of)(hit, answer.at)}"
 

@@ -39,8 +39,10 @@ class Rifflux:
         options: Options,
         clock: Callable[[], float] = time.monotonic,
         keeping: Callable[[], Keeping] | None = None,
+        within: Path | None = None,
     ) -> None:
         self._keeping = keeping
+        self._within = within
         self._open = engine
         self._jobs = jobs
         self._cwd = cwd
@@ -134,7 +136,8 @@ class Rifflux:
         background: Annotated[bool, Param("Return a job at once instead of waiting")] = False,
     ) -> Reply:
         """Index one or more locations; only new and changed files are read."""
-        locations = tuple(located(it, self._cwd, self._settings) for it in (paths or [path or "."]))
+        given = paths or [path or "."]
+        locations = tuple(located(it, self._cwd, self._settings, self._within) for it in given)
         asked = Reindexing(locations, force, prune_missing, several=bool(paths))
         if background:
             return Reply(self._job_json(asked.submitted("reindex", self._jobs, self._engine)))

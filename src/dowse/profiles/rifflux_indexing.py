@@ -86,9 +86,15 @@ class AutoReindex:
         }
 
 
-def located(given: str, cwd: Path, settings: Settings) -> Path:
-    """The directory or file to index; of anything else, what is wrong with it."""
+def located(given: str, cwd: Path, settings: Settings, within: Path | None = None) -> Path:
+    """The directory or file to index; of anything else, what is wrong with it. `within` is the only root that the index
+    may hold, where it is not the client's own."""
     place = checked_root(cwd / given, any_root=settings.any_root)
+    if within is not None and not place.is_relative_to(within):
+        raise BadInput(
+            f"{place} is outside of {within}, the root of this server; start a server of its own for it with "
+            f"`dowse mcp --root`"
+        )
     mode = place.stat().st_mode
     if stat.S_ISREG(mode) and not _is_included(place, settings.include):
         raise BadInput(f"{place} is not a file this index takes; the include globs are {', '.join(settings.include)}")

@@ -37,8 +37,8 @@ def headlined(run: Run) -> list[Scored]:
 def semantic(run: Run) -> list[Scored]:
     """Cosine between the query's vector and the chunks'."""
     found, why_not = nearest(run, run.pool)
-    if why_not:
-        run.notes.append(why_not)
+    if note := why_not or query_vector(run).note:
+        run.notes.append(note)
     return _stable(found, run, digits=_COSINE_DIGITS)
 
 

@@ -26,6 +26,7 @@ class QueryVector:
     why_not: str = ""
     traits: Traits = UNMEASURED
     made_by: str | None = None  # the fingerprint of the encoder: only its vectors can be compared
+    note: str = ""  # what a reader should know of it
 
 
 @dataclass(frozen=True, slots=True)

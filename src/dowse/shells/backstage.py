@@ -13,6 +13,7 @@ from dowse.errors import BadInput
 from dowse.live.history import History
 from dowse.live.jobs import Jobs
 from dowse.live.upkeep import Upkeep
+from dowse.shells.breadth import Breadth
 from dowse.shells.workspace import Workspace
 
 # Every write is a transaction of its own, so a job that takes longer is cut off without harm.
@@ -22,24 +23,36 @@ _LAST_JOB_S = 1.2
 class Engines:
     """The server's own engine and, by path, any other a client names; each opened once."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, breadth: Breadth | None = None) -> None:
         self._workspace = workspace
+        self._breadth = breadth
         self._turn = threading.Lock()
         self._open: dict[Path, tuple[Engine, object]] = {}
 
     def own(self) -> Engine:
+        """Refused as long as nobody has confirmed that so broad a root is to be indexed."""
+        if self._breadth and (problem := self._breadth.problem()):
+            raise BadInput(problem)
         return self._get(self._workspace.index, create=True)
 
     def at(self, path: str | None) -> Engine:
         """The index at this path, which must exist; None is the server's own."""
         return self.own() if path is None else self._get(_checked(path), create=False)
 
+    def only_own(self, path: str | None) -> Engine:
+        """The server's own index, also by its path; any other is refused."""
+        if path is not None and _checked(path).resolve() != self._workspace.index.resolve():
+            raise BadInput(f"this server answers from {self._workspace.index} alone; leave db_path out")
+        return self.own()
+
     def _get(self, index: Path, *, create: bool) -> Engine:
         with self._turn:
             engine, file = self._open.get(index, (None, None))
             if engine is None or _file_at(index) != file:
                 # Not there yet, or another process has put a rebuilt index in its place.
-                engine = Engine(self._workspace.settings, index, create=create)
+                workspace = self._workspace
+                is_own = index == workspace.index
+                engine = workspace.open(create=create) if is_own else Engine(workspace.settings, index, create=create)
                 self._open[index] = engine, _file_at(index)
             return engine
 
@@ -75,19 +88,22 @@ class Behind:
 
 
 class Backstage:
-    """One queue of jobs for the process, one upkeep for each index and its settings."""
+    """One queue of jobs for each index, one upkeep for each index and its settings. `jobs` is the queue of the first
+    index: there are others only where several roots are served."""
 
     def __init__(self) -> None:
         self.jobs = Jobs()
+        self._queues: dict[Path, Jobs] = {}
         self._turn = threading.Lock()
         self._behind: dict[tuple[Path, Settings], Behind] = {}
 
-    def behind(self, workspace: Workspace, *roots: Path, vectors: bool = True) -> Behind:
-        """What is behind a profile that serves these roots; it begins with `start`."""
+    def behind(self, workspace: Workspace, *roots: Path, vectors: bool = True, asks: bool = True) -> Behind:
+        """What is behind a profile that serves these roots; it begins with `start`. `asks`: whether a broad root is
+        indexed only after a confirmation."""
         with self._turn:
             key = workspace.index.resolve(), workspace.settings
             if key not in self._behind:
-                self._behind[key] = self._made(workspace, vectors)
+                self._behind[key] = self._made(workspace, vectors, Breadth(workspace, asks=asks))
             behind = self._behind[key]
         behind.upkeep.take(roots)
         return behind
@@ -101,15 +117,22 @@ class Backstage:
         for behind in self.opened():
             behind.upkeep.start()
 
-    def _made(self, workspace: Workspace, vectors: bool) -> Behind:
-        if self.jobs.history is None:
-            self.jobs.history = History(workspace.index)
-        engines = Engines(workspace)
-        upkeep = Upkeep(engines.own, self.jobs, workspace.settings, workspace.index, vectors=vectors)
-        return Behind(engines, upkeep, self.jobs)
+    def _made(self, workspace: Workspace, vectors: bool, breadth: Breadth) -> Behind:
+        jobs = self._queues.setdefault(workspace.index.resolve(), Jobs() if self._queues else self.jobs)
+        if jobs.history is None:
+            jobs.history = History(workspace.index)
+        engines = Engines(workspace, breadth)
+        upkeep = Upkeep(
+            engines.own, jobs, workspace.settings, workspace.index, vectors=vectors, confirm=breadth.confirm
+        )
+        return Behind(engines, upkeep, jobs)
 
     def close(self) -> None:
         """No new work, then an end to the work in hand."""
         for behind in self.opened():
             behind.upkeep.close()
-        self.jobs.close(_LAST_JOB_S)
+        closing = [threading.Thread(target=it.close, args=(_LAST_JOB_S,)) for it in self._queues.values()]
+        for it in closing:  # together: leaving takes no longer with many roots than with one
+            it.start()
+        for it in closing:
+            it.join()

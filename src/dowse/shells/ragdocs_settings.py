@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dowse.config import Settings, parse_setting
 from dowse.errors import BadInput
 from dowse.model import Pace
+from dowse.places import Places, checked_root
 from dowse.profiles.ragdocs_memory_desk import NO_OPTIONS, MemoryOptions
 from dowse.shells.workspace import Workspace, find_workspace
 from dowse.text.memory_facts import TYPES
@@ -46,7 +47,18 @@ def ragdocs_workspace(
     root = roots[0] if roots else None
     setup = find_setup(cwd if root is None else cwd / root, environment)
     workspace = find_workspace(cwd=cwd, environment=environment, flags=flags, root=root, defaults=setup.settings)
-    return workspace, setup.memory
+    return _of_all(workspace, roots, cwd), setup.memory
+
+
+def _of_all(workspace: Workspace, roots: Sequence[Path], cwd: Path) -> Workspace:
+    """The contract has one index for all documents: with several roots a place of its own, so that none of them is in
+    the index of another."""
+    settings = workspace.settings
+    every = dict.fromkeys(checked_root(cwd / it, any_root=settings.any_root) for it in roots)
+    if len(every) < 2 or settings.index is not None:
+        return workspace
+    index = Places.of(settings).index_of_all([*every]).absolute()
+    return replace(workspace, settings=replace(settings, index=index), index=index)
 
 
 def find_setup(folder: Path, environment: Mapping[str, str]) -> Setup:

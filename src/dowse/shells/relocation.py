@@ -37,6 +37,8 @@ class Found:
     def fit(self, folder: Path) -> tuple[Likeness, Path] | None:
         """How well it fits the folder, and which of its roots does; an index whose own directory is still there is
         never taken from it."""
+        if self.home is None and len(self.roots) > 1:
+            return None  # it was made for all of them
         if self.home is not None and not has_left(self.home, folder):
             return None
         fitting = [(found, it.root) for it in self.roots if (found := likeness(it, folder))]

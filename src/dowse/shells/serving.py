@@ -14,6 +14,7 @@ from dowse.profiles import codesearch, rifflux_settings
 from dowse.profiles.all import every_tool
 from dowse.profiles.codesearch_desk import Desk, Options
 from dowse.profiles.core import Core
+from dowse.profiles.core_roots import CoreOfRoots, Root, root_names
 from dowse.profiles.ragdocs import Ragdocs
 from dowse.profiles.rifflux import Rifflux
 from dowse.profiles.rifflux_indexing import located
@@ -71,11 +72,18 @@ def make_profile(
         return Ragdocs(behind.engine, behind.jobs, workspace.settings.first_answer_s, memory).profile()
     if name == "all" and len(roots) > 1:
         raise BadInput("the profile all serves one directory; start a server for each")
-    workspace = find_workspace(cwd=cwd, environment=environment, flags=flags, root=roots[0] if roots else None)
-    behind = backstage.behind(workspace, *_places(workspace, roots, cwd))
+    served = [find_workspace(cwd=cwd, environment=environment, flags=flags, root=it) for it in roots or (None,)]
+    indexes: dict[Path, list[Workspace]] = {}
+    for it in served:
+        indexes.setdefault(it.index, []).append(it)
+    behinds = [backstage.behind(it[0], *(one.root for one in it)) for it in indexes.values()]
     if name == "all":
-        return every_tool(*_families(workspace, behind, cwd, environment))
-    return Core(behind.engine, behind.jobs, behind.upkeep).profile()
+        return every_tool(*_families(served[0], behinds[0], cwd, environment))
+    if len(behinds) == 1:  # one root, or several in the one index that was named for them
+        return Core(behinds[0].engine, behinds[0].jobs, behinds[0].upkeep).profile()
+    paths = [it[0].root for it in indexes.values()]
+    named = zip(root_names(paths), paths, behinds, strict=True)
+    return CoreOfRoots([Root(name, path, it.engine, it.jobs, it.upkeep) for name, path, it in named]).profile()
 
 
 def _places(workspace: Workspace, roots: tuple[Path, ...], cwd: Path) -> tuple[Path, ...]:
@@ -86,7 +94,10 @@ def _families(workspace: Workspace, behind: Behind, cwd: Path, environment: Mapp
     """Every contract on one index: in each, what is asked is asked of the same engine."""
     settings = workspace.settings
     options = replace(rifflux_settings.options_from(environment), auto_reindex=False, watched=())
-    compatible = Rifflux(behind.engines.at, behind.jobs, cwd, settings, options, keeping=behind.upkeep.keeping)
+    folder = workspace.root if workspace.root.is_dir() else workspace.root.parent
+    start = cwd if cwd.resolve().is_relative_to(folder) else folder
+    engine, keeping = behind.engines.only_own, behind.upkeep.keeping
+    compatible = Rifflux(engine, behind.jobs, start, settings, options, keeping=keeping, within=folder)
     desk = Desk(behind.engine, behind.jobs, workspace.root, Options(max_response_kb=settings.max_response_kb))
     core = Core(behind.engine, behind.jobs, behind.upkeep).profile()
     documents = Ragdocs(behind.engine, behind.jobs, settings.first_answer_s).profile()
@@ -106,7 +117,7 @@ def _rifflux(
     if workspace.settings.watch:
         options = replace(options, watched=(*map(str, roots), *options.watched))
     watched = [located(it, cwd, workspace.settings) for it in options.watched]
-    behind = backstage.behind(workspace, *watched)
+    behind = backstage.behind(workspace, *watched, asks=False)
     tools = Rifflux(behind.engines.at, behind.jobs, cwd, workspace.settings, options, keeping=behind.upkeep.keeping)
     if roots and not watched:
         tools.reindex(paths=[str(it) for it in roots], background=True)

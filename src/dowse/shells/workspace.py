@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +25,21 @@ class Workspace:
     notice: str = ""  # what a person should know of how it was found
 
     def open(self, *, create: bool) -> Engine:
+        """In the standard place of a root, an index answers for that root alone; what an earlier version brought in of
+        others is removed first."""
         from dowse.engine import Engine  # the pipe to a shared server only looks for the place and never opens it
 
-        return Engine(self.settings, self.index, create=create)
+        engine = Engine(self.settings, self.index, create=create)
+        root = Places.of(self.settings).root_of(self.index, self.root)
+        if root is not None:
+            try:
+                removed = engine.remove_other_roots(root)
+            except BaseException:
+                engine.close()
+                raise
+            if removed:
+                logging.getLogger("dowse.roots").warning("%s", removed)
+        return engine
 
 
 def find_workspace(

@@ -16,7 +16,7 @@ from dowse.store.links import Links
 from dowse.store.manifest import REVISION, Manifest
 from dowse.store.reading import Reading
 from dowse.store.texts import Texts
-from dowse.store.vectors import ANSWERING, NEXT, UNENCODED, Pending, Vectors
+from dowse.store.vectors import ANSWERING, ENCODER_SETTING, NEXT, UNENCODED, Pending, Vectors
 from dowse.store.words import Weights, Words
 from dowse.store.writing import Piece, Writing
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = (
     "ANSWERING",
+    "ENCODER_SETTING",
     "KEPT",
     "NEXT",
     "REVISION",

@@ -19,6 +19,9 @@ ANSWERING = "encoder"
 NEXT = "next_encoder"
 """Under these keys the manifest has the fingerprints of the encoders that made the two vector indexes."""
 
+ENCODER_SETTING = "encoder_setting"
+"""The manifest's key for the encoder setting that the index is kept with: that of the run that first made vectors."""
+
 UNENCODED = ("delta",)
 """The roles of chunks that are found by their own words only: they need no vector, and have none. What a record is
 called stands for its other chunks; else a word of a title would find every piece of a long record."""

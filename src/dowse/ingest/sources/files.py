@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dowse.errors import BadInput, Unreadable
 from dowse.ingest.sources.base import Listing
 from dowse.ingest.sources.defaults import DEFAULT_EXCLUDE, MAX_FILE_BYTES
-from dowse.ingest.sources.ledger import too_large
+from dowse.ingest.sources.ledger import Ledger, TooManyItems, too_large
 from dowse.ingest.sources.part import WHOLE, part_of
 from dowse.ingest.sources.regular_file import ChangingError, NotRegularError, opened_below, read_whole
 from dowse.model import Freshness, Item
@@ -44,27 +44,37 @@ class FileSource:
     form: str = ""
 
     def listing(self) -> Listing:
-        # Only listing needs what these import; reading and checking freshness start quicker without.
-        from dowse.ingest.sources.selection import select
-        from dowse.ingest.sources.survey import survey
-
         for place in self.under:
             if not _stays_inside(place.removesuffix("/")):
                 raise BadInput(f"{place!r} is not a path inside {self.root}; give it relative to that, without '..'")
         root = self._resolved_root()
-        selection = select(self.include, self._excluded(), part_of(self.under))
-        found = survey(
-            root,
-            selection,
-            self._barred(),
-            use_gitignore=self.use_gitignore,
-            max_file_bytes=self.max_file_bytes,
-        )
-        listing = found.listing()
+        listing = self._survey(root).listing()
         if self.form:
             listing.items = [replace(item, form=self.form) for item in listing.items]
         listing.vacant = not listing.items and holds_no_file(root)
         return listing
+
+    def has_more_than(self, count: int) -> bool:
+        """Whether a listing would have more items than this; it stops looking at the first one more."""
+        try:
+            self._survey(self._resolved_root(), count)
+        except TooManyItems:
+            return True
+        return False
+
+    def _survey(self, root: str, most: int | None = None) -> Ledger:
+        # Only listing needs what these import; reading and checking freshness start quicker without.
+        from dowse.ingest.sources.selection import select
+        from dowse.ingest.sources.survey import survey
+
+        return survey(
+            root,
+            select(self.include, self._excluded(), part_of(self.under)),
+            self._barred(),
+            use_gitignore=self.use_gitignore,
+            max_file_bytes=self.max_file_bytes,
+            most=most,
+        )
 
     def read(self, item: Item) -> tuple[Item, bytes]:
         if not _stays_inside(item.path):

@@ -12,14 +12,20 @@ from dowse.model import Item
 from dowse.text.surrogates import is_text, spelt_out
 
 
+class TooManyItems(Exception):
+    """A survey that only counts has met more items than it was to count."""
+
+
 class Ledger:
-    """One survey's findings below `root`, which is absolute and resolved."""
+    """One survey's findings below `root`, which is absolute and resolved; with `most`, it raises TooManyItems at the
+    first item beyond that."""
 
-    __slots__ = ("_items", "_max_file_bytes", "_refused", "_root", "_unseen")
+    __slots__ = ("_items", "_max_file_bytes", "_most", "_refused", "_root", "_unseen")
 
-    def __init__(self, root: str, max_file_bytes: int) -> None:
+    def __init__(self, root: str, max_file_bytes: int, most: int | None = None) -> None:
         self._root = root
         self._max_file_bytes = max_file_bytes
+        self._most = most
         self._items: dict[str, Item] = {}
         self._refused: dict[str, str] = {}
         self._unseen: set[str] = set()
@@ -40,6 +46,8 @@ class Ledger:
             self.refuse(path, "its name is not valid UTF-8; rename it")
         else:
             self._items[path] = Item(path, status.st_size, status.st_mtime_ns)
+            if self._most is not None and len(self._items) > self._most:
+                raise TooManyItems
 
     def refuse(self, path: str, reason: str) -> None:
         self._refused[spelt_out(path)] = reason

@@ -21,9 +21,10 @@ class Survey:
     walk: Walk
     work_tree: WorkTree
     max_file_bytes: int
+    most: int | None = None
 
     def run(self) -> Ledger:
-        ledger = Ledger(self.root, self.max_file_bytes)
+        ledger = Ledger(self.root, self.max_file_bytes, self.most)
         territories = [""]
         while territories:
             territories += self._take(territories.pop(), ledger)
@@ -54,10 +55,17 @@ class Survey:
 
 
 def survey(
-    root: str, selection: Selection, barred: frozenset[str], *, use_gitignore: bool, max_file_bytes: int
+    root: str,
+    selection: Selection,
+    barred: frozenset[str],
+    *,
+    use_gitignore: bool,
+    max_file_bytes: int,
+    most: int | None = None,
 ) -> Ledger:
-    """Everything below `root` (absolute, resolved) that the selection wants."""
+    """Everything below `root` (absolute, resolved) that the selection wants; TooManyItems where that is more than
+    `most`."""
     doors = Doors(root, barred)
     ground = BareGround(root)
     walk = Walk(root, selection, doors, ground, use_gitignore)
-    return Survey(root, walk, WorkTree(root, selection, doors, ground), max_file_bytes).run()
+    return Survey(root, walk, WorkTree(root, selection, doors, ground), max_file_bytes, most).run()

@@ -15,22 +15,30 @@ def best_first(hits: list[Hit], run: Run) -> list[Hit]:
 
 def within_budget(hits: list[Hit], run: Run) -> list[Hit]:
     """What fits into the token budget, best first; the best one is cut rather than left out."""
-    if run.query.budget_tokens is None:
-        return hits
-    left = run.query.budget_tokens * CHARS_PER_TOKEN
+    packed, notes = packed_within(hits, run.query.budget_tokens)
+    run.notes += notes
+    return packed
+
+
+def packed_within(hits: list[Hit], budget_tokens: int | None) -> tuple[list[Hit], list[str]]:
+    """The same, with what is to be said of it."""
+    if budget_tokens is None:
+        return hits, []
+    left = budget_tokens * CHARS_PER_TOKEN
     packed: list[Hit] = []
+    notes: list[str] = []
     for hit in hits:
         size = len(hit.stored.chunk.text)
         if size > left and not packed:
             packed.append(_cut(hit, left))
-            run.notes.append("the best hit was cut to fit the budget; read it whole by its chunk_id")
+            notes.append("the best hit was cut to fit the budget; read it whole by its chunk_id")
             break
         if size <= left:
             packed.append(hit)
             left -= size
     if len(packed) < len(hits):
-        run.notes.append(f"{len(hits) - len(packed)} hits did not fit into {run.query.budget_tokens} tokens")
-    return packed
+        notes.append(f"{len(hits) - len(packed)} hits did not fit into {budget_tokens} tokens")
+    return packed, notes
 
 
 def _cut(hit: Hit, size: int) -> Hit:

@@ -33,6 +33,7 @@ VERBS = {
     "status": "What is indexed, how fresh, with which encoder, and what was skipped.",
     "watch": "Follow the files and keep the index in line with them, until stopped.",
     "jobs": "What is and was done behind the answers, how far it is, and how it ended.",
+    "indexes": "List the indexes of this user, delete some, or those whose root is gone.",
     "export": "Print every chunk of the index, in a stable order.",
     "doctor": "Check the index and all around it; --fix mends what is damaged.",
     "rebuild": "Make the index anew from the files.",
@@ -40,6 +41,7 @@ VERBS = {
     "mcp": "Serve an AI agent over MCP on stdin and stdout.",
     "daemon": "One shared server for all agents of an index: run, start, stop, status, restart.",
 }
+_ALIASES = {"roots": "indexes"}
 _LEADING = ("--help", "-h", "--version")
 
 
@@ -50,9 +52,10 @@ class Verbs(click.Group):
         return list(VERBS)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in VERBS:
+        verb = _ALIASES.get(name, name)
+        if verb not in VERBS:
             return None
-        command: click.Command = import_module(f"dowse.shells.cli.{name}").command
+        command: click.Command = import_module(f"dowse.shells.cli.{verb}").command
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
@@ -81,7 +84,7 @@ def in_order(arguments: Sequence[str]) -> list[str]:
     words = list(arguments)
     if not words or not words[0].startswith("-") or words[0] in _LEADING:
         return words
-    place = next((i for i, word in enumerate(words) if word in VERBS), 0)
+    place = next((i for i, word in enumerate(words) if word in VERBS or word in _ALIASES), 0)
     return [words[place], *words[:place], *words[place + 1 :]] if place else words
 
 

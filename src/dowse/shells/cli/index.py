@@ -13,6 +13,7 @@ from dowse.engine.syncing import after
 from dowse.model import SyncReport
 from dowse.places import Places
 from dowse.profiles.core_json import report_json
+from dowse.shells.breadth import breadth_of
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.progress import progress_bar
 from dowse.shells.workspace import Workspace
@@ -21,10 +22,18 @@ from dowse.shells.workspace import Workspace
 @click.command("index")
 @click.argument("roots", nargs=-1, type=click.Path(path_type=Path), metavar="[ROOT]...")
 @click.option("--force", is_flag=True, help="Read and chunk every file again, even unchanged ones.")
+@click.option("--switch-encoder", "switch", is_flag=True, help="Replace the vectors by those of the encoder setting.")
 @root_option
 @json_option
-@settings_options(include="", exclude="", index="")
-def command(roots: tuple[Path, ...], root: Path | None, force: bool, as_json: bool, **flags: Any) -> None:  # noqa: ANN401
+@settings_options(include="", exclude="", index="", encoder="")
+def command(
+    roots: tuple[Path, ...],
+    root: Path | None,
+    force: bool,
+    switch: bool,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401
+) -> None:
     """Bring directories into the index, or up to date: only new and changed files are read.
 
     Each ROOT has an index of its own; with --index they share that one. A ROOT inside an indexed
@@ -32,11 +41,19 @@ def command(roots: tuple[Path, ...], root: Path | None, force: bool, as_json: bo
     """
     built = Built()
     for place in roots or (root,):
-        built.add(build(_around(workspace_of(place, flags), flags), force=force))
+        workspace = _around(workspace_of(place, flags), flags)
+        say_breadth(workspace)
+        built.add(build(workspace, force=force, switch=switch))
     if as_json:
         click.echo(json.dumps(report_json(built.files) | {"history": report_json(built.history)}))
     else:
         click.echo(built.text())
+
+
+def say_breadth(workspace: Workspace) -> None:
+    """Who asks for it by name is not asked again, but is told how much it is."""
+    if not workspace.index.exists() and (broad := breadth_of(workspace)):
+        click.echo(f"{broad}: indexing all of it; Ctrl-C stops, and what is indexed by then stays.", err=True)
 
 
 def _around(workspace: Workspace, flags: dict[str, Any]) -> Workspace:
@@ -66,14 +83,20 @@ class Built:
 
 
 def build(
-    workspace: Workspace, *, force: bool = False, embed_for_s: float | None = None, history_for_s: float | None = None
+    workspace: Workspace,
+    *,
+    force: bool = False,
+    switch: bool = False,
+    embed_for_s: float | None = None,
+    history_for_s: float | None = None,
 ) -> Built:
     """Files first, then histories, then the vectors of both; these two for as long as is said."""
     with workspace.open(create=True) as engine, progress_bar() as progress:
         files = engine.index([workspace.root], force=force, vectors=False, progress=progress)
         history = engine.index_history(force=force, for_s=history_for_s, progress=progress)
         wait_s = workspace.settings.lock_timeout_s
-        files.add(engine.encode(progress=progress, pause=after(embed_for_s), timeout_s=wait_s))
+        pause = after(embed_for_s)
+        files.add(engine.encode(progress=progress, pause=pause, timeout_s=wait_s, switch=switch))
         return Built(files, history)
 
 

@@ -10,12 +10,24 @@ from typing import Any
 import click
 
 from dowse.config import PREFIX, SECRETS, SETTINGS, Settings
+from dowse.errors import BadInput
 from dowse.shells.workspace import Workspace, find_workspace
 
 Command = Callable[..., Any]
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON; its keys are stable.")
+
+
+def _one_root(_context: click.Context, _parameter: click.Parameter, given: tuple[Path, ...]) -> Path | None:
+    """The last of several would be taken without a word."""
+    if len(given) > 1:
+        raise BadInput("this verb works on one root; give --root once, or ask several with `dowse search`")
+    return given[0] if given else None
+
+
 root_option = click.option(
     "--root",
+    multiple=True,
+    callback=_one_root,
     type=click.Path(path_type=Path),
     help="The directory to work on; default: the nearest one upwards that is indexed, else the current one.",
 )
@@ -24,7 +36,7 @@ roots_option = click.option(
     "roots",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="A directory to serve; may be repeated.",
+    help="A directory to search or serve; may be repeated, each has an index of its own.",
 )
 _EXACT_LIMIT = 100
 _SHORT = {"limit": ("-k",)}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query
 from dowse.profiles.core_asking import file_kinds, make_scope, of_files
 from dowse.profiles.core_json import answer_json
 from dowse.profiles.core_text import evidence_text, place_text, shown_notes
-from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.breadth import Breadth
+from dowse.shells.cli.options import json_option, roots_option, settings_options, workspace_of
 from dowse.shells.workspace import Workspace
 
 _SHOWN_LINES = 8
@@ -63,7 +66,7 @@ FIRST_HISTORY_S = 3.0  # before the first answer; `dowse index` and servers read
     help="About how long the texts may be in all.",
 )
 @click.option("--explain", is_flag=True, help="Say why each hit is there, and what each step did.")
-@root_option
+@roots_option
 @json_option
 @settings_options(limit="")
 def command(
@@ -81,7 +84,7 @@ def command(
     files: bool,
     budget: int | None,
     explain: bool,
-    root: Path | None,
+    roots: tuple[Path, ...],
     as_json: bool,
     **flags: Any,  # noqa: ANN401
 ) -> int:
@@ -91,21 +94,36 @@ def command(
     """
     if mode and recipe:
         raise BadInput("give --mode or --recipe, not both")
-    workspace = workspace_of(root, flags)
+    workspaces = [workspace_of(it, flags) for it in roots or (None,)]
     name = recipe or mode or "auto"
     asked = Query(
         " ".join(query),
         make_scope(file_kinds(kinds, files), paths, tags, since, until, not_paths, authors),
-        workspace.settings.limit,
+        workspaces[0].settings.limit,
         of_files(name) if files and not name.endswith("-files") else name,
         budget,
         hypothesis,
     )
-    with ready(workspace) as engine:
-        answer = engine.search(asked)
+    with searching(workspaces) as search:
+        answer = search(asked)
         # Before the engine is closed, which may finish indexing a file that changed.
         click.echo(json.dumps(answer_json(answer), ensure_ascii=False) if as_json else answer_lines(answer, explain))
     return 0 if answer.hits else 1
+
+
+@contextmanager
+def searching(workspaces: Sequence[Workspace]) -> Iterator[Callable[[Query], Answer]]:
+    """A search over the index of each, merged where there are several."""
+    indexes = {it.index: it for it in reversed(workspaces)}  # a named index is one for all of them
+    with ExitStack() as opened:
+        engines = [opened.enter_context(ready(it)) for it in reversed(indexes.values())]
+        if len(engines) == 1:
+            yield engines[0].search
+            return
+        from dowse.profiles.core_roots import root_names, search_roots
+
+        names = root_names([it.root for it in reversed(indexes.values())])
+        yield lambda query: search_roots(query, dict(zip(names, engines, strict=True)))
 
 
 def ready(workspace: Workspace) -> Engine:
@@ -118,6 +136,7 @@ def ready(workspace: Workspace) -> Engine:
             return engine
         engine.close()
     except NotIndexed:
+        confirm_breadth(workspace)
         if sys.stderr.isatty():
             click.echo(f"No index of {workspace.root} yet: building it.", err=True)
     try:
@@ -126,6 +145,15 @@ def ready(workspace: Workspace) -> Engine:
     except IndexBusy:
         click.echo("Another process is indexing: answering from what is there.", err=True)
     return workspace.open(create=False)
+
+
+def confirm_breadth(workspace: Workspace) -> None:
+    """Before a first search indexes everything: asked on a terminal, refused elsewhere, with the next step."""
+    breadth = Breadth(workspace)
+    if problem := breadth.problem():
+        is_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+        if not is_terminal or not click.confirm(f"{breadth.found}. Index all of it?", err=True):
+            raise BadInput(problem)
 
 
 def _is_built(workspace: Workspace, engine: Engine) -> bool:
@@ -140,7 +168,7 @@ def answer_lines(answer: Answer, explain: bool) -> str:
     for rank, hit in enumerate(answer.hits, 1):
         lines += [*_hit_lines(rank, hit, answer, explain), ""]
     if explain:
-        lines += [_step_line(it.name, it.before, it.after, it.ms, it.note) for it in answer.steps]
+        lines += [_step_line(it.label, it.before, it.after, it.ms, it.note) for it in answer.steps]
     else:
         lines += shown_notes(answer)
     if answer.abstained:

@@ -46,7 +46,7 @@ def command(root: Path | None, as_json: bool, **flags: Any) -> None:  # noqa: AN
             stopping.set()  # else nobody would do the jobs of an index that this process leads
 
     backstage.jobs.on_end = tell
-    behind = backstage.behind(workspace, workspace.root)
+    behind = backstage.behind(workspace, workspace.root, asks=False)
     backstage.start()
     leads = None
     try:
