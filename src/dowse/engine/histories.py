@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from dowse.engine.base import TREES
 from dowse.engine.indexing import Indexing
 from dowse.engine.syncing import after, never, quiet
 from dowse.errors import BadInput
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.budget import cut_of
-from dowse.ingest.sources.git.commits import TOLD, WHOLE
+from dowse.ingest.sources.git.commits import TOLD, WHOLE, CommitSource
 from dowse.ingest.sources.git.moves import tips_of
 from dowse.ingest.sources.git.refs import refs_of
 from dowse.ingest.sources.git.repositories import (
@@ -26,7 +27,6 @@ from dowse.ingest.sources.git.repositories import (
 from dowse.ingest.sources.git.repository import (
     common_directory_of,
     is_git_directory,
-    is_work_tree,
     work_tree_above,
 )
 from dowse.ingest.sources.git.traps import trap_in
@@ -38,9 +38,8 @@ if TYPE_CHECKING:
 
 REFS: Final = "refs "
 TIPS: Final = "tips "
-_TREES: Final = "work trees "
-"""With the name of a history behind them, the manifest's keys for the state it was indexed at and how, for the commits
-that all others were found from, and for the work trees of its repository."""
+"""With the name of a history behind them, the manifest's keys for the state it was indexed at and how, and for the
+commits that all others were found from."""
 _STAGE: Final = "history"
 _IN_PART: Final = "in part"
 _DROPPED_AT_ONCE: Final = 1_000
@@ -112,12 +111,6 @@ class Histories(Indexing):
                         return found[0]
         return None
 
-    def _work_trees(self, history: Collection) -> list[Path]:
-        """Those that were met below the roots, as far as they still are of this repository."""
-        noted: list[str] = json.loads(self._store.manifest().get(_TREES + history.name) or "[]")
-        home = git_directory_at(history.root)
-        return [Path(it) for it in noted if is_work_tree(it) and common_directory_of(it).resolve() == home]
-
     # --- bringing them in ---
 
     def _discovered(self) -> Discovery:
@@ -187,6 +180,9 @@ class Histories(Indexing):
         def step(_: str, done: int, total: int) -> None:
             progress(_STAGE, done, total)
 
+        former = self._sources.pop(collection.name, None)  # may know other rules than there are now
+        if isinstance(former, CommitSource):
+            former.close()
         source = self._commits(collection)
         try:
             return self._run_sync(source, collection, force=force, progress=step, enough=enough)
@@ -219,12 +215,12 @@ class Histories(Indexing):
 
     def _how_histories_are_told(self) -> str:
         """What answers about a history depend on, without the cutting of texts, which takes long to ask for."""
-        return f"{self.settings.max_commits} {self.settings.delta_lines} {TOLD} "
+        return f"{self.settings.max_commits} {self.settings.delta_lines} {TOLD} {self._excludes_token()} "
 
     def _how_histories_are_read(self) -> str:
         from dowse.ingest.chunk import fingerprint  # brings every extractor with it
 
-        return self._how_histories_are_told() + fingerprint(self._limits())
+        return self._how_histories_are_told() + fingerprint(self._history_limits())
 
     def _leave(self, found: Discovery, report: SyncReport) -> None:
         """What no root leads to any more is dropped; what is not there at all may only be out of reach."""
@@ -251,11 +247,11 @@ class Histories(Indexing):
                 with self._store.batch():
                     report.deleted += self._store.drop(history.name, hashes[first : first + _DROPPED_AT_ONCE])
             self._store.remove_collection(history.name)
-            self._note_once(_TREES + history.name, "")
+            self._note_once(TREES + history.name, "")
         report.notes.append(f"the history in {git_directory_at(history.root)} {why}; it was dropped")
 
     def _note_work_trees(self, history: Collection, found: Found) -> None:
-        self._note_once(_TREES + history.name, json.dumps([str(it) for it in found.work_trees]))
+        self._note_once(TREES + history.name, json.dumps([str(it) for it in found.work_trees]))
 
     def _note_once(self, key: str, value: str) -> None:
         if self._store.manifest().get(key, "") != value:

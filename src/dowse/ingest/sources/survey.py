@@ -23,7 +23,7 @@ class Survey:
     max_file_bytes: int
 
     def run(self) -> Ledger:
-        ledger = Ledger(self.root, self.max_file_bytes)
+        ledger = Ledger(self.root, self.max_file_bytes, self.walk.selection.held)
         territories = [""]
         while territories:
             territories += self._take(territories.pop(), ledger)
