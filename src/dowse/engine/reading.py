@@ -139,7 +139,7 @@ class Reading(Memories):
         )
 
     def _counted(self, facet: str) -> int:
-        return sum(int(value) for _, _, value in self._store.faceted(facet))
+        return sum(int(value) for _, _, value in self._store.faceted(facet) if value.isdecimal())
 
 
 def _as_told(collection: Collection) -> Collection:
