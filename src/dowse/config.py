@@ -222,7 +222,7 @@ def _refuse_more(values: Mapping[str, object], usual: Settings, path: Path) -> N
     """A file may have less indexed and less done, never more: it may add excludes, and not take them away."""
     for name in _ONLY_TRUE:
         if values.get(name) is False and getattr(usual, name):
-            raise BadInput(f"{path}: {name} may not be switched off here; use {_by_the_user(name)}")
+            raise BadInput(f"{path}: {name} may not be switched off here; use {_by_the_user(name, 'no-')}")
     for name in _ONLY_LESS:
         most = getattr(usual, name) or _MOST_WORKERS
         value = values.get(name, most)
@@ -232,8 +232,8 @@ def _refuse_more(values: Mapping[str, object], usual: Settings, path: Path) -> N
         raise BadInput(f"{path}: memories may not be user here; use {_by_the_user('memories')}")
 
 
-def _by_the_user(name: str) -> str:
-    return f"the flag --{name.replace('_', '-')} or the variable {PREFIX}{name.upper()}"
+def _by_the_user(name: str, negation: str = "") -> str:
+    return f"the flag --{negation}{name.replace('_', '-')} or the variable {PREFIX}{name.upper()}"
 
 
 def _is_server(value: str) -> bool:

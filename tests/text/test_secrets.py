@@ -25,7 +25,7 @@ wp-config.php.bak config/master.key rclone.conf local.settings.json .cargo/crede
 .bash_history .zsh_history .mysql_history .psql_history .gnupg/secring.asc sftp-config.json .vscode/sftp.json
 kaggle.json LocalSettings.php etc/shadow .ssh/identity .dbt/profiles.yml .password-store/mail.txt
 .streamlit/secrets.toml .azure/accessTokens.json
-""".split()
+"""
 
 ORDINARY = """
 .env.example .env.sample .env.template .env.local.example .env.dist .env.schema sample.env env.py src/env.ts env.d.ts
@@ -37,16 +37,16 @@ id_ed25519.pub id_generator.py id_rsa.py rsa.py test_rsa.py keys.py key.go keybo
 terraform.tfvars.example vault.yml vault.hcl wp-config-sample.php service_account.py serviceaccount.yaml
 client_secret.py history.md password_reset.html passwords.py profiles.yml hosts.yml settings.xml .dockerignore
 docker-compose.yml kube/config.go aws/credentials.go .ssh/config google-services.json firebase.json pip.conf
-""".split()
+"""
 
 
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", FILES.split())
 def test_a_file_of_secrets_is_known_by_its_name_wherever_it_lies(path: str) -> None:
     assert is_secret_file(path)
     assert is_secret_file(f"/home/ann/project/{path}")
 
 
-@pytest.mark.parametrize("path", ORDINARY)
+@pytest.mark.parametrize("path", ORDINARY.split())
 def test_an_ordinary_file_is_none(path: str) -> None:
     assert not is_secret_file(path)
     assert not is_secret_file(f"project/{path}")

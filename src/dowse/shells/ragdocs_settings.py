@@ -56,7 +56,7 @@ def find_setup(folder: Path, environment: Mapping[str, str]) -> Setup:
     own = [it for it in found if not _is_foreign(it, environment)]
     path = own[0] if own else None
     for it in found[: found.index(own[0]) if own else None]:
-        log.warning("%s belongs to another user and was ignored; own it to have it obeyed", it)
+        log.warning("%s belongs to another user and was ignored; to have it obeyed, make it yours (chown)", it)
     return _setup({} if path is None else _table(path), path or Path(NAME))
 
 

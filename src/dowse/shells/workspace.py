@@ -48,7 +48,9 @@ def find_workspace(
     settings = load_settings(flags=flags, environment=environment, folder=folder, defaults=defaults)
     index = (cwd / (settings.index or Places.of(settings).index_of(folder))).resolve()
     passed += [it for it in (folder / FILE_NAME,) if it not in passed and _is_foreign(it, environment)]
-    ignored = (f"{it} belongs to another user and was ignored; own it to have it obeyed" for it in passed)
+    ignored = (
+        f"{it} belongs to another user and was ignored; to have it obeyed, make it yours (chown)" for it in passed
+    )
     return Workspace(settings, root, index, "\n".join(filter(None, (*ignored, _followed(settings, folder, index)))))
 
 
