@@ -34,7 +34,10 @@ def told_of(
     hash, parents, name, email, at, committer, its_email, its_at, message, rest = frame.split(b"\0", _FIELDS)
     entries, patch = _entries(rest)
     odd = sum(not _is_text(path) for _, *paths in entries for path in paths)
-    patch, left_out = withholding.told(patch)
+    files = [_touched(*it) for it in entries]
+    # Of a commit that touched none of them, the patch need not be taken apart.
+    is_whole = files and not any(withholding.is_left_out(path) for it in files for path in it[1:] if path)
+    patch, left_out = (patch, 0) if is_whole else withholding.told(patch)
     delta, omitted = cut_delta(patch, delta_lines, mask)
     message = mask(message)
     problems = [problem, f"{odd:,} of its paths are not valid UTF-8" if odd else ""]
@@ -44,7 +47,7 @@ def told_of(
         author=Person(_text(name), _text(email), seconds(at)),
         committer=Person(_text(committer), _text(its_email), seconds(its_at)),
         message=_text(message).strip("\n"),
-        files=[_touched(*it) for it in entries],
+        files=files,
         delta=delta,
         omitted=omitted,
         is_cut=is_cut,
