@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.text.secrets import is_secret_file, masked, masked_text
+from dowse.text.secrets import _TOKENS, is_secret_file, masked, masked_text
 
 FILES = """
 .env .ENV .env.local .env.production .env.development .env.test .env-staging prod.env .envrc .dev.vars id_rsa ID_RSA
@@ -149,6 +150,15 @@ def test_masking_keeps_every_line_and_column(before: str, token: tuple[str, str]
     assert count >= 1 and len(found) == len(text)
     assert [len(it) for it in found.split("\n")] == [len(it) for it in text.split("\n")]
     assert masked_text(found)[0] == found
+
+
+@pytest.mark.parametrize(("shown", "hidden"), _TOKENS)
+@settings(max_examples=5)
+@given(st.data())
+def test_every_form_in_the_table_is_found(shown: str, hidden: str, data: st.DataObject) -> None:
+    """Also those that the quick look for their signs decides on."""
+    form = re.compile(f"(?:{shown})(?:{hidden})", re.ASCII)
+    assert masked_text(f"x = {data.draw(st.from_regex(form, fullmatch=True))}\n")[1] == 1
 
 
 @given(st.binary(max_size=200))

@@ -93,7 +93,7 @@ def is_secret_file(path: str) -> bool:
 # In each what is shown, and behind it what is masked.
 _TOKENS: Final = (
     (r"\b(?:AKIA|ASIA|ABIA|ACCA)", r"[A-Z2-7]{16}\b"),
-    (r"(?i:aws_?secret_?access_?key)[\"']?\s{0,3}[=:]\s{0,3}[\"']?", r"[A-Za-z0-9/+]{40}\b"),
+    (r"(?i:secret_?access_?key)[\"']?[ \t]{0,3}[=:][ \t]{0,3}[\"']?", r"[A-Za-z0-9/+]{40,}"),
     (r"\bABSK", r"[A-Za-z0-9+/]{50,}={0,2}"),
     (r"\bLTAI", r"[A-Za-z0-9]{20}\b"),
     (r"", r"\b[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"),
@@ -155,7 +155,7 @@ _TOKENS: Final = (
     (r"\bA3-[A-Z0-9]{6}-", r"(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}\b"),
     (r"\bops_eyJ", r"[A-Za-z0-9+/]{50,}={0,3}"),
     (r"\beyJ", r"[A-Za-z0-9_-]{15,}\.eyJ[A-Za-z0-9_-]{15,}(?:\.[A-Za-z0-9_-]{10,})?"),
-    (r"(?i:<add key=\"(?:cleartext)?password\"\s{1,3}value=\")", r"[^\"\r\n]{8,}"),
+    (r"(?i:<add key=\"(?:cleartext)?password\"[ \t]{1,3}value=\")", r"[^\"\r\n]{8,}"),
 )
 # A key as files, strings of programs and diffs have it: runs of base64 with little between, and a mark on each line.
 _GAP: Final = r"(?:\n[+-]|[\s\"',;>|*#\\])*"
@@ -171,13 +171,14 @@ _KEY_TAIL: Final = re.compile(rb"-----END[A-Z0-9 -]*\Z")
 _OF_A_KEY: Final = re.compile(rb"^[^\s+-]|(?<!^)[^\s]", re.MULTILINE)
 # Each value has one of these in it: a file without any, as nearly all are, is looked through once, and quickly.
 _SIGNS: Final = (
-    r"AKIA|ASIA|ABIA|ACCA|(?i:secret_?access_?key)|ABSK|LTAI|[0-9]Q~[A-Za-z0-9_~.-]{8}|AIza|GOCSPX-"
-    r"|ya29\.|gh[pousr]_|github_pat_|gl[a-z]{2,5}-|GR1348941|ATBB|ATATT3|xox[abeoprs]|xapp-|hooks\.slack|api/webhooks/|webhookb2|[sr]k_(?:live|test|prod)_|whsec_"
-    r"|sk-ant-|T3BlbkFJ|hf_[A-Za-z]{34}|api_org_|pplx-|gsk_|npm_[A-Za-z0-9]{36}|pypi-AgE|rubygems_|CLOJARS_|do[opr]_v1_"
-    r"|dapi[a-f0-9]{8}|dp\.[a-z]{2,5}\.|dt0[a-z]|duffel_|EZ[AT]K|fo1_|fm(?:1[ar]|2)_|glc_|glsa_|\.atlasv1\.|HRKU-|hv[sbr]\."
-    r"|lin_(?:api|oauth)_|ntn_|secret_[A-Za-z0-9]{43}|pat[A-Za-z0-9]{14}\.|pscale_|PMAK-|pul-[a-f0-9]{8}|SG\.[A-Za-z0-9_-]{20}"
-    r"|xkeysib-|sntry[su]_|shp(?:at|ca|pa|ss)_|shippo_|sgp_|sq0|sha256~|AGE-SECRET|A3-[A-Z0-9]{6}-|\.eyJ|ops_eyJ"
-    r"|(?i:password\"\s{1,3}value=)|PRIVATE KEY(?: BLOCK)?-----"
+    r"AKIA|ASIA|ABIA|ACCA|(?i:secret_?access_?key)|ABSK|LTAI|[0-9]Q~[A-Za-z0-9_~.-]{8}|AIza|GOCSPX-|ya29\."
+    r"|gh[pousr]_|github_pat_|gl[a-z]{2,5}-|GR1348941|ATBB|ATATT3|xox[abeoprs]|xapp-|hooks\.slack|api/webhooks/"
+    r"|webhookb2|[sr]k_(?:live|test|prod)_|whsec_|sk-ant-|T3BlbkFJ|hf_[A-Za-z]{34}|api_org_|pplx-|gsk_"
+    r"|npm_[A-Za-z0-9]{36}|pypi-AgE|rubygems_|CLOJARS_|do[opr]_v1_|dapi[a-f0-9]{8}|dp\.[a-z]{2,5}\.|dt0[a-z]|duffel_"
+    r"|EZ[AT]K|fo1_|fm(?:1[ar]|2)_|glc_|glsa_|\.atlasv1\.|HRKU-|hv[sbr]\.|lin_(?:api|oauth)_|ntn_"
+    r"|secret_[A-Za-z0-9]{43}|pat[A-Za-z0-9]{14}\.|pscale_|PMAK-|pul-[a-f0-9]{8}|SG\.[A-Za-z0-9_-]{20}|xkeysib-"
+    r"|sntry[su]_|shp(?:at|ca|pa|ss)_|shippo_|sgp_|sq0|sha256~|AGE-SECRET|A3-[A-Z0-9]{6}-|\.eyJ|ops_eyJ"
+    r"|(?i:password\"[ \t]{1,3}value=)|PRIVATE KEY(?: BLOCK)?-----"
 )
 _BYTE_ORDER_MARKS: Final = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
