@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from dowse.store.base import Store
 from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
 from gits import Git
-from support import OpenEngine
+from support import OpenEngine, Stranger
 
 settings.register_profile("dowse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("dowse")
@@ -65,6 +66,21 @@ def public_path() -> Iterator[Path]:
     with TemporaryDirectory() as place:
         Path(place).chmod(0o755)
         yield Path(place)
+
+
+@pytest.fixture
+def stranger(monkeypatch: pytest.MonkeyPatch) -> Stranger:
+    """Gives places to another user, and tells which: really, where this is root, else by being root from now on."""
+
+    def give(*places: Path) -> int:
+        if os.geteuid() != 0:
+            monkeypatch.setattr(os, "geteuid", lambda: 0)
+            return os.getuid()
+        for place in places:
+            os.chown(place, 65534, 65534, follow_symlinks=False)
+        return 65534
+
+    return give
 
 
 @pytest.fixture

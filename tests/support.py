@@ -13,6 +13,7 @@ from dowse.shells.cli import main
 
 OpenEngine = Callable[..., Engine]
 Run = Callable[..., tuple[int, str, str]]
+Stranger = Callable[..., int]
 
 
 def write(root: Path, files: dict[str, str]) -> None:

@@ -10,6 +10,8 @@ from dowse.config import SETTINGS, Settings, load_settings
 from dowse.encoders.http_names import ENCODERS
 from dowse.errors import BadInput
 from dowse.shells.cli.options import settings_options
+from dowse.shells.workspace import find_workspace
+from support import Stranger
 
 
 def load(folder: Path | None = None, env: dict[str, str] | None = None, **flags: object) -> Settings:
@@ -109,3 +111,86 @@ def test_the_key_comes_from_its_variable_alone(tmp_path: Path) -> None:
         load(tmp_path)
     assert "s3cret" not in str(caught.value)
     assert "encoder_key" not in {option.name for option in settings_options()(lambda: None).__click_params__}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("show_secrets = true", "show_secrets may not be set here; use the flag --show-secrets or the variable"),
+        ('data_dir = "data"', "data_dir may not be set here"),
+        ("any_root = true", "any_root may not be set here"),
+        ("default_excludes = false", "default_excludes may not be switched off here"),
+        ("gitignore = false", "gitignore may not be switched off here; use the flag --no-gitignore or the variable"),
+        ("max_file_bytes = 20000000", "max_file_bytes may be at most 10,000,000 here; to raise it, use the flag"),
+        ("max_files = 1000001", "max_files may be at most"),
+        ("max_total_bytes = 20000000001", "max_total_bytes may be at most"),
+        ("memory_mb = 4001", "memory_mb may be at most"),
+        ("memory_mb = 0", "memory_mb may be at most"),
+        ("workers = 9", "workers may be at most 8"),
+        ("parse_timeout_s = 11", "parse_timeout_s may be at most"),
+        ('memories = "user"', "memories may not be user here"),
+    ],
+)
+def test_a_file_may_have_less_indexed_and_done_never_more(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "dowse.toml").write_text(line)
+    with pytest.raises(BadInput, match=message):
+        load(tmp_path)
+
+
+def test_what_a_file_may_lower_and_what_the_user_may_raise(tmp_path: Path) -> None:
+    lines = ["max_file_bytes = 5", "memory_mb = 200", "workers = 1", "gitignore = true", 'memories = "project"']
+    (tmp_path / "dowse.toml").write_text("\n".join(lines))
+    found = load(tmp_path, {"DOWSE_MAX_FILES": "2000000", "DOWSE_GITIGNORE": "no"}, show_secrets="yes")
+    assert (found.max_file_bytes, found.memory_mb, found.workers, found.max_files) == (5, 200, 1, 2_000_000)
+    assert (found.gitignore, found.show_secrets) == (False, True)
+
+
+def test_a_file_adds_to_the_excludes_of_a_profile(tmp_path: Path) -> None:
+    (tmp_path / "dowse.toml").write_text('exclude = ["drafts/"]')
+    found = load_settings(flags={}, environment={}, folder=tmp_path, defaults=Settings(exclude=(".git/*",)))
+    assert found.exclude == (".git/*", "drafts/")
+    assert load(tmp_path, {"DOWSE_EXCLUDE": "mine"}).exclude == ("mine",)
+
+
+# --- whose file it is -----------------------------------------------------------------------------
+
+
+def test_a_file_of_another_user_is_not_obeyed(tmp_path: Path, stranger: Stranger) -> None:
+    (tmp_path / "dowse.toml").write_text("limit = 3")
+    assert load(tmp_path).limit == 3
+    owner = stranger(tmp_path / "dowse.toml")
+    assert load(tmp_path).limit == Settings().limit
+    assert load(tmp_path, {"SUDO_UID": str(owner)}).limit == 3  # whoever became root by sudo is still the same user
+    assert load(tmp_path, {"SUDO_UID": str(owner + 1)}).limit == Settings().limit
+    assert load(tmp_path, {"SUDO_UID": "x"}).limit == Settings().limit
+
+
+def test_a_file_in_a_directory_of_another_user_is_not_obeyed(tmp_path: Path, stranger: Stranger) -> None:
+    (tmp_path / "dowse.toml").write_text("limit = 3")
+    stranger(tmp_path)
+    assert load(tmp_path).limit == Settings().limit
+
+
+def test_a_link_of_another_user_to_our_own_file_is_not_obeyed(tmp_path: Path, stranger: Stranger) -> None:
+    (tmp_path / "mine.toml").write_text("limit = 3")
+    (tmp_path / "dowse.toml").symlink_to("mine.toml")
+    assert load(tmp_path).limit == 3
+    stranger(tmp_path / "dowse.toml")
+    assert load(tmp_path).limit == Settings().limit
+
+
+def test_a_file_above_that_is_another_users_makes_no_root(tmp_path: Path, stranger: Stranger) -> None:
+    project = tmp_path / "shared" / "project"
+    project.mkdir(parents=True)
+    above = project.parent / "dowse.toml"
+    above.write_text("limit = 3")
+    found = find_workspace(cwd=project, environment={"DOWSE_DATA_DIR": str(tmp_path / "data")}, flags={})
+    assert (found.root, found.settings.limit, found.notice) == (project.parent, 3, "")
+    stranger(above)
+    found = find_workspace(cwd=project, environment={"DOWSE_DATA_DIR": str(tmp_path / "data")}, flags={})
+    assert (found.root, found.settings.limit) == (project, Settings().limit)
+    assert found.notice == f"{above} belongs to another user and was ignored; to have it obeyed, make it yours (chown)"
+    named = find_workspace(
+        cwd=tmp_path, environment={"DOWSE_DATA_DIR": str(tmp_path / "data")}, flags={}, root=project.parent
+    )
+    assert (named.settings.limit, named.notice) == (Settings().limit, found.notice)

@@ -5,6 +5,7 @@ Settings are parsed once, at the edge, into a frozen `Settings`; nothing below r
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -46,6 +47,10 @@ class Settings:
     )
     default_excludes: bool = _setting(True, "leave out lock files, minified code, caches and the like")
     gitignore: bool = _setting(True, "leave out what git ignores")
+    show_secrets: bool = _setting(
+        False,
+        "index and show files that hold secrets by their name, and keys and tokens in all others; not in dowse.toml",
+    )
     max_file_bytes: int = _setting(10_000_000, "files larger than this are listed as skipped")
     max_files: int = _setting(1_000_000, "how many files of a root are indexed, in the order of their paths")
     max_total_bytes: int = _setting(20_000_000_000, "how many bytes of a root are indexed, in the same order")
@@ -131,6 +136,13 @@ SETTINGS = {it.name: it for it in fields(Settings)}
 SECRETS = frozenset(name for name, it in SETTINGS.items() if it.metadata["secret"])
 """Settings that are neither flags, which every process can see, nor in files, which are copied."""
 _SERVERS = ("ollama", "tei", "openai")
+_ONLY_BY_THE_USER = ("data_dir", "reranker_model", "show_secrets", "any_root")
+"""What a file may not set at all: it would bring its own models, or open what is closed."""
+_ONLY_TRUE = ("default_excludes", "gitignore")
+_ONLY_LESS = ("max_file_bytes", "max_files", "max_total_bytes", "memory_mb", "workers", "parse_timeout_s")
+"""What keeps a machine from being flooded: a file may lower it, never raise it."""
+_MOST_WORKERS = 8  # as many as are started by default
+_USER_VARIABLE = "SUDO_UID"
 
 
 def load_settings(
@@ -143,7 +155,7 @@ def load_settings(
     """Settings from, in order, flags (None means not given), variables and the nearest `dowse.toml`."""
     values: dict[str, object] = {} if defaults is None else {name: getattr(defaults, name) for name in SETTINGS}
     if folder is not None:
-        values |= _from_file(folder)
+        values |= _from_file(folder, defaults or Settings(), environment)
     for name in SETTINGS:
         text = environment.get(PREFIX + name.upper())
         if text is not None and text != "":
@@ -155,10 +167,25 @@ def load_settings(
     return Settings(**values)  # type: ignore[arg-type]
 
 
-def _from_file(folder: Path) -> dict[str, object]:
+def is_of_another_user(path: Path, environment: Mapping[str, str]) -> bool:
+    """Whether a settings file, a link in its place or its directory belongs to somebody else, who must not be obeyed.
+
+    As git has it with `safe.directory`: in a directory like /tmp anybody can put a file above another user's project.
+    What root owns is trusted, because root may do anything; whoever became root by sudo is still the same user."""
+    user = os.geteuid()
+    ours = {user, 0}
+    if user == 0 and environment.get(_USER_VARIABLE, "").isdecimal():
+        ours.add(int(environment[_USER_VARIABLE]))
+    try:
+        return not {path.lstat().st_uid, path.stat().st_uid, path.parent.stat().st_uid} <= ours
+    except OSError:
+        return False  # whoever reads it will be told why that is not possible
+
+
+def _from_file(folder: Path, usual: Settings, environment: Mapping[str, str]) -> dict[str, object]:
     path = folder / FILE_NAME
     try:
-        if not path.exists():
+        if not path.exists() or is_of_another_user(path, environment):
             return {}
         if not path.is_file() or path.stat().st_size > _MAX_FILE_BYTES:
             raise BadInput(f"{path} is not a settings file; it must be a regular file of at most 1 MB")
@@ -172,6 +199,9 @@ def _from_file(folder: Path) -> dict[str, object]:
         _refuse_secret(name, str(path))
     values = {name: parse_setting(name, value, f"{path}: {name}") for name, value in table.items()}
     _refuse_foreign(values, path)
+    _refuse_more(values, usual, path)
+    if usual.exclude and "exclude" in values:
+        values["exclude"] = (*usual.exclude, *values["exclude"])  # type: ignore[misc]
     return {
         name: _inside(folder, value, f"{path}: {name}") if isinstance(value, Path) else value
         for name, value in values.items()
@@ -189,8 +219,27 @@ def _refuse_foreign(values: Mapping[str, object], path: Path) -> None:
     if named:
         flag = f"--{named[0]} or the variable {PREFIX}{named[0].upper()}"
         raise BadInput(f"{path}: {named[0]} may not be a server; name it by {flag}")
-    if "reranker_model" in values:
-        raise BadInput(f"{path}: reranker_model may not be set here; use --reranker-model or its variable")
+    for name in _ONLY_BY_THE_USER:
+        if name in values:
+            raise BadInput(f"{path}: {name} may not be set here; use {_by_the_user(name)}")
+
+
+def _refuse_more(values: Mapping[str, object], usual: Settings, path: Path) -> None:
+    """A file may have less indexed and less done, never more: it may add excludes, and not take them away."""
+    for name in _ONLY_TRUE:
+        if values.get(name) is False and getattr(usual, name):
+            raise BadInput(f"{path}: {name} may not be switched off here; use {_by_the_user(name, 'no-')}")
+    for name in _ONLY_LESS:
+        most = getattr(usual, name) or _MOST_WORKERS
+        value = values.get(name, most)
+        if value > most or (name == "memory_mb" and not value):  # type: ignore[operator]
+            raise BadInput(f"{path}: {name} may be at most {most:,} here; to raise it, use {_by_the_user(name)}")
+    if values.get("memories", usual.memories) not in (usual.memories, "project"):
+        raise BadInput(f"{path}: memories may not be user here; use {_by_the_user('memories')}")
+
+
+def _by_the_user(name: str, negation: str = "") -> str:
+    return f"the flag --{negation}{name.replace('_', '-')} or the variable {PREFIX}{name.upper()}"
 
 
 def _is_server(value: str) -> bool:

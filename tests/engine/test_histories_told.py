@@ -14,6 +14,7 @@ from dowse.ingest.sources.git.reading import reader
 from dowse.ingest.sources.git.reading.channel import Channel
 from dowse.ingest.sources.git.reading.merges import Merges
 from dowse.ingest.sources.git.reading.reader import Reader
+from dowse.ingest.sources.git.withholding import Withholding
 from dowse.lookup.history.question import Sought
 from dowse.model import Query, Scope
 from gits import Repo
@@ -139,8 +140,10 @@ def test_a_merge_at_which_git_is_killed_loses_no_files(
     open_engine: OpenEngine, merged: Repo, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Killed(Reader):
-        def __init__(self, git_directory: str, delta_lines: int, shallow: frozenset[str]) -> None:
-            super().__init__(git_directory, delta_lines, shallow, open_channel=killed)
+        def __init__(
+            self, git_directory: str, delta_lines: int, shallow: frozenset[str], *, withholding: Withholding
+        ) -> None:
+            super().__init__(git_directory, delta_lines, shallow, withholding=withholding, open_channel=killed)
 
     def killed(git_directory: str) -> Channel:
         channel = Channel(git_directory)

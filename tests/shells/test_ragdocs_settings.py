@@ -11,7 +11,7 @@ from dowse.errors import BadInput
 from dowse.model import Pace
 from dowse.profiles.ragdocs_memory_desk import MemoryOptions
 from dowse.shells.ragdocs_settings import find_setup, ragdocs_workspace
-from support import write
+from support import Stranger, write
 
 CONFIG = ".mcp-markdown-ragdocs/config.toml"
 
@@ -65,6 +65,19 @@ def test_the_nearest_file_counts_and_the_users_own_last(tmp_path: Path) -> None:
     assert find_setup(inner, home).memory.score_threshold == 0.3
     configured(inner, "[memory]\nenabled = true")  # the first that is found wins, they are not mixed
     assert find_setup(inner, home).memory.score_threshold == 0.2
+
+
+@pytest.mark.parametrize("part", [CONFIG, ".mcp-markdown-ragdocs", "."])
+def test_a_file_of_another_user_is_passed_over_and_told(
+    tmp_path: Path, stranger: Stranger, caplog: pytest.LogCaptureFixture, part: str
+) -> None:
+    inner = tmp_path / "shared" / "project"
+    inner.mkdir(parents=True)
+    configured(inner.parent, "[memory]\nscore_threshold = 0.3")
+    assert find_setup(inner, {}).memory.score_threshold == 0.3
+    stranger(inner.parent / part)
+    assert find_setup(inner, {}).memory.score_threshold == 0.2
+    assert f"{inner.parent / CONFIG} belongs to another user and was ignored" in caplog.text
 
 
 def test_our_own_settings_count_more(tmp_path: Path) -> None:

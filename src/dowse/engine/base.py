@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dowse.config import Settings
 from dowse.engine.beside import Beside, spare_processors
@@ -14,6 +15,8 @@ from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.git.commits import CommitSource
 from dowse.ingest.sources.git.repositories import git_directory_at
+from dowse.ingest.sources.git.repository import common_directory_of, is_work_tree
+from dowse.ingest.sources.git.withholding import Withholding
 from dowse.ingest.sources.memories import FOLDER, memory_files
 from dowse.lookup.called import called
 from dowse.model import COMMITS, FILES, MEMORIES, Collection, Item, Record
@@ -31,6 +34,9 @@ from dowse.text.globs import literal
 if TYPE_CHECKING:
     from dowse.ingest.workers.pool import Workers
     from dowse.lookup.calls.graph import CallGraph
+
+TREES: Final = "work trees "
+"""With the name of a history behind it, the manifest's key for the work trees of its repository."""
 
 
 class Base:
@@ -110,9 +116,39 @@ class Base:
                 self._sources[collection] = source
         return source
 
-    def _commits(self, history: Collection) -> CommitSource:
-        settings = self.settings
-        return CommitSource(git_directory_at(history.root), settings.max_commits, settings.delta_lines)
+    def _commits(
+        self, history: Collection, only: tuple[str, ...] | None = None, cut: tuple[str, str] | None = None
+    ) -> CommitSource:
+        place, settings = git_directory_at(history.root), self.settings
+        withholding = self._withholding(self._work_trees(history) or [place])
+        return CommitSource(place, settings.max_commits, settings.delta_lines, only, cut, withholding)
+
+    def _work_trees(self, history: Collection) -> list[Path]:
+        """Those that were met below the roots, as far as they still are of this repository."""
+        noted: list[str] = json.loads(self._store.manifest().get(TREES + history.name) or "[]")
+        home = git_directory_at(history.root)
+        return [Path(it) for it in noted if is_work_tree(it) and common_directory_of(it).resolve() == home]
+
+    def _withholding(self, tops: Sequence[Path]) -> Withholding:
+        """What is not told of a repository whose work trees begin at these places: of its files that which the roots
+        leave out, of those outside of every root what such a root would."""
+        roots = [Path(it.root) for it in self.collections() if it.source == FILES and Path(it.root).is_absolute()]
+        around = [(top, root) for top in tops for root in roots if top.is_relative_to(root)]
+        inside = [(top, root) for top in tops for root in roots if root != top and root.is_relative_to(top)]
+        judges = {root: self._files(root).left_out() for root in {root for _, root in (*around, *inside)}}
+        ways = [(f"{top.relative_to(root).as_posix()}/".removeprefix("./"), judges[root]) for top, root in around]
+        parts = [(f"{root.relative_to(top).as_posix()}/", judges[root]) for top, root in inside]
+        outside = [] if around else [self._files(top).left_out() for top in tops]
+
+        def is_left_out(path: str) -> bool:
+            within = [judge(path.removeprefix(way)) for way, judge in parts if path.startswith(way)]
+            return (
+                any(judge(way + path) for way, judge in ways)
+                or any(within)
+                or (not within and any(judge(path) for judge in outside))
+            )
+
+        return Withholding(is_left_out, self.settings.show_secrets)
 
     def _current_text(self, record: Record) -> str | None:
         """As its source gives it now; None where it gives nothing."""
@@ -140,7 +176,7 @@ class Base:
     def _files(self, root: Path, under: tuple[str, ...] = ()) -> FileSource:
         known = {Path(it.root): it for it in self.collections()}
         if root in known and known[root].source == MEMORIES:
-            return memory_files(root, under)
+            return memory_files(root, under, show_secrets=self.settings.show_secrets)
         inner = {it for it in known if root in it.parents}
         settings = self.settings
         return FileSource(
@@ -149,6 +185,7 @@ class Base:
             exclude=(*settings.exclude, *self._own_files(root)),
             default_excludes=settings.default_excludes,
             use_gitignore=settings.gitignore,
+            show_secrets=settings.show_secrets,
             max_file_bytes=settings.max_file_bytes,
             under=under,
             barred=frozenset(inner | {Places.of(settings).data_dir, root / FOLDER}),

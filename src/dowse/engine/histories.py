@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from dowse.engine.base import TREES
 from dowse.engine.indexing import Indexing
 from dowse.engine.syncing import after, never, quiet
 from dowse.errors import BadInput
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.budget import cut_of
-from dowse.ingest.sources.git.commits import TOLD, WHOLE
+from dowse.ingest.sources.git.commits import TOLD, WHOLE, CommitSource
 from dowse.ingest.sources.git.moves import tips_of
 from dowse.ingest.sources.git.refs import refs_of
 from dowse.ingest.sources.git.repositories import (
@@ -26,7 +27,6 @@ from dowse.ingest.sources.git.repositories import (
 from dowse.ingest.sources.git.repository import (
     common_directory_of,
     is_git_directory,
-    is_work_tree,
     work_tree_above,
 )
 from dowse.ingest.sources.git.traps import trap_in
@@ -38,9 +38,8 @@ if TYPE_CHECKING:
 
 REFS: Final = "refs "
 TIPS: Final = "tips "
-_TREES: Final = "work trees "
-"""With the name of a history behind them, the manifest's keys for the state it was indexed at and how, for the commits
-that all others were found from, and for the work trees of its repository."""
+"""With the name of a history behind them, the manifest's keys for the state it was indexed at and how, and for the
+commits that all others were found from."""
 _STAGE: Final = "history"
 _IN_PART: Final = "in part"
 _DROPPED_AT_ONCE: Final = 1_000
@@ -143,12 +142,6 @@ class Histories(Indexing):
                         return found[0]
         return None
 
-    def _work_trees(self, history: Collection) -> list[Path]:
-        """Those that were met below the roots, as far as they still are of this repository."""
-        noted: list[str] = json.loads(self._store.manifest().get(_TREES + history.name) or "[]")
-        home = git_directory_at(history.root)
-        return [Path(it) for it in noted if is_work_tree(it) and common_directory_of(it).resolve() == home]
-
     # --- bringing them in ---
 
     def _discovered(self, roots: Iterable[Path]) -> Discovery:
@@ -218,6 +211,9 @@ class Histories(Indexing):
         def step(_: str, done: int, total: int) -> None:
             progress(_STAGE, done, total)
 
+        former = self._sources.pop(collection.name, None)  # may know other rules than there are now
+        if isinstance(former, CommitSource):
+            former.close()
         source = self._commits(collection)
         try:
             return self._run_sync(source, collection, force=force, progress=step, enough=enough)
@@ -250,12 +246,12 @@ class Histories(Indexing):
 
     def _how_histories_are_told(self) -> str:
         """What answers about a history depend on, without the cutting of texts, which takes long to ask for."""
-        return f"{self.settings.max_commits} {self.settings.delta_lines} {TOLD} "
+        return f"{self.settings.max_commits} {self.settings.delta_lines} {TOLD} {self._excludes_token()} "
 
     def _how_histories_are_read(self) -> str:
         from dowse.ingest.chunk import fingerprint  # brings every extractor with it
 
-        return self._how_histories_are_told() + fingerprint(self._limits())
+        return self._how_histories_are_told() + fingerprint(self._history_limits())
 
     def _leave(self, found: Discovery, report: SyncReport) -> None:
         """What no root leads to any more is dropped; what is not there at all may only be out of reach."""
@@ -287,12 +283,12 @@ class Histories(Indexing):
             with self._store.batch():
                 dropped += self._store.drop(collection.name, paths[first : first + _DROPPED_AT_ONCE])
         self._store.remove_collection(collection.name)
-        self._note_once(_TREES + collection.name, "")
+        self._note_once(TREES + collection.name, "")
         self._sources.pop(collection.name, None)
         return dropped
 
     def _note_work_trees(self, history: Collection, found: Found) -> None:
-        self._note_once(_TREES + history.name, json.dumps([str(it) for it in found.work_trees]))
+        self._note_once(TREES + history.name, json.dumps([str(it) for it in found.work_trees]))
 
     def _note_once(self, key: str, value: str) -> None:
         if self._store.manifest().get(key, "") != value:

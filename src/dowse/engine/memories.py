@@ -25,6 +25,7 @@ from dowse.places import Places, is_directory
 from dowse.text.anchors import ANCHORED, ANCHORS, Anchor
 from dowse.text.frontmatter import Value, strings
 from dowse.text.memory_edges import SUPERSEDES, Edges
+from dowse.text.secrets import masked_text
 from dowse.text.times import iso
 
 MEMORY_SCOPE = Scope(kinds=("memory",))
@@ -114,6 +115,7 @@ class Memories(Fresh):
         """A memory as it is on disk now."""
         folder = self._folder()
         name, text = folder.read(name)
+        text = text if self.settings.show_secrets else masked_text(text)[0]
         return Recalled(name, folder.place / name, text, front.body(text), front.facts(text))
 
     def forget(self, name: str) -> Written:

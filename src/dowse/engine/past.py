@@ -22,6 +22,7 @@ from dowse.text.scopes import inside
 
 if TYPE_CHECKING:
     from dowse.ingest.sources.git.patches import Patch
+    from dowse.ingest.sources.git.withholding import Withholding
     from dowse.ingest.sources.git.work_tree.blame import Blame
     from dowse.ingest.sources.git.work_tree.branches import BranchStatus
     from dowse.ingest.sources.git.work_tree.checkout import Checkout
@@ -59,7 +60,7 @@ class Past(Fresh):
         history, source = self._answering(checkout, from_git)
         if history is not None:
             return commits(self._store, history.name, sought, limit), source
-        found, problem = _logged(checkout, sought, limit)
+        found, problem = _logged(checkout, sought, limit, self._withholding_at(checkout))
         return found, source.but(problem)
 
     def authors(self, checkout: Checkout, sought: Sought, *, from_git: bool = False) -> tuple[Authors, Source]:
@@ -67,7 +68,7 @@ class Past(Fresh):
         history, source = self._answering(checkout, from_git)
         if history is not None:
             return authors(self._store, history.name, sought), source
-        found, problem = _logged(checkout, sought, None)
+        found, problem = _logged(checkout, sought, None, self._withholding_at(checkout))
         people = written((it.facets.get(AUTHOR, ""), it.moment_ns) for it in found.commits)
         return people, source.but(problem)
 
@@ -76,14 +77,15 @@ class Past(Fresh):
         history, source = self._answering(checkout, from_git)
         if history is not None:
             return activity(self._store, history.name, sought), source
-        found, problem = _logged_activity(checkout, sought)
+        found, problem = _logged_activity(checkout, sought, self._withholding_at(checkout))
         return found, source.but(problem)
 
     def patches(self, checkout: Checkout, history: History, max_lines: int) -> dict[str, Patch]:
         """What the commits changed in the file, by hash."""
         from dowse.ingest.sources.git.patches import patches
 
-        return patches(checkout.common, [it.path for it in history.commits], history.names, max_lines)
+        names, withholding = [it.path for it in history.commits], self._withholding_at(checkout)
+        return patches(checkout.common, names, history.names, max_lines, withholding=withholding)
 
     def blame(self, file: Path, start_line: int = 1, end_line: int | None = None) -> Blame:
         """Who last wrote each line of a file in a work tree, as it is now."""
@@ -99,7 +101,8 @@ class Past(Fresh):
         from dowse.ingest.sources.git.work_tree.blame import MAX_LINES, blame
 
         last = start_line + MAX_LINES - 1 if end_line is None else end_line
-        return blame(checkout.git_directory, path, start_line, last, checkout.current(path))
+        withholding = self._withholding_at(checkout)
+        return blame(checkout.git_directory, path, start_line, last, checkout.current(path), withholding)
 
     def branch_status(self, checkout: Checkout) -> BranchStatus:
         from dowse.ingest.sources.git.work_tree.branches import branch_status
@@ -132,6 +135,9 @@ class Past(Fresh):
         from dowse.ingest.sources.git.log import files_of_head
 
         return _similar(path, files_of_head(checkout.git_directory))
+
+    def _withholding_at(self, checkout: Checkout) -> Withholding:
+        return self._withholding([checkout.top or checkout.common])
 
     def _answering(self, checkout: Checkout, from_git: bool) -> tuple[Collection | None, Source]:
         if from_git:
@@ -169,21 +175,21 @@ class Past(Fresh):
             yield f"commits whose files are not known, because objects are missing or the clone is shallow: {untold:,}"
 
 
-def _logged(checkout: Checkout, sought: Sought, limit: int | None) -> tuple[History, str]:
+def _logged(checkout: Checkout, sought: Sought, limit: int | None, withholding: Withholding) -> tuple[History, str]:
     """With what git could not tell of."""
     from dowse.ingest.sources.git.log import GitLog
     from dowse.lookup.history.following import Life, life_of
 
-    log = GitLog(checkout.common)
+    log = GitLog(checkout.common, withholding=withholding)
     life = life_of(log, sought.path) if sought.path else Life(())
     is_inside = inside(sought.scope("", ()))
     return chosen((it for it in log.commits(life.names) if is_inside(it)), life, sought, log, limit), log.problem
 
 
-def _logged_activity(checkout: Checkout, sought: Sought) -> tuple[Activity, str]:
+def _logged_activity(checkout: Checkout, sought: Sought, withholding: Withholding) -> tuple[Activity, str]:
     from dowse.ingest.sources.git.log import GitLog
 
-    found, problem = _logged(checkout, sought, None)
+    found, problem = _logged(checkout, sought, None, withholding)
     changes = GitLog(checkout.common).changes([it.path for it in found.commits])
     counted = Counter(path for _, made in changes for path in {it.path for it in made})
     return most_changed(counted, found.total), problem

@@ -11,10 +11,25 @@ from dowse.ingest.sources.git.repositories import git_directory_at
 from dowse.ingest.sources.git.repository import branch_at
 from dowse.ingest.sources.git.work_tree.fingerprint import fingerprint
 from dowse.lookup.read import Passage, read_lines
-from dowse.model import COMMITS, IN_FILES, UNPARSED, Collection, Counts, Freshness, Item, Record, Scope, Skipped, Stored
+from dowse.model import (
+    COMMITS,
+    IN_FILES,
+    LEFT_OUT,
+    MASKED,
+    UNPARSED,
+    Collection,
+    Counts,
+    Freshness,
+    Item,
+    Record,
+    Scope,
+    Skipped,
+    Stored,
+)
 from dowse.semantics import Description
 from dowse.store.base import REVISION
 from dowse.store.sqlite.database import MIGRATIONS
+from dowse.text.secrets import HELD_BACK
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +47,7 @@ class Status:
     skipped: tuple[Skipped, ...]
     quarantined: tuple[Skipped, ...]  # indexed, but as plain text, because their parser failed
     sizes: Mapping[str, int]  # how many records each collection has
+    held_back: Mapping[str, int]  # files of secrets, changes of files that commits do not tell, values that are masked
 
     def of(self, source: str) -> list[Collection]:
         """The collections of one source."""
@@ -115,7 +131,15 @@ class Reading(Memories):
             skipped=tuple(self._store.skipped()),
             quarantined=tuple(Skipped(*row) for row in self._store.faceted(UNPARSED)),
             sizes=self._store.sizes(),
+            held_back={
+                "files": sum(it.reason == HELD_BACK for it in self._store.skipped()),
+                "changes": self._counted(LEFT_OUT),
+                "values": self._counted(MASKED),
+            },
         )
+
+    def _counted(self, facet: str) -> int:
+        return sum(int(value) for _, _, value in self._store.faceted(facet) if value.isdecimal())
 
 
 def _as_told(collection: Collection) -> Collection:

@@ -10,7 +10,6 @@ from typing import Final
 from dowse.engine.histories import REFS, TIPS, Histories
 from dowse.errors import BadInput
 from dowse.ingest.embed import Progress
-from dowse.ingest.sources.git.commits import CommitSource
 from dowse.ingest.sources.git.moves import Moves, moves_between, moves_within, tips_of
 from dowse.ingest.sources.git.refs import refs_of, token_of
 from dowse.ingest.sources.git.repositories import Found, git_directory_at
@@ -111,7 +110,7 @@ class Recent(Histories):
         under = {*moves.came, *moves.went, *cuts}
         if not under:
             return SyncReport()  # a branch or tag of a known commit, or refs that were packed, move none
-        source = CommitSource(place, self.settings.max_commits, self.settings.delta_lines, moves.came, cut)
+        source = self._commits(collection, moves.came, cut)
         try:
             return self._run_sync(source, collection, under=tuple(under))
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -11,13 +12,18 @@ from dowse.engine.moving import Moving
 from dowse.errors import IndexBusy
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
-from dowse.model import Collection, Skipped, SyncReport
+from dowse.ingest.sources.defaults import DEFAULT_EXCLUDE
+from dowse.ingest.sources.doors import IGNORE_FILE
+from dowse.ingest.sources.ignore_files import ignore_file_content
+from dowse.model import COMMITS, FILES, IN_FILES, Collection, Scope, Skipped, SyncReport
+from dowse.text.secrets import RULES_VERSION
 
 if TYPE_CHECKING:
     from dowse.ingest.chunk import Limits
     from dowse.ingest.workers.pool import Workers
 
 _MANY_FILES = 2_000
+_TOKEN_CHARS = 10
 
 
 def quiet(stage: str, done: int, total: int) -> None:
@@ -32,6 +38,10 @@ def after(seconds: float | None) -> Callable[[], bool]:
     """Whether so much time has passed since now."""
     deadline = None if seconds is None else time.monotonic() + seconds
     return lambda: deadline is not None and time.monotonic() > deadline
+
+
+def _token(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_TOKEN_CHARS]
 
 
 class Syncing(Moving):
@@ -71,7 +81,7 @@ class Syncing(Moving):
             source,
             self._store,
             collection.name,
-            self._limits(),
+            self._history_limits() if collection.source == COMMITS else self._limits(),
             force,
             prune,
             under,
@@ -86,10 +96,29 @@ class Syncing(Moving):
             self._workers = None
         return report
 
-    def _limits(self) -> Limits:
+    def _limits(self, withheld: str = "") -> Limits:
         from dowse.ingest.chunk import Limits
 
-        return Limits(self.settings.max_chunk_chars, self.settings.min_chunk_chars)
+        settings = self.settings
+        secrets = "shown" if settings.show_secrets else f"s{RULES_VERSION}"
+        return Limits(settings.max_chunk_chars, settings.min_chunk_chars, f"{secrets}{withheld}")
+
+    def _history_limits(self) -> Limits:
+        """Of histories, the changes of files that are left out are not told: by other rules they are told anew."""
+        return self._limits(f"-{self._excludes_token()}-{self._ignore_files_token()}")
+
+    def _excludes_token(self) -> str:
+        """Stands for all settings that say which files are left out."""
+        settings = self.settings
+        usual = DEFAULT_EXCLUDE if settings.default_excludes else ()
+        return _token(repr((RULES_VERSION, settings.show_secrets, usual, settings.exclude)))
+
+    def _ignore_files_token(self) -> str:
+        """Stands for what every `.dowseignore` says, as far as they are indexed, or lie in a root."""
+        roots = [it for it in self._store.collections() if it.source == FILES]
+        own = ((it.name, ignore_file_content(f"{it.root}/{IGNORE_FILE}")) for it in roots)
+        others = self._store.select(Scope(kinds=IN_FILES, paths=(IGNORE_FILE,)))
+        return _token(repr((sorted(own), sorted((it.collection, it.path, it.digest) for it in others))))
 
     def _cut(self, collection: Collection) -> Skipped | None:
         from dowse.ingest.sources.budget import cut_of

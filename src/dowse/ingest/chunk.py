@@ -27,10 +27,12 @@ _ZERO_WIDTH_JOINER: Final = "\u200d"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """No chunk is longer than `max_chars`; one shorter than `min_chars` joins a neighbour if it can."""
+    """No chunk is longer than `max_chars`; one shorter than `min_chars` joins a neighbour if it can.
+    `withheld` stands for the rules by which parts of the texts are masked or left out before."""
 
     max_chars: int = 2000
     min_chars: int = 120
+    withheld: str = ""
 
     def __post_init__(self) -> None:
         if self.max_chars < SMALLEST_MAX_CHARS:
@@ -41,7 +43,8 @@ class Limits:
 
 def fingerprint(limits: Limits) -> str:
     """Names everything that decides how a text is cut; records of another fingerprint are stale."""
-    return f"e{EXTRACTION_VERSION}-c{CHUNKING_VERSION}-{limits.max_chars}-{limits.min_chars}"
+    how = f"e{EXTRACTION_VERSION}-c{CHUNKING_VERSION}-{limits.max_chars}-{limits.min_chars}"
+    return f"{how}-{limits.withheld}" if limits.withheld else how
 
 
 class _Piece(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +15,7 @@ from dowse.ingest.chunk import Limits
 from dowse.ingest.extract.table import extract, extract_unparsed, is_parsed
 from dowse.ingest.prepare import Prepared, Task, prepare, prepared
 from dowse.ingest.sources.base import Source
-from dowse.model import UNPARSED, Item
+from dowse.model import MASKED, UNPARSED, Item
 
 if TYPE_CHECKING:
     from dowse.ingest.workers.pool import Workers
@@ -73,6 +73,7 @@ class Reader:
             item, data = self.source.read(stale.item)
             digest = hashlib.sha256(data).hexdigest()
             content = None if digest == stale.digest else self._prepared(Task(item, data, self.limits), many)
+            content = _with_count(content, item.masked) if content and item.masked else content
         except Unreadable as refusal:
             return Reading(stale.item, refusal=refusal)
         return Reading(item, digest, begun_ns - item.mtime_ns >= _RACY_NS, content)
@@ -87,6 +88,11 @@ class Reader:
             return elsewhere.prepare(task) if elsewhere else prepare(task, extract)
         except ParserFailed as failure:
             return _as_text(task, str(failure))
+
+
+def _with_count(content: Prepared, masked: int) -> Prepared:
+    extract = content.extract
+    return replace(content, extract=replace(extract, facets={**extract.facets, MASKED: str(masked)}))
 
 
 def _as_text(task: Task, reason: str) -> Prepared:

@@ -19,19 +19,23 @@ IN_FILES = ("doc", "code")
 """The kinds that files of a project have; commits and memories are kinds of their own."""
 UNPARSED = "unparsed"
 """The facet of a record that was indexed as plain text because its parser failed: why it did."""
+MASKED, LEFT_OUT = "masked", "left_out"
+"""The facets that count the secrets masked in a record's text, and the files whose changes a commit does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
     """Something a source can read: its identity in the collection and the version seen when listed.
 
-    `form` names the extractor that reads it; the path tells which one, where it is empty.
+    `form` names the extractor that reads it; the path tells which one, where it is empty. `masked` counts the secrets
+    that were masked when it was read.
     """
 
     path: str
     size: int
     mtime_ns: int
     form: str = ""
+    masked: int = 0
 
     @property
     def weight(self) -> int:

@@ -182,6 +182,7 @@ def status_json(status: Status, engine: Engine, leader: int | None = None) -> di
         "skipped": status_skipped(status),
         "skipped_count": len(status.skipped),
         "quarantined": status_quarantined(status),
+        "held_back": dict(status.held_back),
         "freshness": {
             "as_of": iso(completeness.synced_at) if completeness.synced_at else None,
             "complete": completeness.complete,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dowse.config import Settings, parse_setting
+from dowse.config import Settings, is_of_another_user, parse_setting
 from dowse.errors import BadInput
 from dowse.model import Pace
 from dowse.places import Places, checked_root
@@ -62,9 +62,19 @@ def _of_all(workspace: Workspace, roots: Sequence[Path], cwd: Path) -> Workspace
 
 
 def find_setup(folder: Path, environment: Mapping[str, str]) -> Setup:
-    """What the nearest file says: in this directory or one above it, else in the user's own."""
-    path = next((it for it in _places(folder.absolute(), environment) if it.is_file()), None)
+    """What the nearest file says: in this directory or one above it, else in the user's own. One that belongs to
+    another user is passed over."""
+    found = [it for it in _places(folder.absolute(), environment) if it.is_file()]
+    own = [it for it in found if not _is_foreign(it, environment)]
+    path = own[0] if own else None
+    for it in found[: found.index(own[0]) if own else None]:
+        log.warning("%s belongs to another user and was ignored; to have it obeyed, make it yours (chown)", it)
     return _setup({} if path is None else _table(path), path or Path(NAME))
+
+
+def _is_foreign(path: Path, environment: Mapping[str, str]) -> bool:
+    """The file, its directory, or the one that holds that."""
+    return is_of_another_user(path, environment) or is_of_another_user(path.parent, environment)
 
 
 def _places(folder: Path, environment: Mapping[str, str]) -> list[Path]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dowse.config import FILE_NAME, Settings, load_settings
+from dowse.config import FILE_NAME, Settings, is_of_another_user, load_settings
 from dowse.places import Places, checked_root
 
 if TYPE_CHECKING:
@@ -50,21 +50,37 @@ def find_workspace(
     root: Path | None = None,
     defaults: Settings | None = None,
 ) -> Workspace:
-    """The root is the one named, else the nearest directory upwards that is indexed or has a `dowse.toml`."""
+    """The root is the one named, else the nearest directory upwards that is indexed or has a `dowse.toml`; one that is
+    another user's counts for nothing."""
     early = load_settings(flags=flags, environment=environment, folder=None, defaults=defaults)
+    passed: list[Path] = []
     if root is None:
-        root = _nearest(cwd.resolve(), Places.of(early))
+        root = _nearest(cwd.resolve(), Places.of(early), environment, passed)
     root = checked_root(root if root.is_absolute() else cwd / root, any_root=early.any_root)
     folder = root if root.is_dir() else root.parent
     settings = load_settings(flags=flags, environment=environment, folder=folder, defaults=defaults)
     index = (cwd / (settings.index or Places.of(settings).index_of(folder))).resolve()
-    return Workspace(settings, root, index, _followed(settings, folder, index))
+    passed += [it for it in (folder / FILE_NAME,) if it not in passed and _is_foreign(it, environment)]
+    ignored = (
+        f"{it} belongs to another user and was ignored; to have it obeyed, make it yours (chown)" for it in passed
+    )
+    return Workspace(settings, root, index, "\n".join(filter(None, (*ignored, _followed(settings, folder, index)))))
 
 
-def _nearest(cwd: Path, places: Places) -> Path:
+def _is_foreign(path: Path, environment: Mapping[str, str]) -> bool:
+    return path.is_file() and is_of_another_user(path, environment)
+
+
+def _nearest(cwd: Path, places: Places, environment: Mapping[str, str], passed: list[Path]) -> Path:
+    """`passed` takes the settings files that were met and belong to another user."""
     around = (cwd, *cwd.parents)
     for folder in around:
-        if places.index_of(folder).exists() or (folder / FILE_NAME).is_file():
+        file = folder / FILE_NAME
+        if _is_foreign(file, environment):
+            passed.append(file)
+        elif file.is_file():
+            return folder
+        if places.index_of(folder).exists():
             return folder
     from dowse.shells.relocation import left_behind  # only where nothing is indexed yet
 

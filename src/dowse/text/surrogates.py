@@ -1,8 +1,14 @@
-"""Halves of surrogate pairs: what stands for bytes of a name that are no UTF-8, and what no encoding can write."""
+"""Names that are no plain text: halves of surrogate pairs for bytes that are no UTF-8, and names in git's quotes."""
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
+from typing import Final
+
+_QUOTED = re.compile(r"\\([0-7]{3}|.)", re.DOTALL)
+_ESCAPES: Final = {"a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
 
 
 def is_text(path: str) -> bool:
@@ -18,3 +24,21 @@ def spelt_out(name: str | bytes) -> str:
 def valid(text: str) -> str:
     """The text as valid Unicode: in the place of each half stands a question mark."""
     return text.encode("utf-8", "replace").decode()
+
+
+def unquoted(path: str) -> str:
+    """A path with unusual characters is written as a C string."""
+    if not (path.startswith('"') and path.endswith('"')):
+        return path
+    data = b"".join(_unescaped(path[1:-1]))
+    return data.decode("utf-8", "replace")
+
+
+def _unescaped(text: str) -> Iterator[bytes]:
+    done = 0
+    for found in _QUOTED.finditer(text):
+        yield text[done : found.start()].encode("utf-8", "replace")
+        code = found[1]
+        yield bytes([int(code, 8) & 0xFF]) if len(code) == 3 else _ESCAPES.get(code, code).encode("utf-8", "replace")
+        done = found.end()
+    yield text[done:].encode("utf-8", "replace")

@@ -9,7 +9,7 @@ _TOOL_DIRECTORIES = (
     ".git/ .hg/ .svn/ .jj/ .venv/ venv/ site-packages/ node_modules/ bower_components/ __pycache__/"
     " __pypackages__/ .mypy_cache/ .pytest_cache/ .ruff_cache/ .hypothesis/ .tox/ .nox/ .eggs/ *.egg-info/"
     " .cache/ .parcel-cache/ .gradle/ .terraform/ .next/ .nuxt/ .svelte-kit/ .idea/ .vs/ .ipynb_checkpoints/"
-    " .Trash-*/"
+    " .Trash-*/ .env/"
 )
 # Files that tools write: nobody searches for what they say, and they are large.
 _GENERATED_FILES = (
@@ -18,9 +18,5 @@ _GENERATED_FILES = (
 )
 # Data that is text only by accident: words are rare in it, lines and files are long.
 _DATA_FILES = "*.svg *.po *.pot *.csv *.tsv *.jsonl *.ndjson *.geojson *.log *.sqlite-wal *.sqlite-journal"
-# Secrets do not belong in an index that answers questions.
-_SECRET_FILES = ".env .env.* *.pem *.key *.p12 *.pfx id_rsa id_dsa id_ecdsa id_ed25519 .netrc .htpasswd .npmrc .pypirc"
 
-DEFAULT_EXCLUDE: tuple[str, ...] = tuple(
-    f"{_TOOL_DIRECTORIES} {_GENERATED_FILES} {_DATA_FILES} {_SECRET_FILES}".split()
-)
+DEFAULT_EXCLUDE: tuple[str, ...] = tuple(f"{_TOOL_DIRECTORIES} {_GENERATED_FILES} {_DATA_FILES}".split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,10 @@ from dowse.ingest.sources.defaults import DEFAULT_EXCLUDE, MAX_FILE_BYTES
 from dowse.ingest.sources.ledger import Ledger, TooManyItems, too_large
 from dowse.ingest.sources.part import WHOLE, part_of
 from dowse.ingest.sources.regular_file import ChangingError, NotRegularError, opened_below, read_whole
+from dowse.ingest.sources.selection import held_below
 from dowse.model import Freshness, Item
+from dowse.text.globs import Matcher
+from dowse.text.secrets import HELD_BACK, masked
 
 if TYPE_CHECKING:
     from dowse.ingest.sources.judge import Judge, Kept
@@ -25,7 +28,8 @@ READ_ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """Lists what git would not ignore, reads nothing outside the root, and follows no links.
+    """Lists what git would not ignore, reads nothing outside the root, and follows no links. Files of secrets are held
+    back, and known values masked in all others, whoever reads them, unless it shall `show_secrets`.
 
     `exclude` comes on top of the default excludes; `under` narrows the listing to these directories
     and files; `barred` are absolute directories that are not entered, such as other collections' roots; `form` is that
@@ -39,6 +43,7 @@ class FileSource:
     default_excludes: bool = True
     max_file_bytes: int = MAX_FILE_BYTES
     use_gitignore: bool = True
+    show_secrets: bool = False
     under: tuple[str, ...] = ()
     barred: frozenset[Path] = frozenset()
     form: str = ""
@@ -69,7 +74,7 @@ class FileSource:
 
         return survey(
             root,
-            select(self.include, self._excluded(), part_of(self.under)),
+            select(self.include, self._excluded(), part_of(self.under), self._held()),
             self._barred(),
             use_gitignore=self.use_gitignore,
             max_file_bytes=self.max_file_bytes,
@@ -79,6 +84,8 @@ class FileSource:
     def read(self, item: Item) -> tuple[Item, bytes]:
         if not _stays_inside(item.path):
             raise Unreadable("its path leads out of the collection")
+        if self._held()(item.path):
+            raise Unreadable(HELD_BACK)
         for _ in range(READ_ATTEMPTS):
             try:
                 with opened_below(str(self.root), item.path) as handle:
@@ -91,7 +98,8 @@ class FileSource:
                 raise Unreadable(f"cannot be read: {error.strerror}", lasting=False) from error
             if status.st_size > self.max_file_bytes:
                 raise Unreadable(too_large(status.st_size, self.max_file_bytes))
-            return Item(item.path, status.st_size, status.st_mtime_ns, self.form), content
+            shown, count = (content, 0) if self.show_secrets else masked(content)
+            return Item(item.path, status.st_size, status.st_mtime_ns, self.form, count), shown
         raise Unreadable("changing while it is read", lasting=False)
 
     def freshness(self, item: Item) -> Freshness:
@@ -114,8 +122,28 @@ class FileSource:
         root = str(self.root.resolve())
         folders = select_folders(self._excluded())
         doors = Doors(root, self._barred())
-        files = partial(select, self.include, self._excluded(), WHOLE)
+        files = partial(select, self.include, self._excluded(), WHOLE, self._held())
         return Judge(root, folders, files, doors, self.use_gitignore, kept)
+
+    def left_out(self) -> Matcher:
+        """Whether a path, which need not exist any more, is left out by its name, the settings or `.dowseignore`."""
+        from dowse.ingest.sources.doors import Doors
+        from dowse.text.globs import compile_globs
+
+        root, excluded, held = str(self.root.resolve()), compile_globs(self._excluded()), self._held()
+        doors = Doors(root, frozenset())
+
+        def is_left_out(path: str) -> bool:
+            if held(path) or excluded(path) or not _stays_inside(path):
+                return True
+            directory, _, name = path.rpartition("/")
+            rules = doors.rules(directory)
+            return rules is None or rules.ignores(f"{root}/{directory}/" if directory else f"{root}/", name)
+
+        return lru_cache(maxsize=100_000)(is_left_out)
+
+    def _held(self) -> Matcher:
+        return held_below(str(self.root), self.show_secrets)
 
     def _excluded(self) -> tuple[str, ...]:
         return (*DEFAULT_EXCLUDE, *self.exclude) if self.default_excludes else self.exclude

@@ -79,12 +79,17 @@ NO_RULES = IgnoreRules()
 
 def load_ignore_file(path: str, directory: str) -> IgnoreFile | None:
     """The rules in the file at `path` for what is below `directory`; None if there are none to be had."""
+    content = ignore_file_content(path)
+    return parse_ignore_file(content, directory) if content else None
+
+
+def ignore_file_content(path: str) -> bytes:
+    """Nothing, where there is no file, or none that can be read."""
     try:
         with opened(path) as handle:
-            _, content = read_whole(handle, MAX_IGNORE_FILE_BYTES)
+            return read_whole(handle, MAX_IGNORE_FILE_BYTES)[1]
     except OSError:
-        return None
-    return parse_ignore_file(content, directory)
+        return b""
 
 
 def parse_ignore_file(content: bytes, directory: str) -> IgnoreFile | None:

@@ -73,7 +73,9 @@ class Judge:
         rules, own = self._inside(directory), self._doors.rules(directory)
         if rules is None or own is None or self._ground.around(directory) is not None:
             return False
-        if name == ".git" or not self._selection().has_file(path):  # a linked work tree has a file of that name
+        selection = self._selection()
+        # A linked work tree has a file named `.git`.
+        if name == ".git" or not selection.has_file(path) or selection.held(path):
             return False
         base = self._base(directory)
         if own.ignores(base, name):

@@ -8,7 +8,10 @@ import stat
 
 from dowse.ingest.sources.base import Listing
 from dowse.ingest.sources.regular_file import kind_of
+from dowse.ingest.sources.selection import hold_nothing
 from dowse.model import Item
+from dowse.text.globs import Matcher
+from dowse.text.secrets import HELD_BACK
 from dowse.text.surrogates import is_text, spelt_out
 
 
@@ -20,10 +23,11 @@ class Ledger:
     """One survey's findings below `root`, which is absolute and resolved; with `most`, it raises TooManyItems at the
     first item beyond that."""
 
-    __slots__ = ("_items", "_max_file_bytes", "_most", "_refused", "_root", "_unseen")
+    __slots__ = ("_held", "_items", "_max_file_bytes", "_most", "_refused", "_root", "_unseen")
 
-    def __init__(self, root: str, max_file_bytes: int, most: int | None = None) -> None:
+    def __init__(self, root: str, max_file_bytes: int, held: Matcher = hold_nothing, most: int | None = None) -> None:
         self._root = root
+        self._held = held
         self._max_file_bytes = max_file_bytes
         self._most = most
         self._items: dict[str, Item] = {}
@@ -40,6 +44,8 @@ class Ledger:
             self._add_link(path)
         elif not stat.S_ISREG(status.st_mode):
             self.refuse(path, f"{kind_of(status.st_mode)}, not a regular file")
+        elif self._held(path):
+            self.refuse(path, HELD_BACK)
         elif status.st_size > self._max_file_bytes:
             self.refuse(path, too_large(status.st_size, self._max_file_bytes))
         elif not is_text(path):

@@ -12,13 +12,14 @@ FOLDER: Final = ".memories"  # in a root
 TRASH: Final = ".trash"
 
 
-def memory_files(root: Path, under: tuple[str, ...] = ()) -> FileSource:
+def memory_files(root: Path, under: tuple[str, ...] = (), *, show_secrets: bool = False) -> FileSource:
     return FileSource(
         root,
         include=("*.[mM][dD]", "*.[mM][aA][rR][kK][dD][oO][wW][nN]"),
         exclude=(f"/{TRASH}/", "/indices/", ".*"),
         default_excludes=False,
         use_gitignore=False,
+        show_secrets=show_secrets,
         under=under,
         form=FORM,
     )

@@ -15,6 +15,7 @@ from dowse.ingest.sources.selection import Selection
 from dowse.ingest.sources.survey import survey
 from dowse.model import Item
 from dowse.text.globs import compile_globs
+from dowse.text.secrets import is_secret_file
 
 _ANY_SIZE = 2**63
 
@@ -42,9 +43,8 @@ def _is_in_reach(path: str, reach: Reach, above: int) -> bool:
 
 
 def _surveyed(root: str, under: str, exclude: tuple[str, ...], use_gitignore: bool) -> list[Item]:
-    selection = Selection(
-        compile_globs(("**",)), compile_globs(exclude), frozenset(), part_of((under,) if under else ())
-    )
+    part = part_of((under,) if under else ())
+    selection = Selection(compile_globs(("**",)), compile_globs(exclude), frozenset(), part, is_secret_file)
     found = survey(root, selection, frozenset(), use_gitignore=use_gitignore, max_file_bytes=_ANY_SIZE)
     return found.listing().items
 

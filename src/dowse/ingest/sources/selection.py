@@ -1,4 +1,4 @@
-"""What a collection wants, judged by path alone."""
+"""What a collection wants, and what it holds back, judged by path alone."""
 
 from __future__ import annotations
 
@@ -6,16 +6,27 @@ from dataclasses import dataclass
 
 from dowse.ingest.sources.part import WHOLE, Part
 from dowse.text.globs import Matcher, compile_globs
+from dowse.text.secrets import is_secret_file
+
+
+def hold_nothing(path: str) -> bool:
+    return False
+
+
+def held_below(root: str, show_secrets: bool) -> Matcher:
+    """Which paths below the root are held back as files of secrets: the root's own name may tell, too."""
+    return hold_nothing if show_secrets else lambda path: is_secret_file(f"{root}/{path}")
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Paths are relative to the root."""
+    """Paths are relative to the root. What is `held` back would be wanted otherwise, so that it is counted."""
 
     included: Matcher
     excluded: Matcher
     binary_suffixes: frozenset[str]
     part: Part = WHOLE
+    held: Matcher = hold_nothing
 
     def has_directory(self, path: str) -> bool:
         """Whether something in it may be wanted: it is not excluded, and is in the part or leads there."""
@@ -30,11 +41,11 @@ class Selection:
         return "." + path.rpartition(".")[2].lower() in self.binary_suffixes
 
 
-def select(include: tuple[str, ...], exclude: tuple[str, ...], part: Part) -> Selection:
+def select(include: tuple[str, ...], exclude: tuple[str, ...], part: Part, held: Matcher = hold_nothing) -> Selection:
     """No include globs means everything that is not excluded."""
     from dowse.ingest.extract.table import KNOWN_BINARY_SUFFIXES  # brings the extractors with it
 
-    return Selection(compile_globs(include or ("**",)), compile_globs(exclude), KNOWN_BINARY_SUFFIXES, part)
+    return Selection(compile_globs(include or ("**",)), compile_globs(exclude), KNOWN_BINARY_SUFFIXES, part, held)
 
 
 def select_folders(exclude: tuple[str, ...]) -> Selection:

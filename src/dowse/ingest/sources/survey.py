@@ -24,7 +24,7 @@ class Survey:
     most: int | None = None
 
     def run(self) -> Ledger:
-        ledger = Ledger(self.root, self.max_file_bytes, self.most)
+        ledger = Ledger(self.root, self.max_file_bytes, self.walk.selection.held, self.most)
         territories = [""]
         while territories:
             territories += self._take(territories.pop(), ledger)

@@ -7,10 +7,10 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from dowse.text.surrogates import unquoted
+
 _FILE = re.compile(r"^diff --(?:git|cc|combined) ", re.MULTILINE)
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@ ?(.*)\n?", re.MULTILINE)
-_QUOTED = re.compile(r"\\([0-7]{3}|.)", re.DOTALL)
-_ESCAPES: Final = {"a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
 _MAX_HEADING_CHARS: Final = 200  # git itself shows fewer
 _NOTHING: Final = "/dev/null"
 
@@ -65,23 +65,5 @@ def _path(header: str) -> str:
     """Of the new file, or of the old one where that was deleted."""
     names = {line[:4]: line[4:].removesuffix("\t") for line in header.split("\n") if line[:4] in ("--- ", "+++ ")}
     path = names.get("+++ ", "")
-    path = _plain(names.get("--- ", "") if path == _NOTHING else path)
+    path = unquoted(names.get("--- ", "") if path == _NOTHING else path)
     return path.partition("/")[2]  # behind the `a/` or `b/`
-
-
-def _plain(path: str) -> str:
-    """A path with unusual characters is written as a C string."""
-    if not (path.startswith('"') and path.endswith('"')):
-        return path
-    data = b"".join(_unescaped(path[1:-1]))
-    return data.decode("utf-8", "replace")
-
-
-def _unescaped(text: str) -> Iterator[bytes]:
-    done = 0
-    for found in _QUOTED.finditer(text):
-        yield text[done : found.start()].encode("utf-8", "replace")
-        code = found[1]
-        yield bytes([int(code, 8) & 0xFF]) if len(code) == 3 else _ESCAPES.get(code, code).encode("utf-8", "replace")
-        done = found.end()
-    yield text[done:].encode("utf-8", "replace")

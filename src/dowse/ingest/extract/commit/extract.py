@@ -9,7 +9,7 @@ from dowse.ingest.extract.commit.changed import changed_definitions
 from dowse.ingest.extract.commit.delta import FileDelta, file_deltas
 from dowse.ingest.extract.commit.document import Document, document
 from dowse.ingest.sources.git.reading.told import Person, Told
-from dowse.model import Extract, Item, Link
+from dowse.model import LEFT_OUT, MASKED, Extract, Item, Link
 from dowse.text.times import iso
 
 KIND: Final = "commit"
@@ -53,6 +53,8 @@ def _facets(told: Told, written: Document, author: str, committer: str) -> dict[
         "files": str(len(told.files)),
         "omitted": written.omitted,
         "problem": told.problem,
+        LEFT_OUT: str(told.left_out or ""),
+        MASKED: str(told.masked or ""),
     }
     return {name: value for name, value in facets.items() if value}
 

@@ -14,6 +14,7 @@ from dowse.ingest.sources.git.loose import EVERY
 from dowse.ingest.sources.git.reading.parsing import seconds
 from dowse.ingest.sources.git.refs import is_name, lines, refs_of, shallow_of
 from dowse.ingest.sources.git.running import ask_history, why_unfinished
+from dowse.ingest.sources.git.withholding import MASKING, Withholding
 from dowse.model import Freshness, Item
 from dowse.places import is_directory
 
@@ -45,12 +46,14 @@ class CommitSource:
         delta_lines: int,
         only: tuple[str, ...] | None = None,
         cut: tuple[str, str] | None = None,
+        withholding: Withholding = MASKING,
     ) -> None:
         self.root = git_directory
         self._max_commits = max_commits
         self._delta_lines = delta_lines
         self._only = only
         self._cut = cut
+        self._withholding = withholding
         self._turn = threading.Lock()
         self._order: list[str] = []
         self._places: dict[str, int] = {}
@@ -74,7 +77,8 @@ class CommitSource:
                     Reader,  # with logging behind it, which few questions need
                 )
 
-                self._reader = Reader(str(self.root), self._delta_lines, shallow_of(str(self.root)))
+                shallow = shallow_of(str(self.root))
+                self._reader = Reader(str(self.root), self._delta_lines, shallow, withholding=self._withholding)
             reader = self._reader
             self._read_ahead(reader, item.path)
         return Item(item.path, item.size, item.mtime_ns, FORM), reader.told(item.path)

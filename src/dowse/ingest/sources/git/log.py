@@ -16,6 +16,7 @@ from dowse.ingest.sources.git.loose import EVERY
 from dowse.ingest.sources.git.reading.parsing import FORMAT, seconds, told_of
 from dowse.ingest.sources.git.reading.told import Told
 from dowse.ingest.sources.git.refs import is_name, lines, refs_of, shallow_of
+from dowse.ingest.sources.git.withholding import MASKING, Withholding
 from dowse.model import Item, Record
 
 _NS_PER_SECOND = 1_000_000_000
@@ -47,9 +48,10 @@ class _Uses:
 class GitLog:
     """The commits of one repository as they are now; made for each question."""
 
-    def __init__(self, git_directory: Path, history: str = "") -> None:
+    def __init__(self, git_directory: Path, history: str = "", withholding: Withholding = MASKING) -> None:
         self._directory = git_directory
         self._history = history
+        self._withholding = withholding
         self._known: dict[str, _Uses] = {}
         self._moments: dict[int, dict[str, tuple[str, ...]]] = {}
         self._ends: Ends | None = None
@@ -64,7 +66,7 @@ class GitLog:
         fields = self._log(FORMAT, "-z", names=names).split(b"\0")
         frames = (fields[at : at + _FIELDS] for at in range(0, len(fields) - _FIELDS, _FIELDS))
         edge = shallow_of(str(self._directory)) if names else frozenset[str]()
-        told = [told_of(b"\0".join(it), 0) for it in frames]
+        told = [told_of(b"\0".join(it), 0, withholding=self._withholding) for it in frames]
         if names:  # git lists every merge that differs from any parent
             changing = self._merges([it.hash for it in told if len(it.parents) > 1], names)
             told = [it for it in told if it.hash not in edge and (len(it.parents) < 2 or it.hash in changing)]

@@ -18,6 +18,7 @@ from dowse.ingest.sources.git.patience import LONG_S
 from dowse.ingest.sources.git.reading.channel import Channel, Frame
 from dowse.ingest.sources.git.reading.reader import NO_CHANGES
 from dowse.ingest.sources.git.refs import is_name
+from dowse.ingest.sources.git.withholding import LEFT_OUT, MASKING, Withholding
 
 MOST_CHARS = 16_000_000
 """Of all patches together."""
@@ -52,6 +53,7 @@ def patches(
     *,
     most_chars: int = MOST_CHARS,
     for_s: float = LONG_S,
+    withholding: Withholding = MASKING,
 ) -> dict[str, Patch]:
     """By commit, of the files of these names or below them; of a merge what differs from all its parents."""
     found: dict[str, Patch] = {}
@@ -60,7 +62,7 @@ def patches(
         for commit, frame in frames:
             is_late = time.monotonic() >= until
             if frame is not None or not is_late:  # else it was ended for its silence
-                found[commit] = _patch(frame, max_lines)
+                found[commit] = _patch(frame, max_lines, withholding)
                 chars += len(found[commit].text)
             if chars >= most_chars or is_late:
                 break
@@ -93,12 +95,15 @@ def _opened(git_directory: str, command: Sequence[str], silence_s: float) -> Cha
         raise BadInput(f"git could not read {git_directory}: {error.strerror or error}") from error
 
 
-def _patch(frame: Frame | None, max_lines: int) -> Patch:
+def _patch(frame: Frame | None, max_lines: int, withholding: Withholding) -> Patch:
     """What is told begins with the commit's name."""
     name, _, told = (frame.data if frame else b"").partition(b"\n")
     if frame is None or not is_name(name.decode(errors="replace")):
         return Patch("", problem=NO_CHANGES)
-    told = told.removesuffix(b"\n")
+    told, left_out = withholding.told(told)
+    if left_out and not told.strip():
+        return Patch("", problem=LEFT_OUT)
+    told = withholding.masked(told)[0].removesuffix(b"\n")
     rows = told.split(b"\n", max_lines)[:max_lines] if told else []
     text = "\n".join(_shortened(it) for it in _decoded(rows))
     return Patch(text, told.count(b"\n") + 1 - len(rows) if rows else 0, frame.cut)

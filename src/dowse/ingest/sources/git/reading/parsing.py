@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from dowse.ingest.sources.git.reading.told import Person, Told, Touched
+from dowse.ingest.sources.git.withholding import MASKING, Withholding
 from dowse.text.surrogates import spelt_out
 
 FORMAT: Final = "--format=%H%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B%x00"
@@ -17,12 +19,27 @@ _OBJECTS: Final = re.compile(r"^index ([0-9a-f]{7})[0-9a-f]*\.\.([0-9a-f]{7})[0-
 _TOO_LONG: Final = re.compile(rf"^(.{{{LONGEST_LINE}}}).+$", re.MULTILINE)
 
 
-def told_of(frame: bytes, delta_lines: int, problem: str = "", *, is_cut: bool = False) -> Told:
+def told_of(
+    frame: bytes, delta_lines: int, problem: str = "", *, is_cut: bool = False, withholding: Withholding = MASKING
+) -> Told:
     """Raises ValueError for what is not a whole head, which git writes first."""
+    values = 0
+
+    def mask(data: bytes) -> bytes:
+        nonlocal values
+        data, count = withholding.masked(data)
+        values += count
+        return data
+
     hash, parents, name, email, at, committer, its_email, its_at, message, rest = frame.split(b"\0", _FIELDS)
     entries, patch = _entries(rest)
     odd = sum(not _is_text(path) for _, *paths in entries for path in paths)
-    delta, omitted = cut_delta(patch, delta_lines)
+    files = [_touched(*it) for it in entries]
+    # Of a commit that touched none of them, the patch need not be taken apart.
+    is_whole = files and not any(withholding.is_left_out(path) for it in files for path in it[1:] if path)
+    patch, left_out = (patch, 0) if is_whole else withholding.told(patch)
+    delta, omitted = cut_delta(patch, delta_lines, mask)
+    message = mask(message)
     problems = [problem, f"{odd:,} of its paths are not valid UTF-8" if odd else ""]
     return Told(
         hash=_text(hash),
@@ -30,11 +47,13 @@ def told_of(frame: bytes, delta_lines: int, problem: str = "", *, is_cut: bool =
         author=Person(_text(name), _text(email), seconds(at)),
         committer=Person(_text(committer), _text(its_email), seconds(its_at)),
         message=_text(message).strip("\n"),
-        files=[_touched(*it) for it in entries],
+        files=files,
         delta=delta,
         omitted=omitted,
         is_cut=is_cut,
         problem="; ".join(filter(None, problems)),
+        left_out=left_out,
+        masked=values,
     )
 
 
@@ -46,15 +65,19 @@ def seconds(text: bytes) -> int:
         return 0
 
 
-def cut_delta(patch: bytes, lines: int) -> tuple[str, int]:
-    """The first lines, none of them very long, and how many more there are."""
+def _as_it_is(data: bytes) -> bytes:
+    return data
+
+
+def cut_delta(patch: bytes, lines: int, mask: Callable[[bytes], bytes] = _as_it_is) -> tuple[str, int]:
+    """The first lines, masked before those that are very long are cut, and how many more there are."""
     end, longest = 0, 0
     for _ in range(lines):
         if end == len(patch):
             break
         following = patch.find(b"\n", end) + 1 or len(patch)
         longest, end = max(longest, following - end), following
-    kept = _OBJECTS.sub(r"index \1..\2", _text(patch[:end]).replace("\0", "\ufffd"))
+    kept = _OBJECTS.sub(r"index \1..\2", _text(mask(patch[:end])).replace("\0", "\ufffd"))
     if longest > LONGEST_LINE:
         kept = _TOO_LONG.sub(r"\1…", kept)
     return kept.removesuffix("\n"), patch.count(b"\n", end)

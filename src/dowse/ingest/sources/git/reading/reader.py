@@ -16,6 +16,7 @@ from dowse.ingest.sources.git.reading.merges import Merges
 from dowse.ingest.sources.git.reading.parsing import told_of
 from dowse.ingest.sources.git.reading.pump import Pump, Request
 from dowse.ingest.sources.git.reading.told import Told, Touched
+from dowse.ingest.sources.git.withholding import MASKING, Withholding
 
 # Two do not share what they have unpacked, and one alone is quicker than what it tells can be indexed.
 PROCESSES: Final = 1
@@ -39,12 +40,14 @@ class Reader:
         delta_lines: int,
         shallow: frozenset[str] = frozenset(),
         *,
+        withholding: Withholding = MASKING,
         processes: int = PROCESSES,
         open_channel: Callable[[str], Channel] = Channel,
     ) -> None:
         self._git_directory = git_directory
         self._delta_lines = delta_lines
         self._shallow = shallow
+        self._withholding = withholding
         self._processes = processes
         self._open = open_channel
         self._changed = threading.Condition()
@@ -111,7 +114,8 @@ class Reader:
         if frame is None:
             return None
         try:
-            return told_of(frame, self._delta_lines, TOO_MUCH if is_cut else "", is_cut=is_cut)
+            problem = TOO_MUCH if is_cut else ""
+            return told_of(frame, self._delta_lines, problem, is_cut=is_cut, withholding=self._withholding)
         except ValueError:
             return None
 
@@ -119,7 +123,7 @@ class Reader:
         for much, problem in ways:
             frame = told_once(self._git_directory, name, much)
             if frame:
-                return told_of(frame, self._delta_lines, problem)
+                return told_of(frame, self._delta_lines, problem, withholding=self._withholding)
         raise Unreadable("git can not read this commit, or is not installed", lasting=False)
 
 

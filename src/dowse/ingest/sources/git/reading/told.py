@@ -26,7 +26,8 @@ class Touched(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Told:
     """`delta` is what it changed, cut; `omitted` are the lines that were cut off, and if it `is_cut` before it was read
-    to its end there are more; `problem` says what git could not tell."""
+    to its end there are more; `problem` says what git could not tell. `left_out` counts the files whose changes are
+    not told, `masked` the secrets that are masked."""
 
     hash: str
     parents: list[str]
@@ -38,6 +39,8 @@ class Told:
     omitted: int = 0
     is_cut: bool = False
     problem: str = ""
+    left_out: int = 0
+    masked: int = 0
 
     def to_bytes(self) -> bytes:
         values = {name: getattr(self, name) for name in self.__slots__}

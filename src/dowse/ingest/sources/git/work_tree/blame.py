@@ -15,6 +15,7 @@ from pathlib import Path
 from dowse.errors import BadInput
 from dowse.ingest.sources.git.asking import ask, path_of
 from dowse.ingest.sources.git.reading.parsing import seconds
+from dowse.ingest.sources.git.withholding import LEFT_OUT, MASKING, Withholding
 from dowse.ingest.sources.git.work_tree.checkout import MAX_BYTES as MAX_FILE_BYTES
 from dowse.ingest.sources.git.work_tree.head import blob, committed, lines_of
 from dowse.ingest.sources.git.work_tree.uncommitted import MAX_BYTES, MAX_PAIRS, alike
@@ -59,8 +60,17 @@ class Blame:
     cut: int = 0
 
 
-def blame(git_directory: Path, path: str, start_line: int, end_line: int, current: bytes | None) -> Blame:
+def blame(
+    git_directory: Path,
+    path: str,
+    start_line: int,
+    end_line: int,
+    current: bytes | None,
+    withholding: Withholding = MASKING,
+) -> Blame:
     """The lines from the first to the last one; `current` is what the work tree has, None where there is none."""
+    if withholding.is_left_out(path):
+        raise BadInput(f"the lines of {path!r} are not told: {LEFT_OUT}; ask for another file")
     name, before = _committed(git_directory, path)
     content = before if current is None else current
     if content is None:
@@ -72,8 +82,9 @@ def blame(git_directory: Path, path: str, start_line: int, end_line: int, curren
     places = same_lines(lines_of(before or b""), lines) if current is not None else list(range(1, len(lines) + 1))
     wanted = [it for it in places[start_line - 1 : last] if it]
     written = _written(git_directory, name, min(wanted), max(wanted)) if wanted else {}
+    shown = lines_of(withholding.masked(content)[0])
     rows = (
-        BlamedLine(number, _text(lines[number - 1]), written.get(places[number - 1], NOT_COMMITTED))
+        BlamedLine(number, _text(shown[number - 1]), written.get(places[number - 1], NOT_COMMITTED))
         for number in range(start_line, last + 1)
     )
     return Blame(tuple(rows), len(lines), min(end_line, len(lines)) - last)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from dowse.ingest.sources.git.repository import work_tree_above
 from dowse.ingest.sources.git.running import ask_work_tree
+from dowse.text.secrets import masked
 
 _ONLY_NAMES = (
     "--name-only",
@@ -50,7 +51,7 @@ def _commits(output: bytes) -> Iterator[LoggedCommit]:
     for is_commit, fields in groupby(output.split(b"\0"), key=bool):
         subject, *names = fields if is_commit else [b""]
         if subject.startswith(_MARK):
-            said = subject.removeprefix(_MARK).decode(errors="replace").strip()
+            said = masked(subject.removeprefix(_MARK))[0].decode(errors="replace").strip()
             # The line break that separates a message from its files stands before the first of them.
             names[:1] = [name.removeprefix(b"\n") for name in names[:1]]
             yield LoggedCommit(said, tuple(os.fsdecode(name) for name in names))
