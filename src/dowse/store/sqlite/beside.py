@@ -6,6 +6,8 @@ from glob import escape
 from pathlib import Path
 from typing import Final
 
+from dowse.errors import IndexUnusable
+
 LOGS: Final = ("-wal", "-shm")
 CACHES: Final = ("-vectors", "-lines")
 _LOCK = (".lock", ".lock.next", ".lock.turn")
@@ -29,3 +31,10 @@ def belongings(index: Path) -> list[Path]:
     own = (index.with_name(f"{index.name}{new}{suffix}") for new in ("", ".new") for suffix in ("", *SUFFIXES))
     aside = index.parent.glob(f"{escape(index.name + QUARANTINE)}*")
     return sorted(it for it in (*own, *aside) if it.exists())
+
+
+def refuse_links(index: Path) -> None:
+    """A repository may come with links in the place of these files: what is written to them would go elsewhere."""
+    for suffix in SUFFIXES:
+        if Path(f"{index}{suffix}").is_symlink():
+            raise IndexUnusable(f"{index}{suffix} is a link, and no index is kept behind one; remove it")

@@ -42,7 +42,7 @@ def deep_findings(db: Database, progress: Progress) -> Iterator[Finding]:
 def _pages(db: Database, progress: Progress) -> Iterator[Finding]:
     progress("checking pages", 0, 1)
     # Of the full-text indexes, a connection that was open while another one wrote would compare what it remembers.
-    with closing(Database(db.path, create=False)) as newly:
+    with closing(Database(db.path, create=False, signer=db.signer)) as newly:
         complaints = [str(row[0]) for row in newly.rows(f"PRAGMA integrity_check({_MOST})")]
     progress("checking pages", 1, 1)
     if complaints == ["ok"]:
