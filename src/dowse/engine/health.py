@@ -37,6 +37,10 @@ class Healing(Histories):
         """The parts that answers had to do without lately, each with the reason; a look at these costs nothing."""
         return self._store.damaged()
 
+    def probe(self) -> None:
+        """Read the pages of the index for a few seconds; what is not sound counts as met by an answer."""
+        self._store.probe()
+
     def check(self, *, deep: bool = False, progress: Progress = quiet) -> list[Finding]:
         """What is found of every part of the index: by counting, or by reading everything."""
         return self._store.check(deep=deep, progress=progress)

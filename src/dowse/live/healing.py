@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.errors import IndexDamaged
+from dowse.errors import IndexDamaged, IndexForeign
 from dowse.ingest.embed import Progress
 from dowse.live.rebuilding import Rebuilding
 from dowse.store.sqlite.health.header import header_problem
@@ -33,7 +33,7 @@ def heal(settings: Settings, index: Path, root: Path, progress: Progress) -> tup
             if not mended.left:
                 return mended.done
             reasons = "; ".join(mended.left.values())
-    except IndexDamaged as error:
+    except (IndexDamaged, IndexForeign) as error:
         reasons = str(error.__cause__ or error)
     Rebuilding(settings, index, root).run(progress, drop_missing=True, keep_old=True)
     return (f"the index was damaged ({reasons}) and made anew from the files",)

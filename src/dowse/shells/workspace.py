@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dowse.config import FILE_NAME, Settings, load_settings
+from dowse.errors import DowseError, IndexDamaged
 from dowse.places import Places, checked_root
 
 if TYPE_CHECKING:
@@ -22,11 +23,44 @@ class Workspace:
     root: Path
     index: Path
     notice: str = ""  # what a person should know of how it was found
+    engines: list[Engine] = field(default_factory=list, compare=False, repr=False)  # those that may be healed
 
-    def open(self, *, create: bool) -> Engine:
+    def open(self, *, create: bool, heals: bool = True) -> Engine:
+        """The index; one that is damaged as a whole is made anew first, unless somebody wants to see the damage."""
         from dowse.engine import Engine  # the pipe to a shared server only looks for the place and never opens it
 
-        return Engine(self.settings, self.index, create=create)
+        if not heals:
+            return Engine(self.settings, self.index, create=create)
+        try:
+            engine = Engine(self.settings, self.index, create=create)
+        except IndexDamaged:
+            self.heal()
+            engine = Engine(self.settings, self.index, create=create)
+        self.engines.append(engine)
+        return engine
+
+    def heal(self) -> None:
+        """What servers do by themselves, and tell in one line what was done."""
+        import click
+
+        from dowse.live.healing import heal
+        from dowse.shells.cli.progress import progress_bar
+
+        with progress_bar() as progress:
+            done = heal(self.settings, self.index, self.root, progress)
+        if done:
+            click.echo("; ".join(done), err=True)
+
+    def heal_what_was_met(self) -> None:
+        """After an answer that had to do without a part of the index."""
+        if any(engine.damaged() for engine in self.engines):
+            import click
+
+            self.engines.clear()
+            try:
+                self.heal()
+            except DowseError as error:
+                click.echo(f"the index is damaged and could not be mended: {error}", err=True)
 
 
 def find_workspace(

@@ -74,6 +74,7 @@ def build(
         history = engine.index_history(force=force, for_s=history_for_s, progress=progress)
         wait_s = workspace.settings.lock_timeout_s
         files.add(engine.encode(progress=progress, pause=after(embed_for_s), timeout_s=wait_s))
+        engine.probe()
         return Built(files, history)
 
 

@@ -16,6 +16,7 @@ from dowse.store.sqlite.lines import HeldLines
 from dowse.store.sqlite.vectors import HeldVectors
 
 _MENDED = "mended"
+_PROBE_S = 5.0
 _HOMELESS = (
     "SELECT id FROM records WHERE id NOT IN (SELECT record FROM texts) "
     "OR collection NOT IN (SELECT id FROM collections)"
@@ -38,6 +39,15 @@ class SqliteHealth(SqliteCatalog):
             return {**self._damage.found(), "catalog": str(error)}
         # What this process has found may have been mended by another one since.
         return dict.fromkeys(mending, ANEW) | self._damage.found(token)
+
+    def probe(self) -> None:
+        from dowse.store.sqlite.health.deep import page_findings
+
+        try:
+            for it in page_findings(self.db, _PROBE_S):
+                self._damage.note(it.part, it.text)
+        except IndexDamaged as error:
+            self._damage.note("catalog", str(error.__cause__ or error))
 
     def check(self, *, deep: bool, progress: Progress) -> list[Finding]:
         found: list[Finding] = []
