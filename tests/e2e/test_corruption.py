@@ -292,6 +292,7 @@ def test_the_index_file(sound: Sound, index: Path, way: Callable[[Path, random.R
 def test_what_was_damaged_is_set_aside_one_of_a_kind(
     sound: Sound, index: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO")
     for _ in range(2):
         index.write_bytes(index.read_bytes()[: 5 * PAGE])
         check_healed(sound, index)

@@ -103,7 +103,7 @@ class Rebuilding:
         for suffix in LOGS:
             with suppress(FileNotFoundError):
                 _beside(self.index, suffix).replace(_beside(aside, suffix))
-        _log.warning("%s was set aside: it is %s now, and a new one has taken its place", self.index, aside)
+        _log.info("%s was set aside: it is %s now, and a new one has taken its place", self.index, aside)
 
     def _known_roots(self) -> list[Path]:
         """Those of the old index, if they can be read and trusted. What is read from a root besides its files is found

@@ -39,8 +39,8 @@ class Workspace:
         self.engines.append(engine)
         return engine
 
-    def heal(self) -> None:
-        """What servers do by themselves, and tell in one line what was done."""
+    def heal(self, then: str = "") -> None:
+        """What servers do by themselves, and tell in one line what was done, and what to do then."""
         import click
 
         from dowse.live.healing import heal
@@ -49,7 +49,7 @@ class Workspace:
         with progress_bar() as progress:
             done = heal(self.settings, self.index, self.root, progress)
         if done:
-            click.echo("; ".join(done), err=True)
+            click.echo("; ".join(filter(None, (*done, then))), err=True)
 
     def heal_what_was_met(self) -> None:
         """After an answer that had to do without a part of the index."""
@@ -58,7 +58,7 @@ class Workspace:
 
             self.engines.clear()
             try:
-                self.heal()
+                self.heal("the next answer is whole")
             except DowseError as error:
                 click.echo(f"the index is damaged and could not be mended: {error}", err=True)
 

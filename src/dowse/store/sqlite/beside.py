@@ -8,12 +8,11 @@ from typing import Final
 
 from dowse.errors import IndexUnusable
 
-LOGS: Final = ("-wal", "-shm")
+LOGS: Final = ("-wal", "-shm", "-journal")
 CACHES: Final = ("-vectors", "-lines")
 _LOCK = (".lock", ".lock.next", ".lock.turn")
 SUFFIXES: Final = (
     *LOGS,
-    "-journal",
     *_LOCK,
     ".leader",
     ".encoding",

@@ -67,6 +67,7 @@ class Database:
         """Without a signer, whatever lies there is trusted."""
         self.path = path
         self.signer = signer
+        self.damage = ""  # what could not be read lately, whoever asked for it
         self._busy_ms = max(1, int(busy_timeout_s * 1000))
         self._scripts = scripts
         self._local = threading.local()
@@ -103,8 +104,12 @@ class Database:
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
         """All rows of a query, read on this thread's connection."""
-        with explained(self.path):
-            return fetch(self.reader(), statement, values)
+        try:
+            with explained(self.path):
+                return fetch(self.reader(), statement, values)
+        except IndexDamaged as error:
+            self.damage = str(error.__cause__ or error)
+            raise
 
     def stream(self, statement: str) -> Iterator[Row]:
         """The rows one by one, for what may not fit into memory."""

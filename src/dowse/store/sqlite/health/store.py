@@ -37,17 +37,23 @@ class SqliteHealth(SqliteCatalog):
             mending = self.db.remembered("mending parts", lambda: unfinished(self.db.reader()))
         except IndexDamaged as error:
             return {**self._damage.found(), "catalog": str(error)}
+        if self.db.damage and not self._damage.found():
+            self._damage.note("catalog", self.db.damage)  # whoever met it knew of no part that it is of
+        self.db.damage = ""
         # What this process has found may have been mended by another one since.
         return dict.fromkeys(mending, ANEW) | self._damage.found(token)
 
     def probe(self) -> None:
-        from dowse.store.sqlite.health.deep import page_findings
-
+        found = self.check(deep=False, progress=lambda stage, done, total: None)
         try:
-            for it in page_findings(self.db, _PROBE_S):
-                self._damage.note(it.part, it.text)
+            from dowse.store.sqlite.health.deep import page_findings
+
+            found += page_findings(self.db, _PROBE_S)
         except IndexDamaged as error:
-            self._damage.note("catalog", str(error.__cause__ or error))
+            found.append(Finding("catalog", "problem", str(error.__cause__ or error)))
+        for it in found:
+            if it.state == "problem":
+                self._damage.note(it.part, it.text)
 
     def check(self, *, deep: bool, progress: Progress) -> list[Finding]:
         found: list[Finding] = []
