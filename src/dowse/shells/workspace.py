@@ -53,7 +53,9 @@ class Workspace:
 
     def heal_what_was_met(self) -> None:
         """After an answer that had to do without a part of the index."""
-        if any(engine.damaged() for engine in self.engines):
+        from dowse.store.health import SIDECARS  # nothing is missed where these are damaged
+
+        if any(engine.damaged().keys() - {SIDECARS} for engine in self.engines):
             import click
 
             self.engines.clear()
