@@ -68,6 +68,7 @@ class Database:
         self.path = path
         self.signer = signer
         self.damage = ""  # what could not be read lately, whoever asked for it
+        self.is_closed = False
         self._busy_ms = max(1, int(busy_timeout_s * 1000))
         self._scripts = scripts
         self._local = threading.local()
@@ -191,6 +192,7 @@ class Database:
         self._writer.checkpoint(how)
 
     def close(self) -> None:
+        self.is_closed = True
         self._writer.close()
         for connection in list(self._opened):
             connection.close()

@@ -32,14 +32,16 @@ class SqliteHealth(SqliteCatalog):
     _lines: HeldLines
 
     def damaged(self) -> Mapping[str, str]:
+        if self.db.damage and not self._damage.found():
+            self._damage.note("catalog", self.db.damage)  # whoever met it knew of no part that it is of
+        self.db.damage = ""
+        if self.db.is_closed:
+            return self._damage.found()
         try:
             token = self.manifest().get(_MENDED, "")
             mending = self.db.remembered("mending parts", lambda: unfinished(self.db.reader()))
         except IndexDamaged as error:
             return {**self._damage.found(), "catalog": str(error)}
-        if self.db.damage and not self._damage.found():
-            self._damage.note("catalog", self.db.damage)  # whoever met it knew of no part that it is of
-        self.db.damage = ""
         # What this process has found may have been mended by another one since.
         return dict.fromkeys(mending, ANEW) | self._damage.found(token)
 
