@@ -5,7 +5,8 @@ DowseError
 ├── NotIndexed        there is no index here yet
 ├── IndexBusy         another process holds the write lock
 ├── IndexUnusable     the index cannot be opened: newer version, not an index
-│   └── IndexDamaged  it can not be read, as a whole or in the place that was asked for
+│   ├── IndexDamaged  it can not be read, as a whole or in the place that was asked for
+│   └── IndexForeign  it was not made by this user's Dowse
 ├── PartDamaged       one part of the index is damaged; the others answer until it is made anew
 ├── Cancelled         a job was told to stop; what it has written by then is whole
 ├── Unreadable        one item cannot be indexed; sync lists it and goes on
@@ -38,6 +39,10 @@ class IndexUnusable(DowseError):
 
 
 class IndexDamaged(IndexUnusable):
+    pass
+
+
+class IndexForeign(IndexUnusable):
     pass
 
 

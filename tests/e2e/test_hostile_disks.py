@@ -140,6 +140,9 @@ def test_what_may_not_be_written_is_read_and_writing_says_why_not(
     try:
         for file in folder.iterdir():
             file.chmod(0o444)
+        (folder / "data").mkdir(mode=0o755)
+        shutil.copy(tmp_path / "data" / "key", folder / "data" / "key")
+        (folder / "data" / "key").chmod(0o444)  # whoever has the key trusts what it signed
         folder.chmod(0o777 if what == "file" else 0o555)
         command = [sys.executable, "-c", AS_NOBODY, str(folder / "index.db"), str(folder / "data"), str(folder)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)

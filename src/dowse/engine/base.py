@@ -28,6 +28,7 @@ from dowse.store.base import Store
 from dowse.store.health import SIDECARS
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.beside import QUARANTINE, SUFFIXES
+from dowse.store.sqlite.signing import Signer
 from dowse.text.decode import decode
 from dowse.text.globs import literal
 
@@ -53,14 +54,16 @@ class Base:
     ) -> None:
         self.settings = settings
         self.index_path = index.resolve()
-        self._store = store or SqliteStore(index, create=create, busy_timeout_s=settings.lock_timeout_s)
+        places = Places.of(settings)
+        self._store = store or SqliteStore(
+            index, create=create, busy_timeout_s=settings.lock_timeout_s, signer=Signer.of(places)
+        )
         self._sources: dict[str, Source] = {}
         self._workers = workers
         self._preferences = Preferences()
         self._edits = Edits()
         self._beside = Beside(spare_processors())
         self._calls: CallGraph | None = None
-        places = Places.of(settings)
         self._semantics = Semantics(settings.encoder, places, self._store, api_key=settings.encoder_key)
         self._reranking = Reranking(
             settings.reranker, places, model_dir=settings.reranker_model, key=settings.reranker_key

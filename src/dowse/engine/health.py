@@ -12,7 +12,7 @@ from dowse.errors import IndexDamaged
 from dowse.ingest.embed import Progress
 from dowse.model import COMMITS, SyncReport
 from dowse.places import is_directory
-from dowse.store.health import Finding, Lost
+from dowse.store.health import SIDECARS, Finding, Lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,12 @@ class Healing(Histories):
     def damaged(self) -> Mapping[str, str]:
         """The parts that answers had to do without lately, each with the reason; a look at these costs nothing."""
         return self._store.damaged()
+
+    def probe(self) -> None:
+        """Read the pages of the index for a few seconds; what is not sound counts as met by an answer."""
+        self._store.probe()
+        if SIDECARS in self._store.damaged():
+            self.mend([SIDECARS])
 
     def check(self, *, deep: bool = False, progress: Progress = quiet) -> list[Finding]:
         """What is found of every part of the index: by counting, or by reading everything."""

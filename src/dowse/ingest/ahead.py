@@ -25,8 +25,10 @@ def in_batches(
     threads: int,
     arrived: Callable[[], None],
     most_bytes: int = MOST_BYTES,
+    most: int = MOST_AT_ONCE,
 ) -> Iterator[list[Result]]:
-    """The results of work of known size, in its order: as many at a time as came within two seconds.
+    """The results of work of known size, in its order: as many at a time as came within two seconds, and at most so
+    many.
 
     `arrived` is called for each of them as soon as it is known; `most_bytes` of it are held at a time.
     """
@@ -34,7 +36,7 @@ def in_batches(
     most_at_once = min(most_bytes, MOST_BYTES_AT_ONCE)
     room, due = most_at_once, 0.0
     for future, size in _in_order(work, threads, most_bytes):
-        if batch and (room < size or len(batch) >= MOST_AT_ONCE or not _is_done(future, due)):
+        if batch and (room < size or len(batch) >= most or not _is_done(future, due)):
             yield batch
             batch, room = [], most_at_once
         batch.append(future.result())

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from dowse.errors import ParserFailed, Unreadable
-from dowse.ingest.ahead import MOST_BYTES, in_batches
+from dowse.ingest.ahead import MOST_AT_ONCE, MOST_BYTES, in_batches
 from dowse.ingest.chunk import Limits
 from dowse.ingest.extract.table import extract, extract_unparsed, is_parsed
 from dowse.ingest.prepare import Prepared, Task, prepare, prepared
@@ -26,6 +26,13 @@ _RACY_NS: Final = 20_000_000
 MAX_PARSED_BYTES: Final = 4_000_000
 # From so many files on it pays to start processes for those, too, that could be read in this one.
 _MANY: Final = 500
+_TRANSACTIONS: Final = 20
+_LEAST_AT_ONCE: Final = 5  # fewer take longer to commit than to write
+
+
+def most_at_once(items: int) -> int:
+    """How many of so many are written in one transaction: a kill loses a twentieth of them at most."""
+    return min(MOST_AT_ONCE, max(_LEAST_AT_ONCE, items // _TRANSACTIONS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +65,8 @@ class Reader:
         """In the order of `stale`, so that what is stored does not depend on who was quicker."""
         many = len(stale) >= _MANY
         work = ((partial(self._reading, it, many), it.item.weight) for it in stale)
-        return in_batches(work, self._threads(stale), arrived, self.workers.ahead_bytes if self.workers else MOST_BYTES)
+        held = self.workers.ahead_bytes if self.workers else MOST_BYTES
+        return in_batches(work, self._threads(stale), arrived, held, most_at_once(len(stale)))
 
     def _threads(self, stale: list[Stale]) -> int:
         """Processes parse at the same time; what is prepared in this one goes slower the more threads there are."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.errors import IndexDamaged
+from dowse.errors import IndexDamaged, IndexForeign
 from dowse.ingest.embed import Progress
 from dowse.live.rebuilding import Rebuilding
 from dowse.store.sqlite.health.header import header_problem
@@ -29,11 +29,13 @@ def heal(settings: Settings, index: Path, root: Path, progress: Progress) -> tup
                 # What was met may have been written anew since, with its file; else it would be looked for for ever.
                 engine.reassure(progress=progress)
                 return ()
-            mended = engine.mend(found, progress=progress)
-            if not mended.left:
-                return mended.done
-            reasons = "; ".join(mended.left.values())
-    except IndexDamaged as error:
-        reasons = str(error.__cause__ or error)
+            if "catalog" not in found:
+                mended = engine.mend(found, progress=progress)
+                if not mended.left:
+                    return mended.done
+                found = dict(mended.left)
+            reasons = "; ".join(found.values())
+    except (IndexDamaged, IndexForeign) as error:
+        reasons = str(error.__cause__ or error).partition(";")[0]  # the next step is this one
     Rebuilding(settings, index, root).run(progress, drop_missing=True, keep_old=True)
     return (f"the index was damaged ({reasons}) and made anew from the files",)

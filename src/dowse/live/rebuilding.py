@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from glob import escape
 from pathlib import Path
 
 from dowse.config import Settings
@@ -15,14 +16,15 @@ from dowse.encoders.choose import AUTO, is_local
 from dowse.engine import Engine
 from dowse.errors import BadInput, DowseError
 from dowse.ingest.embed import Progress
-from dowse.model import SyncReport
+from dowse.model import FILES, SyncReport
 from dowse.places import Places, is_directory
 from dowse.store.base import ENCODER_SETTING
-from dowse.store.sqlite.beside import CACHES, LOGS, QUARANTINE, SUFFIXES
-from dowse.store.sqlite.database import APPLICATION_ID, Database
+from dowse.store.sqlite.beside import CACHES, LOGS, QUARANTINE, SUFFIXES, refuse_links
+from dowse.store.sqlite.database import APPLICATION_ID
 from dowse.store.sqlite.first_bytes import first_bytes
 from dowse.store.sqlite.locks import write_lock
 from dowse.store.sqlite.peek import peek
+from dowse.store.sqlite.signing import Signer
 
 _SQLITE_HEADER = b"SQLite format 3\x00"
 _APPLICATION_ID_AT = 68
@@ -45,9 +47,11 @@ class Rebuilding:
         `keep_old` sets the old index aside instead of deleting it.
         """
         self.check_replaceable()
+        refuse_links(self.index)
         fresh = self.index.with_name(f"{self.index.name}.new")
         with write_lock(self.index, self.settings.lock_timeout_s):
-            roots = self._roots(drop_missing)
+            known = self._known_roots()
+            roots = self._roots(known, drop_missing)
             try:
                 remove(fresh)
                 with Engine(self._kept_settings(), fresh, create=True) as engine:
@@ -55,14 +59,15 @@ class Rebuilding:
                     report.notes += engine.index_history(progress=progress).notes
                     report.add(engine.encode(progress=progress))
                     engine.settle()
-                self._swap(fresh, keep_old)
+                # Without a root that can be trusted, somebody else may have made it: then it is not ours to delete.
+                self._swap(fresh, keep_old or not known)
             finally:
                 remove(fresh)
         return report
 
     def _kept_settings(self) -> Settings:
         """The encoder that was chosen for the old index makes the vectors of the new one, unless another is named."""
-        kept = peek(self.index).manifest.get(ENCODER_SETTING, "")
+        kept = peek(self.index, Signer.of(Places.of(self.settings))).manifest.get(ENCODER_SETTING, "")
         is_kept = self.settings.encoder == AUTO and is_local(kept)
         return replace(self.settings, encoder=kept) if is_kept else self.settings
 
@@ -96,47 +101,33 @@ class Rebuilding:
 
     def _set_aside(self) -> None:
         """The old file stays in its place until the new one takes it, and bears a second name from now on."""
-        if not self.index.exists():
+        if not self.index.exists() or not self.index.stat().st_size:
             return
-        for older in self.index.parent.glob(f"{self.index.name}{QUARANTINE}*"):
+        for older in self.index.parent.glob(f"{escape(self.index.name + QUARANTINE)}*"):
             older.unlink(missing_ok=True)
         aside = _beside(self.index, f"{QUARANTINE}{self.now():%Y%m%dT%H%M%S}")
         os.link(self.index, aside)
         for suffix in LOGS:
             with suppress(FileNotFoundError):
                 _beside(self.index, suffix).replace(_beside(aside, suffix))
-        _log.warning("%s was damaged: it is %s now, and a new one has taken its place", self.index, aside)
+        _log.info("%s was set aside: it is %s now, and a new one has taken its place", self.index, aside)
 
-    def _roots(self, drop_missing: bool) -> list[Path]:
-        """The roots an old index knew, if it can still be read; else the one that was given."""
-        known = _known_roots(self.index)
+    def _known_roots(self) -> list[Path]:
+        """Those of the old index, if they can be read and trusted. What is read from a root besides its files is found
+        again there. In the standard place of a root, only what lies below it."""
+        seen = peek(self.index, Signer.of(Places.of(self.settings)))
+        known = [Path(it.root) for it in seen.collections if it.source == FILES]
         own = Places.of(self.settings).root_of(self.index, self.root)
-        known = [it for it in known if own is None or it.is_relative_to(own)]
+        return [it for it in known if own is None or it.is_relative_to(own)]
+
+    def _roots(self, known: list[Path], drop_missing: bool) -> list[Path]:
+        """What is known and there; else the root that was given."""
         missing = [str(it) for it in known if not is_directory(it)]
         if missing and not drop_missing:
             raise BadInput(
                 f"{', '.join(missing)} is not there now; make it available, or pass --drop-missing to leave it out"
             )
         return [it for it in known if is_directory(it)] or [self.root]
-
-
-def _known_roots(index: Path) -> list[Path]:
-    """As far as they can be read; each is kept twice, and where these differ, one of them may be there. What is read
-    from a root besides its files is found again from there."""
-    statement = (
-        "SELECT root, substr(twin, instr(twin, char(31)) + 1) FROM collections WHERE source = 'files' ORDER BY id"
-    )
-    try:
-        db = Database(index, create=False)
-    except DowseError:
-        return []  # damaged or not there: that is why it is being made anew
-    try:
-        rows = db.rows(statement)
-    except DowseError:
-        return []
-    finally:
-        db.close()
-    return [Path(twin) if twin and is_directory(Path(twin)) else Path(root) for root, twin in rows]
 
 
 def is_index(file: Path, *, any_sqlite: bool = False) -> bool:

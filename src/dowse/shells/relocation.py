@@ -18,6 +18,7 @@ from dowse.model import COMMITS, FILES
 from dowse.places import INDEX_NAME, Places
 from dowse.store.sqlite.locks import write_lock
 from dowse.store.sqlite.peek import peek, peek_files
+from dowse.store.sqlite.signing import Signer
 
 _LOOKED_AT: Final = 50
 _PATIENCE_S: Final = 1.0
@@ -48,8 +49,9 @@ class Found:
 def take_over(settings: Settings, folder: Path, index: Path) -> str:
     """Make the index of this directory's former path its own, if there is one; what was done, in a sentence."""
     try:
-        former = _adopt(Places.of(settings), folder, index) if settings.index is None else None
-        if not index.exists() or (settings.index is not None and not _is_of_elsewhere(index, folder)):
+        places = Places.of(settings)
+        former = _adopt(places, folder, index) if settings.index is None else None
+        if not index.exists() or (settings.index is not None and not _is_of_elsewhere(places, index, folder)):
             return ""
         with Engine(settings, index, create=False) as engine:
             return engine.relocate(folder, former)
@@ -69,14 +71,14 @@ def left_behind(places: Places) -> list[Found]:
 
 
 def _look_at(places: Places, index: Path) -> Found | None:
-    roots = _roots(index)
+    roots = _roots(places, index)
     home = next((it for it in roots if places.index_of(it.root) == index), None)
     return Found(index, roots, home) if roots else None
 
 
-def _roots(index: Path) -> tuple[Traces, ...]:
+def _roots(places: Places, index: Path) -> tuple[Traces, ...]:
     """What the index knows of its roots; files and commits only of those that may be elsewhere by now."""
-    seen = peek(index)
+    seen = peek(index, Signer.of(places))
 
     def traces(root: str, name: str) -> Traces:
         identity = seen.manifest.get(identity_key(root), "")
@@ -91,9 +93,9 @@ def _commits(index: Path, histories: Mapping[str, str]) -> dict[str, list[str]]:
     return {root: list(peek_files(index, name, SAMPLE)) for root, name in histories.items()}
 
 
-def _is_of_elsewhere(index: Path, folder: Path) -> bool:
+def _is_of_elsewhere(places: Places, index: Path, folder: Path) -> bool:
     """Whether an index that was named knows the folder, if at all, under another path."""
-    return any(likeness(it, folder) for it in _roots(index))
+    return any(likeness(it, folder) for it in _roots(places, index))
 
 
 def _adopt(places: Places, folder: Path, index: Path) -> Path | None:

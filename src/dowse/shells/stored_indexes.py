@@ -24,6 +24,7 @@ from dowse.store.sqlite.beside import belongings
 from dowse.store.sqlite.explain import busy_sentence
 from dowse.store.sqlite.locks import TooLong, locked, write_lock
 from dowse.store.sqlite.peek import peek
+from dowse.store.sqlite.signing import Signer
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +49,16 @@ class StoredIndex:
 def stored_indexes(places: Places) -> list[StoredIndex]:
     """By name; what is no directory with an index of this user in it is none."""
     found: list[StoredIndex] = []
+    signer = Signer.of(places)
     with suppress(OSError), os.scandir(places.indexes) as entries:
         for entry in entries:
             with suppress(OSError):
                 if entry.is_dir(follow_symlinks=False):
-                    found.append(_look_at(Path(entry.path)))
+                    found.append(_look_at(Path(entry.path), signer))
     return sorted(found, key=lambda it: it.name)
 
 
-def _look_at(folder: Path) -> StoredIndex:
+def _look_at(folder: Path, signer: Signer) -> StoredIndex:
     index = folder / INDEX_NAME
     status = index.lstat()
     if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or not is_index(index):
@@ -64,7 +66,7 @@ def _look_at(folder: Path) -> StoredIndex:
     files = {it.name: it.lstat() for it in belongings(index)}  # before the look into it, which touches its log
     log = files.get(f"{INDEX_NAME}-wal", status)
     changed_at = max(status.st_mtime, log.st_mtime if log.st_size else 0.0)
-    roots = tuple(Path(it.root) for it in peek(index).collections if it.source == FILES)
+    roots = tuple(Path(it.root) for it in peek(index, signer).collections if it.source == FILES)
     return StoredIndex(folder.name, index, roots, sum(it.st_size for it in files.values()), changed_at)
 
 

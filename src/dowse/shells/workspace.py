@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dowse.config import FILE_NAME, Settings, is_of_another_user, load_settings
+from dowse.errors import DowseError, IndexDamaged
 from dowse.places import Places, checked_root
 
 if TYPE_CHECKING:
@@ -23,8 +24,21 @@ class Workspace:
     root: Path
     index: Path
     notice: str = ""  # what a person should know of how it was found
+    engines: list[Engine] = field(default_factory=list, compare=False, repr=False)  # those that may be healed
 
-    def open(self, *, create: bool) -> Engine:
+    def open(self, *, create: bool, heals: bool = True) -> Engine:
+        """The index; one that is damaged as a whole is made anew first, unless somebody wants to see the damage."""
+        if not heals:
+            return self._open(create)
+        try:
+            engine = self._open(create)
+        except IndexDamaged:
+            self.heal()
+            engine = self._open(create)
+        self.engines.append(engine)
+        return engine
+
+    def _open(self, create: bool) -> Engine:
         """In the standard place of a root, an index answers for that root alone; what an earlier version brought in of
         others is removed first."""
         from dowse.engine import Engine  # the pipe to a shared server only looks for the place and never opens it
@@ -40,6 +54,31 @@ class Workspace:
             if removed:
                 logging.getLogger("dowse.roots").warning("%s", removed)
         return engine
+
+    def heal(self, then: str = "") -> None:
+        """What servers do by themselves, and tell in one line what was done, and what to do then."""
+        import click
+
+        from dowse.live.healing import heal
+        from dowse.shells.cli.progress import progress_bar
+
+        with progress_bar() as progress:
+            done = heal(self.settings, self.index, self.root, progress)
+        if done:
+            click.echo("; ".join(filter(None, (*done, then))), err=True)
+
+    def heal_what_was_met(self) -> None:
+        """After an answer that had to do without a part of the index."""
+        from dowse.store.health import SIDECARS  # nothing is missed where these are damaged
+
+        if any(engine.damaged().keys() - {SIDECARS} for engine in self.engines):
+            import click
+
+            self.engines.clear()
+            try:
+                self.heal("the next answer is whole")
+            except DowseError as error:
+                click.echo(f"the index is damaged and could not be mended: {error}", err=True)
 
 
 def find_workspace(

@@ -41,6 +41,10 @@ class Health(Protocol):
         """The parts that were found damaged since the store was opened, or are being made anew, with the reasons."""
         ...
 
+    def probe(self) -> None:
+        """Read every page once, for some seconds at most: what is not sound is found damaged from then on."""
+        ...
+
     def check(self, *, deep: bool, progress: Progress) -> list[Finding]:
         """What is found of every part. Deep reads everything, and writes nothing."""
         ...
@@ -63,6 +67,9 @@ class AlwaysSound:
 
     def damaged(self) -> Mapping[str, str]:
         return {}
+
+    def probe(self) -> None:
+        pass
 
     def check(self, *, deep: bool, progress: Progress) -> list[Finding]:
         return []

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dowse.engine import Engine
-from dowse.errors import DowseError, IndexDamaged, NotIndexed
+from dowse.errors import DowseError, IndexDamaged, IndexForeign, NotIndexed
 from dowse.ingest.embed import Progress
 from dowse.model import Skipped
 from dowse.places import is_directory
@@ -25,14 +25,14 @@ def index_findings(workspace: Workspace, progress: Progress, *, deep: bool) -> I
         yield Finding("catalog", "problem", f"{index} {problem}", FIX)
         return
     try:
-        with workspace.open(create=False) as engine:
+        with workspace.open(create=False, heals=False) as engine:
             yield Finding("index", "ok", f"{index}, version {engine.status().schema}")
             yield from engine.check(deep=deep, progress=progress)
             yield from _roots(engine)
             yield from _left_out(engine)
     except NotIndexed as error:
         yield Finding("index", "problem", str(error), f"dowse index {workspace.root}")
-    except IndexDamaged as error:
+    except (IndexDamaged, IndexForeign) as error:
         yield Finding("catalog", "problem", str(error.__cause__ or error), FIX)
     except DowseError as error:
         yield Finding("index", "problem", str(error))

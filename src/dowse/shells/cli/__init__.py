@@ -9,12 +9,15 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from dowse.errors import BadInput, DowseError
+from dowse.errors import BadInput, DowseError, IndexDamaged
 from dowse.text.surrogates import is_text
+
+if TYPE_CHECKING:
+    from dowse.shells.workspace import Workspace
 
 VERBS = {
     "search": "Ask a question; builds the index first where there is none.",
@@ -92,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = in_order(sys.argv[1:] if arguments is None else arguments)
     try:
         _check(words)
-        code = dowse.main(words, prog_name="dowse", standalone_mode=False)
+        code = _run(words)
         sys.stdout.flush()
     except click.ClickException as error:
         _complain(f"{' '.join(error.format_message().split())} (--help says more)")
@@ -108,6 +111,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:
         _complain(f"the system refused: {error}; check the disk and the current directory")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _run(words: Sequence[str]) -> object:
+    """A command that meets damage heals it: what could not be answered is asked once more."""
+    workspaces: list[Workspace] = []
+    try:
+        code = dowse.main(words, prog_name="dowse", standalone_mode=False, obj=workspaces)
+    except IndexDamaged:
+        if not any(it.engines for it in workspaces):
+            raise
+        for it in workspaces:
+            it.heal()
+        return dowse.main(words, prog_name="dowse", standalone_mode=False)
+    for it in workspaces:
+        it.heal_what_was_met()
+    return code
 
 
 def _check(words: Sequence[str]) -> None:

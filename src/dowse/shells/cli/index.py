@@ -97,6 +97,7 @@ def build(
         wait_s = workspace.settings.lock_timeout_s
         pause = after(embed_for_s)
         files.add(engine.encode(progress=progress, pause=pause, timeout_s=wait_s, switch=switch))
+        engine.probe()
         return Built(files, history)
 
 

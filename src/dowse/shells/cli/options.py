@@ -128,4 +128,7 @@ def workspace_of(root: Path | None, flags: dict[str, Any]) -> Workspace:
     workspace = find_workspace(cwd=Path.cwd(), environment=os.environ, flags=settings, root=root, defaults=_PATIENT)
     if workspace.notice:
         click.echo(workspace.notice, err=True)
+    context = click.get_current_context(silent=True)
+    if context and isinstance(context.obj, list):  # whoever runs the command heals what it meets
+        context.obj.append(workspace)
     return workspace

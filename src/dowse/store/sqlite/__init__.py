@@ -23,6 +23,7 @@ from dowse.store.sqlite.lines import WITHOUT_FILE_UP_TO, HeldLines, SqliteLines
 from dowse.store.sqlite.locks import TooLong, locked, waited_for
 from dowse.store.sqlite.members import Members
 from dowse.store.sqlite.scopes import Scopes
+from dowse.store.sqlite.signing import Signer
 from dowse.store.sqlite.vectors import EXACT_UP_TO, HeldVectors, SqliteVectors
 from dowse.store.sqlite.words import SqliteWords
 
@@ -36,8 +37,9 @@ class SqliteStore(SqliteHealth, SqliteDefinitions, SqliteCatalog, SqliteWords, S
         busy_timeout_s: float = 10.0,
         exact_up_to: int = EXACT_UP_TO,
         lines_without_file_up_to: int = WITHOUT_FILE_UP_TO,
+        signer: Signer | None = None,
     ) -> None:
-        self.db = Database(path, create=create, busy_timeout_s=busy_timeout_s)
+        self.db = Database(path, create=create, busy_timeout_s=busy_timeout_s, signer=signer)
         self._worked_out = Remembered()
         self._damage = Damage()
         self._members = Remembered()  # under no lock of others: who remembers something else may ask for a scope

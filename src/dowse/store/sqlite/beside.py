@@ -6,12 +6,13 @@ from glob import escape
 from pathlib import Path
 from typing import Final
 
-LOGS: Final = ("-wal", "-shm")
+from dowse.errors import IndexUnusable
+
+LOGS: Final = ("-wal", "-shm", "-journal")
 CACHES: Final = ("-vectors", "-lines")
 _LOCK = (".lock", ".lock.next", ".lock.turn")
 SUFFIXES: Final = (
     *LOGS,
-    "-journal",
     *_LOCK,
     ".leader",
     ".encoding",
@@ -29,3 +30,10 @@ def belongings(index: Path) -> list[Path]:
     own = (index.with_name(f"{index.name}{new}{suffix}") for new in ("", ".new") for suffix in ("", *SUFFIXES))
     aside = index.parent.glob(f"{escape(index.name + QUARANTINE)}*")
     return sorted(it for it in (*own, *aside) if it.exists())
+
+
+def refuse_links(index: Path) -> None:
+    """A repository may come with links in the place of these files: what is written to them would go elsewhere."""
+    for suffix in SUFFIXES:
+        if Path(f"{index}{suffix}").is_symlink():
+            raise IndexUnusable(f"{index}{suffix} is a link, and no index is kept behind one; remove it")

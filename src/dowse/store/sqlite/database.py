@@ -12,8 +12,10 @@ from typing import Any, TypeVar
 
 import apsw
 
-from dowse.errors import IndexDamaged, IndexUnusable, NotIndexed
+from dowse.errors import DowseError, IndexDamaged, IndexUnusable, NotIndexed
+from dowse.store.sqlite.beside import refuse_links
 from dowse.store.sqlite.explain import explained
+from dowse.store.sqlite.signing import Signer
 from dowse.store.sqlite.writer import Writer
 
 Value = TypeVar("Value")
@@ -24,6 +26,13 @@ _READER_PRAGMAS = "PRAGMA query_only=ON; PRAGMA mmap_size=268435456; PRAGMA cach
 _WRITER_PRAGMAS = (
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=16777216; "
     "PRAGMA cache_size=-32000; PRAGMA temp_store=MEMORY;"
+)
+
+_DEFENSIVE = (
+    (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+    (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+    (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+    (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
 )
 
 
@@ -53,8 +62,13 @@ class Database:
         create: bool,
         busy_timeout_s: float = 10.0,
         scripts: tuple[Path, ...] = MIGRATIONS,
+        signer: Signer | None = None,
     ) -> None:
+        """Without a signer, whatever lies there is trusted."""
         self.path = path
+        self.signer = signer
+        self.damage = ""  # what could not be read lately, whoever asked for it
+        self.is_closed = False
         self._busy_ms = max(1, int(busy_timeout_s * 1000))
         self._scripts = scripts
         self._local = threading.local()
@@ -64,6 +78,7 @@ class Database:
         if not path.exists() and not create:
             raise NotIndexed(f"there is no index at {path}; run `dowse index` first")
         with explained(path):
+            refuse_links(path)
             self._prepare(create)
             self._writer.check_place()
 
@@ -90,8 +105,12 @@ class Database:
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
         """All rows of a query, read on this thread's connection."""
-        with explained(self.path):
-            return fetch(self.reader(), statement, values)
+        try:
+            with explained(self.path):
+                return fetch(self.reader(), statement, values)
+        except IndexDamaged as error:
+            self.damage = str(error.__cause__ or error)
+            raise
 
     def stream(self, statement: str) -> Iterator[Row]:
         """The rows one by one, for what may not fit into memory."""
@@ -149,6 +168,11 @@ class Database:
         """
         return self._writer.transaction(text_bytes)
 
+    def sign(self, connection: apsw.Connection) -> None:
+        """In each transaction that changes the schema or the collections: what is not signed is not opened again."""
+        if self.signer is not None:
+            self.signer.sign(connection)
+
     def exclusive(self, timeout_s: float, what: str = "dowse") -> AbstractContextManager[None]:
         """The lock that lets one process at a time index; the system drops it when its holder dies."""
         return self._writer.exclusive(timeout_s, what)
@@ -168,6 +192,7 @@ class Database:
         self._writer.checkpoint(how)
 
     def close(self) -> None:
+        self.is_closed = True
         self._writer.close()
         for connection in list(self._opened):
             connection.close()
@@ -178,14 +203,8 @@ class Database:
 
     def _prepare(self, create: bool) -> None:
         exists = self.path.exists() and self.path.stat().st_size > 0
-        version = self._version() if exists else 0
-        current = len(self._scripts)
-        if version > current:
-            raise IndexUnusable(
-                f"{self.path} was written by a newer Dowse (index version {version}, this one reads up to "
-                f"{current}); upgrade Dowse, or name another --index"
-            )
-        if version == current:
+        version = int(self.rows("PRAGMA user_version")[0][0]) if exists else 0
+        if version == len(self._scripts):
             return
         if not create and version == 0:
             raise NotIndexed(f"{self.path} has no usable index yet; run `dowse index` first")
@@ -202,14 +221,6 @@ class Database:
         with suppress(FileExistsError):
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
-    def _version(self) -> int:
-        ((application,),) = self.rows("PRAGMA application_id")
-        ((version,),) = self.rows("PRAGMA user_version")
-        ((tables,),) = self.rows("SELECT count(*) FROM sqlite_schema")
-        if application != APPLICATION_ID and tables:
-            raise IndexUnusable(f"{self.path} is an SQLite file, but not a Dowse index; name another --index")
-        return int(version)
-
     def _migrate(self) -> None:
         with self.exclusive(self._busy_ms / 1000, "preparing the index"), self.transaction() as connection:
             ((version,),) = fetch(connection, "PRAGMA user_version")
@@ -222,6 +233,7 @@ class Database:
                 ) from error
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version={len(self._scripts)}")
+            self.sign(connection)
 
     def _open_writer(self) -> apsw.Connection:
         return self._connect(apsw.SQLITE_OPEN_READWRITE, _WRITER_PRAGMAS)
@@ -231,17 +243,47 @@ class Database:
         connection = apsw.Connection(name, flags=flags | apsw.SQLITE_OPEN_URI)
         try:
             connection.set_busy_timeout(self._busy_ms)
+            make_defensive(connection)
+            with connection:  # all of one moment: another process may be changing it
+                self._check(connection)
+            if flags & apsw.SQLITE_OPEN_READWRITE:
+                connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
             connection.execute(pragmas).fetchall()  # one that answers keeps those behind it waiting until it is read
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         except apsw.SQLError as error:
             connection.close()
             # The statements are sound, so what they are about is not.
             raise IndexDamaged(f"{self.path} is damaged ({error}); `dowse rebuild` makes it anew") from error
-        except apsw.Error:
+        except (apsw.Error, DowseError, UnicodeDecodeError):
             connection.close()
             raise
         self._opened.add(connection)
         return connection
+
+    def _check(self, connection: apsw.Connection) -> None:
+        """Whether it is an index, of a version that can be read, and made by this user's Dowse; an empty file is."""
+        ((application,),) = fetch(connection, "PRAGMA application_id")
+        ((version,),) = fetch(connection, "PRAGMA user_version")
+        ((tables,),) = fetch(connection, "SELECT count(*) FROM sqlite_schema")
+        current, problem = len(self._scripts), ""
+        if application != APPLICATION_ID and tables:
+            problem = f"{self.path} is an SQLite file, but not a Dowse index; name another --index"
+        elif version > current:
+            problem = (
+                f"{self.path} was written by a newer Dowse (index version {version}, this one reads up to "
+                f"{current}); upgrade Dowse, or name another --index"
+            )
+        if problem and self.signer is not None and self.signer.made(connection, current):
+            raise IndexDamaged(f"{self.path} has a header that is not its own; `dowse rebuild` makes it anew")
+        if problem:
+            raise IndexUnusable(problem)
+        if tables and self.signer is not None:
+            self.signer.check(connection, self.path, self._scripts[:version])
+
+
+def make_defensive(connection: apsw.Connection) -> None:
+    """What an unknown file can do, it must not do: no triggers, no views, no functions of its schema."""
+    for option, value in _DEFENSIVE:
+        connection.config(option, value)
 
 
 def _uri_path(path: Path) -> str:

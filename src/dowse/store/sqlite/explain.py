@@ -20,9 +20,16 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except (apsw.BusyError, apsw.LockedError):
         raise IndexBusy(busy_sentence(path)) from None
-    except (apsw.NotADBError, apsw.CorruptError, UnicodeDecodeError) as error:
+    except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError, apsw.ConstraintError, UnicodeDecodeError) as error:
+        # The statements are sound, so what they are about is not: a table is gone, or an index knows what is not there.
         raise IndexDamaged(f"{path} is damaged or not an index ({error}); `dowse rebuild` makes it anew") from error
-    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError, OSError) as error:
+    except apsw.ReadOnlyError as error:
+        if (
+            getattr(error, "extendedresult", 0) == apsw.SQLITE_READONLY_ROLLBACK
+        ):  # an index has a log, and never a journal
+            raise IndexDamaged(f"{path} has a journal that is not its own; `dowse rebuild` makes it anew") from error
+        raise BadInput(_refusal(path, error)) from error
+    except (apsw.CantOpenError, apsw.FullError, apsw.IOError, OSError) as error:
         raise BadInput(_refusal(path, error)) from error
 
 

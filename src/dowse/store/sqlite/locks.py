@@ -83,7 +83,7 @@ def _ticket(path: Path) -> Path:
 
 def _taken(file: Path, deadline: float) -> Lock:
     while True:
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             lock = _waited(descriptor, file, deadline)
             if _is_at(descriptor, file):

@@ -13,8 +13,9 @@ from urllib.parse import quote
 
 import apsw
 
-from dowse.model import FILES, Collection, Version
-from dowse.store.sqlite.database import APPLICATION_ID, fetch
+from dowse.model import Collection, Version
+from dowse.store.sqlite.database import APPLICATION_ID, fetch, make_defensive
+from dowse.store.sqlite.signing import Signer
 
 _BUSY_MS: Final = 100
 _FLAGS: Final = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -34,22 +35,14 @@ class Glimpse:
     manifest: Mapping[str, str] = field(default_factory=dict)
 
 
-def peek(index: Path) -> Glimpse:
+def peek(index: Path, signer: Signer) -> Glimpse:
+    """Nothing of an index that this user's Dowse did not make."""
     with suppress(*_WHATEVER_IT_HOLDS), _opened(index) as connection:
         if fetch(connection, "PRAGMA application_id") == [(APPLICATION_ID,)]:
-            rows = fetch(connection, "SELECT * FROM collections ORDER BY id")
-            collections = tuple(_collection(dict(zip(_columns(connection), row, strict=True))) for row in rows)
-            return Glimpse(collections, dict(fetch(connection, "SELECT key, value FROM manifest")))
+            rows = signer.trusted_roots(connection, index)
+            collections = tuple(Collection(str(name), str(root), source=str(source)) for name, root, source in rows)
+            return Glimpse(collections, dict(fetch(connection, "SELECT key, value FROM manifest")) if rows else {})
     return Glimpse()
-
-
-def _columns(connection: apsw.Connection) -> list[str]:
-    return [name for (name,) in fetch(connection, "SELECT name FROM pragma_table_info('collections')")]
-
-
-def _collection(row: Mapping[str, str]) -> Collection:
-    """Before version 5, all were of files."""
-    return Collection(str(row["name"]), str(row["root"]), source=row.get("source", FILES))
 
 
 def peek_files(index: Path, collection: str, sample: int) -> dict[str, Version]:
@@ -69,7 +62,8 @@ def _opened(index: Path) -> Iterator[apsw.Connection]:
     connection = apsw.Connection(f"file:{quote(str(index))}", flags=_FLAGS)
     try:
         connection.set_busy_timeout(_BUSY_MS)
-        connection.execute("PRAGMA query_only=ON; PRAGMA trusted_schema=OFF")
+        make_defensive(connection)
+        connection.execute("PRAGMA query_only=ON")
         yield connection
     finally:
         connection.close()

@@ -55,6 +55,7 @@ class SqliteWords(Reading):
             return []
         with self._damage.within(WORDS):
             if self.db.remembered("mending", lambda: WORDS in unfinished(self.db.reader())):
+                self._damage.note(WORDS, ANEW)
                 raise PartDamaged(WORDS, ANEW)
             with self.db.moment():  # so that counts and rows agree
                 return self._match(terms, scope, weights, limit)

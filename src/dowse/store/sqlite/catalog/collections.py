@@ -23,6 +23,7 @@ class Collections(CatalogBase):
                     "INSERT INTO collections (name, root, source) VALUES (?, ?, ?)",
                     (_free_name(name or PurePath(root).name or "root", set(taken.values())), root, source),
                 )
+            self.db.sign(connection)
         return next(collection for collection in self.collections() if collection.root == root)
 
     def move_collection(self, name: str, root: str) -> None:
@@ -30,6 +31,7 @@ class Collections(CatalogBase):
             if fetch(connection, "SELECT 1 FROM collections WHERE root = ?", (root,)):
                 raise BadInput(f"{root} is indexed already; a root can not be moved there")
             connection.execute("UPDATE collections SET root = ? WHERE name = ?", (root, name))
+            self.db.sign(connection)
             renew_revision(connection)
 
     def remove_collection(self, name: str) -> None:
@@ -37,6 +39,7 @@ class Collections(CatalogBase):
             known = "SELECT id FROM collections WHERE name = ?"
             connection.execute(f"DELETE FROM skipped WHERE collection IN ({known})", (name,))
             connection.execute("DELETE FROM collections WHERE name = ?", (name,))
+            self.db.sign(connection)
             renew_revision(connection)
 
     def mark(self, collection: str, *, listed: int, at: float | None) -> None:

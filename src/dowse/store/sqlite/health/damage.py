@@ -41,7 +41,7 @@ class Damage:
             known = part in self._found
             self._found.setdefault(part, reason)
         if not known:
-            _log.warning("damaged %s in the index: %s", part, reason)
+            _log.info("damaged %s in the index: %s", part, reason)
 
     @contextmanager
     def within(self, part: str) -> Iterator[None]:

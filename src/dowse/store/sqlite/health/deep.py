@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,6 +18,7 @@ from dowse.store.sqlite.health.mending import unfinished
 from dowse.store.sqlite.health.quick import MEND
 from dowse.store.sqlite.health.unsound import unsealed, unsound_records
 
+_STEPS = 10_000  # of SQLite, between two looks at the clock
 _MOST = 50  # complaints of SQLite; the first ones tell
 _INDEXES = {"words": "words", "symbol_grams": "names"}
 _OWNERS = {
@@ -41,19 +43,30 @@ def deep_findings(db: Database, progress: Progress) -> Iterator[Finding]:
 
 def _pages(db: Database, progress: Progress) -> Iterator[Finding]:
     progress("checking pages", 0, 1)
-    # Of the full-text indexes, a connection that was open while another one wrote would compare what it remembers.
-    with closing(Database(db.path, create=False)) as newly:
-        complaints = [str(row[0]) for row in newly.rows(f"PRAGMA integrity_check({_MOST})")]
+    found = page_findings(db)
     progress("checking pages", 1, 1)
+    yield from found or [Finding("catalog", "ok", "every page of the file is sound")]
+
+
+def page_findings(db: Database, within_s: float | None = None) -> list[Finding]:
+    """What SQLite complains about. In a given time it looks at less, and what it did not come to is sound."""
+    how = "integrity_check" if within_s is None else "quick_check"
+    # Of the full-text indexes, a connection that was open while another one wrote would compare what it remembers.
+    with closing(Database(db.path, create=False, signer=db.signer)) as newly:
+        if within_s is not None:
+            end = time.monotonic() + within_s
+            newly.reader().set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+        try:
+            complaints = [str(row[0]) for row in newly.rows(f"PRAGMA {how}({_MOST})")]
+        except apsw.InterruptError:
+            return []
     if complaints == ["ok"]:
-        yield Finding("catalog", "ok", "every page of the file is sound")
-        return
+        return []
     roots = {page: name for name, page in db.rows("SELECT tbl_name, rootpage FROM sqlite_schema WHERE rootpage > 0")}
     parts: dict[str, str] = {}
     for complaint in complaints:
         parts.setdefault(_part_of(complaint, roots), " ".join(complaint.split()))
-    for part, complaint in parts.items():
-        yield Finding(part, "problem", complaint, MEND)
+    return [Finding(part, "problem", complaint, MEND) for part, complaint in parts.items()]
 
 
 def _part_of(complaint: str, roots: dict[int, str]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from dowse.store.sqlite.database import APPLICATION_ID, MIGRATIONS, fetch
+from dowse.store.sqlite.database import APPLICATION_ID, MIGRATIONS, fetch, make_defensive
 from dowse.store.sqlite.first_bytes import first_bytes
 
 _MAGIC = b"SQLite format 3\x00"
@@ -48,6 +48,7 @@ def _disguised(index: Path) -> str:
     try:
         connection = apsw.Connection(str(index), flags=apsw.SQLITE_OPEN_READONLY)
         try:
+            make_defensive(connection)
             ((application,),) = fetch(connection, "PRAGMA application_id")
             ((version,),) = fetch(connection, "PRAGMA user_version")
             holds = _tables(connection) if (application, version) != (APPLICATION_ID, len(MIGRATIONS)) else frozenset()

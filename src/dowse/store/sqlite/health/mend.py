@@ -69,6 +69,7 @@ def drop_vectors(db: Database) -> None:
         connection.execute(VECTORS.read_text(encoding="utf-8"))
         for table in ("vectors", "next_vectors"):
             connection.execute(f"ALTER TABLE {table} ADD COLUMN seal INTEGER")
+        db.sign(connection)
 
 
 def renew_indexes(db: Database) -> None:

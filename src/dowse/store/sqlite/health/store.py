@@ -16,6 +16,7 @@ from dowse.store.sqlite.lines import HeldLines
 from dowse.store.sqlite.vectors import HeldVectors
 
 _MENDED = "mended"
+_PROBE_S = 5.0
 _HOMELESS = (
     "SELECT id FROM records WHERE id NOT IN (SELECT record FROM texts) "
     "OR collection NOT IN (SELECT id FROM collections)"
@@ -31,6 +32,11 @@ class SqliteHealth(SqliteCatalog):
     _lines: HeldLines
 
     def damaged(self) -> Mapping[str, str]:
+        if self.db.damage and not self._damage.found():
+            self._damage.note("catalog", self.db.damage)  # whoever met it knew of no part that it is of
+        self.db.damage = ""
+        if self.db.is_closed:
+            return self._damage.found()
         try:
             token = self.manifest().get(_MENDED, "")
             mending = self.db.remembered("mending parts", lambda: unfinished(self.db.reader()))
@@ -38,6 +44,18 @@ class SqliteHealth(SqliteCatalog):
             return {**self._damage.found(), "catalog": str(error)}
         # What this process has found may have been mended by another one since.
         return dict.fromkeys(mending, ANEW) | self._damage.found(token)
+
+    def probe(self) -> None:
+        found = self.check(deep=False, progress=lambda stage, done, total: None)
+        try:
+            from dowse.store.sqlite.health.deep import page_findings
+
+            found += page_findings(self.db, _PROBE_S)
+        except IndexDamaged as error:
+            found.append(Finding("catalog", "problem", str(error.__cause__ or error)))
+        for it in found:
+            if it.state == "problem":
+                self._damage.note(it.part, it.text)
 
     def check(self, *, deep: bool, progress: Progress) -> list[Finding]:
         found: list[Finding] = []

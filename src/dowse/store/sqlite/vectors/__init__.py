@@ -32,10 +32,12 @@ class SqliteVectors:
     def begin_vectors(self, fingerprint: str) -> None:
         with self.db.transaction() as connection:
             begin(connection, fingerprint)
+            self.db.sign(connection)
 
     def switch_vectors(self, made_by: str | None = None) -> bool:
         with self.db.transaction() as connection:
             switched = switch(connection, made_by)
+            self.db.sign(connection)
         if switched:
             self._held.forget()
         return switched
