@@ -94,7 +94,7 @@ class Scenario:
 
 
 def _switching(place: Place, turn: int) -> Victim:
-    return Victim(place, ["index"], "hashing" if turn % 2 else "static")
+    return Victim(place, ["index", "--switch-encoder"], "hashing" if turn % 2 else "static")
 
 
 def _serving(place: Place, turn: int) -> Victim:

@@ -210,3 +210,15 @@ def test_documents_of_several_roots_are_in_the_index_of_none(server: Server) -> 
     assert str(server.home / "two/notes/deep.md") in text and str(server.home / "one/README.md") in text
     assert held(server, "one") == [str(server.home / "one")]
     assert not Places(server.data).index_of(server.home / "two").exists()
+
+
+def test_a_root_that_can_not_be_asked_does_not_silence_the_others(server: Server) -> None:
+    write(server.home / "broad", {f"{number}.md": "about alpacas\n" for number in range(6)})
+    server.start(Path("broad"), Path("one"), DOWSE_ASK_ABOVE_FILES="5")
+    server.ask("index", root="one")
+    found = server.data_of("search", query="alpacas")
+    assert {it["root"] for it in found["hits"]} == {"one"}
+    assert "broad: " in found["completeness"]["text"] and "has more than 5 files" in found["completeness"]["text"]
+    lines = server.data_of("grep", pattern="alpaca")
+    assert [it["root"] for it in lines["roots"]] == ["one"] and lines["problems"][0]["root"] == "broad"
+    assert not Places(server.data).index_of(server.home / "broad").exists()

@@ -142,6 +142,24 @@ def test_other_verbs_take_one_root_instead_of_the_last_of_several(run: Run, word
     assert code == 2 and "this verb works on one root; give --root once" in err
 
 
+def test_an_index_keeps_its_encoder_until_it_is_switched(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOWSE_ENCODER", "")
+
+    def encoder() -> str:
+        return str(json.loads(run("status", "--json")[1])["encoder"])
+
+    run("index", "--encoder", "hashing")
+    _, out, _ = run("index", "--encoder", "static")
+    assert "the index keeps its 3 vectors by hash-384" in out and encoder() == "hash-384"
+    assert "compared by hash-384" in run("search", "backoff", "--mode", "semantic", "--encoder", "static")[1]
+    assert run("index", "--encoder", "static", "--switch-encoder")[0] == 0
+    assert encoder() == "static-256"
+    assert run("index")[0] == run("rebuild")[0] == 0
+    assert encoder() == "static-256"
+    assert run("rebuild", "--encoder", "hashing")[0] == 0
+    assert encoder() == "hash-384"
+
+
 def test_from_a_directory_below_an_indexed_one_the_whole_is_searched(
     run: Run, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

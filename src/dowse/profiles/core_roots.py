@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_type_hints
 
 from dowse.engine import Engine
-from dowse.errors import BadInput
+from dowse.errors import BadInput, DowseError
 from dowse.model import Answer, Completeness, Query
 from dowse.profiles.core import Core
 from dowse.profiles.core_text import running_text
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from dowse.live.upkeep import Upkeep
 
 Replies = list[tuple["Root", Reply]]
-Problems = list[tuple["Root", BadInput]]
-_LEAST_BUDGET = 50
+Problems = list[tuple["Root", DowseError]]
+_LEAST_BUDGET = 150  # less is no budget for `why`
 _ROOT = Annotated[str | None, Param("Only this root, by name or path")]
 # What of an answer tells that a root has anything to say; a root that has not is named only.
 _FOUND = {"grep": "total_files", "symbols": "total", "calls": "roots", "why": "definition", "related": "subject"}
@@ -105,7 +105,7 @@ class CoreOfRoots:
         for it in self._roots:
             try:
                 opened.append((it, it.engine()))
-            except BadInput as error:
+            except DowseError as error:
                 problems.append((it, error))
         return opened, problems
 
@@ -144,7 +144,7 @@ class CoreOfRoots:
         for root in self._roots:
             try:
                 replies.append((root, self._tools[root.name][tool].call(**next(given))))
-            except BadInput as error:
+            except DowseError as error:
                 problems.append((root, error))
         return replies, problems
 
