@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import stat
+from contextlib import AbstractContextManager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,24 @@ def test_a_second_sync_does_nothing(root: Path, open_engine: OpenEngine) -> None
     assert (first.listed, first.indexed, first.embedded) == (2, 2, 2)
     again = engine.index([root])
     assert (again.indexed, again.unchanged, again.embedded, again.reused) == (0, 2, 0, 0)
+
+
+@pytest.mark.parametrize("files", [100, 150, 419])
+def test_no_transaction_holds_more_than_a_twentieth_of_the_files(root: Path, files: int) -> None:
+    """So a kill loses no more than that, however quick the disk is."""
+    write(root, {f"d{number % 7}/f{number}.md": f"# File {number}\n\ntext\n" for number in range(files)})
+    batches: list[int] = []
+
+    class Counted(DictStore):
+        def batch(self, text_bytes: int = 0) -> AbstractContextManager[object]:
+            batches.append(self.counts().records)
+            return super().batch(text_bytes)
+
+    store = Counted()
+    Sync(FileSource(root), store, store.add_collection(str(root)).name, Limits()).run()
+    written = [after - before for before, after in pairwise([*batches, files])]
+    assert len(batches) >= 20
+    assert sum(written) == files and max(written) <= files / 20
 
 
 def test_touched_but_same_is_not_chunked_again(root: Path, open_engine: OpenEngine) -> None:

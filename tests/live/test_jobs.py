@@ -83,6 +83,17 @@ def test_a_failure_is_told_and_the_queue_goes_on(
     assert f"bad  failed: {type(failure).__name__}" in caplog.text
 
 
+def test_the_queue_outlives_whoever_is_told_of_an_end(jobs: Jobs, caplog: pytest.LogCaptureFixture) -> None:
+    def fail(*_: object) -> Mapping[str, object]:
+        raise ValueError("nobody listens")
+
+    ended(jobs, jobs.submit("bad", fail, unless_done=fail))
+    jobs.on_end = fail
+    ended(jobs, jobs.submit("good", nothing))
+    assert ended(jobs, jobs.submit("next", nothing)).status == "completed"
+    assert "could not be told of its end" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("failures", "status", "retries"), [(1, "completed", 1), (3, "completed", 3), (9, "failed", 3)]
 )

@@ -67,4 +67,9 @@ class Repairs:
             return "the index is being written to"
         except (DowseError, OSError) as error:
             return str(error)
+        except Exception as error:  # the one who asked may have stopped waiting, and nobody else would be told
+            import logging
+
+            logging.getLogger(__name__).exception("files could not be indexed before an answer")
+            return f"{type(error).__name__}: {error}"
         return ""

@@ -183,9 +183,12 @@ class Jobs:
                 self._end(job, status, result=result, error=error)
             if status == "failed":
                 log.warning("%s %s failed: %s", job.kind, job.current, error)
-            if status != "completed":
-                job.unless_done(job.work)
-            self.on_end(job)
+            try:
+                if status != "completed":
+                    job.unless_done(job.work)
+                self.on_end(job)
+            except Exception:
+                log.exception("whoever waits for %s %s could not be told of its end", job.kind, job.current)
 
     def _take(self) -> Job | None:
         with self._changed:
@@ -246,5 +249,9 @@ class Jobs:
             return self._closing or any(not job.background for job in self._unfinished("queued"))
 
     def _note(self, job: Job) -> None:
-        if self.history:
-            self.history.note(job, self.clock())
+        """What cannot be written down must not take the queue along."""
+        try:
+            if self.history:
+                self.history.note(job, self.clock())
+        except Exception:
+            log.exception("%s %s was not written down", job.kind, job.current)
