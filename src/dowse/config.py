@@ -59,6 +59,11 @@ class Settings:
         "index the history of the repositories below a root: what each commit said and changed; false also drops what "
         "is indexed of them",
     )
+    git_directories: tuple[str, ...] = _setting(
+        (),
+        "directories, comma separated, that repositories below a root may use besides their own: for shared objects "
+        "and for git directories elsewhere; not in dowse.toml",
+    )
     max_commits: int = _setting(100_000, "how many commits of a repository are indexed, the newest first")
     delta_lines: int = _setting(200, "how many lines of what a commit changed are indexed")
     memories: str = _setting(
@@ -183,6 +188,8 @@ def _refuse_foreign(values: Mapping[str, object], path: Path) -> None:
     if named:
         flag = f"--{named[0]} or the variable {PREFIX}{named[0].upper()}"
         raise BadInput(f"{path}: {named[0]} may not be a server; name it by {flag}")
+    if "git_directories" in values:
+        raise BadInput(f"{path}: git_directories may not be set here; use --git-directories or its variable")
     if "reranker_model" in values:
         raise BadInput(f"{path}: reranker_model may not be set here; use --reranker-model or its variable")
 

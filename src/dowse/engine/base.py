@@ -13,6 +13,7 @@ from dowse.errors import BadInput, Unreadable, damage
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.git.commits import CommitSource
+from dowse.ingest.sources.git.confine import allow_git_directories
 from dowse.ingest.sources.git.repositories import git_directory_at
 from dowse.ingest.sources.memories import FOLDER, memory_files
 from dowse.lookup.called import called
@@ -47,6 +48,7 @@ class Base:
     ) -> None:
         self.settings = settings
         self.index_path = index.resolve()
+        allow_git_directories(settings.git_directories)
         self._store = store or SqliteStore(index, create=create, busy_timeout_s=settings.lock_timeout_s)
         self._sources: dict[str, Source] = {}
         self._workers = workers
