@@ -269,6 +269,10 @@ def _common_directory(root: Path, private: Repo) -> None:
     _write(_bare(root / "data") / "commondir", f"{private.git_directory}\n")
 
 
+def _common_directory_before_a_zero_byte(root: Path, private: Repo) -> None:
+    _write(_bare(root / "data") / "commondir", f"{private.git_directory}\0\n")
+
+
 def _common_directory_of_git(root: Path, private: Repo) -> None:
     _write(_bare(root / "sub/.git") / "commondir", "../../../private/.git\n")
 
@@ -301,6 +305,16 @@ def _quoted_alternates(root: Path, private: Repo) -> None:
     _write(bare / "objects/info/alternates", f'"{quoted}"\n')
 
 
+def _alternates_before_a_zero_byte(root: Path, private: Repo) -> None:
+    bare = _bare(root / "data", private.run("rev-parse", "HEAD"))
+    _write(bare / "objects/info/alternates", f"{private.git_directory}/objects\n\0")
+
+
+def _alternates_behind_many_comments(root: Path, private: Repo) -> None:
+    bare = _bare(root / "data", private.run("rev-parse", "HEAD"))
+    _write(bare / "objects/info/alternates", "# comment\n" * 200_000 + f"{private.git_directory}/objects\n")
+
+
 def _chain_of_alternates(root: Path, private: Repo) -> None:
     bare = _bare(root / "data", private.run("rev-parse", "HEAD"))
     _write(bare / "objects/info/alternates", "../../more/objects\n")
@@ -310,6 +324,14 @@ def _chain_of_alternates(root: Path, private: Repo) -> None:
 def _linked_objects(root: Path, private: Repo) -> None:
     bare = _bare(root / "data", private.run("rev-parse", "HEAD"))
     _replace_by_link(bare / "objects", private.git_directory / "objects")
+
+
+def _linked_objects_by_a_detour(root: Path, private: Repo) -> None:
+    bare = _bare(root / "data", private.run("rev-parse", "HEAD"))
+    (bare / "objects").rename(bare / "other")
+    (bare / "objects").symlink_to("other")
+    for part in (private.git_directory / "objects").iterdir():
+        _replace_by_link(bare / "other" / part.name, part)
 
 
 def _linked_parts_of_objects(root: Path, private: Repo) -> None:
@@ -382,10 +404,11 @@ def _plain_clone_with_alternates(root: Path, private: Repo) -> None:
 
 WAYS_OUT = [
     _git_file, _git_file_of_the_root, _git_link, _git_link_to_a_file,
-    _common_directory, _common_directory_of_git, _common_directory_by_a_git_file,
+    _common_directory, _common_directory_before_a_zero_byte, _common_directory_of_git, _common_directory_by_a_git_file,
     _common_directory_of_a_false_work_tree,
-    _alternates, _alternates_of_git, _quoted_alternates, _chain_of_alternates,
-    _linked_objects, _linked_parts_of_objects, _linked_packs_and_loose_objects,
+    _alternates, _alternates_of_git, _quoted_alternates, _alternates_before_a_zero_byte,
+    _alternates_behind_many_comments, _chain_of_alternates,
+    _linked_objects, _linked_objects_by_a_detour, _linked_parts_of_objects, _linked_packs_and_loose_objects,
     _linked_refs, _linked_ref, _linked_packed_refs, _linked_head,
     _linked_submodule, _linked_folder_of_submodules,
     _plain_clone, _plain_clone_with_alternates,

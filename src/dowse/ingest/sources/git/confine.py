@@ -28,7 +28,7 @@ _UNREADABLE_NAME: Final = '"'  # is never taken for a place inside of the reposi
 _MAX_SHOWN_CHARS: Final = 200
 # Files that hold or name commits; others, such as hooks and lists of ignored files, may be links.
 _FILES: Final = ("HEAD", "packed-refs", "shallow", _COMMON, "gitdir", "index", "info/grafts")
-_FOLDERS: Final = (OBJECTS, "refs", "reftable", "worktrees")
+_FOLDERS: Final = (OBJECTS, "refs", "reftable")
 _SHARED_INDEX: Final = "sharedindex."
 _CORE_WORK_TREE: Final = re.compile(r"^\s*worktree\s*=\s*(.*?)\s*$", re.IGNORECASE)
 _SECTION: Final = re.compile(r"^\s*\[\s*([^\]]*?)\s*\]")
@@ -161,18 +161,25 @@ _SETTLED_NS: Final = 2_000_000_000  # a folder changed later than this before it
 
 def _links_in(home: str) -> Iterator[tuple[str, str]]:
     """Every symbolic link among what holds or names commits, and where it leads."""
-    names = (*_FILES, *_FOLDERS, *(it.name for it in entries(home) if it.name.startswith(_SHARED_INDEX)))
-    waiting = [f"{home}/{it}" for it in names]
+    linked = [f"worktrees/{it.name}" for it in entries(f"{home}/worktrees")]
+    names = [*_FILES, "worktrees", *linked, *(f"{it}/{file}" for it in linked for file in _FILES)]
+    names += [it.name for it in entries(home) if it.name.startswith(_SHARED_INDEX)]
+    yield from ((place, os.path.realpath(place)) for it in names if _is_link(place := f"{home}/{it}"))
+    waiting = [f"{home}/{it}" for it in (*_FOLDERS, *(f"{it}/refs" for it in linked))]
     seen: set[str] = set()
     while waiting:
         place = waiting.pop()
-        if os.path.islink(place):  # noqa: PTH114 (a Path raises where a name is too long)
+        if _is_link(place):
             target = os.path.realpath(place)
             yield place, target
             place = target  # what it leads to may hold others
         if place not in seen:
             seen.add(place)
             waiting += _links_and_folders(place)
+
+
+def _is_link(place: str) -> bool:
+    return os.path.islink(place)  # noqa: PTH114 (a Path raises where a name is too long)
 
 
 def _links_and_folders(place: str) -> tuple[str, ...]:
