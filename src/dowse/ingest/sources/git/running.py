@@ -78,8 +78,11 @@ def ask_work_tree(
     return _finished(directory, words, _environment(str(own)), given, most_bytes)
 
 
-def ask_history(git_directory: str, *command: str, given: bytes = b"") -> Finished | None:
-    """The finished command over the objects and refs of a repository, whatever is checked out of it; None as above."""
+def ask_history(
+    git_directory: str, *command: str, given: bytes = b"", most_bytes: int = MOST_BYTES, takes_beginning: bool = False
+) -> Finished | None:
+    """The finished command over the objects and refs of a repository, whatever is checked out of it; None as above.
+    One that tells more than so many bytes has failed, unless its caller takes the beginning."""
     git = shutil.which("git")
     if git is None:
         return None
@@ -87,7 +90,7 @@ def ask_history(git_directory: str, *command: str, given: bytes = b"") -> Finish
         return _refused(command, escape)
     words = [git, *_of_history(git_directory), *command]
     environment = _environment(git_directory) | _without_index(git_directory)
-    return _finished(git_directory, words, environment, given, MOST_BYTES)
+    return _finished(git_directory, words, environment, given, most_bytes, takes_beginning)
 
 
 def why_unfinished(directory: str) -> str:
@@ -98,7 +101,12 @@ def why_unfinished(directory: str) -> str:
 
 
 def _finished(
-    directory: str, words: list[str], environment: dict[str, str], given: bytes, most_bytes: int
+    directory: str,
+    words: list[str],
+    environment: dict[str, str],
+    given: bytes,
+    most_bytes: int,
+    takes_beginning: bool = False,
 ) -> Finished | None:
     try:
         done = run_bounded(words, environment, given, _PATIENCE.seconds(directory), most_bytes)
@@ -107,7 +115,9 @@ def _finished(
     except subprocess.TimeoutExpired:
         _PATIENCE.waited_in_vain(directory)
         return None
-    except TooMuchError:
+    except TooMuchError as error:
+        if takes_beginning:
+            return Finished(words, 0, error.beginning, b"")
         done = _refused(words, f"git tells more than {most_bytes // 1_000_000:,} MB, which is too much to be read")
     return done
 
