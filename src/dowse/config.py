@@ -64,6 +64,11 @@ class Settings:
         "index the history of the repositories below a root: what each commit said and changed; false also drops what "
         "is indexed of them",
     )
+    git_directories: tuple[str, ...] = _setting(
+        (),
+        "directories, comma separated, that repositories below a root may use besides their own: for shared objects "
+        "and for git directories elsewhere; not in dowse.toml",
+    )
     max_commits: int = _setting(100_000, "how many commits of a repository are indexed, the newest first")
     delta_lines: int = _setting(200, "how many lines of what a commit changed are indexed")
     memories: str = _setting(
@@ -136,7 +141,7 @@ SETTINGS = {it.name: it for it in fields(Settings)}
 SECRETS = frozenset(name for name, it in SETTINGS.items() if it.metadata["secret"])
 """Settings that are neither flags, which every process can see, nor in files, which are copied."""
 _SERVERS = ("ollama", "tei", "openai")
-_ONLY_BY_THE_USER = ("data_dir", "reranker_model", "show_secrets", "any_root")
+_ONLY_BY_THE_USER = ("data_dir", "git_directories", "reranker_model", "show_secrets", "any_root")
 """What a file may not set at all: it would bring its own models, or open what is closed."""
 _ONLY_TRUE = ("default_excludes", "gitignore")
 _ONLY_LESS = ("max_file_bytes", "max_files", "max_total_bytes", "memory_mb", "workers", "parse_timeout_s")

@@ -4,14 +4,17 @@ taken for anything else."""
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from dowse.engine import Engine
+from dowse.errors import BadInput
 from dowse.ingest.sources.git.work_tree.branches import branch_status
-from dowse.ingest.sources.git.work_tree.checkout import checkout_at
+from dowse.ingest.sources.git.work_tree.checkout import Checkout, checkout_at
 from dowse.ingest.sources.git.work_tree.commit_log import recent_commits
 from dowse.ingest.sources.git.work_tree.uncommitted import uncommitted
 from dowse.lookup.history.question import Sought
@@ -207,3 +210,361 @@ def test_a_repository_that_is_no_use(open_engine: OpenEngine, root: Path) -> Non
         assert titles(engine) == {"good words"} or titles(engine) == {"good words", "words"}
         assert len([it for it in report.notes if "what was indexed was kept" in it]) >= 2
         assert engine.index_history().indexed == 0
+
+
+# --- the history of a repository outside of the root ---
+
+PRIVATE = "private words"
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> Repo:
+    repo = Repo(tmp_path / "private")
+    repo.commit(PRIVATE, {"key.txt": "private content\n"})
+    repo.run("repack", "-adq")
+    repo.commit(f"{PRIVATE} 2", {"key.txt": "more private content\n"})
+    return repo
+
+
+def _write(place: Path, text: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text)
+
+
+def _bare(place: Path, tip: str = "") -> Path:
+    """What makes a directory look like a repository, without a path called `.git`."""
+    _write(place / "HEAD", "ref: refs/heads/main\n")
+    _write(place / "config", "[core]\n\trepositoryformatversion = 0\n\tbare = true\n")
+    for name in ("refs/heads", "objects/info", "objects/pack"):
+        (place / name).mkdir(parents=True)
+    if tip:
+        _write(place / "refs/heads/main", f"{tip}\n")
+    return place
+
+
+def _replace_by_link(place: Path, target: Path) -> None:
+    shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+    place.symlink_to(target)
+
+
+def _git_file(root: Path, private: Repo) -> None:
+    _write(root / "sub/.git", f"gitdir: {private.git_directory}\n")
+
+
+def _git_file_of_the_root(root: Path, private: Repo) -> None:
+    _write(root / ".git", "gitdir: ../private/.git\n")
+
+
+def _git_link(root: Path, private: Repo) -> None:
+    (root / "sub").mkdir()
+    (root / "sub/.git").symlink_to(private.git_directory)
+
+
+def _git_link_to_a_file(root: Path, private: Repo) -> None:
+    _write(root / "sub/named", f"gitdir: {private.git_directory}\n")
+    (root / "sub/.git").symlink_to("named")
+
+
+def _common_directory(root: Path, private: Repo) -> None:
+    _write(_bare(root / "data") / "commondir", f"{private.git_directory}\n")
+
+
+def _common_directory_before_a_zero_byte(root: Path, private: Repo) -> None:
+    _write(_bare(root / "data") / "commondir", f"{private.git_directory}\0\n")
+
+
+def _common_directory_of_git(root: Path, private: Repo) -> None:
+    _write(_bare(root / "sub/.git") / "commondir", "../../../private/.git\n")
+
+
+def _common_directory_by_a_git_file(root: Path, private: Repo) -> None:
+    _write(_bare(root / "sub/data") / "commondir", f"{private.git_directory}\n")
+    _write(root / "sub/.git", "gitdir: data\n")
+
+
+def _common_directory_of_a_false_work_tree(root: Path, private: Repo) -> None:
+    _write(_bare(root / "data/worktrees/x") / "commondir", "../link\n")
+    _write(root / "data/worktrees/x/gitdir", f"{root}/sub/.git\n")
+    (root / "data/worktrees/link").symlink_to(private.git_directory)
+    _write(root / "sub/.git", "gitdir: ../data/worktrees/x\n")
+
+
+def _alternates(root: Path, private: Repo) -> None:
+    bare = _bare(root / "data", private.run("rev-parse", "HEAD"))
+    _write(bare / "objects/info/alternates", f"{private.git_directory}/objects\n")
+
+
+def _alternates_of_git(root: Path, private: Repo) -> None:
+    bare = _bare(root / ".git", private.run("rev-parse", "HEAD"))
+    _write(bare / "objects/info/alternates", "# comment\n../../../private/.git/objects\n")
+
+
+def _quoted_alternates(root: Path, private: Repo) -> None:
+    bare = _bare(root / "data", private.run("rev-parse", "HEAD"))
+    quoted = str(private.git_directory / "objects").replace("/", "\\057")
+    _write(bare / "objects/info/alternates", f'"{quoted}"\n')
+
+
+def _alternates_before_a_zero_byte(root: Path, private: Repo) -> None:
+    bare = _bare(root / "data", private.run("rev-parse", "HEAD"))
+    _write(bare / "objects/info/alternates", f"{private.git_directory}/objects\n\0")
+
+
+def _alternates_behind_many_comments(root: Path, private: Repo) -> None:
+    bare = _bare(root / "data", private.run("rev-parse", "HEAD"))
+    _write(bare / "objects/info/alternates", "# comment\n" * 200_000 + f"{private.git_directory}/objects\n")
+
+
+def _chain_of_alternates(root: Path, private: Repo) -> None:
+    bare = _bare(root / "data", private.run("rev-parse", "HEAD"))
+    _write(bare / "objects/info/alternates", "../../more/objects\n")
+    _write(_bare(root / "more") / "objects/info/alternates", f"{private.git_directory}/objects\n")
+
+
+def _linked_objects(root: Path, private: Repo) -> None:
+    bare = _bare(root / "data", private.run("rev-parse", "HEAD"))
+    _replace_by_link(bare / "objects", private.git_directory / "objects")
+
+
+def _linked_objects_by_a_detour(root: Path, private: Repo) -> None:
+    bare = _bare(root / "data", private.run("rev-parse", "HEAD"))
+    (bare / "objects").rename(bare / "other")
+    (bare / "objects").symlink_to("other")
+    for part in (private.git_directory / "objects").iterdir():
+        _replace_by_link(bare / "other" / part.name, part)
+
+
+def _linked_parts_of_objects(root: Path, private: Repo) -> None:
+    bare = _bare(root / "data", private.run("rev-parse", "HEAD"))
+    for part in (private.git_directory / "objects").iterdir():
+        _replace_by_link(bare / "objects" / part.name, part)
+
+
+def _linked_packs_and_loose_objects(root: Path, private: Repo) -> None:
+    bare = _bare(root / "data", private.run("rev-parse", "HEAD"))
+    for file in (private.git_directory / "objects").rglob("*"):
+        copy = bare / "objects" / file.relative_to(private.git_directory / "objects")
+        copy.parent.mkdir(exist_ok=True)
+        if file.is_file():
+            copy.symlink_to(file)
+
+
+def _linked_refs(root: Path, private: Repo) -> None:
+    shutil.copytree(private.git_directory / "objects", _bare(root / "data") / "objects", dirs_exist_ok=True)
+    _replace_by_link(root / "data/refs", private.git_directory / "refs")
+
+
+def _linked_ref(root: Path, private: Repo) -> None:
+    shutil.copytree(private.git_directory / "objects", _bare(root / "data") / "objects", dirs_exist_ok=True)
+    (root / "data/refs/heads/main").symlink_to(private.git_directory / "refs/heads/main")
+
+
+def _linked_packed_refs(root: Path, private: Repo) -> None:
+    private.run("pack-refs", "--all")
+    shutil.copytree(private.git_directory / "objects", _bare(root / "data") / "objects", dirs_exist_ok=True)
+    (root / "data/packed-refs").symlink_to(private.git_directory / "packed-refs")
+
+
+def _linked_head(root: Path, private: Repo) -> None:
+    private.run("checkout", "-q", "--detach")
+    shutil.copytree(private.git_directory / "objects", _bare(root / "data") / "objects", dirs_exist_ok=True)
+    _replace_by_link(root / "data/HEAD", private.git_directory / "HEAD")
+
+
+def _linked_submodule(root: Path, private: Repo) -> None:
+    Repo(root).commit("own words", {"a.md": "text\n"})
+    (root / ".git/modules").mkdir()
+    (root / ".git/modules/sub").symlink_to(private.git_directory)
+    _write(root / "sub/.git", "gitdir: ../.git/modules/sub\n")
+
+
+def _linked_folder_of_submodules(root: Path, private: Repo) -> None:
+    Repo(root).commit("own words", {"a.md": "text\n"})
+    (root / ".git/modules").symlink_to(private.place)
+    _write(root / "sub/.git", "gitdir: ../.git/modules/.git\n")
+
+
+def _plain_clone(root: Path, private: Repo) -> None:
+    """Git writes no path called `.git` down, but any other."""
+    stranger = Repo(root.parent / "stranger")
+    _write(_bare(stranger.place / "docs/data") / "commondir", "../../../private/.git\n")
+    for folder in ("refs/heads", "objects/info"):
+        _write(stranger.place / "docs/data" / folder / "kept", "")
+    stranger.commit("stranger's words", {"a.md": "text\n"})
+    stranger.run("clone", "-q", str(stranger.place), str(root))
+
+
+def _plain_clone_with_alternates(root: Path, private: Repo) -> None:
+    stranger = Repo(root.parent / "stranger")
+    bare = _bare(stranger.place / "docs/data", private.run("rev-parse", "HEAD"))
+    _write(bare / "objects/info/alternates", "../../../../private/.git/objects\n")
+    stranger.commit("stranger's words", {"a.md": "text\n"})
+    stranger.run("clone", "-q", str(stranger.place), str(root))
+
+
+WAYS_OUT = [
+    _git_file, _git_file_of_the_root, _git_link, _git_link_to_a_file,
+    _common_directory, _common_directory_before_a_zero_byte, _common_directory_of_git, _common_directory_by_a_git_file,
+    _common_directory_of_a_false_work_tree,
+    _alternates, _alternates_of_git, _quoted_alternates, _alternates_before_a_zero_byte,
+    _alternates_behind_many_comments, _chain_of_alternates,
+    _linked_objects, _linked_objects_by_a_detour, _linked_parts_of_objects, _linked_packs_and_loose_objects,
+    _linked_refs, _linked_ref, _linked_packed_refs, _linked_head,
+    _linked_submodule, _linked_folder_of_submodules,
+    _plain_clone, _plain_clone_with_alternates,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lead_out", WAYS_OUT, ids=lambda it: it.__name__.strip("_"))
+def test_no_history_from_outside_of_the_root(
+    open_engine: OpenEngine, root: Path, private: Repo, lead_out: Callable[[Path, Repo], None]
+) -> None:
+    lead_out(root, private)
+    (root / "sub").mkdir(exist_ok=True)
+    for name in ("b.md", "sub/c.md"):
+        _write(root / name, "plain text\n")
+    with open_engine() as engine:
+        engine.index([root])
+        report = engine.index_history()
+        assert not {it for it in titles(engine) if PRIVATE in it}
+        hits = engine.search(Query(PRIVATE, scope=Scope(kinds=("commit",)))).hits
+        assert not [it for it in hits if PRIVATE in it.stored.chunk.text]
+        assert {"b.md", "sub/c.md"} <= {it.path for it in engine._store.select(Scope())}
+        refusals = [it for it in report.notes if "--git-directories" in it]
+        reasons = [it.reason for it in engine.status().skipped]
+        assert refusals and all(any(reason in it for reason in reasons) for it in refusals)
+        assert engine.index_history().indexed == 0
+        assert PRIVATE not in str(recent_commits(str(root / "sub"), 10))
+        for place in (root, root / "sub", root / "data"):
+            checkout = checkout_at(place)
+            if checkout is not None:
+                assert PRIVATE not in str(_logged_titles(engine, checkout))
+                assert checkout.common != private.git_directory
+
+
+def _logged_titles(engine: Engine, checkout: Checkout) -> list[str]:
+    try:
+        history, _ = engine.commits(checkout, Sought(), from_git=True)
+    except BadInput:
+        return []
+    return [it.title for it in history.commits]
+
+
+def test_a_history_that_was_indexed_is_dropped_when_it_comes_to_lead_out(
+    open_engine: OpenEngine, root: Path, private: Repo
+) -> None:
+    own = Repo(root / "mirror.git", "--bare")
+    own.run("fetch", "-q", str(private.place), "main:main")
+    with open_engine() as engine:
+        engine.index([root])
+        engine.index_history()
+        assert PRIVATE in titles(engine) and not engine.status().skipped
+        _write(own.place / "objects/info/alternates", f"{private.git_directory}/objects\n")
+        report = engine.index_history()
+        assert not titles(engine) and report.deleted == 2 and not engine.histories()
+        assert [it.path for it in engine.status().skipped] == ["mirror.git"]
+        (own.place / "objects/info/alternates").unlink()
+        engine.index_history()
+        assert PRIVATE in titles(engine) and not engine.status().skipped
+
+
+def _linked_work_tree(place: Path, main: Repo) -> Path:
+    main.run("worktree", "add", "-q", str(place / "linked"))
+    return place / "linked"
+
+
+def _work_tree_with_relative_names(place: Path, main: Repo) -> Path:
+    linked = _linked_work_tree(place, main)
+    own = main.git_directory / "worktrees/linked"
+    (linked / ".git").write_text(f"gitdir: {os.path.relpath(own, linked)}\n")
+    (own / "gitdir").write_text(f"{os.path.relpath(linked / '.git', own)}\n")
+    return linked
+
+
+def _submodule_alone(place: Path, main: Repo) -> Path:
+    outer = Repo(place / "outer")
+    outer.run("submodule", "--quiet", "add", str(main.place), "parts/sub")
+    return outer.place / "parts/sub"
+
+
+def _submodule_of_a_linked_work_tree(place: Path, main: Repo) -> Path:
+    outer = Repo(place / "outer")
+    outer.run("submodule", "--quiet", "add", str(main.place), "parts/sub")
+    outer.commit("outer words")
+    outer.run("worktree", "add", "-q", str(place / "linked"))
+    Repo(place / "linked").run("submodule", "--quiet", "update", "--init")
+    return place / "linked"
+
+
+def _part_of_a_work_tree(place: Path, main: Repo) -> Path:
+    (main.place / "part").mkdir()
+    return main.place / "part"
+
+
+def _repository_beside_its_work_trees(place: Path, main: Repo) -> Path:
+    main.run("clone", "-q", "--bare", str(main.place), str(place / "project/.bare"))
+    _write(place / "project/.git", "gitdir: ./.bare\n")
+    return place / "project"
+
+
+def _links_inside(place: Path, main: Repo) -> Path:
+    head = main.git_directory / "HEAD"
+    head.unlink()
+    head.symlink_to("refs/heads/main")
+    (main.git_directory / "hooks").rename(place / "hooks")
+    (main.git_directory / "hooks").symlink_to(place / "hooks")
+    return main.place
+
+
+@pytest.mark.parametrize(
+    "lay_out",
+    [
+        _linked_work_tree, _work_tree_with_relative_names, _submodule_alone, _submodule_of_a_linked_work_tree,
+        _part_of_a_work_tree, _repository_beside_its_work_trees, _links_inside,
+    ],
+    ids=lambda it: it.__name__.strip("_"),
+)  # fmt: skip
+def test_what_git_itself_lays_out_elsewhere_is_read(
+    open_engine: OpenEngine, tmp_path: Path, private: Repo, lay_out: Callable[[Path, Repo], Path]
+) -> None:
+    (tmp_path / "there").mkdir()
+    root = lay_out(tmp_path / "there", private)
+    with open_engine() as engine:
+        engine.index([root])
+        report = engine.index_history()
+        assert PRIVATE in titles(engine)
+        assert not report.notes and not engine.status().skipped
+
+
+@pytest.mark.parametrize("lay_out", [_git_file, _git_link, _alternates, _linked_objects, _common_directory])
+def test_what_the_user_named_is_read(
+    open_engine: OpenEngine, root: Path, private: Repo, lay_out: Callable[[Path, Repo], None]
+) -> None:
+    lay_out(root, private)
+    with open_engine(git_directories=(str(private.place),)) as engine:
+        engine.index([root])
+        assert not engine.index_history().notes
+        assert PRIVATE in titles(engine)
+
+
+def test_a_work_tree_that_its_repository_does_not_list(open_engine: OpenEngine, root: Path, private: Repo) -> None:
+    linked = _linked_work_tree(root.parent, private)
+    _write(root / "copy/.git", (linked / ".git").read_text())
+    with open_engine() as engine:
+        engine.index([root])
+        assert "--git-directories" in str(engine.index_history().notes)
+        assert not titles(engine)
+
+
+def test_a_repository_of_another_user_around_the_root(
+    open_engine: OpenEngine, private: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (private.place / "mine").mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with open_engine() as engine:
+        engine.index([private.place / "mine"])
+        assert "belongs to another user" in str(engine.index_history().notes)
+        assert not titles(engine)
+    with open_engine(git_directories=(str(private.place),)) as engine:
+        engine.index_history()
+        assert PRIVATE in titles(engine)

@@ -14,6 +14,7 @@ from dowse.errors import BadInput, Unreadable, damage
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.git.commits import CommitSource
+from dowse.ingest.sources.git.confine import allow_git_directories
 from dowse.ingest.sources.git.repositories import git_directory_at
 from dowse.ingest.sources.git.repository import common_directory_of, is_work_tree
 from dowse.ingest.sources.git.withholding import Withholding
@@ -54,6 +55,7 @@ class Base:
     ) -> None:
         self.settings = settings
         self.index_path = index.resolve()
+        allow_git_directories(settings.git_directories)
         places = Places.of(settings)
         self._store = store or SqliteStore(
             index, create=create, busy_timeout_s=settings.lock_timeout_s, signer=Signer.of(places)

@@ -40,6 +40,7 @@ REFS: Final = "refs "
 TIPS: Final = "tips "
 """With the name of a history behind them, the manifest's keys for the state it was indexed at and how, and for the
 commits that all others were found from."""
+_REFUSED: Final = "refused histories"
 _STAGE: Final = "history"
 _IN_PART: Final = "in part"
 _DROPPED_AT_ONCE: Final = 1_000
@@ -71,9 +72,11 @@ class Histories(Indexing):
         out_of_time = after(for_s)
         found = self._discovered(self._file_roots())
         report.notes += found.problems
+        report.notes += [f"the history at {place} is not indexed: {why}" for place, why in found.refused.items()]
         for it in found.found:
             report.add(self._index_repository(it, force, lambda: out_of_time() or pause(), progress))
         self._leave(found, report)
+        self._note_refused(found)
         return report
 
     # --- other roots ---
@@ -106,6 +109,16 @@ class Histories(Indexing):
         own = {it.git_directory for it in found}
         histories = [it for it in every if it.source == COMMITS and it not in inside]
         return [*(it for it in histories if git_directory_at(it.root) not in own), *memories, *roots]
+
+    def refused_histories(self) -> list[Skipped]:
+        """The repositories below the roots that are not read, and why, as the last run found them."""
+        noted: dict[str, str] = json.loads(self._store.manifest().get(_REFUSED) or "{}")
+        roots = {it.root: it.name for it in self.collections()}
+        homes = ((next((root for root in roots if f"{place}/".startswith(f"{root}/")), ""), place) for place in noted)
+        return [
+            Skipped(roots.get(root, ""), place.removeprefix(root).lstrip("/") or ".", noted[place], 0, 0)
+            for root, place in homes
+        ]
 
     # --- asking about them ---
 
@@ -152,6 +165,7 @@ class Histories(Indexing):
             if is_directory(root):
                 below = repositories(root, self._files(root).judge().reaches)
                 every.problems += below.problems
+                every.refused |= below.refused
                 for it in below.found:
                     trees[it.git_directory] = tuple(dict.fromkeys((*trees.get(it.git_directory, ()), *it.work_trees)))
         every.found = [Found(*it) for it in trees.items()]
@@ -289,6 +303,12 @@ class Histories(Indexing):
 
     def _note_work_trees(self, history: Collection, found: Found) -> None:
         self._note_once(TREES + history.name, json.dumps([str(it) for it in found.work_trees]))
+
+    def _note_refused(self, found: Discovery) -> None:
+        refused = json.dumps(found.refused) if found.refused else ""
+        if self._store.manifest().get(_REFUSED, "") != refused:
+            with self._store.writing(self.settings.lock_timeout_s):
+                self._store.note(_REFUSED, refused)
 
     def _note_once(self, key: str, value: str) -> None:
         if self._store.manifest().get(key, "") != value:

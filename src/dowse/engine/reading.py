@@ -128,7 +128,7 @@ class Reading(Memories):
             reranker=offer.name,
             reranker_why=offer.why,
             schema=len(MIGRATIONS),
-            skipped=tuple(self._store.skipped()),
+            skipped=(*self._store.skipped(), *self.refused_histories()),
             quarantined=tuple(Skipped(*row) for row in self._store.faceted(UNPARSED)),
             sizes=self._store.sizes(),
             held_back={

@@ -101,6 +101,45 @@ def test_the_walk_lists_what_git_lists(tree, contents):
             file.unlink()
 
 
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(lines, min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_also_among_thousands_of_rules(tree, some, random):
+    """Where there are many, they are looked up and grouped by their beginnings and ends."""
+    forms = [
+        "n{}.md",
+        "*.x{}",
+        "p{}*",
+        "/d{}/",
+        "!k{}",
+        "a/{}*b",
+        "**/t{}",
+        "**/m{}/**",
+        "*c{}*",
+        "f[0-9]{}?",
+        "foo{}/",
+    ]
+    rules = [form.format(number) for number in range(60) for form in forms]
+    for line in [*some, "foo*", "!*.md", "a?b", "*b.md", "/a/b/*.md", "!fo?.md"]:
+        rules.insert(random.randrange(len(rules)), line)
+    (tree / ".gitignore").write_bytes("\n".join(rules).encode())
+    try:
+        assert walk_lists(tree) == git_lists(tree)
+    finally:
+        (tree / ".gitignore").unlink()
+
+
+def test_thirty_thousand_rules_are_few_regexes():
+    """Of plain ones there is none, and of others none that has nothing to do with a name."""
+    plain = parse_ignore_file("".join(f"name{n}\n/a/b{n}/\n**/c{n}\n" for n in range(10_000)).encode(), "/x/")
+    assert plain is not None and plain.names is not None and plain.paths is not None
+    assert plain.judge("/x/", "name77") and plain.judge("/x/a/", "b99/") and plain.judge("/x/q/", "c5")
+    assert plain.judge("/x/a/", "b99") is None and not plain.names._groups and not plain.paths._groups
+    others = parse_ignore_file("".join(f"*.x{n}\npre{n}*\n" for n in range(15_000)).encode(), "/x/")
+    assert others is not None and others.names is not None
+    assert others.judge("/x/", "a.x14999") and others.judge("/x/", "pre1") and others.judge("/x/", "b.py") is None
+    assert sum(len(it._parts) for it in others.names._groups.values()) < 200  # of 600
+
+
 def test_info_exclude_counts_less_than_any_ignore_file(tree):
     exclude = tree / ".git/info/exclude"
     exclude.parent.mkdir(exist_ok=True)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import NamedTuple
 
 from dowse.ingest.sources.regular_file import opened, read_whole
-from dowse.text.wildcards import WildcardError, path_regex, segment_regex, segments
+from dowse.text.wildcards import STAR, TREE, Segment, WildcardError, path_regex, segment_regex, segments
 
 MAX_IGNORE_FILE_BYTES = 4_000_000
+# Rules with wildcards are told apart by so many of their first and last characters, where they are more than a few.
+_GROUPED_CHARS = 4
+_FEW_RULES = 50
+_AT_ANY_DEPTH = "**/"
+_WILDCARD = re.compile(r"[*?\[\\]")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 # git compares what precedes the first wildcard on its own, so that `a/b**/c` reads as `a/b` then `**/c`.
@@ -26,16 +32,70 @@ class _Match(NamedTuple):
 _NO_MATCH = _Match(-1, False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """Many patterns as one regex with one group each, the last line first, so that it wins."""
+class _Rule(NamedTuple):
+    """A pattern: as plain text where it has no wildcards, else as a regex, with the characters that it surely begins
+    and ends with."""
 
-    regex: re.Pattern[str]
-    matches: tuple[_Match, ...]
+    match: _Match
+    regex: str
+    plain: str | None
+    head: str
+    tail: str
+    only_folders: bool
+
+
+class _Lines:
+    """Many patterns, of which the last that matches wins.
+
+    Plain ones are looked up. The others lie in groups with the same beginning and end: a name is compared with few.
+    """
+
+    __slots__ = ("_ends", "_folders", "_groups", "_plain")
+
+    def __init__(self, rules: Sequence[_Rule]) -> None:
+        self._plain = {it.plain: it.match for it in rules if it.plain is not None and not it.only_folders}
+        self._folders = {it.plain: it.match for it in rules if it.plain is not None and it.only_folders}
+        others = [it for it in rules if it.plain is None]
+        chars = _GROUPED_CHARS if len(others) > _FEW_RULES else 0
+        grouped: dict[tuple[str, str], list[_Rule]] = {}
+        for rule in others:
+            ends = rule.head[:chars], rule.tail[-chars:] if chars else ""
+            grouped.setdefault(ends, []).append(rule)
+        self._groups = {ends: _Group(it) for ends, it in grouped.items()}
+        self._ends = sorted({(len(head), len(tail)) for head, tail in grouped})
 
     def last_match(self, text: str) -> _Match:
-        found = self.regex.fullmatch(text)
-        return self.matches[found.lastindex - 1] if found and found.lastindex else _NO_MATCH
+        name = text.removesuffix("/")
+        found = self._plain.get(name, _NO_MATCH)
+        if name != text:
+            found = max(found, self._folders.get(name, _NO_MATCH))
+        for head, tail in self._ends:
+            group = self._groups.get((name[:head], name[len(name) - tail :] if tail <= len(name) else ""))
+            if group is not None:
+                found = max(found, group.last_match(text))
+        return found
+
+
+class _Group:
+    """Patterns with wildcards, compiled when the first name is compared with them: few in one regex, because a regex
+    with thousands of groups takes a hundred times as long."""
+
+    __slots__ = ("_parts", "_rules")
+
+    def __init__(self, rules: list[_Rule]) -> None:
+        self._rules = rules
+        self._parts: list[tuple[re.Pattern[str], list[_Rule]]] = []
+
+    def last_match(self, text: str) -> _Match:
+        if not self._parts:
+            last_first = self._rules[::-1]
+            parts = (last_first[at : at + _FEW_RULES] for at in range(0, len(last_first), _FEW_RULES))
+            self._parts = [(re.compile("|".join(f"({it.regex})" for it in part), re.DOTALL), part) for part in parts]
+        for regex, rules in self._parts:
+            found = regex.fullmatch(text)
+            if found and found.lastindex:
+                return rules[found.lastindex - 1].match
+        return _NO_MATCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +153,8 @@ def ignore_file_content(path: str) -> bytes:
 
 
 def parse_ignore_file(content: bytes, directory: str) -> IgnoreFile | None:
-    names: list[tuple[str, _Match]] = []
-    paths: list[tuple[str, _Match]] = []
+    names: list[_Rule] = []
+    paths: list[_Rule] = []
     text = content.removeprefix(_BYTE_ORDER_MARK).decode("latin-1")
     for number, line in enumerate(text.split("\n")):
         pattern = _without_trailing_spaces(line.removesuffix("\r"))
@@ -102,27 +162,49 @@ def parse_ignore_file(content: bytes, directory: str) -> IgnoreFile | None:
             continue
         match = _Match(number, ignored=not pattern.startswith("!"))
         pattern = pattern.removeprefix("!")
+        if pattern.startswith(_AT_ANY_DEPTH) and "/" not in pattern.removeprefix(_AT_ANY_DEPTH).removesuffix("/"):
+            pattern = pattern.removeprefix(_AT_ANY_DEPTH)
         target = paths if "/" in pattern.removesuffix("/") else names
-        regex = _regex(pattern)
-        if regex:
-            target.append((regex, match))
+        target += _rules(pattern, match)
     if not names and not paths:
         return None
-    return IgnoreFile(len(_bytewise(directory)), _combined(names), _combined(paths))
+    return IgnoreFile(len(_bytewise(directory)), _lines(names), _lines(paths))
 
 
-def _regex(pattern: str) -> str:
-    """The pattern as a regex for a name or a path; nothing for one that git would never match either."""
-    end = "/" if pattern.endswith("/") else "/?"
+def _lines(rules: list[_Rule]) -> _Lines | None:
+    return _Lines(rules) if rules else None
+
+
+def _rules(pattern: str, match: _Match) -> list[_Rule]:
+    """The pattern as rules for a name or a path; none for one that git would never match either."""
+    only_folders = pattern.endswith("/")
     pattern = pattern.removesuffix("/")
+    if not pattern.strip("/"):
+        return []
+    if not _WILDCARD.search(pattern):
+        return [_Rule(match, "", pattern.removeprefix("/"), "", "", only_folders)]
     try:
-        if "/" not in pattern:
-            bodies = [segment_regex(segments(pattern)[0])]
-        else:
-            bodies = [path_regex(segments(text)) for text in _spelled_out(pattern.removeprefix("/"))]
+        spelled_out = [segments(it) for it in _spelled_out(pattern.removeprefix("/"))] if "/" in pattern else []
+        return [_rule(it, match, only_folders) for it in spelled_out or [segments(pattern)]]
     except WildcardError:
-        return ""
-    return f"(?:{'|'.join(bodies)}){end}" if pattern.strip("/") else ""
+        return []
+
+
+def _rule(parts: list[Segment], match: _Match, only_folders: bool) -> _Rule:
+    body = segment_regex(parts[0]) if len(parts) == 1 and parts[0] != (TREE,) else path_regex(parts)
+    plain = "/".join(map(_plain_beginning, parts)) if all(map(_is_plain, parts)) else None
+    head, tail = _plain_beginning(parts[0]), _plain_beginning(parts[-1][::-1])[::-1]
+    regex = f"(?:{body}){'/' if only_folders else '/?'}"
+    return _Rule(match, regex, plain, head, tail, only_folders)
+
+
+def _is_plain(part: Segment) -> bool:
+    return len(_plain_beginning(part)) == len(part)
+
+
+def _plain_beginning(part: Segment) -> str:
+    """Its characters up to the first wildcard. A character that means more in a regex is written with a backslash."""
+    return "".join(it[-1] for it in takewhile(lambda it: it != STAR and (len(it) == 1 or it[0] == "\\"), part))
 
 
 def _spelled_out(pattern: str) -> list[str]:
@@ -134,14 +216,6 @@ def _spelled_out(pattern: str) -> list[str]:
         return [f"{literal}*", f"{literal}*/**"]
     joined = literal + rest
     return [*(_spelled_out(joined) if rest.startswith("**") else [joined]), f"{literal}*/**/{rest}"]
-
-
-def _combined(lines: Iterable[tuple[str, _Match]]) -> _Lines | None:
-    last_first = list(lines)[::-1]
-    if not last_first:
-        return None
-    regex = "|".join(f"({regex})" for regex, _ in last_first)
-    return _Lines(re.compile(regex, re.DOTALL), tuple(match for _, match in last_first))
 
 
 def _without_trailing_spaces(line: str) -> str:

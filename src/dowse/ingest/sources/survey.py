@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dowse.ingest.sources.doors import Doors
 from dowse.ingest.sources.git.bare import BareGround
-from dowse.ingest.sources.git.repository import is_bare, work_tree_above
+from dowse.ingest.sources.git.repository import has_other_git, is_bare, work_tree_above
 from dowse.ingest.sources.git.work_tree.listing import list_work_tree
 from dowse.ingest.sources.ledger import Ledger
 from dowse.ingest.sources.pathspecs import pathspecs
@@ -33,8 +33,10 @@ class Survey:
     def _take(self, territory: str, ledger: Ledger) -> list[str]:
         """Writes the territory down and returns those nested in it."""
         place = f"{self.root}/{territory}" if territory else self.root
-        # Asked in a bare repository, git would tell of that and not of the work tree around it.
+        # Asked in a bare repository, git would tell of that and not of the work tree around it; asked where `.git`
+        # leads to a repository that is not read, it would tell nothing.
         top = work_tree_above(place) if self.walk.use_gitignore and not is_bare(place) else None
+        top = None if has_other_git(place) else top
         listed = list_work_tree(top, place, self._asked(territory, place)) if top else None
         if listed is None:
             return self.walk.take(territory, ledger)

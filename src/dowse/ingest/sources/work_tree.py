@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from dowse.ingest.sources.doors import Doors, looked_up
 from dowse.ingest.sources.git.bare import BareGround
-from dowse.ingest.sources.git.repository import is_work_tree
+from dowse.ingest.sources.git.repository import has_other_git, is_work_tree
 from dowse.ingest.sources.ledger import Ledger
 from dowse.ingest.sources.selection import Selection
 
@@ -42,7 +42,8 @@ class WorkTree:
             ledger.close(directory, error)
             return False
         if stat.S_ISDIR(status.st_mode):
-            return self._selection.has_directory(path) and is_work_tree(f"{self._root}/{path}")
+            place = f"{self._root}/{path}"
+            return self._selection.has_directory(path) and (is_work_tree(place) or has_other_git(place))
         # git takes only what has a `.git` for a repository, and names what is in a bare one like any file.
         is_anybodys = self._ground.around(directory) is None
         if is_anybodys and self._selection.has_file(path) and not self._ignores(directory, name):

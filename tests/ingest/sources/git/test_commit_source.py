@@ -19,7 +19,7 @@ from dowse.errors import Unreadable
 from dowse.ingest.sources.git.commits import WHOLE, CommitSource
 from dowse.ingest.sources.git.reading.channel import Channel
 from dowse.ingest.sources.git.reading.merges import Merges
-from dowse.ingest.sources.git.reading.parsing import LONGEST_LINE, cut_delta
+from dowse.ingest.sources.git.reading.parsing import LONG_HEAD, LONGEST_LINE, cut_delta
 from dowse.ingest.sources.git.reading.reader import NO_CHANGES, NO_FILES, NO_PARENTS, TOO_MUCH, Reader
 from dowse.ingest.sources.git.reading.told import Person, Told, Touched
 from dowse.model import Item
@@ -534,6 +534,84 @@ def test_a_diff_of_fifty_megabytes_is_ended_and_told(repo: Repo) -> None:
     assert found[huge].omitted > 100_000 and len(found[huge].delta) < 200 * (LONGEST_LINE + 2)
     assert found[small].delta and found[last].delta
     assert [name for name, it in found.items() if it.is_cut] == [huge]
+
+
+def _forged(repo: Repo, message: bytes = b"words", name: bytes = b"A", header: bytes = b"", tree: str = "") -> str:
+    """A commit on top of the last one that no git would make."""
+    head = f"tree {tree or repo.run('rev-parse', 'HEAD^{tree}')}\nparent {repo.run('rev-parse', 'HEAD')}\n".encode()
+    people = b"".join(role + b" " + name + b" <a@b> 1700000000 +0000\n" for role in (b"author", b"committer"))
+    given = head + people + header + b"\n" + message
+    commit = repo.run("hash-object", "-t", "commit", "-w", "--literally", "--stdin", given=given)
+    repo.run("update-ref", "refs/heads/forged", commit)
+    return commit
+
+
+def _long_name_of_a_file(repo: Repo) -> str:
+    blob = repo.run("hash-object", "-w", "--stdin", given=b"text")
+    entry = b"100644 " + b"n" * 1_000_000 + b"\0" + bytes.fromhex(blob)
+    return repo.run("hash-object", "-t", "tree", "-w", "--literally", "--stdin", given=entry)
+
+
+def _long_line(repo: Repo) -> str:
+    blob = repo.run("hash-object", "-w", "--stdin", given=b"y" * 30_000_000)
+    return repo.run("mktree", given=f"100644 blob {blob}\tbig.txt\n".encode())
+
+
+@pytest.mark.parametrize(
+    ("forge", "problem"),
+    [
+        (lambda repo: _forged(repo, message=b"words\n\n" + b"and more " * 2_000_000), LONG_HEAD),
+        (lambda repo: _forged(repo, message=b"words" * 4_000_000), LONG_HEAD),
+        (lambda repo: _forged(repo, name=b"A" * 17_000_000), LONG_HEAD),
+        (lambda repo: _forged(repo, header=b"gpgsig " + b"x" * 17_000_000 + b"\n"), ""),
+        (lambda repo: _forged(repo, tree=_long_name_of_a_file(repo)), ""),
+        (lambda repo: _forged(repo, tree=_long_line(repo)), TOO_MUCH),
+    ],
+    ids=["message", "message of one line", "name", "header", "name of a file", "line"],
+)
+def test_a_commit_that_is_too_long_costs_no_other(repo: Repo, forge: Callable[[Repo], str], problem: str) -> None:
+    first = repo.commit("first", {"a": "1\n"})
+    forged = forge(repo)
+    last = repo.commit("last", {"b": "1\n"})
+    found: dict[str, Told] = {}
+    thread = threading.Thread(target=lambda: found.update(told(repo)), daemon=True)
+    thread.start()
+    thread.join(120)
+    assert set(found) == {first, forged, last}, "reading came to no end"
+    assert found[forged].problem == problem and found[forged].parents == [first]
+    assert found[forged].message.startswith("words") or found[forged].author.name.startswith("AAA")
+    assert found[first].delta and found[last].delta and not found[last].problem
+
+
+def test_also_one_over_which_git_ends(repo: Repo) -> None:
+    repo.commit("first", {"a": "1\n"})
+    forged = _forged(repo, message=b"words " * 4_000_000, tree="1" * 40)
+    found = told(repo)
+    assert found[forged].problem == LONG_HEAD and found[forged].message.startswith("words")
+
+
+def test_a_thread_that_fails_tells_whoever_waits(repo: Repo) -> None:
+    names = [repo.commit(str(number), {"a": f"{number}\n"}) for number in range(3)]
+
+    def fail(directory: str) -> Channel:
+        raise RuntimeError("out of ideas")
+
+    reader = Reader(str(repo.git_directory), 200, processes=1, open_channel=fail)
+    failures: list[str] = []
+
+    def ask() -> None:
+        for name in names:
+            try:
+                reader.told(name)
+            except RuntimeError as error:
+                failures.append(str(error))
+
+    reader.expect(names[:2])
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert failures == ["out of ideas"] * 3
+    reader.close()
 
 
 def test_ten_thousand_files_in_one_commit(repo: Repo) -> None:

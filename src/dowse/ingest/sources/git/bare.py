@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dowse.ingest.sources.doors import looked_up
-from dowse.ingest.sources.git.repository import is_bare, small_text
+from dowse.ingest.sources.git.confine import small_text
+from dowse.ingest.sources.git.repository import is_bare
 
 _GIT = ".git"
 

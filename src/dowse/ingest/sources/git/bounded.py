@@ -17,7 +17,11 @@ Finished = subprocess.CompletedProcess[bytes]
 
 
 class TooMuchError(Exception):
-    """It was ended, because it told more than it may."""
+    """It was ended, because it told more than it may; `beginning` is what it may."""
+
+    def __init__(self, beginning: bytes) -> None:
+        super().__init__()
+        self.beginning = beginning
 
 
 def run_bounded(
@@ -89,5 +93,5 @@ class _Exchange:
         self._told.append(piece)
         self._told_bytes += len(piece)
         if self._told_bytes > self._most_bytes:
-            raise TooMuchError
+            raise TooMuchError(b"".join(self._told)[: self._most_bytes])
         return bool(piece)

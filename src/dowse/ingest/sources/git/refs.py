@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from dowse.ingest.sources.git.confine import small_text
 from dowse.ingest.sources.git.loose import KINDS, entries, loose
-from dowse.ingest.sources.git.repository import HEAD, small_text
+from dowse.ingest.sources.git.repository import HEAD
 from dowse.ingest.sources.git.running import ask_history
 from dowse.ingest.sources.git.traps import trap_in
 

@@ -7,17 +7,10 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dowse.ingest.sources.git.repository import (
-    OBJECTS,
-    common_directory_of,
-    git_directory_of,
-    is_bare,
-    is_git_directory,
-    work_tree_above,
-)
+from dowse.ingest.sources.git.confine import GIT, OBJECTS, find_escape, find_foreign_owner, find_git_directory
+from dowse.ingest.sources.git.repository import HEAD, common_directory_of, is_bare, is_git_directory, work_tree_above
 from dowse.text.surrogates import spelt_out
 
-GIT = ".git"
 _MOST_CHARS = 4096  # the longest path
 
 
@@ -40,10 +33,11 @@ class Found:
 
 @dataclass(slots=True)
 class Discovery:
-    """What was found, and sentences on what looked like a repository and is none."""
+    """What was found, sentences on what looked like a repository and is none, and why some are not read, by place."""
 
     found: list[Found] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
 
 
 def repositories(root: Path, enters: Callable[[str], bool]) -> Discovery:
@@ -52,7 +46,7 @@ def repositories(root: Path, enters: Callable[[str], bool]) -> Discovery:
     discovery = Discovery()
     trees: dict[Path, list[Path]] = {}
     for place in _places(top, enters):
-        _look_at(place, trees, discovery.problems)
+        _look_at(place, top, trees, discovery)
     # A linked work tree may be met before the one the repository lies in, which is to give it its name.
     for git_directory, tops in trees.items():
         own = [it for it in tops if it == git_directory.parent]
@@ -71,15 +65,18 @@ def git_directory_at(root: str) -> Path:
     return place.parent if place.name == OBJECTS and not is_git_directory(root) else place
 
 
-def _look_at(place: str, trees: dict[Path, list[Path]], problems: list[str]) -> None:
-    target = git_directory_of(place)
-    common = Path(os.path.realpath(common_directory_of(place) if target else place))
-    if not is_git_directory(str(common)):
+def _look_at(place: str, root: str, trees: dict[Path, list[Path]], discovery: Discovery) -> None:
+    target, refusal = find_git_directory(place)
+    common = Path(os.path.realpath(common_directory_of(place) if target and not refusal else target or place))
+    refusal = refusal or find_escape(str(target or common)) or find_foreign_owner(place, root)
+    if not os.path.lexists(common / HEAD) or not (refusal or is_git_directory(str(common))):
         is_elsewhere = target is not None and target.name != GIT
         where = f"names {_printable(target)}, where no repository is" if is_elsewhere else "is no repository"
-        problems.append(f"{_printable(place)}/{GIT} {where}: its history is not indexed")
+        discovery.problems.append(f"{_printable(place)}/{GIT} {where}: its history is not indexed")
+    elif refusal:
+        discovery.refused[_printable(place)] = refusal
     elif _printable(common) != str(common):
-        problems.append(f"{_printable(common)} is no path in valid UTF-8: its history is not indexed")
+        discovery.problems.append(f"{_printable(common)} is no path in valid UTF-8: its history is not indexed")
     else:
         trees.setdefault(common, []).extend([Path(place)] if target else [])
 

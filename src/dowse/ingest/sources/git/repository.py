@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from dowse.ingest.sources.git.confine import GIT, OBJECTS, find_common_directory, find_git_directory, small_text
 from dowse.ingest.sources.ignore_files import NO_RULES, IgnoreRules, load_ignore_file
 
 GIT_IGNORE_FILE = ".gitignore"
 HEAD = "HEAD"
-OBJECTS = "objects"
 _BRANCH = "ref: refs/heads/"
-_MAX_CHARS = 4096 + 16  # the longest path and what stands before it
 
 
 def is_work_tree(directory: str) -> bool:
@@ -20,6 +19,11 @@ def is_work_tree(directory: str) -> bool:
         return False  # of nearly all directories, so it is told quickly
     git_directory = git_directory_of(directory)
     return git_directory is not None and os.path.lexists(git_directory / HEAD)
+
+
+def has_other_git(directory: str) -> bool:
+    """Whether its `.git` leads to a repository that this is no work tree of."""
+    return os.path.lexists(f"{directory}/{GIT}") and bool(find_git_directory(directory)[1])
 
 
 def is_git_directory(place: str) -> bool:
@@ -84,31 +88,12 @@ def _with_slash(directory: str) -> str:
 
 
 def git_directory_of(directory: str) -> Path | None:
-    """Where `.git` is; a linked work tree and a submodule have a file in its place that names it."""
-    entry = Path(directory, ".git")
-    try:
-        if entry.is_dir():
-            return entry
-    except OSError:
-        return None
-    prefix, _, target = small_text(entry).partition(": ")
-    return Path(directory, target.rstrip("\r\n")) if prefix == "gitdir" and target else None
+    """Where `.git` is; a linked work tree and a submodule have a file in its place that names it. None where it leads
+    to a repository that this directory is no work tree of."""
+    found, refusal = find_git_directory(directory)
+    return None if refusal else found
 
 
 def common_directory_of(top: str) -> Path:
     """Linked work trees share one directory, named in a file, and with it `info/exclude`."""
-    git_directory = git_directory_of(top) or Path(top, ".git")
-    return git_directory / small_text(git_directory / "commondir").rstrip("\r\n")
-
-
-def small_text(file: Path, errors: str = "surrogateescape", most_chars: int = _MAX_CHARS) -> str:
-    """What git writes into a file to name something; empty if that is not what is there."""
-    try:
-        # A pipe in its place would never be read to its end.
-        if not file.is_file():
-            return ""
-        with open(file, encoding="utf-8", errors=errors) as opened:
-            text = opened.read(most_chars)
-    except OSError:
-        return ""
-    return "" if "\0" in text else text
+    return find_common_directory(git_directory_of(top) or Path(top, GIT))[0]

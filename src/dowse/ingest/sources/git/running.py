@@ -10,12 +10,13 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from dowse.ingest.sources.git.bounded import Finished, TooMuchError, run_bounded
+from dowse.ingest.sources.git.confine import OBJECTS, find_common_directory, find_escape, find_git_directory
 from dowse.ingest.sources.git.patience import Patience
 from dowse.ingest.sources.git.reading.headings import heading_options
-from dowse.ingest.sources.git.repository import git_directory_of
 from dowse.ingest.sources.git.traps import OF_WORK_TREES, trap_in
 
 MOST_BYTES: Final = 500_000_000
@@ -65,24 +66,31 @@ def ask_work_tree(
 ) -> Finished | None:
     """The finished command, `given` at its input, whether it succeeded or not, in a directory of the work tree that
     begins at `top`; None when it did not come to its end."""
-    git, own = shutil.which("git"), git_directory_of(top)
+    git, (own, refusal) = shutil.which("git"), find_git_directory(top)
     if git is None or own is None:
         return None
-    if trap := trap_in(str(own), *OF_WORK_TREES):
-        return _refused(command, trap)
+    if why := refusal or find_escape(str(own)) or trap_in(str(own), *OF_WORK_TREES):
+        return _refused(command, why)
     # Told where both are, git does not believe a configuration that says the work tree is elsewhere, nor does it look
     # for another repository further up where this one is broken.
     here = (f"--git-dir={own}", f"--work-tree={top}")
-    return _finished(directory, [git, "-C", directory, *_HARDENED, *here, *command], _environment(), given, most_bytes)
+    words = [git, "-C", directory, *_HARDENED, *here, *command]
+    return _finished(directory, words, _environment(str(own)), given, most_bytes)
 
 
-def ask_history(git_directory: str, *command: str, given: bytes = b"") -> Finished | None:
-    """The finished command over the objects and refs of a repository, whatever is checked out of it; None as above."""
+def ask_history(
+    git_directory: str, *command: str, given: bytes = b"", most_bytes: int = MOST_BYTES, takes_beginning: bool = False
+) -> Finished | None:
+    """The finished command over the objects and refs of a repository, whatever is checked out of it; None as above.
+    One that tells more than so many bytes has failed, unless its caller takes the beginning."""
     git = shutil.which("git")
     if git is None:
         return None
+    if escape := find_escape(git_directory):
+        return _refused(command, escape)
     words = [git, *_of_history(git_directory), *command]
-    return _finished(git_directory, words, _environment() | _without_index(git_directory), given, MOST_BYTES)
+    environment = _environment(git_directory) | _without_index(git_directory)
+    return _finished(git_directory, words, environment, given, most_bytes, takes_beginning)
 
 
 def why_unfinished(directory: str) -> str:
@@ -93,7 +101,12 @@ def why_unfinished(directory: str) -> str:
 
 
 def _finished(
-    directory: str, words: list[str], environment: dict[str, str], given: bytes, most_bytes: int
+    directory: str,
+    words: list[str],
+    environment: dict[str, str],
+    given: bytes,
+    most_bytes: int,
+    takes_beginning: bool = False,
 ) -> Finished | None:
     try:
         done = run_bounded(words, environment, given, _PATIENCE.seconds(directory), most_bytes)
@@ -102,7 +115,9 @@ def _finished(
     except subprocess.TimeoutExpired:
         _PATIENCE.waited_in_vain(directory)
         return None
-    except TooMuchError:
+    except TooMuchError as error:
+        if takes_beginning:
+            return Finished(words, 0, error.beginning, b"")
         done = _refused(words, f"git tells more than {most_bytes // 1_000_000:,} MB, which is too much to be read")
     return done
 
@@ -116,9 +131,11 @@ def converse(git_directory: str, *command: str) -> subprocess.Popen[bytes]:
     git = shutil.which("git")
     if git is None:
         raise FileNotFoundError("git is not installed")
+    if escape := find_escape(git_directory):
+        raise PermissionError(escape)
     return subprocess.Popen(
         [git, *_of_history(git_directory), *command],
-        env=_environment() | _without_index(git_directory),
+        env=_environment(git_directory) | _without_index(git_directory),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -132,9 +149,12 @@ def _of_history(git_directory: str) -> tuple[str, ...]:
     return ("-C", git_directory, *_HARDENED, *heading_options(), *here)
 
 
-def _environment() -> dict[str, str]:
+def _environment(git_directory: str) -> dict[str, str]:
+    """Names the places that were checked, so that git reads no file that names others in their stead."""
+    common = os.path.realpath(find_common_directory(Path(git_directory))[0])
+    places = {"GIT_COMMON_DIR": common, "GIT_OBJECT_DIRECTORY": f"{common}/{OBJECTS}"}
     kept = {name: text for name, text in os.environ.items() if not name.startswith("GIT_") or name in _KEPT_VARIABLES}
-    return kept | _FORCED_VARIABLES
+    return kept | _FORCED_VARIABLES | places
 
 
 def _without_index(git_directory: str) -> dict[str, str]:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from dowse.ingest.sources.git.confine import small_text
 from dowse.ingest.sources.git.loose import loose
-from dowse.ingest.sources.git.repository import HEAD, small_text
+from dowse.ingest.sources.git.repository import HEAD
 from dowse.ingest.sources.regular_file import kind_of
 from dowse.text.surrogates import spelt_out
 

@@ -118,10 +118,11 @@ def _lengthen(process: subprocess.Popen[bytes]) -> None:
             fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, _READ_BYTES)
 
 
-def told_once(git_directory: str, name: str, much: Much) -> bytes | None:
+def told_once(git_directory: str, name: str, much: Much) -> Frame | None:
     """What a process of its own tells of one commit; None if it can not."""
-    finished = ask_history(git_directory, *COMMANDS[much], given=name.encode() + b"\n")
-    if finished is None or finished.returncode:
+    given = name.encode() + b"\n"
+    finished = ask_history(git_directory, *COMMANDS[much], given=given, most_bytes=MOST_BYTES, takes_beginning=True)
+    if finished is None or finished.returncode or not finished.stdout:
         return None
-    told = finished.stdout[:MOST_BYTES]
-    return told.partition(b"\n")[2] if much == "head" else told
+    told = finished.stdout.partition(b"\n")[2] if much == "head" else finished.stdout
+    return Frame(told, cut=len(finished.stdout) >= MOST_BYTES)

@@ -12,6 +12,7 @@ from dowse.text.surrogates import spelt_out
 
 FORMAT: Final = "--format=%H%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B%x00"
 LONGEST_LINE: Final = 500
+LONG_HEAD: Final = "its message, names or parents are too long: only their beginning was read, and not what it changed"
 _FIELDS: Final = 9
 _LATEST: Final = 9_000_000_000  # seconds: later moments do not fit into nanoseconds
 # How many digits git shows depends on how many objects there are at the moment.
@@ -22,7 +23,7 @@ _TOO_LONG: Final = re.compile(rf"^(.{{{LONGEST_LINE}}}).+$", re.MULTILINE)
 def told_of(
     frame: bytes, delta_lines: int, problem: str = "", *, is_cut: bool = False, withholding: Withholding = MASKING
 ) -> Told:
-    """Raises ValueError for what is not a whole head, which git writes first."""
+    """Raises ValueError for what is not a whole head, which git writes first, unless it is cut."""
     values = 0
 
     def mask(data: bytes) -> bytes:
@@ -31,7 +32,11 @@ def told_of(
         values += count
         return data
 
-    hash, parents, name, email, at, committer, its_email, its_at, message, rest = frame.split(b"\0", _FIELDS)
+    fields = frame.split(b"\0", _FIELDS)
+    if is_cut and len(fields) <= _FIELDS:
+        fields += [b""] * (_FIELDS + 1 - len(fields))
+        problem = LONG_HEAD
+    hash, parents, name, email, at, committer, its_email, its_at, message, rest = fields
     entries, patch = _entries(rest)
     odd = sum(not _is_text(path) for _, *paths in entries for path in paths)
     files = [_touched(*it) for it in entries]

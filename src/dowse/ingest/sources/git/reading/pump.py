@@ -37,6 +37,7 @@ class Pump:
         self._asked: deque[Request] = deque()
         self._channel: Channel | None = None
         self._is_over = False
+        self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="dowse-git", daemon=True)
 
     def start(self) -> None:
@@ -52,9 +53,20 @@ class Pump:
         self._thread.join()
 
     def _run(self) -> None:
-        while self._take():
-            self._hand_on()
+        try:
+            while self._take():
+                self._hand_on()
+        except Exception as error:  # noqa: BLE001 (whoever waits, or asks later, fails for it instead of waiting on)
+            self._fail(error)
         self._close()
+
+    def _fail(self, error: Exception) -> None:
+        with self._changed:
+            self.failure = error
+            for _, future in (*self._asked, *self._requests):
+                if not future.done():
+                    future.set_exception(error)
+            self._requests.clear()
 
     def _take(self) -> bool:
         """Ask for some of what is wanted; false when it is time to end."""

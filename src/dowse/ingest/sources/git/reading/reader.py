@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -59,6 +60,8 @@ class Reader:
         """These will be asked for soon."""
         with self._changed:
             for name in names:
+                if failed := next((pump.failure for pump, _ in self._pumps if pump.failure), None):
+                    raise failed
                 if name not in self._futures and name not in self._shallow:
                     self._futures[name] = Future()
                     self._requests.append(Request(name, self._futures[name]))
@@ -122,8 +125,10 @@ class Reader:
     def _once(self, name: str, ways: Iterable[tuple[Much, str]]) -> Told:
         for much, problem in ways:
             frame = told_once(self._git_directory, name, much)
-            if frame:
-                return told_of(frame, self._delta_lines, problem, withholding=self._withholding)
+            with suppress(ValueError):  # not even a whole head
+                if frame is not None:
+                    cut, withholding = frame.cut, self._withholding
+                    return told_of(frame.data, self._delta_lines, problem, is_cut=cut, withholding=withholding)
         raise Unreadable("git can not read this commit, or is not installed", lasting=False)
 
 
