@@ -7,7 +7,9 @@ import pytest
 from dowse.search.best_lines import BestLines, best_lines, words_of
 
 BODY = [f"    step_{number} = prepare({number})" for number in range(40)]
-CODE = "\n".join(["class Client:", "    def send(self, request):", *(f"    {it}" for it in BODY), "        retry(request)"])
+CODE = "\n".join(
+    ["class Client:", "    def send(self, request):", *(f"    {it}" for it in BODY), "        retry(request)"]
+)
 
 
 def shown(text: str, query: str, lines: int = 10, chars: int = 800) -> BestLines:

@@ -37,4 +37,7 @@ def test_every_parameter_is_told_in_the_words_nearest_to_it(name: str, tmp_path:
         hints, told = get_type_hints(tool.call, include_extras=True), bind(tool).schema["properties"]
         for parameter, hint in hints.items():
             if parameter != "return":
-                assert told[parameter.rstrip("_")]["description"] == get_args(hint)[-1].help, (tool.name, parameter)
+                assert told[parameter.rstrip("_")].get("description", "") == get_args(hint)[-1].help, (
+                    tool.name,
+                    parameter,
+                )

@@ -135,7 +135,7 @@ def _heading(lines: list[str], start: int, skipped: int) -> tuple[int, str] | No
         if line.strip() and _indent(line) < indent:
             if _DEFINITION.match(line):
                 return at + skipped, line
-            indent = _indent(line)
+            indent = _indent(line) + line.lstrip().startswith(")")  # the end of a signature: its beginning is as far in
     return None
 
 

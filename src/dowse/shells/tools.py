@@ -37,7 +37,7 @@ class BoundTool:
         schema.pop("title", None)
         for parameter in schema["properties"].values():
             parameter.pop("title", None)
-        return schema
+        return _brief(schema) if self.tool.brief else schema
 
     @property
     def description(self) -> str:
@@ -127,6 +127,19 @@ def bind(tool: Tool, wording: Wording = OUR_WORDING) -> BoundTool:
     config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=tool.strict)
     model = create_model(tool.name, __config__=config, **fields)
     return BoundTool(tool, model, wording, own, {_snake(name): name for name in own})
+
+
+def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what says nothing to who calls it: that null is a value too, and what is taken if nothing is given.
+
+    That other parameters are refused is not said either: the refusal names them.
+    """
+    properties = {}
+    for name, told in schema["properties"].items():
+        plain = {**told.pop("anyOf", [{}])[0], **told}
+        properties[name] = {key: it for key, it in plain.items() if key != "default"}
+    required = {"required": schema["required"]} if schema.get("required") else {}
+    return {"type": "object", "properties": properties, **required}
 
 
 def _public(name: str) -> str:
