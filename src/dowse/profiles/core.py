@@ -32,8 +32,8 @@ Dowse searches this project's documents, code, git history and memories on this 
 contains any has a `warning`.
 - `search` first, with a question or keywords; put a "phrase" in quotes to require it. A hit shows its best lines \
 with their real numbers; `fetch` its chunk_id for the whole passage, or a path for a file.
-- `grep` finds every line with a pattern, `symbols` what is defined, `calls` who calls a function or what it calls. All \
-three are exact: no need to read files.
+- `grep` finds every line with a pattern, `symbols` what is defined, `calls` who calls a function or what it calls. \
+All three are exact: no need to read files.
 - `why` before you change something: definition, callers, tests, commits, documents and memories of a line \
 (src/app.py:12) or a symbol. `related` follows links from anything.
 - `remember` keeps a note (a decision, a plan, a finding) for later sessions; anchor it to code.

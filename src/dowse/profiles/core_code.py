@@ -15,6 +15,7 @@ from dowse.lookup.symbols.question import SymbolAnswer, Wanted
 from dowse.model import IN_FILES, Scope
 from dowse.profiles.call_trees import COUNTED, tree_reply
 from dowse.profiles.code_json import symbols_reply
+from dowse.profiles.codesearch_words import listed
 from dowse.profiles.core_asking import Budget, Globs, NotGlobs
 from dowse.profiles.core_compact import DEFAULT_TOKENS, index_state, room_of
 from dowse.profiles.core_grep import grep_reply
@@ -84,7 +85,7 @@ class CodeTools:
         extends; `attribute`: or decorator; `at`: path:line; `body`: with source."""
         engine = self._engine()
         wanted = Wanted(
-            names=tuple(part.strip() for part in name.split(",") if part.strip()),
+            names=listed(name),
             matching="exact" if exact else "part",
             kinds=tuple(kinds or ()),
             attribute=attribute,

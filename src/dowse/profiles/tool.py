@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+MAX_ITEMS = 1_000
+"""Of any list that is given to a tool or a command: the answer to more would take seconds, and nobody means that."""
+
 
 @dataclass(frozen=True, slots=True)
 class Param:

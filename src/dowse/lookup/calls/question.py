@@ -70,8 +70,8 @@ class Node:
 class CallTree:
     """`roots` are the definitions asked about, `owners` all classes that define the name. `unresolved` are sites of
     that name (up) or in it (down) whose callee can not be told; they are listed, not guessed. `visited` counts the
-    definitions whose callers or callees were looked for, `total` the nodes. `cut` and `more` are those of the roots, as in
-    `Node`."""
+    definitions whose callers or callees were looked for, `total` the nodes. `cut` and `more` are those of the roots,
+    as in `Node`."""
 
     query: CallQuery
     roots: tuple[Definition, ...]
