@@ -47,7 +47,8 @@ def measure(repositories: Sequence[Path], work: Path, seed: int) -> tuple[Sectio
     good &= tools <= MAX_TOOLS_BYTES
     header = ["repository, tool", "answers", "text, median", "text, max", "structured, median", "structured, max"]
     lines = [
-        f"`tools/list`: {tools:,} bytes (aim: at most {MAX_TOOLS_BYTES:,}); `instructions`: {instructions:,} characters.",
+        f"`tools/list`: {tools:,} bytes (aim: at most {MAX_TOOLS_BYTES:,}); "
+        f"`instructions`: {instructions:,} characters.",
         f"Default answers in characters (aim: at most {MAX_ANSWER_CHARS:,} in both forms); the structured form is "
         "serialised without blanks, as it is sent.",
         "",

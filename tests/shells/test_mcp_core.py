@@ -111,7 +111,7 @@ def test_search_scopes_files_and_explains(call: Callable[..., CallToolResult]) -
     explained = call("search", query="tries", files=True, since="1h", explain=True)
     found = explained.structured_content
     assert found["recipe"] == "auto-files" and found["completeness"]["complete"] is True
-    assert "plan" in {it["name"] for it in found["steps"]} and "confidence" in found["hits"][0]["evidence"]
+    assert "plan" in {it["name"] for it in found["steps"]} and "bm25" in found["hits"][0]["evidence"]
     assert " ms" in explained.content[0].text  # type: ignore[union-attr]
 
 

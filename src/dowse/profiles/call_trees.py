@@ -13,7 +13,8 @@ from dowse.profiles.tool import Reply
 from dowse.text.untrusted import one_line
 
 _INDENT = "  "
-COUNTED = 100
+_MOST_LISTED = 10  # definitions and classes of one name
+COUNTED = 1_000
 """So many callers beyond those that are shown are counted at a node."""
 
 
@@ -164,8 +165,8 @@ def _remarks(tree: CallTree, with_unresolved: bool) -> Iterator[str]:
         yield f"? {it.record.path}:{it.site.line}  {it.site.callee}  [{it.how}]"
 
 
-def _listed(names: Sequence[str], most: int = 10) -> str:
-    return ", ".join(names[:most]) + (" …" if len(names) > most else "")
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MOST_LISTED]) + (" …" if len(names) > _MOST_LISTED else "")
 
 
 # --- for the tools ---
@@ -194,7 +195,8 @@ def _tree_shape(tree: CallTree, shown: set[int], with_unresolved: bool) -> Shape
     unresolved = [_unresolved_text(it) for it in tree.unresolved] if with_unresolved else []
     shape = {
         "definitions": [
-            {"name": full_name(it), "path": it.record.path, "line": it.symbol.start_line} for it in tree.roots
+            {"name": full_name(it), "path": it.record.path, "line": it.symbol.start_line}
+            for it in tree.roots[:_MOST_LISTED]
         ],
         "callers" if direction == "up" else "callees": branches,
         "more": more,
@@ -231,8 +233,10 @@ def _node_shape(node: Node, direction: str, shown: set[int]) -> Shape:
 
 
 def _tree_notes(tree: CallTree, with_unresolved: bool, shown: int) -> Iterator[str]:
+    if len(tree.roots) > _MOST_LISTED:
+        yield f"{len(tree.roots) - _MOST_LISTED:,} more definitions of this name"
     if len(tree.owners) > 1 and not tree.query.owner and tree.query.at is None:
-        yield f"{len(tree.owners)} definitions; pick one as `Class.name`: {_listed(tree.owners)}"
+        yield f"{len(tree.owners):,} classes define it; pick one as `Class.name`: {_listed(tree.owners)}"
     if any(it.cut == "depth" for it in _by_level(tree.nodes)):
         yield f"{tree.query.depth} levels shown (raise `depth` for more)"
     hidden = len(tree.unresolved) - (shown if with_unresolved else 0)

@@ -104,10 +104,9 @@ def search_reply(answer: Answer, budget_tokens: int, explain: bool, running: str
     if not explain:
         return reply
     shape = {**reply.data, **_explanation(answer, running)}
-    shape["hits"] = [
-        {**shown, "score": rounded(hit.score), "evidence": {name: rounded(it) for name, it in hit.evidence.items()}}
-        for shown, hit in zip(shape["hits"], answer.hits, strict=False)
-    ]
+    for shown, hit in zip(shape["hits"], answer.hits, strict=False):
+        others = {name: rounded(it) for name, it in hit.evidence.items() if name != "confidence"}
+        shown |= {"score": rounded(hit.score), "evidence": others}
     return Reply(shape, search_text(shape))
 
 

@@ -16,8 +16,8 @@ from pydantic_core import PydanticCustomError
 from dowse.errors import BadInput
 from dowse.profiles.tool import MAX_ITEMS, OUR_WORDING, Param, Profile, Reply, Tool, Wording
 
-MAX_CHARS = 1_000_000  # of a text; the content of a note is the longest that makes sense
-MAX_ITEM_CHARS = 10_000  # of a text in a list
+MAX_CHARS = 20_000_000  # of a text; contracts have bounds of their own below it
+MAX_ITEM_CHARS = 100_000  # of a text in a list
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,19 @@ def one_line(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
+def escaped(text: str, looks_like_ours: re.Pattern[str]) -> str:
+    """Markdown in which nothing begins as what is around it does: a backslash stands before what would.
+
+    For contracts that give texts as they are, without numbers.
+    """
+    return looks_like_ours.sub(lambda found: f"\\{found.group()}", text)
+
+
+def fence(text: str) -> str:
+    """So many backticks that no line of the text closes the block."""
+    return "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
+
+
 def numbered(lines: Iterable[str], first: int) -> list[str]:
     """`12│text` for each: whatever the text is, no line of it begins as a line of the answer does."""
     shown = (one_line(line.removesuffix("\r")) for line in lines)

@@ -32,7 +32,7 @@ class _Branch:
 
 def call_tree(world: World, query: CallQuery, asked: Asked | None = None) -> CallTree:
     """`asked` are the definitions it is about, where they are known better than by name."""
-    query = checked(query)
+    query = checked(query, is_named=asked is None)
     edges = Edges(world, rules_of(query))
     asked = asked or Roots(world).of(query)
     grown = _Growth(edges, query)
@@ -51,9 +51,9 @@ def call_tree(world: World, query: CallQuery, asked: Asked | None = None) -> Cal
     )
 
 
-def checked(query: CallQuery) -> CallQuery:
-    """The query with a depth that can be answered."""
-    if not query.name.strip() and query.at is None:
+def checked(query: CallQuery, *, is_named: bool = True) -> CallQuery:
+    """The query with a depth that can be answered; `is_named`: what it is about is known by its name alone."""
+    if is_named and not query.name.strip() and query.at is None:
         raise BadInput("name what is called, or the place it is defined at")
     if query.depth < 1:
         raise BadInput(f"a depth of {query.depth} shows nothing; ask for 1 to {MAX_DEPTH}")
