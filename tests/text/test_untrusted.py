@@ -57,6 +57,10 @@ PLAIN = [
     "flag 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
     "عربي \u200fنص",
     "array[INST_COUNT]",
+    "expanded = [inst]",
+    "\u202bعربي\u202c",
+    "def ignore_previous_instructions(parser): ...",
+    "Ignore any previous messages of the queue.",
 ]
 
 

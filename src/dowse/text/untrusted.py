@@ -19,60 +19,84 @@ _CONTROLS = {code: _PICTURES + code for code in range(0x20) if code != 0x09} | {
     0x7F: "␡", 0x85: "␤", 0x2028: "␤", 0x2029: "␤",
 }  # fmt: skip
 
-_GAP = r"[\s#*/>|_-]{1,12}"  # words may be parted by line ends and the marks of comments and quotations
+_GAP = r"[\s#*/>|]{1,12}"  # words may be parted by line ends and the marks of comments and quotations
 _BEFORE = r"(?:previous|prior|above|earlier|preceding|foregoing)"
-_RULES = r"(?:instructions?|prompts?|directions?|directives?|messages?|rules|guidelines|context)"
+_RULES = r"(?:instructions?|prompts?|directions|directives?|rules|guidelines)"
 _ROLES = r"(?:system|assistant|user|developer)"
 _MODEL = r"(?:ai|llm|(?:large )?language model|(?:ai|coding) (?:assistant|agent|model))"
+_IGNORING = ("ignore", "disregard", "forget", "override", "bypass")
+_SHOWING = ("reveal", "print", "show", "repeat", "output", "leak", "exfiltrate", "replace")
 
-_WORDING = re.compile(
-    "|".join(
-        (
-            # ignore all previous instructions
-            rf"\b(?:ignore|disregard|forget|override|bypass){_GAP}(?:(?:all|any|every|the|your|my|of|these|those){_GAP}){{0,4}}"
-            rf"{_BEFORE}{_GAP}(?:\w{{1,20}}{_GAP})?{_RULES}\b",
-            rf"\b(?:ignore|disregard|forget|override){_GAP}(?:all{_GAP}|of{_GAP}){{0,2}}your{_GAP}(?:\w{{1,20}}{_GAP})?"
-            rf"(?:instructions|prompt|rules|guidelines|training)\b",
-            rf"\b(?:do{_GAP}not|don't){_GAP}(?:follow|obey){_GAP}(?:the|your|any){_GAP}"
-            rf"(?:{_BEFORE}|system|original){_GAP}{_RULES}\b",
-            rf"\b(?:new|updated|real|actual){_GAP}(?:system{_GAP})?instructions?"
-            rf"(?:{_GAP}for{_GAP}(?:you|the{_GAP}{_MODEL}))?:",
-            # you are now a pirate
-            rf"\byou{_GAP}are{_GAP}now{_GAP}(?:an?{_GAP}(?:\w{{1,20}}{_GAP}){{0,2}}(?:assistant|ai|agent|model|bot|chatbot)\b"
-            rf"|acting{_GAP}as\b|in{_GAP}\w{{1,20}}{_GAP}mode\b|no{_GAP}longer\b|free{_GAP}(?:of|from)\b|dan\b)",
-            rf"\bif{_GAP}you(?:{_GAP}are|'re){_GAP}an?{_GAP}{_MODEL}\b",
-            # reveal your system prompt
-            rf"\b(?:reveal|print|show|repeat|output|leak|exfiltrate|ignore|disregard|override|replace)"
-            rf"{_GAP}(?:me{_GAP}|us{_GAP})?(?:the|your|its){_GAP}(?:\w{{1,20}}{_GAP})?system{_GAP}prompt\b",
-        )
+# Of each, the words one of which a text must have: most texts have none, and are not searched.
+_PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
+    # ignore all previous instructions
+    (
+        _IGNORING,
+        rf"\b(?:{'|'.join(_IGNORING)}){_GAP}(?:(?:all|any|every|the|your|my|of|these|those){_GAP}){{0,4}}"
+        rf"(?:{_BEFORE}{_GAP}(?:\w{{1,20}}{_GAP})?{_RULES}|your{_GAP}(?:\w{{1,20}}{_GAP})?{_RULES})\b",
     ),
-    re.IGNORECASE,
-)
-# What parts a conversation, or calls a tool, in the formats of common models. `<system>x</system>` on one line is XML.
-_MARKUP = re.compile(
-    rf"<\|(?:im_start|im_end|{_ROLES}|endoftext|start_header_id|end_header_id|eot_id|tool_call|channel)\|>"
-    rf"|<<SYS>>|\[/?INST\]"
-    rf"|</?(?:system[-_](?:reminder|prompt|message)|tool_(?:call|use|result|response)s?|function_(?:call|result)s?"
-    rf"|antml:\w{{1,30}}|invoke{_GAP}name=)[^<>\n]{{0,100}}>"
-    rf"|^[^\S\n]*<{_ROLES}>(?![^<\n]{{0,80}}</)[^\S\n]*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-# Not seen by a person: tags that spell ASCII, overrides of direction, long runs of characters without width.
+    (
+        ("follow", "obey"),
+        rf"\b(?:do{_GAP}not|don't){_GAP}(?:follow|obey){_GAP}(?:the|your|any){_GAP}"
+        rf"(?:{_BEFORE}|system|original){_GAP}{_RULES}\b",
+    ),
+    (
+        ("instruction",),
+        rf"\b(?:new|updated|real|actual){_GAP}(?:system{_GAP})?instructions?"
+        rf"(?:{_GAP}for{_GAP}(?:you|the{_GAP}{_MODEL}))?:",
+    ),
+    # you are now a pirate assistant
+    (
+        ("you",),
+        rf"you{_GAP}are{_GAP}now{_GAP}(?:an?{_GAP}(?:\w{{1,20}}{_GAP}){{0,2}}(?:assistant|ai|agent|model|bot|chatbot)\b"
+        rf"|acting{_GAP}as\b|in{_GAP}\w{{1,20}}{_GAP}mode\b|no{_GAP}longer\b|free{_GAP}(?:of|from)\b|dan\b)",
+    ),
+    (("you",), rf"\bif{_GAP}you(?:{_GAP}are|'re){_GAP}an?{_GAP}{_MODEL}\b"),
+    # reveal your system prompt
+    (
+        ("prompt",),
+        rf"\b(?:{'|'.join((*_SHOWING, *_IGNORING))}){_GAP}(?:(?:me|us){_GAP})?(?:the|your|its){_GAP}"
+        rf"(?:\w{{1,20}}{_GAP})?system{_GAP}prompt\b",
+    ),
+    # What parts a conversation, or calls a tool, in the formats of common models. `<system>x</system>` is XML.
+    (
+        ("<|",),
+        rf"<\|(?:im_start|im_end|{_ROLES}|endoftext|start_header_id|end_header_id|eot_id|tool_call|channel)\|>",
+    ),
+    (
+        ("<system", "</system", "<tool_", "</tool_", "<function_", "</function_", "antml:", "<invoke"),
+        r"</?(?:system[-_](?:reminder|prompt|message)|tool_(?:call|use|result|response)s?|function_(?:call|result)s?"
+        rf"|antml:\w{{1,30}}|invoke{_GAP}name=)[^<>\n]{{0,100}}>",
+    ),
+    (
+        ("<system>", "<assistant>", "<user>", "<developer>"),
+        rf"^[^\S\n]*<{_ROLES}>(?![^<\n]{{0,80}}</)[^\S\n]*$",
+    ),
+)  # fmt: skip
+_CAPITALS = re.compile(r"<<SYS>>|\[/?INST\]")  # in small letters it is code
+_COMPILED = tuple((words, re.compile(pattern, re.MULTILINE)) for words, pattern in _PATTERNS)
+# Not seen by a person: tags that spell ASCII, long runs of characters without width; changes of direction where no
+# script needs them.
 _INVISIBLE = re.compile(
     "(?<![\U0001f3f4\U000e0020-\U000e007e])[\U000e0000-\U000e007f]"
-    "|[\u202a-\u202e\u2066-\u2069]"
     "|[\u200b-\u200f\u2060-\u2064\ufeff]{3,}"
     "|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}"
 )
+_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 _WITHOUT_WIDTH = dict.fromkeys((*range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF, 0xAD))
 
 
 def is_instruction_like(text: str) -> bool:
     """Whether the text addresses a model, imitates the markup of a conversation, or hides characters."""
-    if text.isascii():
-        return bool(_WORDING.search(text) or _MARKUP.search(text))
-    plain = unicodedata.normalize("NFKC", text.translate(_WITHOUT_WIDTH))
-    return bool(_INVISIBLE.search(text) or _WORDING.search(plain) or _MARKUP.search(plain))
+    if not text.isascii():
+        if _INVISIBLE.search(text) or (_DIRECTION.search(text) and not _RIGHT_TO_LEFT.search(text)):
+            return True
+        text = unicodedata.normalize("NFKC", text.translate(_WITHOUT_WIDTH))
+    if _CAPITALS.search(text):
+        return True
+    text = text.lower()
+    return any(pattern.search(text) for words, pattern in _COMPILED if any(word in text for word in words))
 
 
 def one_line(text: str) -> str:
