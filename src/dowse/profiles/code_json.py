@@ -182,6 +182,7 @@ def _definition_shape(definition: Definition) -> Shape:
         "end_line": symbol.end_line,
         "signature": shown,
         "bases": [it for it in bases if it not in shown],
+        "warning": flagged(signature),
     }
     return without_empty(shape)
 
