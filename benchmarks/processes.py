@@ -74,16 +74,16 @@ class Server:
         self._to, self._back = to, back
         self._asked = 0
         hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
-        self._ask("initialize", hello)
+        self.greeting: dict[str, Any] = self.ask("initialize", hello)["result"]
         self._send({"method": "notifications/initialized"})
 
     def list_tools(self) -> dict[str, Any]:
         return self._ask("tools/list", {})
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
-        return self._ask("tools/call", {"name": tool, "arguments": arguments})
+        return self.ask("tools/call", {"name": tool, "arguments": arguments})
 
-    def _ask(self, method: str, params: Mapping[str, object]) -> dict[str, Any]:
+    def ask(self, method: str, params: Mapping[str, object]) -> dict[str, Any]:
         self._asked += 1
         self._send({"id": self._asked, "method": method, "params": params})
         while line := self._back.readline():

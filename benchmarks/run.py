@@ -16,6 +16,8 @@
     python benchmarks/run.py history --made-up 100000             a whole history, and what is asked meanwhile
     python benchmarks/run.py agents --runs 3                      real agent programs, and what their models see
     python benchmarks/run.py crashes --kills 1000                 kills at random moments, and what they leave
+    python benchmarks/run.py answers --repositories ../gin ../django
+                                                                  how long answers are, in both forms
 
 Scores, indexes, vectors and fetched corpora are kept in --work: a run that was cut goes on where it was, and a second
 one takes seconds. Scores are measured again when the code or the labels they depend on have changed. A part writes
@@ -48,7 +50,8 @@ PROJECT = Path(__file__).resolve().parents[1]
 def main() -> int:
     parser = _parser()
     options = parser.parse_args()
-    parts = options.parts or [it for it in PARTS if it != "history" or options.repository or options.made_up]
+    wanted = {"history": options.repository or options.made_up, "answers": options.repositories}
+    parts = options.parts or [it for it in PARTS if wanted.get(it, True)]
     if unknown := sorted(set(parts) - set(PARTS)):
         parser.error(f"there is no part {', '.join(unknown)}; choose from {', '.join(PARTS)}")
     if set(parts) - UNLABELLED:
@@ -163,6 +166,15 @@ def _agents(options: argparse.Namespace) -> Done:
     return measured, options.runs >= 10 and options.busy >= 8, good
 
 
+def _answers(options: argparse.Namespace) -> Done:
+    import answers
+
+    if not options.repositories:
+        raise SystemExit("answers needs repositories; say where some are with --repositories")
+    measured, good = answers.measure(options.repositories, options.work, options.seed)
+    return measured, len(options.repositories) >= 3, good
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "quality": _quality,
     "ablation": _ablation,
@@ -176,8 +188,9 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "agents": _agents,
     "crashes": _crashes,
     "history": _history,
+    "answers": _answers,
 }
-UNLABELLED = {"code", "freshness", "clients", "agents", "crashes", "history"}
+UNLABELLED = {"code", "freshness", "clients", "agents", "crashes", "history", "answers"}
 """What needs no labelled sets."""
 
 
@@ -227,11 +240,19 @@ def _parser() -> argparse.ArgumentParser:
     add("--busy", type=int, default=8, metavar="N", help="how many busy processes run beside them (default: 8)")
     crashes = parser.add_argument_group("crashes")
     crashes.add_argument("--kills", type=int, default=1000, metavar="N", help="how many, of all kinds together")
-    crashes.add_argument("--seed", type=int, default=1, metavar="N", help="of the corpora and the moments")
+    crashes.add_argument("--seed", type=int, default=1, metavar="N", help="of corpora, moments and questions")
     add = parser.add_argument_group("history").add_argument
     add("--repository", type=Path, metavar="PATH", help="the repository whose history is indexed, bare or not")
     add("--made-up", type=int, metavar="N", help="all of a made-up history of so many commits, and of the repository")
     add("--commits", type=int, default=10_000, metavar="N", help="how many of its commits, the newest (default: 10000)")
+    add = parser.add_argument_group("answers").add_argument
+    add(
+        "--repositories",
+        type=Path,
+        nargs="+",
+        metavar="DIR",
+        help="whose code is asked about; three or more are written",
+    )
     return parser
 
 

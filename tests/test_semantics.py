@@ -138,8 +138,7 @@ def test_out_of_time_the_old_vectors_answer_and_the_next_run_goes_on(engine: Eng
     assert 10 <= first.encoded < CHUNKS
     assert state(engine) == (OLD.fingerprint, NEW.fingerprint, CHUNKS, first.encoded)
     assert notes(engine) == (
-        f"{CHUNKS} of {CHUNKS} chunks have vectors by hash-64, the upgrade to hash-384 has {first.encoded} of {CHUNKS}"
-        "; `dowse index` goes on",
+        f"semantic index: hash-64 ready, hash-384 {first.encoded / CHUNKS:.0%}; run `dowse index` to finish",
     )
     forget_cached(engine)
     second = bring(engine, NEW)
@@ -413,7 +412,7 @@ def test_the_static_encoder_answers_until_granite_is_done(
     assert state(engine) == (granite, None, CHUNKS, 0)
     ((path, note),) = found
     assert path == "login.md"
-    assert note.startswith(f"{CHUNKS} of {CHUNKS} chunks have vectors by static-256, the upgrade to granite")
+    assert note.startswith("semantic index: static-256 ready, granite")
 
 
 # --- the choice of an index ----------------------------------------------------------------------------

@@ -14,10 +14,11 @@ _SAID = ("changed", "gone")
 def untrue_hits(disk: Disk, answer: Mapping[str, Any], since: float, until: float) -> Iterator[str]:
     """The hits of a search that are not marked although their file did not hold them."""
     for hit in answer["hits"]:
-        if hit["freshness"] in _SAID:
+        if hit.get("freshness") in _SAID:  # tools leave out what is fresh
             continue
         if not disk.held(hit["path"], hit["start_line"], hit["text"], since, until):
-            yield f"{hit['path']}:{hit['start_line']} is {hit['freshness']} but never held {hit['text'][:60]!r} then"
+            state = hit.get("freshness", "fresh")
+            yield f"{hit['path']}:{hit['start_line']} is {state} but never held {hit['text'][:60]!r} then"
 
 
 def untrue_lines(disk: Disk, answer: Mapping[str, Any], since: float, until: float) -> Iterator[str]:

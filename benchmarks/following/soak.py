@@ -171,7 +171,9 @@ class Asking:
 
     def _ask(self) -> None:
         since = time.time()
-        answer = self._server.ask("search", query=f"{COMMON} part{self._asked % 4}", limit=20, recipe="lexical")
+        answer = self._server.ask(
+            "search", query=f"{COMMON} part{self._asked % 4}", limit=20, recipe="lexical", explain=True
+        )
         self._judge(answer, since)
 
     def _save_and_ask(self) -> None:
@@ -179,7 +181,7 @@ class Asking:
         word = f"{self._server.name.replace(' ', '')}x{self._asked}"
         saved = self._soak.disk.write(f"d1/{word}.md", word)
         since = time.time()
-        answer = self._server.ask("search", query=word, recipe="lexical")
+        answer = self._server.ask("search", query=word, recipe="lexical", explain=True)
         if not self._server.killed and is_hidden(answer, f"d1/{word}.md", saved):
             self._soak.failed(
                 f"{self._server.name}: a file saved before is neither in the answer nor said to be missing"
@@ -188,7 +190,7 @@ class Asking:
 
     def _judge(self, answer: dict[str, object], since: float) -> None:
         hits: list[dict[str, object]] = answer["hits"]  # type: ignore[assignment]
-        marked = sum(hit["freshness"] in ("changed", "gone") for hit in hits)
+        marked = sum(hit.get("freshness") in ("changed", "gone") for hit in hits)
         self._soak.answered(untrue_hits(self._soak.disk, answer, since, time.time()), marked)
 
 

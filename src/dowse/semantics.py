@@ -169,8 +169,10 @@ class Semantics:
         having = f"{counts.vectors:,} of {counts.encoded:,} chunks have vectors{by}"
         if NEXT not in made:
             return (having,)
-        so_far = f"{counts.next_vectors:,} of {counts.encoded:,}; `dowse index` goes on"
-        return (f"{having}, the upgrade to {short_name(made[NEXT])} has {so_far}",)
+        share = counts.next_vectors / max(counts.encoded, 1)
+        ready = "ready" if counts.vectors == counts.encoded else f"{counts.vectors:,} of {counts.encoded:,}"
+        quick, full = short_name(made.get(ANSWERING, "")), short_name(made[NEXT])
+        return (f"semantic index: {quick} {ready}, {full} {share:.0%}; run `dowse index` to finish",)
 
     # --- asking ---
 

@@ -170,7 +170,7 @@ def test_handshake_and_answers_while_indexing(work: Path, index: Path) -> None:
             say(running, INITIALIZED, call(2, "search", query="indexed before"))
             found = hear(running)["result"]["structuredContent"]
             assert found["hits"][0]["path"] == "first.md"
-            assert "indexing is running" in found["completeness"]["text"]
+            assert "indexing is running" in found["index"]
         say(running, call(3, "index"), call(4, "ping"))
         answers = {it["id"]: it for it in (hear(running), hear(running))}
         assert answers[3]["result"]["structuredContent"]["status"] == "completed"

@@ -36,8 +36,8 @@ from dowse.encoders.http_transport import Transport
 from dowse.engine import Engine
 from dowse.model import Query
 from dowse.places import Places
+from dowse.profiles.core_compact import search_reply
 from dowse.profiles.core_json import status_json
-from dowse.profiles.core_text import answer_text
 from support import OpenEngine, write
 
 Behave = Callable[[Request, list[str]], None]
@@ -131,7 +131,9 @@ def assert_told(engine: Engine, reason: str) -> None:
     assert told.encoder.startswith("tei:http://127.0.0.1:")
     assert re.search(f"texts are sent to http://127.*; but the encoder server 127.*{reason}", told.encoder_why)
     shown = (
-        json.dumps(status_json(told, engine)) + repr(engine.settings) + answer_text(engine.search(Query("cats")), True)
+        json.dumps(status_json(told, engine))
+        + repr(engine.settings)
+        + str(search_reply(engine.search(Query("cats")), 2_000, True, ""))
     )
     assert KEY not in shown
 

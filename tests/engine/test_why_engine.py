@@ -67,8 +67,8 @@ def test_one_line_has_definition_callers_tests_commits_document_and_memories(
     assert section(answer, "tests")["tests/test_repo.py"].name == "test_save"
     commits = section(answer, "commits")
     assert next(iter(commits)) == story["changed"] and set(commits) == set(story.values())
-    assert commits[story["changed"]].how.startswith("wrote lines 3-4 as they are")
-    assert commits[story["introduced"]].how.startswith("wrote lines 2, 5 as they are")
+    assert commits[story["changed"]].how.startswith("last touched lines 3-4")
+    assert commits[story["introduced"]].how.startswith("last touched lines 2, 5")
     assert "moved the file from src/old.py" in commits[story["moved"]].how
     guide = section(answer, "documents")["docs/guide.md"]
     assert (guide.kind, guide.line) == ("links_to", 3)
@@ -155,7 +155,7 @@ def test_binary_files_and_files_that_are_not_indexed(engine: Engine, root: Path)
     write(root, {".gitignore": "ignored.txt\n.memories/\n"})
     engine.index([root])
     assert engine.why("image.py:3").notes[0].startswith("image.py is not indexed: ")
-    assert engine.why("ignored.txt").notes[0].startswith("nothing indexed is called 'ignored.txt'")
+    assert engine.why("ignored.txt").notes[0].startswith("no file, symbol or link named 'ignored.txt'")
 
 
 def test_related_crosses_kinds(told: tuple[Engine, dict[str, str]]) -> None:

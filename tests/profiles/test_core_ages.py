@@ -13,7 +13,7 @@ from dowse.engine import Engine
 from dowse.engine.clock import Clock
 from dowse.model import Query
 from dowse.profiles.core_asking import make_scope
-from dowse.profiles.core_text import answer_text
+from dowse.profiles.core_compact import search_reply
 from support import write
 
 NOW = datetime(2040, 3, 11, tzinfo=UTC).timestamp()
@@ -32,7 +32,7 @@ def engine(root: Path, tmp_path: Path) -> Iterator[Engine]:
 def test_a_memory_is_as_old_as_the_clock_says(engine: Engine) -> None:
     answer = engine.search(Query("wombat", recipe="lexical"))
     assert answer.at == NOW
-    assert "note.md:6-6 (fact, 10 d ago)" in answer_text(answer)
+    assert "note.md:6-6 (fact, 10 d ago)" in (search_reply(answer, 2_000, False, "").text or "")
 
 
 def test_lengths_of_time_count_back_from_the_clock(engine: Engine) -> None:

@@ -38,10 +38,10 @@ def test_one_line_in_one_call_within_the_budget(run: Run, place: tuple[Path, dic
     code, out, err = run("why", f"src/app/repo.py:{CHANGED_LINE}")
     assert (code, err) == (0, "")
     assert len(out) / 4 < 1_500
-    assert out.startswith("Repo.save  method  src/app/repo.py:2-5\n    2      def save(self, item):\n")
+    assert out.startswith("Repo.save  method  src/app/repo.py:2-5\n2│    def save(self, item):\n")
     assert "callers\n  Service.keep  src/app/service.py:9\n" in out
     assert "tests\n  test_save  tests/test_repo.py:5\n" in out
-    assert f"  {place[1]['changed'][:12]} 2026-01-03 Ada: Refuse to save nothing  [wrote lines 3-4 as they are" in out
+    assert f"  {place[1]['changed'][:12]} 2026-01-03 Ada: Refuse to save nothing  [last touched lines 3-4" in out
     assert "  docs/guide.md:3  " in out and "[links_to: ../src/app/repo.py]" in out
     assert "  why-refuse.md:7 (journal)  " in out and "  twice.md:1 (fact)  " in out
     assert "[anchored: src/app/repo.py#Repo.save]" in out
@@ -83,7 +83,7 @@ def test_what_matters_most_comes_first(run: Run, place: tuple[Path, dict[str, st
     assert [it["commit"] for it in least["commits"]] == [place[1]["changed"][:12]]
     assert [len(least[it]) for it in ("callers", "documents", "tests")] == [0, 0, 0]
     assert (len(little["commits"]), len(little["memories"])) == (1, 1)
-    assert little["commits"][0]["how"].startswith("wrote lines 3-4")
+    assert little["commits"][0]["how"].startswith("last touched lines 3-4")
     assert some["definition"]["source"][0] == "    def save(self, item):"
     assert some["definition"]["signature"] == "def save(self, item)"
     assert (len(some["commits"]), len(some["memories"]), len(some["callers"])) == (1, 1, 1)
@@ -98,7 +98,7 @@ def test_what_matters_most_comes_first(run: Run, place: tuple[Path, dict[str, st
 
 def test_several_and_none(run: Run) -> None:
     code, out, _ = run("why", "repo.py#Nothing")
-    assert code == 1 and "nothing indexed is called 'repo.py#Nothing'" in out
+    assert code == 1 and "no file, symbol or link named 'repo.py#Nothing'" in out
     code, out, _ = run("why", "Repo.saved")
     assert code == 1 and "near: Repo.save" in out
 

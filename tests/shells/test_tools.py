@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, get_args, get_type_hints
 
 import pytest
 
+from dowse.errors import BadInput
 from dowse.profiles.tool import Param, Reply, Tool
 from dowse.shells.backstage import Backstage
+from dowse.shells.cli import main
 from dowse.shells.serving import make_profile
 from dowse.shells.tools import bind
 from dowse.shells.workspace import PROFILES
@@ -37,4 +41,58 @@ def test_every_parameter_is_told_in_the_words_nearest_to_it(name: str, tmp_path:
         hints, told = get_type_hints(tool.call, include_extras=True), bind(tool).schema["properties"]
         for parameter, hint in hints.items():
             if parameter != "return":
-                assert told[parameter.rstrip("_")]["description"] == get_args(hint)[-1].help, (tool.name, parameter)
+                assert told[parameter.rstrip("_")].get("description", "") == get_args(hint)[-1].help, (
+                    tool.name,
+                    parameter,
+                )
+
+
+def many(
+    texts: Annotated[Sequence[str], Param("Some")] = (),
+    rows: Annotated[list[str] | None, Param("Some")] = None,
+    text: Annotated[str, Param("One")] = "",
+) -> Reply:
+    return Reply({"count": len(texts) + len(rows or ()) + len(text)})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"texts": ["a"] * 1_001}, "many: texts: at most 1,000 items, not 1,001"),
+        ({"rows": ["a"] * 100_000}, "many: rows: at most 1,000 items, not 100,000"),
+        ({"rows": ["a", "b" * 100_001]}, "many: rows: at most 100,000 characters in an item, not 100,001"),
+        ({"text": "a" * 20_000_001}, "many: text: at most 20,000,000 characters, not 20,000,001"),
+    ],
+)
+def test_what_is_larger_than_any_question_is_refused_by_name(given: dict[str, object], message: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        bind(Tool(many, "Many"))(given)
+    assert str(refused.value) == message
+
+
+def test_bounds_are_no_part_of_schemas_and_all_up_to_them_is_taken() -> None:
+    bound = bind(Tool(many, "Many"))
+    assert bound.schema["properties"]["texts"] == {
+        "default": [], "description": "Some", "items": {"type": "string"}, "type": "array",
+    }  # fmt: skip
+    assert bound({"texts": ["a"] * 1_000, "rows": None, "text": "a" * 20_000_000}).data == {"count": 20_001_000}
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_list_of_every_tool_is_bounded(name: str, tmp_path: Path) -> None:
+    profile = make_profile(name, roots=(), flags={}, environment={}, cwd=tmp_path, backstage=Backstage())
+    lists = 0
+    for tool in profile.tools:
+        bound = bind(tool)
+        for parameter, field in bound.arguments.model_fields.items():
+            if re.search(r"\b(list|Sequence)\[", str(field.annotation)):
+                lists += 1
+                with pytest.raises(BadInput, match=f"{parameter}: at most 1,000 items, not 100,000"):
+                    bound({parameter: ["a"] * 100_000})
+    assert lists
+
+
+def test_what_may_be_repeated_on_the_command_line_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["search", "x", *["--path", "*.py"] * 1_001])
+    assert (ended.value.code, capsys.readouterr().err) == (2, "dowse: --path: at most 1,000, not 1,001\n")

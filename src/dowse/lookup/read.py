@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dowse.errors import BadInput
-from dowse.model import CHARS_PER_TOKEN, Freshness, Record
+from dowse.model import Freshness, Record
 from dowse.store.base import Catalog
 
 
@@ -39,18 +39,6 @@ def read_lines(
         raise BadInput(f"{record.path} has {len(lines):,} lines; line {start_line:,} is beyond its end")
     last = len(lines) if end_line is None else min(max(end_line, start_line), len(lines))
     return Passage(record, "\n".join(lines[start_line - 1 : last]), start_line, last, len(lines), freshness)
-
-
-def within(passage: Passage, budget_tokens: int) -> Passage:
-    """As many whole lines as fit, and where to go on; a first line that is too long by itself is cut."""
-    room = budget_tokens * CHARS_PER_TOKEN
-    if len(passage.text) <= room:
-        return passage
-    end = passage.text.rfind("\n", 0, room + 1)
-    text = passage.text[: room if end < 0 else end]
-    last = passage.start_line + text.count("\n")
-    following = last + 1 if last < passage.total_lines else None
-    return replace(passage, text=text, end_line=last, next_line=following, cut=end < 0)
 
 
 def _indexed(catalog: Catalog, record: Record) -> list[str]:

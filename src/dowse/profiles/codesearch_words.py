@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from dowse.errors import BadInput
-from dowse.profiles.tool import Param
+from dowse.profiles.tool import MAX_ITEMS, Param
 
 Keep = Callable[[str], bool]
 
@@ -22,7 +22,10 @@ MaxResults = Annotated[int, Param("How many rows at most; 0 is all of them", ge=
 
 def listed(text: str) -> tuple[str, ...]:
     """The parts between commas, without blanks around them and without empty ones."""
-    return tuple(part for it in text.split(",") if (part := it.strip()))
+    found = tuple(part for it in text.split(",") if (part := it.strip()))
+    if len(found) > MAX_ITEMS:
+        raise BadInput(f"at most {MAX_ITEMS:,} parts between commas, not {len(found):,}; ask in several calls")
+    return found
 
 
 def one_of(name: str, value: str, choices: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 from dowse.engine import Engine
 from dowse.engine.clock import SYSTEM_CLOCK
@@ -10,7 +11,13 @@ from dowse.errors import BadInput
 from dowse.lookup.memories.tags import normal_tag
 from dowse.lookup.read import Passage
 from dowse.model import IN_FILES, Facet, Scope
+from dowse.profiles.tool import Param
 from dowse.text.times import parse_moment
+
+# Said once, in the instructions: the words for these four tools would be the longest part of their schemas.
+Globs = Annotated[list[str] | None, Param("")]
+NotGlobs = Annotated[list[str] | None, Param("")]
+Budget = Annotated[int, Param("", ge=50, le=100_000)]
 
 _TOLD = 16  # digits of a hash
 _WHOLE_FILES = ("auto", "hybrid", "lexical", "semantic", "late", "rerank")

@@ -31,19 +31,23 @@ def answer_json(answer: Answer, running: str = "") -> dict[str, object]:
             for it in answer.steps
         ],
         "abstained": answer.abstained,
-        "completeness": {
-            "text": completeness_text(answer, running),
-            "complete": answer.completeness.complete and not running,
-            "indexed": answer.completeness.indexed,
-            "listed": answer.completeness.listed,
-            "skipped": answer.completeness.skipped,
-            "chunks": answer.completeness.chunks,
-            "vectors": answer.completeness.vectors,
-            "others": [it._asdict() for it in answer.completeness.others],
-            "as_of": iso(answer.completeness.as_of) if answer.completeness.as_of else None,
-            "pending": pending_json(answer.completeness.seen),
-        },
+        "completeness": completeness_json(answer, running),
         **_roots_json(answer),
+    }
+
+
+def completeness_json(answer: Answer, running: str = "") -> dict[str, object]:
+    return {
+        "text": completeness_text(answer, running),
+        "complete": answer.completeness.complete and not running,
+        "indexed": answer.completeness.indexed,
+        "listed": answer.completeness.listed,
+        "skipped": answer.completeness.skipped,
+        "chunks": answer.completeness.chunks,
+        "vectors": answer.completeness.vectors,
+        "others": [it._asdict() for it in answer.completeness.others],
+        "as_of": iso(answer.completeness.as_of) if answer.completeness.as_of else None,
+        "pending": pending_json(answer.completeness.seen),
     }
 
 

@@ -28,32 +28,21 @@ class MemoryTools:
         self._engine = engine
 
     def tools(self) -> tuple[Tool, ...]:
-        return (Tool(self.remember, "Keep a note", read_only=False, idempotent=False),)
+        return (Tool(self.remember, "Save a note", read_only=False, idempotent=False, brief=True),)
 
     def remember(
         self,
-        name: Annotated[
-            str, Param("What the note, a Markdown file, is called: auth-decisions, or plans/q3 in a folder")
-        ],
-        content: Annotated[
-            str, Param("Markdown without front matter; link files as [[src/app.py]], notes as [[memory:other]]")
-        ] = "",
-        mode: Annotated[
-            Mode, Param("create a new one; append to it; replace what it says; forget it (it goes to the trash)")
-        ] = "create",
-        type: Annotated[MemoryType | None, Param("Of a new note; a journal, if none is given")] = None,
-        tags: Annotated[list[str] | None, Param("Of a new note")] = None,
-        anchors: Annotated[
-            list[str] | None,
-            Param(
-                "What a new note is about: path, path#Symbol, path:LINE or commit:HASH; it is stale when that changes"
-            ),
-        ] = None,
-        valid_from: Annotated[str, Param("Of a new note: the first day it holds, e.g. 2026-11-02")] = "",
-        valid_until: Annotated[str, Param("Of a new note: the last day it holds")] = "",
+        name: Annotated[str, Param("")],
+        content: Annotated[str, Param("")] = "",
+        mode: Annotated[Mode, Param("")] = "create",
+        type: Annotated[MemoryType | None, Param("")] = None,
+        tags: Annotated[list[str] | None, Param("")] = None,
+        anchors: Annotated[list[str] | None, Param("")] = None,
+        valid_from: Annotated[str, Param("")] = "",
+        valid_until: Annotated[str, Param("")] = "",
     ) -> Reply:
-        """Keep a note for later: what was decided and why, what to do next, what was found out. `search` finds it at
-        once, in this and every later session, and says when the code it is anchored to has changed."""
+        """Save a Markdown note for later sessions. `anchors`: path, path#Symbol, path:LINE or commit:HASH; the note is
+        marked stale when they change."""
         written = keep(
             self._engine(), name, content, mode, type or "", tags or (), anchors or (), valid_from, valid_until
         )

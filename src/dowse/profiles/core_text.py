@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from dowse.lookup.read import Passage
-from dowse.model import TRAIL_SEPARATOR, Answer, Hit
+from dowse.model import Answer, Hit
 from dowse.text.times import ago, iso
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 _NS = 1_000_000_000
 _SHORT_HASH = 10
-_DECISIONS = ("freshness", "plan", "abstain", "quotas")
+_DECISIONS = ("freshness", "plan", "retry", "abstain", "quotas")
 _MAKE_INCOMPLETE = {
     "index": "indexing is running",
     "reconcile": "indexing is running",
@@ -29,28 +28,6 @@ def running_text(jobs: Jobs) -> str:
     if found is None:
         return ""
     return f"{_MAKE_INCOMPLETE[found.kind]} ({found.stage or found.status} {found.done:,} of {found.total:,})"
-
-
-def answer_text(answer: Answer, explain: bool = False, running: str = "") -> str:
-    lines = [completeness_text(answer, running), "", *([answer.abstained, ""] if answer.abstained else [])]
-    for rank, hit in enumerate(answer.hits, 1):
-        chunk = hit.stored.chunk
-        trail = TRAIL_SEPARATOR.join(chunk.trail)
-        stale = "" if hit.freshness == "fresh" else f" [{hit.freshness}]"
-        lines += [
-            f"{rank}. {place_text(hit, answer)}{f'  {trail}' if trail else ''}{stale}",
-            f"   id {hit.stored.chunk_id}; {evidence_text(hit.evidence)}",
-            *(f"   {note}" for note in hit.notes),
-            chunk.text,
-            "",
-        ]
-    notes = shown_notes(answer)
-    if explain:
-        notes = [
-            f"{it.label}: {it.before} → {it.after} in {it.ms:.1f} ms{f' ({it.note})' if it.note else ''}"
-            for it in answer.steps
-        ]
-    return "\n".join(lines + notes).rstrip() + "\n"
 
 
 def shown_notes(answer: Answer) -> list[str]:
@@ -94,15 +71,6 @@ def evidence_text(evidence: Mapping[str, float]) -> str:
         f"{name.replace('_', ' ')} {value:.4g}" if name != "rrf" else f"rrf {value:.4f}"
         for name, value in evidence.items()
     )
-
-
-def passage_text(passage: Passage) -> str:
-    stale = "" if passage.freshness == "fresh" else f" [{passage.freshness}]"
-    lines = f"lines {passage.start_line}-{passage.end_line} of {passage.total_lines}"
-    cut = " … this line is longer and was cut" if passage.cut else ""
-    more = f"… go on with start_line={passage.next_line}\n" if passage.next_line else ""
-    notes = "".join(f"{it}\n" for it in passage.notes)
-    return f"{passage.record.path} ({lines}){stale}\n{notes}{passage.text}{cut}\n{more}"
 
 
 def completeness_text(answer: Answer, running: str) -> str:

@@ -8,6 +8,7 @@ from dowse.lookup.why.question import Neighbour, Subject
 from dowse.lookup.why.shortened import shortened
 from dowse.model import Record
 from dowse.text.times import iso
+from dowse.text.untrusted import one_line
 
 _HASH_CHARS = 12
 _NS_PER_SECOND = 1_000_000_000
@@ -68,6 +69,10 @@ def author_of(record: Record) -> str:
 
 
 def subject_text(subject: Subject) -> str:
+    return one_line(_subject_text(subject))
+
+
+def _subject_text(subject: Subject) -> str:
     record, definition = subject.record, subject.definition
     if record is None:
         return subject.name
@@ -80,7 +85,7 @@ def subject_text(subject: Subject) -> str:
 
 
 def neighbour_text(it: Neighbour, *, with_kind: bool = True) -> str:
-    return "  ".join(_parts(it, with_kind))
+    return one_line("  ".join(_parts(it, with_kind)))
 
 
 def _parts(it: Neighbour, with_kind: bool) -> Iterator[str]:
@@ -120,6 +125,10 @@ def _type_text(record: Record) -> str:
 
 
 def candidate_text(subject: Subject) -> str:
+    return one_line(_candidate_text(subject))
+
+
+def _candidate_text(subject: Subject) -> str:
     record = subject.record
     if record is None:
         return subject.name

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import dropwhile
 
 from dowse.model import Chunk, Hit, Record
+from dowse.text.untrusted import escaped, fence
 
 _HASH_CHARS = 8
 _MAX_FILES = 10
 _MAX_DELTA_CHARS = 1000
 _NS_PER_SECOND = 1_000_000_000
 _DELTA = "diff --git "
+_HEADER = re.compile(
+    r"^(?:## \d+\. |\*\*(?:Commit|Author|Date|Score):\*\* |### (?:Message|Files Changed|Delta)\b)", re.MULTILINE
+)
 
 
 def head_text(query: str, indexed: int, returned: int) -> str:
@@ -45,7 +50,7 @@ def commit_text(rank: int, hit: Hit, files: Sequence[str], chunks: Sequence[Chun
 
 def _message(record: Record) -> str:
     message = record.facets.get("message", "")
-    return f"### Message\n\n{message}" if message else ""
+    return f"### Message\n\n{escaped(message, _HEADER)}" if message else ""
 
 
 def _files(files: Sequence[str]) -> str:
@@ -61,7 +66,7 @@ def _delta(record: Record, chunks: Sequence[Chunk]) -> str:
     if not delta:
         return ""
     cut = f"{delta[:_MAX_DELTA_CHARS]}\n... (truncated for display)" if len(delta) > _MAX_DELTA_CHARS else delta
-    return f"### Delta (truncated)\n\n```diff\n{cut}\n```"
+    return f"### Delta (truncated)\n\n{fence(cut)}diff\n{cut}\n{fence(cut)}"
 
 
 def _changed(record: Record, chunks: Sequence[Chunk]) -> str:

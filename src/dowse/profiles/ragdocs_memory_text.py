@@ -8,7 +8,9 @@ from dowse.lookup.memories.counts import MemoryCounts
 from dowse.lookup.memories.tags import Clustered, Related, TagGraph
 from dowse.lookup.memories.walk import Step, Walk
 from dowse.model import Record
+from dowse.profiles.ragdocs_text import HEADER
 from dowse.text.times import iso
+from dowse.text.untrusted import WARNING, escaped, is_instruction_like, one_line
 
 _NO_SECTION = "(no section)"
 _MOST_CHARS = 20_000  # of one memory among several
@@ -63,7 +65,8 @@ def cut(text: str) -> str:
 
 def result(rank: int, record: Record, headings: str, score: float, lines: Iterable[str], content: str) -> str:
     head = f"[{rank}] {record.path} § {headings or _NO_SECTION} ({max(0.0, min(1.0, score)):.2f})"
-    return "\n".join([head, facts(record), *lines, content.strip("\n")])
+    warning = [WARNING] if is_instruction_like(content) else []
+    return "\n".join([one_line(head), facts(record), *lines, *warning, escaped(content.strip("\n"), HEADER)])
 
 
 # --- many memories ---

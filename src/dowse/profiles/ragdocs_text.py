@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 
 from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Record
+from dowse.text.untrusted import WARNING, escaped, is_instruction_like, one_line
 
 _CUT_CHARS = 200
 _NO_SECTION = "(no section)"
+HEADER = re.compile(r"^\[\d+\] .+ § .+ \(\d\.\d\d\)", re.MULTILINE)
+"""What a result begins with; a document must not have one of its own."""
 
 # A question that asks for understanding gets whole passages, one that looks something up gets their beginnings. The
 # first that is in the question decides; a question mark asks for understanding, and all else looks something up.
@@ -37,9 +41,13 @@ def results_text(answer: Answer, place: Callable[[Record], str], passage: Callab
     if not answer.hits:
         return answer.completeness.sentence(0)
     return "\n\n".join(
-        f"[{rank}] {place(hit.stored.record)} § {headings(hit) or _NO_SECTION} ({_score(hit):.2f})\n{passage(hit)}"
+        f"{one_line(_header(rank, hit, place))}\n{escaped(passage(hit), HEADER)}"
         for rank, hit in enumerate(answer.hits, 1)
     )
+
+
+def _header(rank: int, hit: Hit, place: Callable[[Record], str]) -> str:
+    return f"[{rank}] {place(hit.stored.record)} § {headings(hit) or _NO_SECTION} ({_score(hit):.2f})"
 
 
 def result_json(hit: Hit, path: str) -> dict[str, object]:
@@ -103,3 +111,5 @@ def _shortfalls(answer: Answer) -> Iterator[str]:
     for rank, hit in enumerate(answer.hits, 1):
         if hit.freshness in _STALE:
             yield f"[{rank}] {_STALE[hit.freshness]}"
+        if is_instruction_like(hit.stored.chunk.text):
+            yield f"[{rank}] {WARNING}"

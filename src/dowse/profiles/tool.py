@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+MAX_ITEMS = 1_000
+"""Of any list that is given to a tool or a command: the answer to more would take seconds, and nobody means that."""
+
 
 @dataclass(frozen=True, slots=True)
 class Param:
@@ -41,7 +44,8 @@ OUR_WORDING = Wording()
 class Tool:
     """The function's docstring is the description a client shows. `strict`: the text "5" is no number, as 1 is no
     truth value. A parameter that Python has a word for is written with `_` behind it, which clients do not see.
-    `wording` is that of the tool's own contract, where its profile has tools of several."""
+    `wording` is that of the tool's own contract, where its profile has tools of several. `brief`: its schema has only
+    what a client needs to call it, because every session pays for each byte."""
 
     call: Callable[..., Reply]
     title: str
@@ -50,6 +54,7 @@ class Tool:
     destructive: bool = False
     strict: bool = False
     wording: Wording | None = None
+    brief: bool = False
 
     @property
     def name(self) -> str:

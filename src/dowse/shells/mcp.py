@@ -18,7 +18,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from dowse.errors import DowseError
-from dowse.profiles.tool import Profile
+from dowse.profiles.tool import Profile, Tool
 from dowse.shells import parent
 from dowse.shells.leaving import Leaving
 from dowse.shells.tools import Bound, bind_all, reply_text
@@ -83,19 +83,25 @@ def _unknown(name: str, profile: Profile, known: Iterable[str]) -> str:
 
 def _described(tool: Bound) -> types.Tool:
     hints = tool.tool
-    return types.Tool(
+    described = types.Tool(
         name=hints.name,
-        title=hints.title,
         description=tool.description,
         input_schema=tool.schema,
-        annotations=types.ToolAnnotations(
-            title=hints.title,
-            read_only_hint=hints.read_only,
-            destructive_hint=hints.destructive,
-            idempotent_hint=hints.idempotent,
-            open_world_hint=False,
-        ),
+        annotations=_annotations(hints),
     )
+    return described if hints.brief else described.model_copy(update={"title": hints.title})
+
+
+def _annotations(tool: Tool) -> types.ToolAnnotations:
+    if tool.brief and tool.read_only:  # then the protocol gives no meaning to the others
+        return types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    hints = types.ToolAnnotations(
+        read_only_hint=tool.read_only,
+        destructive_hint=tool.destructive,
+        idempotent_hint=tool.idempotent,
+        open_world_hint=False,
+    )
+    return hints if tool.brief else hints.model_copy(update={"title": tool.title})
 
 
 def _answer(tool: Bound, arguments: dict[str, object]) -> types.CallToolResult:

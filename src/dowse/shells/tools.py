@@ -10,10 +10,14 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
+from pydantic_core import PydanticCustomError
 
 from dowse.errors import BadInput
-from dowse.profiles.tool import OUR_WORDING, Param, Profile, Reply, Tool, Wording
+from dowse.profiles.tool import MAX_ITEMS, OUR_WORDING, Param, Profile, Reply, Tool, Wording
+
+MAX_CHARS = 20_000_000  # of a text; contracts have bounds of their own below it
+MAX_ITEM_CHARS = 100_000  # of a text in a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class BoundTool:
         schema.pop("title", None)
         for parameter in schema["properties"].values():
             parameter.pop("title", None)
-        return schema
+        return _brief(schema) if self.tool.brief else schema
 
     @property
     def description(self) -> str:
@@ -129,12 +133,44 @@ def bind(tool: Tool, wording: Wording = OUR_WORDING) -> BoundTool:
     return BoundTool(tool, model, wording, own, {_snake(name): name for name in own})
 
 
+def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what says nothing to who calls it: that null is a value too, and what is taken if nothing is given.
+
+    That other parameters are refused is not said either: the refusal names them.
+    """
+    properties = {}
+    for name, told in schema["properties"].items():
+        plain = {**told.pop("anyOf", [{}])[0], **told}
+        properties[name] = {key: it for key, it in plain.items() if key != "default"}
+    required = {"required": schema["required"]} if schema.get("required") else {}
+    return {"type": "object", "properties": properties, **required}
+
+
 def _public(name: str) -> str:
     return name.rstrip("_")
 
 
 def _typed(hint: Any) -> Any:  # noqa: ANN401 - a type expression has no narrower type
-    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    return Annotated[get_args(hint)[0] if get_origin(hint) is Annotated else hint, BeforeValidator(_within_bounds)]
+
+
+def _within_bounds(value: object) -> object:
+    """Refuses what is larger than any question: of every tool, before anything runs, and not told in the schema."""
+    if isinstance(value, str) and len(value) > MAX_CHARS:
+        raise _too_large(MAX_CHARS, "characters", len(value))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        if len(value) > MAX_ITEMS:
+            raise _too_large(MAX_ITEMS, "items", len(value))
+        longest = max((len(it) for it in value if isinstance(it, str)), default=0)
+        if longest > MAX_ITEM_CHARS:
+            raise _too_large(MAX_ITEM_CHARS, "characters in an item", longest)
+    return value
+
+
+def _too_large(most: int, what: str, given: int) -> PydanticCustomError:
+    return PydanticCustomError("too_large", "at most {most} {what}, not {given}", {
+        "most": f"{most:,}", "what": what, "given": f"{given:,}",
+    })  # fmt: skip
 
 
 def _field(hint: Any, default: Any) -> Any:  # noqa: ANN401

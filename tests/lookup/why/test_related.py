@@ -286,7 +286,7 @@ def test_what_is_alone_says_so_and_what_is_unknown_has_near_names(project: Proje
     project.files({"lonely.md": "# Lonely\n"})
     assert ask(project, "lonely.md").notes == ("nothing links to it, and it links to nothing",)
     unknown = ask(project, "src/app/repos.py")
-    assert unknown.subject is None and "nothing indexed is called" in unknown.notes[0]
+    assert unknown.subject is None and "no file, symbol or link named" in unknown.notes[0]
 
 
 @pytest.mark.parametrize("limit", [0, -1, 101, 10**9])

@@ -35,10 +35,10 @@ def test_a_line_has_all_of_it(project: Project) -> None:
     commits = {it.record.path: it for it in section(answer, "commits") if it.record}
     assert list(commits) == [THIRD, FIRST, SECOND]
     assert (commits[THIRD].kind, commits[THIRD].how) == (
-        "wrote", "wrote line 5 as it is, changed def save(self, item):"
+        "wrote", "last touched line 5"
     )  # fmt: skip
     assert (commits[FIRST].kind, commits[FIRST].how) == (
-        "wrote", "wrote line 4 as it is, changed class Repo:, brought the file"
+        "wrote", "last touched line 4, added the file"
     )  # fmt: skip
     assert (commits[SECOND].kind, commits[SECOND].how) == ("renames", "moved the file from src/old.py")
     (guide,) = section(answer, "documents")
@@ -196,7 +196,7 @@ def test_something_that_is_gone_is_known_by_what_is_said_of_it(project: Project)
 
 def test_what_is_unknown_has_near_names(project: Project) -> None:
     answer = ask(project, "Repo.svae")
-    assert answer.subject is None and answer.notes[0].startswith("nothing indexed is called 'Repo.svae'")
+    assert answer.subject is None and answer.notes[0].startswith("no file, symbol or link named 'Repo.svae'")
     assert "Repo.save" in ask(project, "Repo.saves").near
     assert "src/app/repo.py" in ask(project, "src/repo.py:3").near
 

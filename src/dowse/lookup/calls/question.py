@@ -20,7 +20,8 @@ MAX_DEPTH = 10
 class CallQuery:
     """Who calls it (`up`) or what it calls (`down`). `owner` is the class or the like it is defined in; `at` an exact
     place instead, as path and line: the innermost definition there. At most `width` branches at a node and `nodes`
-    altogether; 0 is no limit. After `deadline_s` what was found is given."""
+    altogether; 0 is no limit. Beyond `width`, up to `counted` more are counted. After `deadline_s` what was found is
+    given."""
 
     name: str
     owner: str = ""
@@ -34,6 +35,7 @@ class CallQuery:
     wanted: Callable[[str], bool] | None = None  # by path, after the scope
     at: tuple[str, int] | None = None
     deadline_s: float = 5.0
+    counted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +57,21 @@ class Edge:
 @dataclass(frozen=True, slots=True)
 class Node:
     """An end of an edge with the edges beyond it. `cut` says why there may be more: depth, width, nodes, sites
-    (there were too many to look at), time or cycle (it stands further up already)."""
+    (there were too many to look at), time or cycle (it stands further up already). `more` counts the branches that
+    width or nodes left out, as far as they were counted."""
 
     edge: Edge
     branches: tuple[Node, ...] = ()
     cut: str = ""
+    more: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CallTree:
     """`roots` are the definitions asked about, `owners` all classes that define the name. `unresolved` are sites of
     that name (up) or in it (down) whose callee can not be told; they are listed, not guessed. `visited` counts the
-    definitions whose callers or callees were looked for, `total` the nodes. `cut` is as in `Node`, of the roots."""
+    definitions whose callers or callees were looked for, `total` the nodes. `cut` and `more` are those of the roots,
+    as in `Node`."""
 
     query: CallQuery
     roots: tuple[Definition, ...]
@@ -78,3 +83,4 @@ class CallTree:
     truncated: bool
     cut: str = ""
     seen: Seen = NOT_LOOKED
+    more: int = 0

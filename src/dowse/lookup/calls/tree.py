@@ -27,15 +27,16 @@ class _Branch:
     path: frozenset[Place]
     branches: list[_Branch] = field(default_factory=list)
     cut: str = ""
+    more: int = 0
 
 
 def call_tree(world: World, query: CallQuery, asked: Asked | None = None) -> CallTree:
     """`asked` are the definitions it is about, where they are known better than by name."""
-    query = checked(query)
+    query = checked(query, is_named=asked is None)
     edges = Edges(world, rules_of(query))
     asked = asked or Roots(world).of(query)
     grown = _Growth(edges, query)
-    branches, cut = grown.grow(asked.places)
+    branches, cut, more = grown.grow(asked.places)
     return CallTree(
         query,
         tuple(world.catalogue.outline(it.record).definition(it.ordinal) for it in asked.places),
@@ -46,12 +47,13 @@ def call_tree(world: World, query: CallQuery, asked: Asked | None = None) -> Cal
         grown.total,
         bool(cut) or grown.was_cut,
         cut,
+        more=more,
     )
 
 
-def checked(query: CallQuery) -> CallQuery:
-    """The query with a depth that can be answered."""
-    if not query.name.strip() and query.at is None:
+def checked(query: CallQuery, *, is_named: bool = True) -> CallQuery:
+    """The query with a depth that can be answered; `is_named`: what it is about is known by its name alone."""
+    if is_named and not query.name.strip() and query.at is None:
         raise BadInput("name what is called, or the place it is defined at")
     if query.depth < 1:
         raise BadInput(f"a depth of {query.depth} shows nothing; ask for 1 to {MAX_DEPTH}")
@@ -81,7 +83,8 @@ class _Growth:
         self._depth = query.depth
         self._width = query.width or _ROOM
         self._room = query.nodes or _ROOM
-        self._known: dict[tuple[Place, ...], tuple[list[Found], str]] = {}
+        self._counted = query.counted
+        self._known: dict[tuple[Place, ...], tuple[list[Found], str, int]] = {}
         self.unresolved: list[Edge] = []
         self.total = 0
         self.was_cut = False
@@ -90,14 +93,14 @@ class _Growth:
     def visited(self) -> int:
         return len(self._known)
 
-    def grow(self, roots: Sequence[Place]) -> tuple[list[_Branch], str]:
-        first, cut = self._branches(tuple(roots), frozenset()) if roots else ([], "")
+    def grow(self, roots: Sequence[Place]) -> tuple[list[_Branch], str, int]:
+        first, cut, more = self._branches(tuple(roots), frozenset()) if roots else ([], "", 0)
         level = first
         for _ in range(self._depth - 1):
             level = [branch for it in level for branch in self._grown(it)]
         for it in level:
             self._mark_end(it)
-        return first, cut
+        return first, cut, more
 
     def _grown(self, branch: _Branch) -> list[_Branch]:
         place = branch.found.place
@@ -106,24 +109,25 @@ class _Growth:
         if place in branch.path:
             branch.cut = "cycle"
             return []
-        branch.branches, branch.cut = self._branches((place,), branch.path)
+        branch.branches, branch.cut, branch.more = self._branches((place,), branch.path)
         self.was_cut |= bool(branch.cut)
         return branch.branches
 
-    def _branches(self, places: tuple[Place, ...], path: frozenset[Place]) -> tuple[list[_Branch], str]:
-        found, cut = self._found(places)
+    def _branches(self, places: tuple[Place, ...], path: frozenset[Place]) -> tuple[list[_Branch], str, int]:
+        found, cut, more = self._found(places)
         if len(found) > self._room - self.total:
-            found, cut = found[: self._room - self.total], "nodes"
+            shown = found[: self._room - self.total]
+            found, cut, more = shown, "nodes", more + len(found) - len(shown)
         self.total += len(found)
-        return [_Branch(it, path | {it.near}) for it in found], cut
+        return [_Branch(it, path | {it.near}) for it in found], cut, more
 
-    def _found(self, places: tuple[Place, ...]) -> tuple[list[Found], str]:
-        """At most so many as may be shown: what is beyond them is not even looked for."""
+    def _found(self, places: tuple[Place, ...]) -> tuple[list[Found], str, int]:
+        """At most so many as may be shown, and how many more were counted: what is beyond is not even looked for."""
         if places not in self._known:
             unresolved = None if self._known else self.unresolved  # only of what was asked about
-            found = list(islice(self._look(places, unresolved), self._width + 1))
+            found = list(islice(self._look(places, unresolved), self._width + max(self._counted, 1)))
             cut = "width" if len(found) > self._width else self._unseen()
-            self._known[places] = (found[: self._width], cut)
+            self._known[places] = (found[: self._width], cut, len(found[self._width :]))
         return self._known[places]
 
     def _unseen(self) -> str:
@@ -136,4 +140,4 @@ class _Growth:
 
 
 def _node(branch: _Branch) -> Node:
-    return Node(branch.found.edge, tuple(map(_node, branch.branches)), branch.cut)
+    return Node(branch.found.edge, tuple(map(_node, branch.branches)), branch.cut, branch.more)

@@ -19,7 +19,7 @@ CHANGES = "changes"
 OF_COMMITS = (TOUCHES, RENAMES, CHANGES)
 
 _TOUCHED = {
-    "A": "brought the file",
+    "A": "added the file",
     "D": "removed the file",
     "R": "moved the file",
     "C": "made it from a copy",
@@ -142,8 +142,8 @@ def _neighbour(it: _Shaped) -> Neighbour:
     line = it.wrote[0].first if it.wrote else (it.changed[0].line if it.changed else 0)
     hunks = dict.fromkeys(shortened(link.context) or link.target.partition("#")[2] for link in it.changed)
     how = [
-        f"wrote {_spans(it.wrote)}" if it.wrote else "",
-        f"changed {'; '.join(list(hunks)[:_MOST_HUNKS])}" if hunks else "",
+        f"last touched {_spans(it.wrote)}" if it.wrote else "",
+        f"changed {'; '.join(list(hunks)[:_MOST_HUNKS])}" if hunks and not it.wrote else "",
         f"moved the file from {it.moved_from}" if it.moved_from else _deed(it),
     ]
     return Neighbour(kind, shortened(it.record.title), it.record, line, ", ".join(filter(None, how)))
@@ -156,9 +156,9 @@ def _deed(it: _Shaped) -> str:
 
 def _spans(spans: Sequence[Span]) -> str:
     if len(spans) == 1 and spans[0].first == spans[0].last:
-        return f"line {spans[0].first} as it is"
+        return f"line {spans[0].first}"
     shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans[:_MOST_SPANS])
-    return f"lines {shown}{' …' if len(spans) > _MOST_SPANS else ''} as they are"
+    return f"lines {shown}{' …' if len(spans) > _MOST_SPANS else ''}"
 
 
 def deed(link: Link) -> str:

@@ -146,4 +146,4 @@ def unknown(store: Store, target: str, most_chars: int = _QUOTED_CHARS) -> str:
     for it in store.skipped():
         if it.path == path:
             return f"{beginning(it.path, most_chars)} is not indexed: {it.reason}"
-    return f"nothing indexed is called {beginning(target, most_chars)!r}: no file, no definition, no link names it"
+    return f"no file, symbol or link named {beginning(target, most_chars)!r}"

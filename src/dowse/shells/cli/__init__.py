@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from dowse.errors import BadInput, DowseError, IndexDamaged
+from dowse.profiles.tool import MAX_ITEMS
 from dowse.text.surrogates import is_text
 
 if TYPE_CHECKING:
@@ -59,12 +60,22 @@ class Verbs(click.Group):
         if verb not in VERBS:
             return None
         command: click.Command = import_module(f"dowse.shells.cli.{verb}").command
+        for option in command.params:
+            if isinstance(option, click.Option) and option.multiple and option.callback is None:
+                option.callback = _bounded
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """From the table above, so that --help imports no verb."""
         with formatter.section("Verbs"):
             formatter.write_dl(list(VERBS.items()))
+
+
+def _bounded(context: click.Context, option: click.Parameter, given: tuple[object, ...]) -> tuple[object, ...]:
+    """What may be repeated is bounded as the lists of tools are."""
+    if len(given) > MAX_ITEMS:
+        raise BadInput(f"{option.opts[0]}: at most {MAX_ITEMS:,}, not {len(given):,}")
+    return given
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import click
 
 from dowse.lookup.calls.question import CallQuery, Confidence
-from dowse.profiles.call_trees import tree_json, tree_text
+from dowse.profiles.call_trees import COUNTED, tree_json, tree_text
 from dowse.profiles.core_asking import make_scope
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.search import ready
@@ -76,6 +76,7 @@ def command(
         confidence,
         scope=make_scope((), paths, (), None, None, not_paths),
         at=(place["path"], int(place["line"])) if place else None,
+        counted=COUNTED,
     )
     with ready(workspace_of(root, flags)) as engine:
         tree = engine.calls(query)
