@@ -141,7 +141,7 @@ SETTINGS = {it.name: it for it in fields(Settings)}
 SECRETS = frozenset(name for name, it in SETTINGS.items() if it.metadata["secret"])
 """Settings that are neither flags, which every process can see, nor in files, which are copied."""
 _SERVERS = ("ollama", "tei", "openai")
-_ONLY_BY_THE_USER = ("data_dir", "git_directories", "reranker_model", "show_secrets", "any_root")
+_ONLY_BY_THE_USER = ("data_dir", "git_directories", "reranker_model", "show_secrets", "any_root", "ask_above_files")
 """What a file may not set at all: it would bring its own models, or open what is closed."""
 _ONLY_TRUE = ("default_excludes", "gitignore")
 _ONLY_LESS = ("max_file_bytes", "max_files", "max_total_bytes", "memory_mb", "workers", "parse_timeout_s")

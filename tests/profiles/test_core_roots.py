@@ -82,7 +82,7 @@ def test_each_root_has_an_index_of_its_own(both: Server) -> None:
 
 
 def test_a_hit_names_its_root_and_one_root_never_shows_another(both: Server) -> None:
-    found = both.data_of("search", query="alpacas grass mountains")
+    found = both.data_of("search", query="alpacas grass mountains", explain=True)
     assert {it["root"] for it in found["hits"]} == {"one", "two"}
     assert "[two] notes/deep.md:1-3" in both.text_of("search", query="alpacas grass mountains")
     assert [(it["root"], it["complete"]) for it in found["roots"]] == [("one", True), ("two", True)]
@@ -91,7 +91,7 @@ def test_a_hit_names_its_root_and_one_root_never_shows_another(both: Server) -> 
         alone = both.data_of("search", query="alpacas badgers", root=root, limit=50)
         paths = {it["path"] for it in alone["hits"]}
         assert paths and paths <= set(ONE if root == "one" else TWO) and alone["root"] == root
-    assert both.data_of("search", query="burrow", root="one", recipe="lexical")["count"] == 0
+    assert both.data_of("search", query="burrow", root="one", recipe="lexical")["hits"] == []
 
 
 def test_hits_are_merged_by_confidence_and_each_root_keeps_its_order(both: Server) -> None:
@@ -100,12 +100,12 @@ def test_hits_are_merged_by_confidence_and_each_root_keeps_its_order(both: Serve
     for root in ("one", "two"):
         own = [it["chunk_id"] for it in both.data_of("search", query=query, root=root, limit=50)["hits"]]
         assert [it["chunk_id"] for it in merged if it["root"] == root] == own
-    best = {root: next(it for it in merged if it["root"] == root)["evidence"]["confidence"] for root in ("one", "two")}
+    best = {root: next(it for it in merged if it["root"] == root)["confidence"] for root in ("one", "two")}
     assert merged[0]["root"] == max(best, key=lambda it: best[it])
 
 
 def test_limit_and_budget_count_for_the_merged_answer(both: Server) -> None:
-    assert both.data_of("search", query="alpacas badgers eat", limit=2)["count"] == 2
+    assert len(both.data_of("search", query="alpacas badgers eat", limit=2)["hits"]) == 2
     hits = both.data_of("search", query="alpacas badgers eat", budget_tokens=50)["hits"]
     assert sum(len(it["text"]) for it in hits) <= 200
 
@@ -218,7 +218,7 @@ def test_a_root_that_can_not_be_asked_does_not_silence_the_others(server: Server
     server.ask("index", root="one")
     found = server.data_of("search", query="alpacas")
     assert {it["root"] for it in found["hits"]} == {"one"}
-    assert "broad: " in found["completeness"]["text"] and "has more than 5 files" in found["completeness"]["text"]
+    assert "broad: " in found["index"] and "has more than 5 files" in found["index"]
     lines = server.data_of("grep", pattern="alpaca")
     assert [it["root"] for it in lines["roots"]] == ["one"] and lines["problems"][0]["root"] == "broad"
     assert not Places(server.data).index_of(server.home / "broad").exists()

@@ -14,7 +14,7 @@ from typing import Any
 
 from dowse.lookup.read import Passage
 from dowse.model import CHARS_PER_TOKEN, TRAIL_SEPARATOR, Answer, Completeness, Hit
-from dowse.profiles.core_json import completeness_json
+from dowse.profiles.core_json import completeness_json, roots_json
 from dowse.profiles.core_text import evidence_text, shown_notes
 from dowse.profiles.tool import Reply
 from dowse.search.best_lines import Words, best_lines, words_of
@@ -188,7 +188,8 @@ def _explanation(answer: Answer, running: str) -> Shape:
         without_empty({"name": it.label, "before": it.before, "after": it.after, "ms": rounded(it.ms), "note": it.note})
         for it in answer.steps
     ]
-    return {"recipe": answer.query.recipe, "steps": steps, "completeness": completeness_json(answer, running)}
+    completeness = {"completeness": completeness_json(answer, running), **roots_json(answer)}
+    return {"recipe": answer.query.recipe, "steps": steps, **completeness}
 
 
 def search_text(shape: Shape) -> str:

@@ -32,7 +32,7 @@ def answer_json(answer: Answer, running: str = "") -> dict[str, object]:
         ],
         "abstained": answer.abstained,
         "completeness": completeness_json(answer, running),
-        **_roots_json(answer),
+        **roots_json(answer),
     }
 
 
@@ -51,7 +51,7 @@ def completeness_json(answer: Answer, running: str = "") -> dict[str, object]:
     }
 
 
-def _roots_json(answer: Answer) -> dict[str, object]:
+def roots_json(answer: Answer) -> dict[str, object]:
     """How complete each root is, where several were asked."""
     roots = [
         {"root": name, "complete": it.complete, "text": it.sentence(sum(hit.root == name for hit in answer.hits))}

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 Replies = list[tuple["Root", Reply]]
 Problems = list[tuple["Root", DowseError]]
-_LEAST_BUDGET = 150  # less is no budget for `why`
+# The parameter that bounds the length of an answer, and the least of it for each root: less is no budget for `why`.
+_LEAST_SHARES = {"budget_tokens": 150, "nodes": 1, "limit": 1}
 _ROOT = Annotated[str | None, Param("Only this root, by name or path")]
 # What of an answer tells that a root has anything to say; a root that has not is named only.
-_FOUND = {"grep": "total_files", "symbols": "total", "calls": "roots", "why": "definition", "related": "subject"}
+_FOUND = {"grep": "total_files", "symbols": "total", "calls": "definitions", "why": "definition", "related": "subject"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,14 +150,14 @@ class CoreOfRoots:
         return replies, problems
 
     def _shared(self, tool: Tool, given: Mapping[str, object]) -> Iterator[dict[str, object]]:
-        """The arguments for each root; a budget is for all of them together."""
-        budget = inspect.signature(tool.call).parameters.get("budget_tokens")
-        if budget is None:
-            while True:
-                yield dict(given)
-        each = int(str(given.get("budget_tokens", budget.default))) // len(self._roots)
+        """The arguments for each root; the length of an answer is for all of them together."""
+        parameters = inspect.signature(tool.call).parameters
+        name = next((it for it in _LEAST_SHARES if it in parameters), None)
+        if name is not None:
+            each = int(str(given.get(name, parameters[name].default))) // len(self._roots)
+            given = {**given, name: max(each, _LEAST_SHARES[name])}
         while True:
-            yield {**given, "budget_tokens": max(each, _LEAST_BUDGET)}
+            yield dict(given)
 
     def _fetch(self, given: Mapping[str, object]) -> Reply:
         """From the one root that has it: ids and paths repeat, and a guess would show the wrong file."""
