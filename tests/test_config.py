@@ -18,6 +18,15 @@ def load(folder: Path | None = None, env: dict[str, str] | None = None, **flags:
     return load_settings(flags=flags, environment=env or {}, folder=folder)
 
 
+def test_a_file_names_no_git_directories(tmp_path: Path) -> None:
+    """Whoever wrote it could lead to the history of any repository."""
+    (tmp_path / "dowse.toml").write_text('git_directories = "/home"\n')
+    with pytest.raises(BadInput, match="--git-directories"):
+        load_settings(flags={}, environment={}, folder=tmp_path)
+    given = load_settings(flags={}, environment={"DOWSE_GIT_DIRECTORIES": "/a,/b"}, folder=None)
+    assert given.git_directories == ("/a", "/b")
+
+
 def test_flags_win_over_variables_over_the_file_over_defaults(tmp_path: Path) -> None:
     (tmp_path / "dowse.toml").write_text('limit = 3\nrrf_k = 30\nmax_chunk_chars = 300\ninclude = ["*.md", "*.txt"]')
     settings = load(tmp_path, {"DOWSE_LIMIT": "4", "DOWSE_RRF_K": "40"}, limit="5")

@@ -126,9 +126,9 @@ class Past(Fresh):
 
     def is_committed(self, checkout: Checkout, path: str) -> bool:
         """Whether the last commit has this file or directory."""
-        from dowse.ingest.sources.git.log import files_of_head
+        from dowse.ingest.sources.git.log import is_in_head
 
-        return any(f"{it}/".startswith(f"{path}/") for it in files_of_head(checkout.git_directory))
+        return is_in_head(checkout.git_directory, path)
 
     def similar_paths(self, checkout: Checkout, path: str) -> list[str]:
         """Files of the last commit whose names are like this one, which none has."""
@@ -158,7 +158,7 @@ class Past(Fresh):
         """What the index does not know of the history."""
         from dowse.ingest.sources.budget import cut_of
         from dowse.ingest.sources.git.commits import WHOLE
-        from dowse.ingest.sources.git.reading.reader import NO_FILES, NO_PARENTS
+        from dowse.ingest.sources.git.reading.reader import NO_FILES, NO_PARENTS, TOO_LARGE
 
         if problem := self._problem_of(history):
             yield problem
@@ -170,7 +170,7 @@ class Past(Fresh):
         if unread:
             yield f"commits that could not be read, which `dowse index` tries again: {unread:,}"
         problems = [it for name, _, it in self._store.faceted(PROBLEM) if name == history.name]
-        untold = sum(it.startswith((NO_FILES, NO_PARENTS)) for it in problems)
+        untold = sum(it.startswith((NO_FILES, NO_PARENTS, TOO_LARGE)) for it in problems)
         if untold:
             yield f"commits whose files are not known, because objects are missing or the clone is shallow: {untold:,}"
 

@@ -17,6 +17,7 @@ MAX_IGNORE_FILE_BYTES = 4_000_000
 _GROUPED_CHARS = 4
 _FEW_RULES = 50
 _AT_ANY_DEPTH = "**/"
+_ONLY_A_NAME = re.compile(r"\*\*/[^/*]+/?", re.DOTALL)
 _WILDCARD = re.compile(r"[*?\[\\]")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -162,7 +163,7 @@ def parse_ignore_file(content: bytes, directory: str) -> IgnoreFile | None:
             continue
         match = _Match(number, ignored=not pattern.startswith("!"))
         pattern = pattern.removeprefix("!")
-        if pattern.startswith(_AT_ANY_DEPTH) and "/" not in pattern.removeprefix(_AT_ANY_DEPTH).removesuffix("/"):
+        if _ONLY_A_NAME.fullmatch(pattern):
             pattern = pattern.removeprefix(_AT_ANY_DEPTH)
         target = paths if "/" in pattern.removesuffix("/") else names
         target += _rules(pattern, match)

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import signal
+import sys
 import threading
 import zlib
 from collections.abc import Callable, Sequence
@@ -17,10 +18,11 @@ from hypothesis import strategies as st
 
 from dowse.errors import Unreadable
 from dowse.ingest.sources.git.commits import WHOLE, CommitSource
+from dowse.ingest.sources.git.log import files_of_head, is_in_head
 from dowse.ingest.sources.git.reading.channel import Channel
 from dowse.ingest.sources.git.reading.merges import Merges
 from dowse.ingest.sources.git.reading.parsing import LONG_HEAD, LONGEST_LINE, cut_delta
-from dowse.ingest.sources.git.reading.reader import NO_CHANGES, NO_FILES, NO_PARENTS, TOO_MUCH, Reader
+from dowse.ingest.sources.git.reading.reader import NO_CHANGES, NO_FILES, NO_PARENTS, TOO_LARGE, TOO_MUCH, Reader
 from dowse.ingest.sources.git.reading.told import Person, Told, Touched
 from dowse.model import Item
 from gits import START, Repo
@@ -588,6 +590,36 @@ def test_also_one_over_which_git_ends(repo: Repo) -> None:
     forged = _forged(repo, message=b"words " * 4_000_000, tree="1" * 40)
     found = told(repo)
     assert found[forged].problem == LONG_HEAD and found[forged].message.startswith("words")
+
+
+def _tree_bomb(repo: Repo, levels: int) -> str:
+    """A commit with ten to the power of so many files, in a tree whose folders are all the same."""
+    blob = repo.run("hash-object", "-w", "--stdin", given=b"text\n")
+    tree = repo.run("mktree", given="".join(f"100644 blob {blob}\tf{n}\n" for n in range(10)).encode())
+    for _ in range(levels - 1):
+        tree = repo.run("mktree", given="".join(f"040000 tree {tree}\td{n}\n" for n in range(10)).encode())
+    commit = repo.run("commit-tree", "-p", "HEAD", "-m", "bomb", tree)
+    repo.run("update-ref", "HEAD", commit)
+    return commit
+
+
+def test_a_tree_with_more_paths_than_memory_holds(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dowse.ingest.sources.git.bounded.MAX_HEAP_BYTES", 60_000_000)
+    first = repo.commit("first", {"a": "1\n"})
+    bomb = _tree_bomb(repo, 8)
+    found = told(repo)
+    assert found[bomb].message == "bomb" and not found[bomb].files
+    # Only Linux limits the memory of a process that runs; elsewhere its time ends it.
+    assert found[bomb].problem == (TOO_LARGE if sys.platform == "linux" else NO_FILES)
+    assert found[first].delta and not found[first].problem
+
+
+def test_its_paths_are_not_listed_to_look_for_one(repo: Repo) -> None:
+    repo.commit("first", {"a": "1\n"})
+    _tree_bomb(repo, 7)
+    assert files_of_head(repo.git_directory) == []
+    assert is_in_head(repo.git_directory, "d3/d4") and is_in_head(repo.git_directory, "d1/d1/d1/d1/d1/d1/f9")
+    assert not is_in_head(repo.git_directory, "d3/nothing") and not is_in_head(repo.git_directory, "")
 
 
 def test_a_thread_that_fails_tells_whoever_waits(repo: Repo) -> None:

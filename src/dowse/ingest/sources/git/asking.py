@@ -28,11 +28,12 @@ def ask(directory: Path, *command: str, given: bytes = b"") -> bytes:
     return answer
 
 
-def attempt(directory: Path, *command: str, given: bytes = b"") -> bytes | str:
+def attempt(directory: Path, *command: str, given: bytes = b"", most_bytes: int = MOST_BYTES) -> bytes | str:
     """What git prints, or why it does not, in a line."""
     if trap := trap_in(str(directory)):
         return trap
-    return _told(ask_history(str(directory), NAMES_ARE_NAMES, *command, given=given), str(directory))
+    done = ask_history(str(directory), NAMES_ARE_NAMES, *command, given=given, most_bytes=most_bytes)
+    return _told(done, str(directory))
 
 
 def attempt_in(

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import selectors
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import IO, Final
 
 _READ_BYTES: Final = 1 << 16
+MAX_HEAP_BYTES: Final = 1_000_000_000
+"""Of a git process: what changes in four million files takes."""
 _MOST_COMPLAINED_BYTES: Final = 100_000  # the rest of it is read and forgotten
 
 Finished = subprocess.CompletedProcess[bytes]
@@ -30,12 +35,21 @@ def run_bounded(
     """Like `subprocess.run`, which raises the same, but for TooMuchError."""
     pipe = subprocess.PIPE
     with subprocess.Popen(words, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0) as process:
+        limit_memory(process)
         try:
             told, complained = _Exchange(process, given, wait_s, most_bytes).run()
         except BaseException:
             process.kill()
             raise
         return Finished(words, process.returncode, told, complained)
+
+
+def limit_memory(process: subprocess.Popen[bytes]) -> None:
+    """Let it have only so much memory of its own, files that it maps not counted, where the system can do that: a tree
+    whose folders are all the same one has more paths than any memory holds."""
+    if sys.platform == "linux":
+        with suppress(OSError, ValueError):  # it has ended, or has less already
+            resource.prlimit(process.pid, resource.RLIMIT_DATA, (MAX_HEAP_BYTES, MAX_HEAP_BYTES))
 
 
 class _Exchange:

@@ -20,6 +20,7 @@ from dowse.ingest.sources.git.withholding import MASKING, Withholding
 from dowse.model import Item, Record
 
 _NS_PER_SECOND = 1_000_000_000
+_MOST_NAMES_BYTES = 50_000_000  # of the files of a commit: a million
 _TOUCHING = "--full-history"  # side branches are not left out, however they ended
 _PLAIN = ("--no-follow", "--no-show-signature", "--no-notes", "--no-color", "--no-decorate", "--encoding=UTF-8")
 _FIELDS = 10  # of a commit: what is told of it, and an empty one behind that
@@ -184,6 +185,16 @@ def _change(status: str, fields: Iterator[bytes]) -> Change:
 
 
 def files_of_head(git_directory: Path) -> list[str]:
-    """The paths of the last commit; none before the first."""
-    listed = attempt(git_directory, "ls-tree", "-r", "-z", "--full-tree", "--name-only", "HEAD")
+    """The paths of the last commit; none before the first, and none of one that has too many to be looked through."""
+    names = ("ls-tree", "-r", "-z", "--full-tree", "--name-only", "HEAD")
+    listed = attempt(git_directory, *names, most_bytes=_MOST_NAMES_BYTES)
     return [] if isinstance(listed, str) else [path_of(it) for it in listed.split(b"\0") if it]
+
+
+def is_in_head(git_directory: Path, path: str) -> bool:
+    """Whether the last commit has a file or a directory of this path."""
+    names = spellings([path]) if path.strip("/") else []
+    listed = (
+        attempt(git_directory, "ls-tree", "-z", "--full-tree", "--name-only", "HEAD", "--", *names) if names else ""
+    )
+    return not isinstance(listed, str) and path in map(path_of, listed.split(b"\0"))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from dowse.ingest.sources.git.bounded import Finished, TooMuchError, run_bounded
+from dowse.ingest.sources.git.bounded import Finished, TooMuchError, limit_memory, run_bounded
 from dowse.ingest.sources.git.confine import OBJECTS, find_common_directory, find_escape, find_git_directory
 from dowse.ingest.sources.git.patience import Patience
 from dowse.ingest.sources.git.reading.headings import heading_options
@@ -133,7 +133,7 @@ def converse(git_directory: str, *command: str) -> subprocess.Popen[bytes]:
         raise FileNotFoundError("git is not installed")
     if escape := find_escape(git_directory):
         raise PermissionError(escape)
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [git, *_of_history(git_directory), *command],
         env=_environment(git_directory) | _without_index(git_directory),
         stdin=subprocess.PIPE,
@@ -141,6 +141,8 @@ def converse(git_directory: str, *command: str) -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         bufsize=0,
     )
+    limit_memory(process)
+    return process
 
 
 def _of_history(git_directory: str) -> tuple[str, ...]:

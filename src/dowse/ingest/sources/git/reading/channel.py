@@ -23,6 +23,7 @@ MOST_BYTES: Final = 16_000_000
 _READ_BYTES: Final = 1 << 20
 _GATHER_S: Final = 0.01  # to read each line as it comes costs more than to understand it
 
+_OUT_OF_MEMORY: Final = b"ut of memory"
 _ALWAYS: Final = (
     "diff-tree", "--stdin", "--always", "--root", "-r", "-z", FORMAT, "--encoding=UTF-8", "--no-notes",
     "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none", "--submodule=short",
@@ -119,9 +120,12 @@ def _lengthen(process: subprocess.Popen[bytes]) -> None:
 
 
 def told_once(git_directory: str, name: str, much: Much) -> Frame | None:
-    """What a process of its own tells of one commit; None if it can not."""
+    """What a process of its own tells of one commit; None if it can not. Raises MemoryError where that takes more than
+    it may have."""
     given = name.encode() + b"\n"
     finished = ask_history(git_directory, *COMMANDS[much], given=given, most_bytes=MOST_BYTES, takes_beginning=True)
+    if finished is not None and finished.returncode and _OUT_OF_MEMORY in finished.stderr:
+        raise MemoryError
     if finished is None or finished.returncode or not finished.stdout:
         return None
     told = finished.stdout.partition(b"\n")[2] if much == "head" else finished.stdout

@@ -6,7 +6,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -25,6 +24,7 @@ PROCESSES: Final = 1
 TOO_MUCH: Final = f"what it changed is more than {MOST_BYTES / 1e6:,.0f} MB, of which only the beginning was read"
 NO_CHANGES: Final = "git could not tell which lines it changed, because objects are missing or damaged"
 NO_FILES: Final = "git could not tell what it changed, because objects are missing or damaged"
+TOO_LARGE: Final = "git could not tell what it changed, because that takes more memory than git may use"
 NO_PARENTS: Final = "what it changed is not known, because the clone is shallow and its parents were not fetched"
 _LESS: Final[tuple[tuple[Much, str], ...]] = (("files", NO_CHANGES), ("head", NO_FILES))
 
@@ -123,12 +123,17 @@ class Reader:
             return None
 
     def _once(self, name: str, ways: Iterable[tuple[Much, str]]) -> Told:
+        is_large = False
         for much, problem in ways:
-            frame = told_once(self._git_directory, name, much)
-            with suppress(ValueError):  # not even a whole head
+            try:
+                frame = told_once(self._git_directory, name, much)
                 if frame is not None:
-                    cut, withholding = frame.cut, self._withholding
-                    return told_of(frame.data, self._delta_lines, problem, is_cut=cut, withholding=withholding)
+                    why, cut, withholding = TOO_LARGE if is_large else problem, frame.cut, self._withholding
+                    return told_of(frame.data, self._delta_lines, why, is_cut=cut, withholding=withholding)
+            except MemoryError:
+                is_large = True
+            except ValueError:
+                continue  # not even a whole head
         raise Unreadable("git can not read this commit, or is not installed", lasting=False)
 
 
