@@ -156,6 +156,7 @@ def test_masking_keeps_every_line_and_column(before: str, token: tuple[str, str]
 @settings(max_examples=5)
 @given(st.data())
 def test_every_form_in_the_table_is_found(shown: str, hidden: str, data: st.DataObject) -> None:
+    """Also those that the quick look for their signs decides on."""
     form = re.compile(f"(?:{shown})(?:{hidden})", re.ASCII)
     assert masked_text(f"x = {data.draw(st.from_regex(form, fullmatch=True))}\n")[1] == 1
 
