@@ -163,8 +163,11 @@ _HEADERS: Final = rf"(?:{_GAP}(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash
 _RUNS: Final = rf"[A-Za-z0-9+/=]{{32,}}(?:{_GAP}[A-Za-z0-9+/=]{{16,}})*"
 _LAST: Final = rf"(?:{_GAP}[A-Za-z0-9+/=]{{1,20}}){{0,3}}{_GAP}-----END"
 _KIND: Final = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+# Wherever its lines are broken; what a program does between the two marks has other letters in it.
+_ANY: Final = r"(?:\n[+-]|[A-Za-z0-9+/=\s\"',;>|*#\\.])*"
+_WHOLE: Final = rf"{_ANY}[A-Za-z0-9+/=]{{16,}}{_ANY}-----END"
 _KEYS: Final = (
-    (rf"-----BEGIN {_KIND}", rf"{_HEADERS}{_GAP}{_RUNS}(?:{_LAST})?"),
+    (rf"-----BEGIN {_KIND}", rf"{_HEADERS}(?:{_WHOLE}|{_GAP}{_RUNS})"),
     (r"", rf"{_RUNS}{_LAST} {_KIND}"),  # the rest of one, where a diff begins in it
 )
 _KEY_TAIL: Final = re.compile(rb"-----END[A-Z0-9 -]*\Z")
