@@ -212,6 +212,24 @@ def test_an_index_may_lie_above_or_inside_the_root(run: Run, root: Path) -> None
         assert paths == {"kb.md", "kb-notes.md"}
 
 
+def test_secrets_are_held_back_counted_and_shown_only_where_the_user_says_so(run: Run, root: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e" * 4
+    write(root, {".env": "PASSWORD=hunter2hunter2\n", "notes.md": f"# Notes\n\nThe token is {token}.\n"})
+    assert run("index")[0] == 0
+    assert json.loads(run("status", "--json")[1])["held_back"] == {"files": 1, "changes": 0, "values": 1}
+    assert "held back files: 1, changes in commits: 0, masked values: 1" in run("status")[1]
+    assert "1 skipped (see status)" in answer(run, "token notes")["completeness"]["text"]
+    for words in (("grep", "token"), ("read", "notes.md"), ("search", "token"), ("export",)):
+        told = run(*words)[1]
+        assert "ghp_*****" in told and token not in told
+    (root / "dowse.toml").write_text("show_secrets = true\n")
+    assert "show_secrets may not be set here" in run("index")[2]
+    (root / "dowse.toml").unlink()
+    assert run("index", "--show-secrets")[0] == 0
+    assert token in run("read", "--show-secrets", "notes.md")[1]
+    assert "held back" not in run("status", "--show-secrets")[1]
+
+
 @pytest.mark.parametrize("line", ['index = "../other.db"', 'index = "/etc/passwd"'])
 def test_a_settings_file_names_no_place_outside_its_directory(run: Run, root: Path, line: str) -> None:
     (root / "dowse.toml").write_text(line)

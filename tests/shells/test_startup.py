@@ -34,6 +34,6 @@ def test_nothing_heavy_is_imported(root: Path, environment: dict[str, str], word
     modules = {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if "|" in line}
     imported = {name.partition(".")[0] for name in modules}
     assert "dowse" in imported
-    assert imported & HEAVY == set()
+    assert imported & HEAVY == ({"re2"} if words[0] == "read" else set())  # secrets are looked for in what is read
     if words != ("index",):
         assert {name for name in modules if name.startswith(ONLY_FOR_OTHERS)} == set()

@@ -115,6 +115,17 @@ def test_a_private_key_in_one_line_is_masked() -> None:
     assert found.startswith('{"private_key": "' + BEGIN) and found.endswith(END + '", "project": "x"}')
 
 
+@pytest.mark.parametrize("width", [20, 37, 64, 90])
+@pytest.mark.parametrize("joint", ["\n", "\n    ", '" +\n  "', "\\n\n  "])
+def test_a_private_key_is_masked_however_its_lines_are_broken(width: int, joint: str) -> None:
+    body = "".join(BODY)
+    parts = [body[at : at + width] for at in range(0, len(body), width)]
+    text = f"key = {joint.join([BEGIN, *parts, END])}, after"
+    found, count = masked_text(text)
+    assert count == 1 and len(found) == len(text) and found.endswith(f"{END}, after")
+    assert not any(part in found for part in parts)
+
+
 def test_the_headers_of_an_encrypted_key_do_not_save_its_body() -> None:
     text = KEY.replace("\n", "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,AB12\n\n", 1)
     assert not any(line in masked_text(text)[0] for line in BODY)

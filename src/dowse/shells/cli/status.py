@@ -51,11 +51,10 @@ def _lines(data: dict[str, Any]) -> list[str]:
     followed = f"process {leader} follows the files" if leader else "nobody follows the files now; `dowse watch` does"
     lines.append(f"watcher   {followed}")
     if any(data["held_back"].values()):
-        lines.append(
-            "held back {files:,} files of secrets, {changes:,} file changes in commits, {values:,} values".format(
-                **data["held_back"]
-            )
+        told = "files: {files:,}, changes in commits: {changes:,}, masked values: {values:,}".format(
+            **data["held_back"]
         )
+        lines.append(f"held back {told}")
     lines += [f"note      {note}" for note in data["freshness"]["notes"]]
     return [*lines, *_listed("skipped  ", data["skipped"]), *_listed("unparsed ", data["quarantined"])]
 
