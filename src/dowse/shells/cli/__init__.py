@@ -46,6 +46,7 @@ VERBS = {
     "daemon": "One shared server for all agents of an index: run, start, stop, status, restart.",
 }
 _ALIASES = {"roots": "indexes"}
+_PRINTING_AS_THEY_READ = ("export",)
 _LEADING = ("--help", "-h", "--version")
 
 
@@ -134,6 +135,8 @@ def _run(words: Sequence[str]) -> object:
             raise
         for it in workspaces:
             it.heal()
+        if words[0] in _PRINTING_AS_THEY_READ:
+            raise IndexDamaged("what was printed so far may be incomplete; run the command again") from None
         return dowse.main(words, prog_name="dowse", standalone_mode=False)
     for it in workspaces:
         it.heal_what_was_met()

@@ -15,13 +15,11 @@ from dowse.store.sqlite.vectors import sidecar_of
 
 
 def sidecar_findings(db: Database, *, deep: bool) -> Iterator[Finding]:
-    from dowse.store.sqlite.vectors.sidecar import is_of_another_version
-
     for path, whole in ((sidecar_of(db.path), _whole_vectors), (lines_of(db.path), _whole_lines)):
         if not path.exists():
             continue
         problem = _problem(path) or ("" if not deep or whole(db, path) else "is damaged")
-        if is_of_another_version(path):
+        if problem and _is_of_another_version(path):
             yield Finding("sidecars", "ok", f"{path.name} is of another version; `dowse index` replaces it")
         elif problem:
             yield Finding("sidecars", "problem", f"{path.name} {problem}", MEND)
@@ -29,13 +27,23 @@ def sidecar_findings(db: Database, *, deep: bool) -> Iterator[Finding]:
             yield Finding("sidecars", "ok", f"{path.name} is {'sound' if deep else 'there'}")
 
 
-def _problem(path: Path) -> str:
-    from dowse.store.sqlite.vectors.sidecar import opened
+def _is_of_another_version(path: Path) -> bool:
+    from dowse.store.sqlite.vectors.sidecar import is_of_another_version
 
+    return is_of_another_version(path)
+
+
+def _problem(path: Path) -> str:
     if not path.is_file():
         return "is not a file"
-    readable = opened(path) if path.name.endswith("-vectors") else header_of(path)
+    readable = _opened_vectors(path) if path.name.endswith("-vectors") else header_of(path)
     return "" if readable else "is not whole, or of another version"
+
+
+def _opened_vectors(path: Path) -> object:
+    from dowse.store.sqlite.vectors.sidecar import opened  # brings numpy with it
+
+    return opened(path)
 
 
 def _whole_lines(db: Database, path: Path) -> bool:
