@@ -46,7 +46,6 @@ CASES: dict[str, tuple[tuple[str, ...], ...]] = {
     "mcp": ((),),
     "daemon": (("run",), ("start",), ("status",), ("restart",), ("stop",)),
 }
-WITHOUT_JSON = {"mcp"}
 UNTIL_STOPPED = {"watch"}  # commands that never end by themselves
 
 

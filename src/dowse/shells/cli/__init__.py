@@ -14,6 +14,7 @@ from typing import NoReturn
 import click
 
 from dowse.errors import BadInput, DowseError
+from dowse.shells.cli.streams import guarded
 from dowse.text.surrogates import is_text
 
 VERBS = {
@@ -85,11 +86,12 @@ def in_order(arguments: Sequence[str]) -> list[str]:
     return [words[place], *words[:place], *words[place + 1 :]] if place else words
 
 
+@guarded
 def main(arguments: Sequence[str] | None = None) -> None:
     words = in_order(sys.argv[1:] if arguments is None else arguments)
     try:
         _check(words)
-        code = dowse.main(words, prog_name="dowse", standalone_mode=False)
+        code = dowse.main(words, prog_name="dowse", standalone_mode=False, color=True)
         sys.stdout.flush()
     except click.ClickException as error:
         _complain(f"{' '.join(error.format_message().split())} (--help says more)")

@@ -16,6 +16,7 @@ from dowse.profiles.core_asking import make_scope
 from dowse.profiles.core_grep import Around, ShownFile, grep_json, grep_sentence, shown_files, stale_sentence
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.search import ready
+from dowse.shells.cli.streams import style
 
 _DEFAULT_FILES = 50
 _NUMBER = click.IntRange(0, 1_000)
@@ -106,4 +107,4 @@ def _excerpts(name: str, excerpts: Sequence[Excerpt], around: Around) -> Iterato
         matches = set(excerpt.matches)
         for row, text in enumerate(excerpt.lines):
             mark = ":" if row in matches else "-"
-            yield f"{click.style(name, fg='cyan')}{mark}{excerpt.start_line + row}{mark}{text}"
+            yield f"{style(name, fg='cyan')}{mark}{excerpt.start_line + row}{mark}{text}"

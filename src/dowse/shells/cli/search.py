@@ -17,6 +17,7 @@ from dowse.profiles.core_asking import file_kinds, make_scope, of_files
 from dowse.profiles.core_json import answer_json
 from dowse.profiles.core_text import evidence_text, place_text, shown_notes
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.streams import style
 from dowse.shells.workspace import Workspace
 
 _SHOWN_LINES = 8
@@ -150,13 +151,13 @@ def answer_lines(answer: Answer, explain: bool) -> str:
 
 def _hit_lines(rank: int, hit: Hit, answer: Answer, explain: bool) -> list[str]:
     chunk = hit.stored.chunk
-    place = click.style(place_text(hit, answer), fg="cyan", bold=True)
+    place = style(place_text(hit, answer), fg="cyan", bold=True)
     trail = TRAIL_SEPARATOR.join(chunk.trail)
-    stale = "" if hit.freshness in ("fresh", "unknown") else click.style(f" [{hit.freshness}]", fg="yellow")
+    stale = "" if hit.freshness in ("fresh", "unknown") else style(f" [{hit.freshness}]", fg="yellow")
     text = chunk.text.strip("\n").split("\n")
     shown = text[:_SHOWN_LINES] + (["…"] if len(text) > _SHOWN_LINES else [])
     why = [f"   {hit.stored.chunk_id}  score {hit.score:.4g}: {evidence_text(hit.evidence)}"] if explain else []
-    notes = [click.style(f"   {note}", fg="yellow") for note in hit.notes]
+    notes = [style(f"   {note}", fg="yellow") for note in hit.notes]
     return [f"{rank}. {place}{f'  {trail}' if trail else ''}{stale}", *why, *notes, *(f"   {line}" for line in shown)]
 
 
