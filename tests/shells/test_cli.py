@@ -51,7 +51,7 @@ HIT_KEYS = {
 
 def test_the_first_search_builds_the_index_and_answers(run: Run) -> None:
     found = answer(run, "exponential backoff")
-    assert set(found) == {"query", "recipe", "count", "hits", "steps", "abstained", "completeness"}
+    assert set(found) == {"root", "query", "recipe", "count", "hits", "steps", "abstained", "completeness"}
     assert set(found["hits"][0]) == HIT_KEYS
     assert found["hits"][0]["path"] == "README.md"
     assert found["hits"][0]["freshness"] == "fresh"

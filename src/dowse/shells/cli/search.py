@@ -17,6 +17,7 @@ from dowse.profiles.core_asking import file_kinds, make_scope, of_files
 from dowse.profiles.core_json import answer_json
 from dowse.profiles.core_text import evidence_text, place_text, shown_notes
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.paths import Paths, with_root
 from dowse.shells.cli.streams import style
 from dowse.shells.workspace import Workspace
 
@@ -103,9 +104,13 @@ def command(
         hypothesis,
     )
     with ready(workspace) as engine:
-        answer = engine.search(asked)
+        here = Paths.of(engine, workspace)
+        answer = engine.search(here.asked(asked))
         # Before the engine is closed, which may finish indexing a file that changed.
-        click.echo(json.dumps(answer_json(answer), ensure_ascii=False) if as_json else answer_lines(answer, explain))
+        if as_json:
+            click.echo(json.dumps(with_root(answer_json(answer), here), ensure_ascii=False))
+        else:
+            click.echo(answer_lines(here.shown(answer), explain))
     return 0 if answer.hits else 1
 
 
