@@ -17,6 +17,7 @@ from dowse.errors import BadInput
 FILE_NAME = "dowse.toml"
 PREFIX = "DOWSE_"
 _MAX_FILE_BYTES = 1_000_000
+_MOST_FILE_BYTES = 2**30  # a file is read whole, and decoded, into memory
 _LEAST_MEMORY_MB = 100  # with less a parser can not even start
 
 
@@ -103,7 +104,7 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        _check("max_file_bytes", self.max_file_bytes, 1, 2**40)
+        _check("max_file_bytes", self.max_file_bytes, 1, _MOST_FILE_BYTES)
         _check("max_files", self.max_files, 1, 2**40)
         _check("max_total_bytes", self.max_total_bytes, 1, 2**60)
         _check("memory_mb", self.memory_mb or _LEAST_MEMORY_MB, _LEAST_MEMORY_MB, 2**30)

@@ -96,8 +96,9 @@ def test_symbols_as_text(run: Run, root: Path, monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
-def test_an_audit(run: Run) -> None:
+def test_an_audit(run: Run, root: Path) -> None:
     assert asked(run, "symbols", "--audit", "--least-bytes", "1") == {
+        "root": str(root),
         "files": 2, "with_definitions": 1, "unreadable": 0, "lossy": 0, "unexplained": 0,
         "silent": [{"collection": "root", "path": "src/empty.py", "size": 15, "reason": "only comments"}],
     }  # fmt: skip

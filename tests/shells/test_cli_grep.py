@@ -79,7 +79,7 @@ def test_json(grep: Run) -> None:
     answer = json.loads(out)
     assert code == 0
     assert set(answer) == {
-        "searched", "count", "total_files", "total_occurrences", "files", "words", "cut", "completeness",
+        "root", "searched", "count", "total_files", "total_occurrences", "files", "words", "cut", "completeness",
     }  # fmt: skip
     assert (answer["searched"], answer["count"], answer["total_files"]) == (["wait"], 2, 2)
     (other,) = [it for it in answer["files"] if it["path"] == "src/other.py"]

@@ -1,11 +1,19 @@
-"""onnxruntime sessions: of a model at hand, or of a file that is built once, kept, and rebuilt when damaged."""
+"""onnxruntime sessions: of a model at hand, or of a file that is built once, kept, and rebuilt when damaged.
+
+This is the one module that imports onnxruntime.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
+
+# The import itself starts telemetry: it writes a device id and a database, and looks up its collector seconds later.
+# `disable_telemetry_events` comes too late for that. A value that the user has set stays.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as failures

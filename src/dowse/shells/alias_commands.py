@@ -9,15 +9,17 @@ from collections.abc import Callable
 import click
 
 from dowse.errors import DowseError
+from dowse.shells.cli.streams import escaping
 
 
 def run(command: Callable[[], None]) -> None:
     """One line on stderr and exit code 2 for whatever the user can mend."""
-    try:
-        command()
-    except DowseError as error:
-        click.echo(str(error), err=True)
-        sys.exit(2)
+    with escaping():
+        try:
+            command()
+        except DowseError as error:
+            click.echo(str(error), err=True)
+            sys.exit(2)
 
 
 def print_json(data: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from dowse.errors import DowseError
 from dowse.live.rebuilding import Rebuilding, remove
 from dowse.profiles.codesearch_words import listed
 from dowse.shells.cli.index import build
+from dowse.shells.cli.streams import guarded
 from dowse.shells.codesearch_asking import (
     def_audit,
     dir_option,
@@ -41,10 +43,11 @@ for command in (find, fast, grep, info, def_audit, tips):
     commands.add_command(command)
 
 
-def main() -> None:
+@guarded
+def main(arguments: Sequence[str] | None = None) -> None:
     """One line on stderr and exit code 2 for whatever the user can mend."""
     try:
-        commands.main(prog_name="search-index", standalone_mode=False)
+        commands.main(arguments, prog_name="search-index", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(2)

@@ -67,7 +67,7 @@ def read_whole(handle: int, limit: int) -> tuple[os.stat_result, bytes]:
     if before.st_size > limit:
         return before, b""
     with open(handle, "rb", closefd=False) as file:
-        content = file.read(limit + 1)
+        content = file.read(before.st_size + 1)  # not `limit`: as much memory is set aside as is asked for
     after = os.fstat(handle)
     is_same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
     if not is_same or len(content) != before.st_size:

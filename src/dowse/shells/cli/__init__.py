@@ -15,6 +15,7 @@ import click
 
 from dowse.errors import BadInput, DowseError, IndexDamaged
 from dowse.profiles.tool import MAX_ITEMS
+from dowse.shells.cli.streams import guarded
 from dowse.text.surrogates import is_text
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def in_order(arguments: Sequence[str]) -> list[str]:
     return [words[place], *words[:place], *words[place + 1 :]] if place else words
 
 
+@guarded
 def main(arguments: Sequence[str] | None = None) -> None:
     words = in_order(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -129,7 +131,7 @@ def _run(words: Sequence[str]) -> object:
     """A command that meets damage heals it: what could not be answered is asked once more."""
     workspaces: list[Workspace] = []
     try:
-        code = dowse.main(words, prog_name="dowse", standalone_mode=False, obj=workspaces)
+        code = dowse.main(words, prog_name="dowse", standalone_mode=False, color=True, obj=workspaces)
     except IndexDamaged:
         if not any(it.engines for it in workspaces):
             raise
@@ -137,7 +139,7 @@ def _run(words: Sequence[str]) -> object:
             it.heal()
         if words[0] in _PRINTING_AS_THEY_READ:
             raise IndexDamaged("what was printed so far may be incomplete; run the command again") from None
-        return dowse.main(words, prog_name="dowse", standalone_mode=False)
+        return dowse.main(words, prog_name="dowse", standalone_mode=False, color=True)
     for it in workspaces:
         it.heal_what_was_met()
     return code

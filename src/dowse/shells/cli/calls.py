@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from dowse.lookup.calls.question import CallQuery, Confidence
 from dowse.profiles.call_trees import COUNTED, tree_json, tree_text
 from dowse.profiles.core_asking import make_scope
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.paths import Paths, with_root
 from dowse.shells.cli.search import ready
 
 _PLACE = re.compile(r"(?P<path>.+):(?P<line>\d{1,9})", re.DOTALL)
@@ -75,14 +77,18 @@ def command(
         nodes,
         confidence,
         scope=make_scope((), paths, (), None, None, not_paths),
-        at=(place["path"], int(place["line"])) if place else None,
         counted=COUNTED,
     )
-    with ready(workspace_of(root, flags)) as engine:
-        tree = engine.calls(query)
+    workspace = workspace_of(root, flags)
+    with ready(workspace) as engine:
+        here = Paths.of(engine, workspace)
+        if place is not None:
+            query = replace(query, at=(here.target(place["path"]), int(place["line"])))
+        tree = engine.calls(here.asked(query))
         if as_json:
-            click.echo(json.dumps(tree_json(tree), ensure_ascii=False))
+            click.echo(json.dumps(with_root(tree_json(tree), here), ensure_ascii=False))
         elif tree.roots:
+            tree = here.shown(tree)
             click.echo("\n".join((tree_text(tree, with_unresolved=unresolved), *tree.seen.sentences())))
         else:
             click.echo(f"nothing that can be called is named {name!r}; {engine.completeness(tree.seen).sentence(0)}")

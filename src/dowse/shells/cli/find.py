@@ -15,6 +15,7 @@ from dowse.lookup.find import Manner, NameAnswer, NameQuery, alternatives
 from dowse.lookup.find_contents import ContentAnswer
 from dowse.profiles.code_json import contents_json, names_json
 from dowse.shells.cli.options import exact_limit, json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.paths import Paths, with_root
 from dowse.shells.cli.search import ready
 from dowse.shells.workspace import Workspace
 
@@ -82,9 +83,11 @@ def command(
     reach = Reach(hidden=hidden, ignored=no_ignore, max_depth=max_depth)
     if contents:
         with on_disk(workspace) as engine:
-            return _print_contents(engine.find_contents(asked, reach), as_json, count_only)
+            here = Paths.of(engine, workspace)
+            return _print_contents(engine.find_contents(asked, reach), here, as_json, count_only)
     with on_disk(workspace) if live else ready(workspace) as engine:
-        return _print_names(engine.find(asked, reach if live else None), as_json, count_only)
+        here = Paths.of(engine, workspace)
+        return _print_names(engine.find(asked, reach if live else None), here, as_json, count_only)
 
 
 def on_disk(workspace: Workspace) -> Engine:
@@ -110,29 +113,29 @@ def _only(given: str | None) -> Only:
     return kinds[given]
 
 
-def _print_names(answer: NameAnswer, as_json: bool, count_only: bool) -> int:
+def _print_names(answer: NameAnswer, here: Paths, as_json: bool, count_only: bool) -> int:
     if as_json:
-        data = names_json(answer)
+        data = with_root(names_json(answer), here)
         click.echo(json.dumps({**data, "names": []} if count_only else data, ensure_ascii=False))
     elif count_only:
         click.echo(str(answer.total))
     else:
-        for sentence in answer.seen.sentences():
+        for sentence in here.shown(answer.seen).sentences():
             click.echo(f"dowse: {sentence}", err=True)
-        for it in answer.entries:
+        for it in here.shown(answer.entries):
             click.echo(f"{it.path}/" if it.is_directory else it.path)
         _say_cut(len(answer.entries), answer.total)
     return 0 if answer.total else 1
 
 
-def _print_contents(answer: ContentAnswer, as_json: bool, count_only: bool) -> int:
+def _print_contents(answer: ContentAnswer, here: Paths, as_json: bool, count_only: bool) -> int:
     if as_json:
-        data = contents_json(answer)
+        data = with_root(contents_json(answer), here)
         click.echo(json.dumps({**data, "files": []} if count_only else data, ensure_ascii=False))
     elif count_only:
         click.echo(str(answer.total_files))
     else:
-        for entry, matches in answer.files:
+        for entry, matches in here.shown(answer.files):
             for it in matches:
                 click.echo(f"{entry.path}:{it.line}:{it.text}")
         _say_cut(len(answer.files), answer.total_files)

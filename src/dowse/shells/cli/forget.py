@@ -10,6 +10,7 @@ import click
 
 from dowse.profiles.core_memories import written_json, written_text
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.paths import Paths, with_root
 from dowse.shells.cli.search import ready
 
 
@@ -24,8 +25,9 @@ def command(name: str, root: Path | None, as_json: bool, **flags: Any) -> int:  
     \b
     dowse forget auth
     """
-    with ready(workspace_of(root, flags)) as engine:
+    workspace = workspace_of(root, flags)
+    with ready(workspace) as engine:
         written = engine.forget(name)
-    data = written_json("forget", written)
+        data = with_root(written_json("forget", written), Paths.of(engine, workspace))
     click.echo(json.dumps(data, ensure_ascii=False) if as_json else written_text("forget", written))
     return 0

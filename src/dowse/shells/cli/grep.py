@@ -15,7 +15,9 @@ from dowse.model import IN_FILES
 from dowse.profiles.core_asking import make_scope
 from dowse.profiles.core_grep import Around, ShownFile, grep_json, grep_sentence, shown_files, stale_sentence
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.paths import Paths, with_root
 from dowse.shells.cli.search import ready
+from dowse.shells.cli.streams import style
 
 _DEFAULT_FILES = 50
 _NUMBER = click.IntRange(0, 1_000)
@@ -72,12 +74,14 @@ def command(
         limit=_DEFAULT_FILES if flags.get("limit") is None else workspace.settings.limit,
     )
     with ready(workspace) as engine:
-        answer = engine.grep(asked)
+        here = Paths.of(engine, workspace)
+        answer = engine.grep(here.asked(asked))
         shown = list(shown_files(engine, answer, around))
         completeness = engine.completeness(answer.seen)
     if as_json:
-        click.echo(json.dumps(grep_json(answer, shown, completeness), ensure_ascii=False))
+        click.echo(json.dumps(with_root(grep_json(answer, shown, completeness), here), ensure_ascii=False))
         return 0 if answer.files else 1
+    shown, completeness = here.shown(shown), here.shown(completeness)
     for line in _shown(shown, around, only_count, only_files):
         click.echo(line)
     for sentence in (stale_sentence(shown), grep_sentence(answer, completeness)):
@@ -106,4 +110,4 @@ def _excerpts(name: str, excerpts: Sequence[Excerpt], around: Around) -> Iterato
         matches = set(excerpt.matches)
         for row, text in enumerate(excerpt.lines):
             mark = ":" if row in matches else "-"
-            yield f"{click.style(name, fg='cyan')}{mark}{excerpt.start_line + row}{mark}{text}"
+            yield f"{style(name, fg='cyan')}{mark}{excerpt.start_line + row}{mark}{text}"

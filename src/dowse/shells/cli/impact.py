@@ -16,6 +16,7 @@ from dowse.profiles.call_trees import impact_json, impact_text
 from dowse.profiles.core_asking import make_scope
 from dowse.shells.cli.calls import confidence_option, nodes_option, not_paths_option, paths_option, width_option
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.paths import Paths, with_root
 from dowse.shells.cli.search import ready
 from dowse.shells.workspace import Workspace
 
@@ -55,10 +56,12 @@ def command(
         scope=make_scope((), paths, (), None, None, not_paths),
     )
     with ready(workspace) as engine:
-        found = _of_work_tree(engine, workspace, query)
+        here = Paths.of(engine, workspace)
+        found = _of_work_tree(engine, workspace, here.asked(query))
     if as_json:
-        click.echo(json.dumps(impact_json(found), ensure_ascii=False))
+        click.echo(json.dumps(with_root(impact_json(found), here), ensure_ascii=False))
     else:
+        found = here.shown(found)
         text = impact_text(found) or "nothing has changed since the last commit"
         click.echo("\n".join((text, *found.seen.sentences())))
     return 0 if found.touched or found.beside or found.unknown else 1

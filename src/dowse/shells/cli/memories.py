@@ -10,6 +10,7 @@ import click
 
 from dowse.profiles.core_memories import caveats, memories_scope, memory_json, memory_lines
 from dowse.shells.cli.options import exact_limit, json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.paths import Paths, with_root
 from dowse.shells.cli.search import ready
 from dowse.text.memory_facts import TYPES
 
@@ -42,10 +43,12 @@ def command(
         judged = zip(listed.records, engine.standings(listed.records), map(engine.stale, listed.records), strict=True)
         found = [it for it in judged if it[2] or not only_stale]
         shown = found[: exact_limit(workspace.settings, flags)]
+        here = Paths.of(engine, workspace)
         data, now = [memory_json(engine, *it) for it in shown], engine.now()
     notes = listed.seen.sentences()
     if as_json:
-        click.echo(json.dumps({"count": len(found), "memories": data, "notes": notes}, ensure_ascii=False))
+        answer = with_root({"count": len(found), "memories": data, "notes": notes}, here)
+        click.echo(json.dumps(answer, ensure_ascii=False))
         return 0 if found else 1
     lines = [line for it in shown for line in memory_lines(it[0], caveats(*it), now)]
     counted = f"{len(found):,} memor{'y' if len(found) == 1 else 'ies'}"

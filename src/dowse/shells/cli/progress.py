@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dowse.ingest.embed import Progress
+from dowse.shells.cli.streams import raw_stderr
 
 _WORDS = {"reading": "Reading files", "history": "Reading git history", "encoding": "Encoding for semantic search"}
 
@@ -21,7 +22,9 @@ def progress_bar() -> Iterator[Progress]:
     from rich.progress import Progress as Bars
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    # What else is printed meanwhile goes its own way: through the bars it would reach the terminal unescaped.
+    console = Console(file=raw_stderr())
+    with Bars(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bars:
         tasks: dict[str, object] = {}
 
         def show(stage: str, done: int, total: int) -> None:

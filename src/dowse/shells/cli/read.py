@@ -14,6 +14,7 @@ from dowse.lookup.read import Passage
 from dowse.profiles.core_asking import read
 from dowse.profiles.core_json import passage_json
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.paths import Paths, with_root
 from dowse.shells.cli.search import ready
 
 _PLACE = re.compile(r"(?P<name>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
@@ -28,13 +29,17 @@ _CHOSEN_WITH = "--collection"
 @settings_options()
 def command(target: str, collection: str | None, root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
     """Print lines of an indexed file as they are on disk now, a commit, or the passage with this chunk_id."""
-    with ready(workspace_of(root, flags)) as engine:
-        passage = find(engine, target, collection)
+    workspace = workspace_of(root, flags)
+    with ready(workspace) as engine:
+        here = Paths.of(engine, workspace)
+        passage = find(engine, here.target(target), collection)
+    data = with_root(passage_json(passage), here)
+    passage = here.shown(passage)
     if passage.freshness != "fresh":
         click.echo(f"dowse: {passage.record.path} is {passage.freshness} since it was indexed; `dowse index`", err=True)
     for note in passage.notes:
         click.echo(f"dowse: {passage.record.path}: {note}", err=True)
-    click.echo(json.dumps(passage_json(passage), ensure_ascii=False) if as_json else passage.text)
+    click.echo(json.dumps(data, ensure_ascii=False) if as_json else passage.text)
     return 0
 
 

@@ -11,6 +11,7 @@ import click
 from dowse.lookup.related.question import DEFAULT_LIMIT
 from dowse.profiles.why_shapes import related_json, related_text
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.paths import Paths, with_root
 from dowse.shells.cli.search import ready
 
 
@@ -42,8 +43,11 @@ def command(
     workspace = workspace_of(root, flags)
     limit = DEFAULT_LIMIT if flags.get("limit") is None else workspace.settings.limit
     with ready(workspace) as engine:
-        answer = engine.related(thing, kinds, limit, collection)
+        here = Paths.of(engine, workspace)
+        answer = engine.related(here.target(thing), kinds, limit, collection)
         completeness = engine.completeness(answer.seen)
-        shown = json.dumps(related_json(answer, completeness), ensure_ascii=False) if as_json else None
-        click.echo(shown or related_text(answer, completeness))
+        if as_json:
+            click.echo(json.dumps(with_root(related_json(answer, completeness), here), ensure_ascii=False))
+        else:
+            click.echo(related_text(here.shown(answer), completeness))
     return 0 if answer.groups else 1

@@ -12,6 +12,7 @@ import click
 from dowse.errors import BadInput
 from dowse.profiles.core_memories import keep, written_json, written_text
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.paths import Paths, with_root
 from dowse.shells.cli.search import ready
 from dowse.text.memory_facts import TYPES
 
@@ -63,9 +64,13 @@ def command(
         raise BadInput("give --append or --replace, not both")
     mode = "append" if append else "replace" if replace else "create"
     content = _stdin() if text == _STDIN else " ".join(text)
-    with ready(workspace_of(root, flags)) as engine:
+    workspace = workspace_of(root, flags)
+    with ready(workspace) as engine:
+        here = Paths.of(engine, workspace)
+        anchors = tuple(map(here.anchor, anchors))
         written = keep(engine, name, content, mode, type_ or "", tags, anchors, valid_from, valid_until)
-    click.echo(json.dumps(written_json(mode, written), ensure_ascii=False) if as_json else written_text(mode, written))
+    data = with_root(written_json(mode, written), here)
+    click.echo(json.dumps(data, ensure_ascii=False) if as_json else written_text(mode, written))
     return 0
 
 

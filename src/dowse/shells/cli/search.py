@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from dowse.profiles.core_json import answer_json
 from dowse.profiles.core_text import evidence_text, place_text, shown_notes
 from dowse.shells.breadth import Breadth
 from dowse.shells.cli.options import json_option, roots_option, settings_options, workspace_of
+from dowse.shells.cli.paths import Paths, with_root
+from dowse.shells.cli.streams import style
 from dowse.shells.workspace import Workspace
 
 _SHOWN_LINES = 8
@@ -104,26 +106,58 @@ def command(
         budget,
         hypothesis,
     )
-    with searching(workspaces) as search:
-        answer = search(asked)
+    with opened_roots(workspaces) as opened:
+        answer = opened.search(asked)
         # Before the engine is closed, which may finish indexing a file that changed.
-        click.echo(json.dumps(answer_json(answer), ensure_ascii=False) if as_json else answer_lines(answer, explain))
+        if as_json:
+            click.echo(json.dumps(opened.as_json(answer), ensure_ascii=False))
+        else:
+            click.echo(answer_lines(opened.shown(answer), explain))
     return 0 if answer.hits else 1
 
 
-@contextmanager
-def searching(workspaces: Sequence[Workspace]) -> Iterator[Callable[[Query], Answer]]:
-    """A search over the index of each, merged where there are several."""
-    indexes = {it.index: it for it in reversed(workspaces)}  # a named index is one for all of them
-    with ExitStack() as opened:
-        engines = [opened.enter_context(ready(it)) for it in reversed(indexes.values())]
-        if len(engines) == 1:
-            yield engines[0].search
-            return
-        from dowse.profiles.core_roots import root_names, search_roots
+@dataclass(frozen=True, slots=True)
+class OpenedRoots:
+    """The roots that are searched, by name. A single one takes globs from here; several take them from each root."""
 
-        names = root_names([it.root for it in reversed(indexes.values())])
-        yield lambda query: search_roots(query, dict(zip(names, engines, strict=True)))
+    engines: Mapping[str, Engine]
+    paths: Mapping[str, Paths]
+
+    def search(self, query: Query) -> Answer:
+        if len(self.engines) > 1:
+            from dowse.profiles.core_roots import search_roots
+
+            return search_roots(query, self.engines)
+        [(engine, here)] = zip(self.engines.values(), self.paths.values(), strict=True)
+        return engine.search(here.asked(query))
+
+    def shown(self, answer: Answer) -> Answer:
+        """With paths as they are from here."""
+        if len(self.paths) > 1:
+            return replace(answer, hits=tuple(self.paths[hit.root].shown(hit) for hit in answer.hits))
+        [here] = self.paths.values()
+        return here.shown(answer)
+
+    def as_json(self, answer: Answer) -> dict[str, object]:
+        """Of several roots, each hit names its own."""
+        data = answer_json(answer)
+        return data if len(self.paths) > 1 else with_root(data, *self.paths.values())
+
+
+@contextmanager
+def opened_roots(workspaces: Sequence[Workspace]) -> Iterator[OpenedRoots]:
+    """The index of each; a named index is one for all of them."""
+    indexes = {it.index: it for it in reversed(workspaces)}
+    own = list(reversed(indexes.values()))
+    with ExitStack() as opened:
+        engines = [opened.enter_context(ready(it)) for it in own]
+        names = [""]
+        if len(own) > 1:
+            from dowse.profiles.core_roots import root_names
+
+            names = root_names([it.root for it in own])
+        paths = [Paths.of(engine, it) for engine, it in zip(engines, own, strict=True)]
+        yield OpenedRoots(dict(zip(names, engines, strict=True)), dict(zip(names, paths, strict=True)))
 
 
 def ready(workspace: Workspace) -> Engine:
@@ -178,13 +212,13 @@ def answer_lines(answer: Answer, explain: bool) -> str:
 
 def _hit_lines(rank: int, hit: Hit, answer: Answer, explain: bool) -> list[str]:
     chunk = hit.stored.chunk
-    place = click.style(place_text(hit, answer), fg="cyan", bold=True)
+    place = style(place_text(hit, answer), fg="cyan", bold=True)
     trail = TRAIL_SEPARATOR.join(chunk.trail)
-    stale = "" if hit.freshness in ("fresh", "unknown") else click.style(f" [{hit.freshness}]", fg="yellow")
+    stale = "" if hit.freshness in ("fresh", "unknown") else style(f" [{hit.freshness}]", fg="yellow")
     text = chunk.text.strip("\n").split("\n")
     shown = text[:_SHOWN_LINES] + (["…"] if len(text) > _SHOWN_LINES else [])
     why = [f"   {hit.stored.chunk_id}  score {hit.score:.4g}: {evidence_text(hit.evidence)}"] if explain else []
-    notes = [click.style(f"   {note}", fg="yellow") for note in hit.notes]
+    notes = [style(f"   {note}", fg="yellow") for note in hit.notes]
     return [f"{rank}. {place}{f'  {trail}' if trail else ''}{stale}", *why, *notes, *(f"   {line}" for line in shown)]
 
 

@@ -15,6 +15,7 @@ from dowse.live.lead import leader_of
 from dowse.profiles.core_json import status_json
 from dowse.shells.cli.jobs import past_json
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.paths import Paths
 
 _SHOWN = 10
 
@@ -28,13 +29,14 @@ def command(root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN
     workspace = workspace_of(root, flags)
     with workspace.open(create=False) as engine:
         data = status_json(engine.status(), engine, leader_of(workspace.index))
+        here = Paths.of(engine, workspace)
     now = time.time()
     data["jobs"] = [past_json(it, now) for it in History(workspace.index).recent(_SHOWN)]
-    click.echo(json.dumps(data, ensure_ascii=False) if as_json else "\n".join(_lines(data)))
+    click.echo(json.dumps(data, ensure_ascii=False) if as_json else "\n".join(_lines(data, here)))
     return 0
 
 
-def _lines(data: dict[str, Any]) -> list[str]:
+def _lines(data: dict[str, Any], here: Paths) -> list[str]:
     lines = [f"index     {data['index']}"]
     lines += [
         f"root      {it['root']} ({it['listed']:,} files, synced {it['synced_at'] or 'never'})"
@@ -56,7 +58,7 @@ def _lines(data: dict[str, Any]) -> list[str]:
         )
         lines.append(f"held back {told}")
     lines += [f"note      {note}" for note in data["freshness"]["notes"]]
-    return [*lines, *_listed("skipped  ", data["skipped"]), *_listed("unparsed ", data["quarantined"])]
+    return [*lines, *_listed("skipped  ", data["skipped"], here), *_listed("unparsed ", data["quarantined"], here)]
 
 
 def _kept(title: str, collection: dict[str, Any], what: str) -> str:
@@ -64,12 +66,12 @@ def _kept(title: str, collection: dict[str, Any], what: str) -> str:
     return f"{title}  {collection['root']} ({of}, synced {collection['synced_at'] or 'never'})"
 
 
-def _listed(title: str, files: list[dict[str, str]]) -> list[str]:
+def _listed(title: str, files: list[dict[str, str]], here: Paths) -> list[str]:
     if not files:
         return []
     common = Counter(it["reason"] for it in files).most_common(5)
     lines = [f"{title} {len(files):,}: {', '.join(f'{count:,} × {reason}' for reason, count in common)}"]
-    lines += [f"          {it['path']}: {it['reason']}" for it in files[:_SHOWN]]
+    lines += [f"          {here.show(it['path'], it['collection'])}: {it['reason']}" for it in files[:_SHOWN]]
     if len(files) > _SHOWN:
         lines.append(f"          … and {len(files) - _SHOWN:,} more; --json lists all")
     return lines

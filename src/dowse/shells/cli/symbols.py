@@ -16,6 +16,7 @@ from dowse.lookup.symbols.question import Audit, Body, SymbolAnswer, Wanted
 from dowse.profiles.code_json import audit_json, body_text, definition_text, symbols_json
 from dowse.profiles.core_asking import make_scope
 from dowse.shells.cli.options import exact_limit, json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.paths import Paths, with_root
 from dowse.shells.cli.search import ready
 
 _AT = re.compile(r"(?P<path>.+):(?P<line>-?\d{1,9})", re.DOTALL)
@@ -91,13 +92,15 @@ def command(
         limit=exact_limit(workspace.settings, flags),
     )
     with ready(workspace) as engine:
+        here = Paths.of(engine, workspace)
         if as_audit:
-            return _print_audit(engine.audit(least_bytes), as_json)
-        found = _at(engine, at) if at else engine.symbols(wanted)
+            return _print_audit(engine.audit(least_bytes), here, as_json)
+        found = _at(engine, here, at) if at else engine.symbols(here.asked(wanted))
         bodies = engine.bodies(found.definitions, max_lines=max_lines, total_lines=total_lines) if body else []
     if as_json:
-        click.echo(json.dumps(symbols_json(found, bodies), ensure_ascii=False))
+        click.echo(json.dumps(with_root(symbols_json(found, bodies), here), ensure_ascii=False))
     else:
+        found = here.shown(found)
         click.echo("\n".join(_lines(found, bodies, stats or bool(order) or bool(bounds))))
     return 0 if found.definitions else 1
 
@@ -109,11 +112,11 @@ def _bound(text: str) -> tuple[str, int]:
     return bound["name"], int(bound["bound"])
 
 
-def _at(engine: Engine, text: str) -> SymbolAnswer:
+def _at(engine: Engine, here: Paths, text: str) -> SymbolAnswer:
     place = _AT.fullmatch(text)
     if place is None:
         raise BadInput(f"--at wants FILE:LINE, such as src/app.py:12, not {text!r}")
-    found = engine.containing(place["path"], int(place["line"]))
+    found = engine.containing(here.target(place["path"]), int(place["line"]))
     return SymbolAnswer(tuple(found), len(found), len(found), 1, len(found))
 
 
@@ -128,15 +131,15 @@ def _lines(answer: SymbolAnswer, bodies: list[Body], with_stats: bool) -> list[s
     return [*lines, f"{counted}{cut if answer.total > len(answer.definitions) else ''}", *answer.seen.sentences()]
 
 
-def _print_audit(audit: Audit, as_json: bool) -> int:
+def _print_audit(audit: Audit, here: Paths, as_json: bool) -> int:
     if as_json:
-        click.echo(json.dumps(audit_json(audit), ensure_ascii=False))
+        click.echo(json.dumps(with_root(audit_json(audit), here), ensure_ascii=False))
         return 0
     click.echo(
         f"{audit.with_definitions:,} of {audit.files:,} files of known languages have definitions; "
         f"{audit.unreadable:,} could not be read, {audit.lossy:,} only in part (their bytes are not text)"
     )
-    for it in audit.silent[:_SHOWN_SILENT]:
+    for it in here.shown(audit.silent[:_SHOWN_SILENT]):
         click.echo(f"{it.path}  {it.size:,} bytes: {it.reason or 'no reason known'}")
     if len(audit.silent) > _SHOWN_SILENT:
         click.echo(f"… and {len(audit.silent) - _SHOWN_SILENT:,} more; --json lists all")

@@ -11,6 +11,7 @@ import click
 from dowse.lookup.why.question import DEFAULT_BUDGET, LEAST_BUDGET, MOST_BUDGET
 from dowse.profiles.why_shapes import why_json, why_text
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.paths import Paths, with_root
 from dowse.shells.cli.search import ready
 
 
@@ -46,9 +47,13 @@ def command(
 
     Exit code 0: here is what is known; 1: nothing is called that, or several things are (they are listed).
     """
-    with ready(workspace_of(root, flags)) as engine:
-        answer = engine.why(target, budget, collection)
+    workspace = workspace_of(root, flags)
+    with ready(workspace) as engine:
+        here = Paths.of(engine, workspace)
+        answer = engine.why(here.target(target), budget, collection)
         completeness = engine.completeness(answer.seen)
-        shown = json.dumps(why_json(answer, completeness), ensure_ascii=False) if as_json else None
-        click.echo(shown or why_text(answer))
+        if as_json:
+            click.echo(json.dumps(with_root(why_json(answer, completeness), here), ensure_ascii=False))
+        else:
+            click.echo(why_text(here.shown(answer)))
     return 0 if answer.subject else 1
