@@ -25,7 +25,7 @@ from dowse.shells.workspace import Workspace
 @json_option
 @settings_options(include="", exclude="", index="")
 def command(roots: tuple[Path, ...], root: Path | None, force: bool, as_json: bool, **flags: Any) -> None:  # noqa: ANN401
-    """Bring directories into the index, or up to date: only new and changed files are read.
+    """Index directories, or update what is indexed: only new and changed files are read.
 
     Each ROOT has an index of its own; with --index they share that one. A ROOT inside an indexed
     directory brings that part of it up to date.

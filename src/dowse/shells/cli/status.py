@@ -50,7 +50,7 @@ def _lines(data: dict[str, Any], here: Paths) -> list[str]:
     lines += [f"in files  {counted}", f"encoder   {data['encoder']}: {data['encoder_why']}"]
     lines.append(f"reranker  {data['reranker']}: {data['reranker_why']}")
     leader = data["watcher"]["leader"]
-    followed = f"process {leader} follows the files" if leader else "nobody follows the files now; `dowse watch` does"
+    followed = f"process {leader} follows the files" if leader else "not watching for changes; run `dowse watch`"
     lines.append(f"watcher   {followed}")
     lines += [f"note      {note}" for note in data["freshness"]["notes"]]
     return [*lines, *_listed("skipped  ", data["skipped"], here), *_listed("unparsed ", data["quarantined"], here)]
