@@ -40,7 +40,7 @@ def reranking(tmp_path: Path, setting: str = "auto", model_dir: Path | None = No
 
 def test_auto_lets_the_recipe_choose_and_loads_nothing_for_saying_so(tmp_path: Path) -> None:
     offer = reranking(tmp_path).describe()
-    assert (offer.name, offer.why) == ("cross, late", "a recipe that reranks names its own")
+    assert (offer.name, offer.why) == ("cross, late", "chosen by the recipe")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -71,7 +71,7 @@ class Reranking:
                 found.append(name)
             except EncoderMissing as error:
                 missing.append(str(error))
-        return Offer(", ".join(found) or NONE, "; ".join(["a recipe that reranks names its own", *missing]))
+        return Offer(", ".join(found) or NONE, "; ".join(["chosen by the recipe", *missing]))
 
     def _reranker(self, name: str) -> Reranker:
         with self._turn:

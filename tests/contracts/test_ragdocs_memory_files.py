@@ -140,7 +140,7 @@ def test_create_with_a_type(server: Served, given: str) -> None:
 
 def test_what_is_there_is_not_written_over(server: Served) -> None:
     did(server, "create_memory", filename="vole.md", content="first")
-    assert "there is a memory 'vole.md' already" in mistake(server, "create_memory", filename="vole", content="second")
+    assert "note 'vole' exists" in mistake(server, "create_memory", filename="vole", content="second")
     assert "first" in text(server, "read_memory", filename="vole")
 
 

@@ -172,8 +172,8 @@ def test_scope_and_paths(store: Store) -> None:
         (Lines(("a",), "word-regex", case_sensitive=True), "without case"),
         (Lines(("a",), limit=-1), "limit"),
         (Lines((r"(a)\1",), "regex"), "back references"),
-        (Lines(("a)(b",), "word-regex"), "can not be used"),
-        (Lines(("a)(b",), "regex"), "can not be used"),
+        (Lines(("a)(b",), "word-regex"), "invalid regex"),
+        (Lines(("a)(b",), "regex"), "invalid regex"),
     ],
 )
 def test_what_is_refused(store: Store, asked: Lines, reason: str) -> None:

@@ -52,7 +52,7 @@ def test_the_trash_never_overwrites(folder: Folder) -> None:
 def test_what_is_there_is_not_made_again(folder: Folder) -> None:
     folder.create("notes", "one")
     for name in ("notes", "Notes.md", "NOTES"):
-        with pytest.raises(BadInput, match=r"there is a memory 'notes\.md' already"):
+        with pytest.raises(BadInput, match=r"note 'notes' exists"):
             folder.create(name, "two")
     folder.create("u\u0308ber", "one")
     with pytest.raises(BadInput, match="already"):
@@ -117,7 +117,7 @@ def test_a_merge_that_can_not_be_leaves_all_as_it_was(folder: Folder) -> None:
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [("a\0b", "zero byte"), ("\ud800", "half a character"), ("x" * (MAX_BYTES + 1), "10,000,000 bytes")],
+    [("a\0b", "zero byte"), ("\ud800", "invalid Unicode"), ("x" * (MAX_BYTES + 1), "10,000,000 bytes")],
 )
 def test_what_is_no_text_is_refused(folder: Folder, text: str, why: str) -> None:
     with pytest.raises(BadInput, match=why):

@@ -74,7 +74,7 @@ def test_merging_across_folders(folder: Folder) -> None:
 
 def test_names_and_folders_that_some_system_takes_for_one_are_refused(folder: Folder) -> None:
     folder.create("plans/q3", "one")
-    with pytest.raises(BadInput, match=r"there is a memory 'plans/q3\.md' already"):
+    with pytest.raises(BadInput, match=r"note 'plans/q3' exists"):
         folder.create("Plans/q3", "two")
     with pytest.raises(BadInput, match="there is a folder 'plans' already"):
         folder.create("Plans/q4", "two")

@@ -56,7 +56,7 @@ def test_callees_and_what_could_not_be_told(run: Run) -> None:
 
 def test_several_that_define_it_are_named(run: Run) -> None:
     _, out, _ = run("calls", "save", "--depth", "1")
-    assert "2 define it (--in chooses one): Other, Repo" in out
+    assert "2 definitions; pick one with --in: Other, Repo" in out
     assert "define it" not in run("calls", "save", "--in", "Repo")[1]
 
 

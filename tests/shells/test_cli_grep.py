@@ -30,7 +30,7 @@ def test_lines_as_grep_prints_them(grep: Run) -> None:
     code, out, err = grep(r"def \w+\(")
     assert code == 0
     assert out.splitlines() == ["src/app.py:3:def retry(times):", "src/other.py:1:def wait(i):"]
-    assert err == "dowse: found 2 times in 2 files; 4 of 4 files indexed\n"
+    assert err == "dowse: 2 matches in 2 files; 4 of 4 files indexed\n"
 
 
 def test_context(grep: Run) -> None:
@@ -91,7 +91,7 @@ def test_json(grep: Run) -> None:
 def test_nothing_found_says_what_was_searched(grep: Run) -> None:
     code, out, err = grep("nowhere")
     assert (code, out) == (1, "")
-    assert err == "dowse: found nothing; 4 of 4 files indexed\n"
+    assert err == "dowse: no match; 4 of 4 files indexed\n"
     assert grep("--json", "nowhere")[0] == 1
 
 
@@ -108,7 +108,7 @@ def test_files_that_changed_are_named(grep: Run, root: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("(",), "can not be used"),
+        (("(",), "invalid regex"),
         (("-w", "-s", "x"), "without case"),
         (("",), "a term is empty"),
         (("-c", "-l", "x"), "not both"),

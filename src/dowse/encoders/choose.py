@@ -95,7 +95,7 @@ def by_fingerprint(fingerprint: str, *, cache_dir: Path) -> Encoder | None:
 
 def _best(cache_dir: Path) -> Choice:
     try:
-        return Choice(_granite(cache_dir), "granite is installed, so texts are compared by meaning.", slow=True)
+        return Choice(_granite(cache_dir), "semantic search: on (granite).", slow=True)
     except EncoderMissing as missing:
         return Choice(StaticEncoder(), f"static compares words by their meaning, not sentences, but {missing}.")
 

@@ -145,7 +145,9 @@ class Folder:
         known = notes_below(folder)
         taken = name if has_note(folder, name) else alike(name, known)
         if taken:
-            raise BadInput(f"there is a memory {taken!r} already; append to it, replace it, or choose another name")
+            raise BadInput(
+                f"note {taken.removesuffix('.md')!r} exists already; append to it, replace it or use another name"
+            )
         folders = {str(it) for note in known for it in PurePath(note).parents}
         near = next((found for it in PurePath(name).parents if (found := alike(str(it), folders))), "")
         if near:
@@ -197,6 +199,6 @@ def _bytes(name: str, text: str) -> bytes:
     try:
         data = text.encode()
     except UnicodeEncodeError:
-        raise BadInput(f"what {name} shall hold has half a character in it (a lone surrogate); give text") from None
+        raise BadInput(f"{name} contains invalid Unicode (lone surrogate); give text") from None
     check_size(name, len(data), MAX_BYTES)
     return data

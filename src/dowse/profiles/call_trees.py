@@ -158,7 +158,7 @@ def _node_lines(node: Node, direction: str, depth: int) -> Iterator[str]:
 
 def _remarks(tree: CallTree, with_unresolved: bool) -> Iterator[str]:
     if len(tree.owners) > 1 and not tree.query.owner and tree.query.at is None:
-        yield f"{len(tree.owners)} define it (--in chooses one): {_listed(tree.owners)}"
+        yield f"{len(tree.owners)} definitions; pick one with --in: {_listed(tree.owners)}"
     if tree.unresolved and not with_unresolved:
         yield f"{len(tree.unresolved):,} calls could not be told (--unresolved lists them)"
     for it in tree.unresolved if with_unresolved else ():

@@ -86,9 +86,9 @@ def _file_json(shown: ShownFile) -> dict[str, object]:
 
 def grep_sentence(answer: GrepAnswer, completeness: Completeness) -> str:
     """What was found, what was shown of it, and what was looked at."""
-    times = "once" if answer.total_occurrences == 1 else f"{answer.total_occurrences:,} times"
+    matches = "1 match" if answer.total_occurrences == 1 else f"{answer.total_occurrences:,} matches"
     files = "1 file" if answer.total_files == 1 else f"{answer.total_files:,} files"
-    found = f"found {times} in {files}" if answer.total_files else "found nothing"
+    found = f"{matches} in {files}" if answer.total_files else "no match"
     shown = len(answer.files)
     part = f", the best {shown:,} shown" if shown < answer.total_files else ""
     searched = completeness.sentence(answer.total_files).partition("; ")[2]

@@ -85,7 +85,7 @@ def _re2(pattern: str, case_sensitive: bool) -> Regex:
     try:
         regex: Regex = re2.compile(pattern, options)
     except (re2.error, UnicodeEncodeError) as error:
-        raise BadInput(f"the regex {_shown(pattern)} can not be used: {_reason(error)}{_advice(pattern)}") from None
+        raise BadInput(f"invalid regex {_shown(pattern)}: {_reason(error)}{_advice(pattern)}") from None
     return regex
 
 
@@ -97,7 +97,7 @@ def _reason(error: Exception) -> str:
 def _advice(pattern: str) -> str:
     if re.search(r"\(\?<?[=!]|\\[1-9]|\(\?P=", pattern):
         return "; look-around and back references are not supported, they can not be matched in bounded time"
-    return "; to look for it as it is, ask for a substring"
+    return "; to search for it literally, use -F or a substring"
 
 
 def _shown(pattern: str) -> str:

@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 VERBS = {
     "search": "Ask a question; builds the index first where there is none.",
     "grep": "Find the lines that hold a regex, a word, a text or a phrase.",
-    "index": "Bring directories into the index, or up to date.",
+    "index": "Index directories, or update what is indexed.",
     "calls": "Who calls a function, or what it calls, as a tree.",
-    "impact": "Which definitions the uncommitted changes touch, and who calls them.",
-    "why": "Why a line or a symbol is as it is: callers, commits, documents, memories.",
-    "related": "What has to do with a file, a symbol, a commit or a memory, by links.",
+    "impact": "Show what uncommitted changes touch, and its callers.",
+    "why": "Explain a line or symbol: callers, commits, docs, notes.",
+    "related": "List everything linked to a file, symbol, commit or note.",
     "symbols": "Definitions by name, kind, base, attribute, line or complexity.",
     "find": "Files and directories by name, in the index or on disk.",
     "read": "Print lines of an indexed file, or a hit by its id.",
-    "remember": "Keep a note where searches find it; anchored to code, it knows when that changes.",
+    "remember": "Save a searchable note; anchor it to code to be told when that code changes.",
     "memories": "List the notes that were kept: their age, type, tags, and which are stale.",
-    "forget": "Throw a note away, to the trash.",
+    "forget": "Move a note to the trash.",
     "status": "What is indexed, how fresh, with which encoder, and what was skipped.",
-    "watch": "Follow the files and keep the index in line with them, until stopped.",
-    "jobs": "What is and was done behind the answers, how far it is, and how it ended.",
-    "indexes": "List the indexes of this user, delete some, or those whose root is gone.",
+    "watch": "Watch files and keep the index current (Ctrl-C stops).",
+    "jobs": "List background jobs: state, progress, result.",
+    "indexes": "List your indexes; delete some, or those whose root is gone.",
     "export": "Print every chunk of the index, in a stable order.",
-    "doctor": "Check the index and all around it; --fix mends what is damaged.",
-    "rebuild": "Make the index anew from the files.",
+    "doctor": "Check the index and its environment; --fix repairs it.",
+    "rebuild": "Rebuild the index from scratch.",
     "eval": "Measure recipes against a gold set, or against your own files.",
     "mcp": "Serve an AI agent over MCP on stdin and stdout.",
-    "daemon": "One shared server for all agents of an index: run, start, stop, status, restart.",
+    "daemon": "One server shared by every agent on an index: run, start, stop, status, restart.",
 }
 _ALIASES = {"roots": "indexes"}
 _PRINTING_AS_THEY_READ = ("export",)
@@ -90,8 +90,8 @@ def dowse() -> None:
     dowse why src/http.py:118                  all that is known of one line
     dowse mcp                                  the same for an AI agent
 
-    `dowse VERB --help` says what a verb takes. Every setting has a flag, a DOWSE_… variable and a key in dowse.toml, in
-    that order of precedence; `dowse VERB --help-all` lists them, too.
+    Run `dowse COMMAND --help` for its options. Every setting has a flag, a DOWSE_… variable and a key in dowse.toml, in
+    that order of precedence; `dowse COMMAND --help-all` lists them, too.
     """
 
 

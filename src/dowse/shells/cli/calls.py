@@ -23,10 +23,14 @@ confidence_option = click.option(
     type=click.Choice(["exact", "virtual", "possible"]),
     default="virtual",
     show_default=True,
-    help="The least that is shown: also what a call through a base may reach, also what only its name says.",
+    help="Minimum confidence: exact; virtual (may dispatch through a base); possible (name match only).",
 )
-width_option = click.option("--width", type=click.IntRange(0), default=10, show_default=True, help="At a node; 0: all.")
-nodes_option = click.option("--nodes", type=click.IntRange(0), default=200, show_default=True, help="In all; 0: all.")
+width_option = click.option(
+    "--width", type=click.IntRange(0), default=10, show_default=True, help="Maximum branches per node (0 = no limit)."
+)
+nodes_option = click.option(
+    "--nodes", type=click.IntRange(0), default=200, show_default=True, help="Maximum nodes in all (0 = no limit)."
+)
 paths_option = click.option("--path", "paths", multiple=True, metavar="GLOB", help="Only files matching; repeatable.")
 not_paths_option = click.option("--not-path", "not_paths", multiple=True, metavar="GLOB", help="No files matching.")
 
@@ -41,7 +45,7 @@ not_paths_option = click.option("--not-path", "not_paths", multiple=True, metava
 @confidence_option
 @paths_option
 @not_paths_option
-@click.option("--unresolved", is_flag=True, help="Also list the calls that could not be told.")
+@click.option("--unresolved", is_flag=True, help="Also list unresolved calls.")
 @root_option
 @json_option
 @settings_options()

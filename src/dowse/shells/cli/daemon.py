@@ -92,7 +92,7 @@ def _stopped(start: Start) -> bool:
         except ConnectionError:
             pass
         except TimeoutError:
-            raise BadInput(f"the shared server does not end; end process {holder(start.place)} yourself") from None
+            raise BadInput(f"the shared server did not stop; kill process {holder(start.place)}") from None
     return True
 
 
@@ -101,7 +101,7 @@ def _asked(connection: socket.socket, start: Start, verb: Verb, *, keep: bool = 
         reply = converse(connection, start.hello(verb))
     except Unshared:
         connection.close()
-        raise BadInput(f"the shared server does not answer; end process {holder(start.place)} yourself") from None
+        raise BadInput(f"the shared server does not answer; kill process {holder(start.place)}") from None
     if not keep or reply is None:
         connection.close()
     if reply is not None and not reply.get("ok"):

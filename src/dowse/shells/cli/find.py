@@ -27,8 +27,10 @@ Only = Literal["", "files", "directories"]
 @click.option("--glob", "manner", flag_value="glob", help="PATTERN is a glob of the name, or with a slash of the path.")
 @click.option("--regex", "manner", flag_value="regex", help="PATTERN is a regex that is searched for in the name.")
 @click.option("--fuzzy", "manner", flag_value="fuzzy", help="The letters of PATTERN in this order, anywhere in a path.")
-@click.option("-i", "--ignore-case", is_flag=True, help="Capitals do not count.")
-@click.option("-e", "--ext", "extensions", multiple=True, metavar="EXT", help="Only files that end so; repeatable.")
+@click.option("-i", "--ignore-case", is_flag=True, help="Ignore case.")
+@click.option(
+    "-e", "--ext", "extensions", multiple=True, metavar="EXT", help="Only files with this extension (repeatable)."
+)
 @click.option("--dirs", "only", flag_value="directories", help="Only directories.")
 @click.option("--files", "only", flag_value="files", help="Only files.")
 @click.option("--min-size", type=click.IntRange(min=0), default=0, metavar="BYTES", help="Only files of at least this.")
@@ -36,8 +38,8 @@ Only = Literal["", "files", "directories"]
 @click.option("--max-depth", type=click.IntRange(min=0), default=0, metavar="N", help="1: directly below the root.")
 @click.option("--live", is_flag=True, help="Look at the disk instead of the index: also binary files, and new ones.")
 @click.option("--contents", is_flag=True, help="Search PATTERN in the lines of the files on disk, not in names.")
-@click.option("--hidden", is_flag=True, help="Of --live: also names that begin with a dot.")
-@click.option("--no-ignore", is_flag=True, help="Of --live: also what ignore files and the settings leave out.")
+@click.option("--hidden", is_flag=True, help="With --live: include hidden files.")
+@click.option("--no-ignore", is_flag=True, help="With --live: include ignored files.")
 @click.option("--count", "count_only", is_flag=True, help="Print only how many there are.")
 @root_option
 @json_option

@@ -34,7 +34,7 @@ def command(
     as_json: bool,
     **flags: Any,  # noqa: ANN401
 ) -> None:
-    """Bring directories into the index, or up to date: only new and changed files are read.
+    """Index directories, or update what is indexed: only new and changed files are read.
 
     Each ROOT has an index of its own; with --index they share that one. A ROOT inside an indexed
     directory brings that part of it up to date.

@@ -29,7 +29,7 @@ root_option = click.option(
     multiple=True,
     callback=_one_root,
     type=click.Path(path_type=Path),
-    help="The directory to work on; default: the nearest one upwards that is indexed, else the current one.",
+    help="Directory to search (default: nearest indexed parent, else the current one).",
 )
 roots_option = click.option(
     "--root",
@@ -101,7 +101,7 @@ _help_all_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_help_all,
-    help="Show also the settings: each of them is a flag of every verb.",
+    help="Also list settings (each is a flag of every command).",
 )
 
 

@@ -22,15 +22,17 @@ _STDIN = ("-",)
 @click.command("remember")
 @click.argument("name")
 @click.argument("text", nargs=-1, metavar="[TEXT | -]")
-@click.option("--type", "type_", type=click.Choice(TYPES), default=None, help="Of a new memory; default: journal.")
-@click.option("--tag", "tags", multiple=True, help="Of a new memory; may be repeated.")
+@click.option(
+    "--type", "type_", type=click.Choice(TYPES), default=None, help="Type of the new note (default: journal)."
+)
+@click.option("--tag", "tags", multiple=True, help="Tag of the new note (repeatable).")
 @click.option(
     "--anchor", "anchors", multiple=True, metavar="PLACE", help="What a new memory is about; may be repeated."
 )
 @click.option("--valid-from", default="", metavar="TIME", help="Of a new memory: when it begins to hold.")
 @click.option("--valid-until", default="", metavar="TIME", help="Of a new memory: the last day it holds.")
-@click.option("--append", is_flag=True, help="Add TEXT to a memory that is there.")
-@click.option("--replace", is_flag=True, help="Let a memory that is there say TEXT instead; its front matter stays.")
+@click.option("--append", is_flag=True, help="Append TEXT to an existing note.")
+@click.option("--replace", is_flag=True, help="Replace an existing note's text; keep its front matter.")
 @root_option
 @json_option
 @settings_options(memories="")
@@ -55,10 +57,10 @@ def command(
     dowse remember auth "Refresh is next: [[src/refresh.py]]" --append
     git log -1 | dowse remember release -
 
-    An anchor is a path, path#Symbol, path:LINE or commit:HASH: when what is there changes, the memory is told to be
-    stale, with the commit that changed it. Words around a [[link]] say how the memory stands to it: plans, refactors,
-    supersedes, depends on, contradicts … Memories lie in .memories of the root, or with --memories user in the data
-    directory; edit them with anything.
+    An anchor is a path, path#Symbol, path:LINE or commit:HASH: when that code changes, the note is marked stale, with
+    the commit that changed it. Words next to a [[link]] set the relation (plans, refactors, supersedes, depends on,
+    contradicts …). Notes are stored in .memories/ under the root, or with --memories user in the data directory; edit
+    them with anything.
     """
     if append and replace:
         raise BadInput("give --append or --replace, not both")

@@ -50,7 +50,7 @@ def _lines(data: dict[str, Any], here: Paths) -> list[str]:
     lines += [f"in files  {counted}", f"encoder   {data['encoder']}: {data['encoder_why']}"]
     lines.append(f"reranker  {data['reranker']}: {data['reranker_why']}")
     leader = data["watcher"]["leader"]
-    followed = f"process {leader} follows the files" if leader else "nobody follows the files now; `dowse watch` does"
+    followed = f"process {leader} follows the files" if leader else "not watching for changes; run `dowse watch`"
     lines.append(f"watcher   {followed}")
     if any(data["held_back"].values()):
         told = "files: {files:,}, changes in commits: {changes:,}, masked values: {values:,}".format(

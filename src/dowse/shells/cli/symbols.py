@@ -37,9 +37,11 @@ _SHOWN_SILENT = 50
 @click.option("--exact", is_flag=True, help="NAME is the whole name, not a part of it.")
 @click.option("--at", metavar="FILE:LINE", help="What holds this line, innermost first.")
 @click.option("--body", is_flag=True, help="Also print the lines of each.")
-@click.option("--max-lines", type=click.IntRange(min=0), default=100, help="At most so many lines of a body; 0 is all.")
-@click.option("--total-lines", type=click.IntRange(min=0), default=500, help="At most so many of all bodies; 0 is all.")
-@click.option("--stats", is_flag=True, help="Also print how involved each is.")
+@click.option("--max-lines", type=click.IntRange(min=0), default=100, help="Maximum lines per body (0 = no limit).")
+@click.option(
+    "--total-lines", type=click.IntRange(min=0), default=500, help="Maximum lines of all bodies (0 = no limit)."
+)
+@click.option("--stats", is_flag=True, help="Also print complexity metrics.")
 @click.option("--sort", "order", type=click.Choice(MEASURES), help="Largest first by this measure.")
 @click.option("--min", "bounds", multiple=True, metavar="NAME=N", help="Only with at least this measure; repeatable.")
 @click.option("--audit", "as_audit", is_flag=True, help="Which files of known languages have no definition, and why.")
