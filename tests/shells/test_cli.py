@@ -15,7 +15,8 @@ import click
 import pytest
 
 from dowse.config import SECRETS, SETTINGS
-from dowse.shells.cli import VERBS, dowse, in_order
+from dowse.shells.cli import VERBS, in_order
+from dowse.shells.cli.group import dowse
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.locks import write_lock
 from support import Run, command_line, write

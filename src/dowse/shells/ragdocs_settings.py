@@ -12,12 +12,12 @@ from dowse.config import Settings, parse_setting
 from dowse.errors import BadInput
 from dowse.model import Pace
 from dowse.profiles.ragdocs_memory_desk import NO_OPTIONS, MemoryOptions
+from dowse.shells.ragdocs_places import NAME, configuration_places
 from dowse.shells.workspace import Workspace, find_workspace
 from dowse.text.memory_facts import TYPES
 
 log = logging.getLogger("dowse.ragdocs")
 
-FOLDER, NAME = ".mcp-markdown-ragdocs", "config.toml"
 _MAX_BYTES = 1_000_000
 _MEMORIES = "user"  # where the contract keeps memories unless it is told otherwise
 
@@ -51,15 +51,8 @@ def ragdocs_workspace(
 
 def find_setup(folder: Path, environment: Mapping[str, str]) -> Setup:
     """What the nearest file says: in this directory or one above it, else in the user's own."""
-    path = next((it for it in _places(folder.absolute(), environment) if it.is_file()), None)
+    path = next((it for it in configuration_places(folder.absolute(), environment) if it.is_file()), None)
     return _setup({} if path is None else _table(path), path or Path(NAME))
-
-
-def _places(folder: Path, environment: Mapping[str, str]) -> list[Path]:
-    around = [it / FOLDER / NAME for it in (folder, *folder.parents)]
-    home = environment.get("HOME", "")
-    settings = environment.get("XDG_CONFIG_HOME") or (f"{home}/.config" if home else "")
-    return [*around, Path(settings) / FOLDER.removeprefix(".") / NAME] if settings else around
 
 
 def _table(path: Path) -> dict[str, object]:

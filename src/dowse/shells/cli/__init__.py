@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from typing import NoReturn
-
-import click
 
 from dowse.errors import BadInput, DowseError
-from dowse.text.surrogates import is_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # `dowse mcp` has to answer at once: nothing is imported that it can do without
+    from typing import NoReturn
 
 VERBS = {
     "search": "Ask a question; builds the index first where there is none.",
@@ -43,39 +42,6 @@ VERBS = {
 _LEADING = ("--help", "-h", "--version")
 
 
-class Verbs(click.Group):
-    """Subcommands by name; a module is only imported when its verb runs."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        return list(VERBS)
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in VERBS:
-            return None
-        command: click.Command = import_module(f"dowse.shells.cli.{name}").command
-        return command
-
-    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """From the table above, so that --help imports no verb."""
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
-
-
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="dowse", message="dowse %(version)s")
-def dowse() -> None:
-    """Search this directory's documents, code, git history and memories: by words, by meaning, on this machine.
-
-    \b
-    dowse search "how are retries handled"     ask; the index is built on the first question
-    dowse why src/http.py:118                  all that is known of one line
-    dowse mcp                                  the same for an AI agent
-
-    `dowse VERB --help` says what a verb takes. Every setting has a flag, a DOWSE_… variable and a key in dowse.toml, in
-    that order of precedence; `dowse VERB --help-all` lists them, too.
-    """
-
-
 def in_order(arguments: Sequence[str]) -> list[str]:
     """Flags may stand before the verb too: they are moved behind it."""
     words = list(arguments)
@@ -88,16 +54,13 @@ def in_order(arguments: Sequence[str]) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     words = in_order(sys.argv[1:] if arguments is None else arguments)
     try:
-        _check(words)
-        code = dowse.main(words, prog_name="dowse", standalone_mode=False)
+        code = _run(words)
         sys.stdout.flush()
-    except click.ClickException as error:
-        _complain(f"{' '.join(error.format_message().split())} (--help says more)")
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("stopped; what was indexed so far is kept", err=True)
-        sys.exit(130)
     except DowseError as error:
         _complain(str(error))
+    except KeyboardInterrupt:
+        print("stopped; what was indexed so far is kept", file=sys.stderr)  # noqa: T201
+        sys.exit(130)
     except BrokenPipeError:
         # Whoever read our output has seen enough; Python must not complain about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -107,13 +70,39 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _run(words: Sequence[str]) -> object:
+    if words[:1] == ["mcp"]:
+        from dowse.shells.sharing.front import read_words, serve_client
+
+        given = read_words(words[1:])
+        if given is not None:
+            return serve_client(given)
+    return _run_by_click(words)
+
+
+def _run_by_click(words: Sequence[str]) -> object:
+    import click
+
+    from dowse.shells.cli.group import dowse
+
+    try:
+        _check(words)
+        return dowse.main(words, prog_name="dowse", standalone_mode=False)
+    except click.ClickException as error:
+        _complain(f"{' '.join(error.format_message().split())} (--help says more)")
+    except click.Abort:
+        raise KeyboardInterrupt from None
+
+
 def _check(words: Sequence[str]) -> None:
     """What is no text stands nowhere in an index, can not be asked for there, and not be printed."""
+    from dowse.text.surrogates import is_text
+
     for word in words:
         if not is_text(word):
             raise BadInput(f"{word[:200]!r} is not valid UTF-8; give text")
 
 
 def _complain(sentence: str) -> NoReturn:
-    click.echo(f"dowse: {sentence}", err=True)
+    print(f"dowse: {sentence}", file=sys.stderr)  # noqa: T201
     sys.exit(2)
