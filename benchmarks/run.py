@@ -12,6 +12,7 @@
     python benchmarks/run.py code --corpora python                searching one code base; prints its tables
     python benchmarks/run.py freshness --saves 20                 from a save to the answer that has it
     python benchmarks/run.py clients --soak-s 15                  many servers and commands on one index at once
+    python benchmarks/run.py shared --clients 64 --seconds 60     many agents of one shared server
     python benchmarks/run.py history --repository ../django       commits of a repository, indexed and searched
     python benchmarks/run.py history --made-up 100000             a whole history, and what is asked meanwhile
     python benchmarks/run.py crashes --kills 1000                 kills at random moments, and what they leave
@@ -136,6 +137,13 @@ def _clients(options: argparse.Namespace) -> Done:
     return measured, options.soak_s >= 60, good
 
 
+def _shared(options: argparse.Namespace) -> Done:
+    import shared
+
+    measured, good = shared.measure(options.work, clients=options.clients, seconds=options.seconds)
+    return measured, options.clients >= 64 and options.seconds >= 60, good
+
+
 def _history(options: argparse.Namespace) -> Done:
     from histories import section, whole_section
 
@@ -165,10 +173,11 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "code": _code,
     "freshness": _freshness,
     "clients": _clients,
+    "shared": _shared,
     "crashes": _crashes,
     "history": _history,
 }
-UNLABELLED = {"code", "freshness", "clients", "crashes", "history"}
+UNLABELLED = {"code", "freshness", "clients", "shared", "crashes", "history"}
 """What needs no labelled sets."""
 
 
@@ -212,6 +221,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--saves", type=int, default=100, metavar="N", help="how many saves are followed (default: 100)")
     add("--checkout", type=int, default=10_000, metavar="N", help="how many files a checkout changes (default: 10000)")
     add("--soak-s", type=float, default=60.0, metavar="N", help="how long many clients ask at once (default: 60)")
+    add = parser.add_argument_group("shared").add_argument
+    add("--clients", type=int, default=64, metavar="N", help="how many agents ask at once (default: 64)")
+    add("--seconds", type=float, default=60.0, metavar="N", help="for how long (default: 60)")
     crashes = parser.add_argument_group("crashes")
     crashes.add_argument("--kills", type=int, default=1000, metavar="N", help="how many, of all kinds together")
     crashes.add_argument("--seed", type=int, default=1, metavar="N", help="of the corpora and the moments")

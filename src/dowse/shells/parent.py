@@ -19,7 +19,7 @@ def is_gone() -> bool:
 
 def note() -> None:
     """Of a process that was forked: its parent is another than that of the process it is a copy of."""
-    global _started_by  # noqa: PLW0603
+    global _started_by
     _started_by = os.getppid()
 
 

@@ -18,7 +18,7 @@ import anyio.abc
 
 from dowse.errors import DowseError
 from dowse.shells.backstage import Backstage
-from dowse.shells.mcp import serve_lines
+from dowse.shells.mcp import Turns, serve_lines
 from dowse.shells.serving import log_to_stderr
 from dowse.shells.sharing.connection import Connection
 from dowse.shells.sharing.hello import Hello, read_hello, this_build
@@ -70,6 +70,7 @@ class Daemon:
         self._now = clock
         self._began = self._alone_since = clock()
         self._connected: dict[Connection, Hello] = {}
+        self._turns = Turns()
         self._leaving = anyio.Event()
         self._accepting = anyio.CancelScope()
         self._retired = anyio.Event()
@@ -148,7 +149,7 @@ class Daemon:
             peer.close()
 
     async def _retire(self) -> None:
-        """Make room for another server: no new clients; those that are here stay, and the last one ends this process."""
+        """Make room for another server: no new clients, and when the last of those that are here leaves, so do we."""
         self._accepting.cancel()
         await self._retired.wait()
 
@@ -187,7 +188,7 @@ class Daemon:
         try:
             profile = await anyio.to_thread.run_sync(self._sessions.profile_for, hello)
             await _reply(connection, ok=True, pid=os.getpid())
-            await serve_lines(profile, lines, connection.write)
+            await serve_lines(profile, lines, connection.write, self._turns)
         finally:
             del self._connected[connection]
             self._alone_since = self._now()

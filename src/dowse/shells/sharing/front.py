@@ -128,9 +128,12 @@ def _make_profile(given: Given, backstage: Backstage) -> Profile:
     from dowse.shells.serving import make_profile
     from dowse.shells.sharing.start import Start
 
-    facts = {"roots": given.paths, "flags": given.flags, "environment": os.environ, "cwd": Path.cwd()}
-    _tell(Start.of(given.profile, **facts).workspace.notice)
-    return make_profile(given.profile, **facts, backstage=backstage)
+    cwd = Path.cwd()
+    start = Start.of(given.profile, roots=given.paths, flags=given.flags, environment=os.environ, cwd=cwd)
+    _tell(start.workspace.notice)
+    return make_profile(
+        given.profile, roots=given.paths, flags=given.flags, environment=os.environ, cwd=cwd, backstage=backstage
+    )
 
 
 def _tell(sentence: str) -> None:
