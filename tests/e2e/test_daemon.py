@@ -33,6 +33,7 @@ FILES = {
 }
 TOOLS = ["search", "fetch", "grep", "symbols", "calls", "why", "related", "remember", "index", "status"]
 HEAVY = {"numpy", "onnxruntime", "tokenizers", "pydantic", "mcp", "mcp_types", "rich", "anyio", "asyncio", "apsw"}
+HEAVY |= {"click", "dataclasses", "pathlib", "tomllib", "typing", "logging"}
 
 
 @contextmanager
@@ -400,11 +401,14 @@ def test_one_who_does_not_read_holds_nobody_up(served: Site) -> None:
         assert heard == set(range(50))
 
 
-def test_the_pipe_imports_nothing_heavy(served: Site) -> None:
+def test_the_first_answers_import_nothing_heavy(served: Site) -> None:
     command = [sys.executable, "-X", "importtime", DOWSE, "mcp"]
+    asked = (INITIALIZE, INITIALIZED, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    lines = "".join(json.dumps(it) + "\n" for it in asked)
     done = subprocess.run(
-        command, cwd=served.root, env=served.environment(), input="", capture_output=True, text=True, check=True
+        command, cwd=served.root, env=served.environment(), input=lines, capture_output=True, text=True, check=True
     )
+    assert [json.loads(it)["id"] for it in done.stdout.splitlines()] == [0, 1]
     imported = {line.rsplit("|", 1)[1].strip().partition(".")[0] for line in done.stderr.splitlines() if "|" in line}
     assert "dowse" in imported
     assert imported & HEAVY == set()

@@ -8,6 +8,7 @@ import math
 import os
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
+from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import version
 from typing import TypeVar
@@ -21,10 +22,11 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from dowse.errors import DowseError
-from dowse.profiles.tool import Profile
+from dowse.profiles.tool import Profile, Reply
 from dowse.shells import parent
 from dowse.shells.leaving import Leaving
 from dowse.shells.tools import Bound, bind_all, reply_text
+from dowse.text.surrogates import make_encodable
 
 log = logging.getLogger("dowse.mcp")
 
@@ -65,15 +67,13 @@ class Turns:
         """What the work returns, which is done in a thread; it has its turn until it is done, or for as long."""
         await self._take(connection)
         done = anyio.Event()
-        try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._give_back, done)
-                try:
-                    return await anyio.to_thread.run_sync(work, limiter=self._threads)
-                finally:
-                    done.set()
-        except BaseExceptionGroup as group:
-            raise group.exceptions[0] from None
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._give_back, done)
+            try:
+                result = await anyio.to_thread.run_sync(work, limiter=self._threads)
+            finally:
+                done.set()
+        return result
 
     async def _take(self, connection: object) -> None:
         if self._free:
@@ -180,15 +180,23 @@ def _answer(tool: Bound, arguments: dict[str, object]) -> types.CallToolResult:
         # The client learns that it failed, the log why: a trace may hold paths and content.
         log.exception("%s failed", tool.tool.name)
         return _error(f"{tool.tool.name} failed unexpectedly; the server's log on stderr has the details")
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=reply_text(reply))],
-        structured_content=dict(reply.data) or None,
-    )
+    return _encodable_result(reply)
+
+
+def _encodable_result(reply: Reply) -> types.CallToolResult:
+    """A name on the disk may be no text, and an answer that can not be written would end the server."""
+    text, data = reply_text(reply), dict(reply.data)
+    try:
+        (text if reply.text is None else f"{text}{json.dumps(data, ensure_ascii=False, default=str)}").encode()
+    except UnicodeEncodeError:
+        data = {str(name): make_encodable(value) for name, value in data.items()}
+        text = reply_text(replace(reply, data=data, text=None if reply.text is None else str(make_encodable(text))))
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=data or None)
 
 
 def _error(text: str) -> types.CallToolResult:
     """One line: a message may quote what the client sent, which can be anything."""
-    line = " ".join(text.split())[:_MAX_ERROR_CHARS]
+    line = str(make_encodable(" ".join(text.split())[:_MAX_ERROR_CHARS]))
     return types.CallToolResult(content=[types.TextContent(type="text", text=line)], is_error=True)
 
 

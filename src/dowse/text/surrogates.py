@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 
 def is_text(path: str) -> bool:
@@ -18,3 +19,15 @@ def spelt_out(name: str | bytes) -> str:
 def valid(text: str) -> str:
     """The text as valid Unicode: in the place of each half stands a question mark."""
     return text.encode("utf-8", "replace").decode()
+
+
+def make_encodable(value: object) -> object:
+    """The value with names spelt out in all of its texts, and no half left that no encoding can write."""
+    if isinstance(value, str):
+        try:
+            return value if is_text(value) else spelt_out(value)
+        except UnicodeEncodeError:
+            return valid(value)
+    if isinstance(value, Mapping):
+        return {make_encodable(key): make_encodable(part) for key, part in value.items()}
+    return [make_encodable(part) for part in value] if isinstance(value, list | tuple) else value

@@ -75,7 +75,8 @@ class Proxy:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
         self._move(self._wait(waking, _FIRST_WORDS_S))
-        self._start_search()
+        if self._leave_at is None:
+            self._start_search()
         while not self._is_over():
             ready = self._wait(waking, _LOOK_UP_S)
             self._move(ready)
