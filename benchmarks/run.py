@@ -25,6 +25,7 @@ its own section of RESULTS.md, and only when nothing was left out of it; a selec
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -46,6 +47,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 
 
 def main() -> int:
+    os.environ["DOWSE_SHARE"] = "false"  # servers are measured one by one; what is about sharing says so
     parser = _parser()
     options = parser.parse_args()
     parts = options.parts or [it for it in PARTS if it != "history" or options.repository or options.made_up]

@@ -33,7 +33,7 @@ FILES = {
 }
 TOOLS = ["search", "fetch", "grep", "symbols", "calls", "why", "related", "remember", "index", "status"]
 HEAVY = {"numpy", "onnxruntime", "tokenizers", "pydantic", "mcp", "mcp_types", "rich", "anyio", "asyncio", "apsw"}
-HEAVY |= {"click", "dataclasses", "pathlib", "tomllib", "typing", "logging"}
+HEAVY |= {"click"}
 
 
 @contextmanager

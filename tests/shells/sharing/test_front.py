@@ -46,8 +46,8 @@ def test_every_flag_means_the_same_either_way(words: tuple[str, ...]) -> None:
 LEFT_TO_CLICK = [
     ("--help",), ("-h",), ("--help-all",), ("-k", "3"), ("--limit",), ("--limit", "--share"), ("--limit", "-1"),
     ("--share=true",), ("--no-limit",), ("--no-limit", "3"), ("--encoder-key", "hush"), ("--unknown", "x"),
-    ("--profile", "none"), ("--profile",), ("--root",), ("stray",), ("--share", "stray"), ("--", "x"), ("--max_files", "3"),
-    ("--root", "\udcff"), ("--root=\udcff",), ("",), ("--no-no-git",),
+    ("--profile", "none"), ("--profile",), ("--root",), ("stray",), ("--share", "stray"), ("--", "x"),
+    ("--max_files", "3"), ("--root", "\udcff"), ("--root=\udcff",), ("",), ("--no-no-git",),
 ]  # fmt: skip
 
 
