@@ -209,6 +209,8 @@ def serve_stdio(profile: Profile, on_exit: Callable[[], None]) -> None:
         anyio.run(_serve, profile, lambda: leaving.within(_LAST_WORDS_S))
     except* BrokenPipeError:
         log.warning("the client reads no more answers")
+    except* Exception:
+        log.exception("the server failed, and ends")
     leaving.now()
 
 
