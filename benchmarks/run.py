@@ -12,6 +12,7 @@
     python benchmarks/run.py code --corpora python                searching one code base; prints its tables
     python benchmarks/run.py freshness --saves 20                 from a save to the answer that has it
     python benchmarks/run.py clients --soak-s 15                  many servers and commands on one index at once
+    python benchmarks/run.py shared --clients 64 --seconds 60     many agents of one shared server
     python benchmarks/run.py history --repository ../django       commits of a repository, indexed and searched
     python benchmarks/run.py history --made-up 100000             a whole history, and what is asked meanwhile
     python benchmarks/run.py agents --runs 3                      real agent programs, and what their models see
@@ -27,6 +28,7 @@ its own section of RESULTS.md, and only when nothing was left out of it; a selec
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -48,6 +50,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 
 
 def main() -> int:
+    os.environ["DOWSE_SHARE"] = "false"  # servers are measured one by one; what is about sharing says so
     parser = _parser()
     options = parser.parse_args()
     wanted = {"history": options.repository or options.made_up, "answers": options.repositories}
@@ -140,6 +143,13 @@ def _clients(options: argparse.Namespace) -> Done:
     return measured, options.soak_s >= 60, good
 
 
+def _shared(options: argparse.Namespace) -> Done:
+    import shared
+
+    measured, good = shared.measure(options.work, clients=options.clients, seconds=options.seconds)
+    return measured, options.clients >= 64 and options.seconds >= 60, good
+
+
 def _history(options: argparse.Namespace) -> Done:
     from histories import section, whole_section
 
@@ -186,11 +196,12 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "freshness": _freshness,
     "clients": _clients,
     "agents": _agents,
+    "shared": _shared,
     "crashes": _crashes,
     "history": _history,
     "answers": _answers,
 }
-UNLABELLED = {"code", "freshness", "clients", "agents", "crashes", "history", "answers"}
+UNLABELLED = {"code", "freshness", "clients", "agents", "shared", "crashes", "history", "answers"}
 """What needs no labelled sets."""
 
 
@@ -238,6 +249,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--project", type=Path, default=PROJECT, metavar="PATH", help="the project the agents ask about")
     add("--runs", type=int, default=10, metavar="N", help="how often each agent program is run (default: 10)")
     add("--busy", type=int, default=8, metavar="N", help="how many busy processes run beside them (default: 8)")
+    add = parser.add_argument_group("shared").add_argument
+    add("--clients", type=int, default=64, metavar="N", help="how many agents ask at once (default: 64)")
+    add("--seconds", type=float, default=60.0, metavar="N", help="for how long (default: 60)")
     crashes = parser.add_argument_group("crashes")
     crashes.add_argument("--kills", type=int, default=1000, metavar="N", help="how many, of all kinds together")
     crashes.add_argument("--seed", type=int, default=1, metavar="N", help="of corpora, moments and questions")

@@ -35,10 +35,20 @@ _PATIENT_S = {
 }
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="Rewrite the files that tests compare with.")
+
+
+@pytest.fixture
+def update(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--update"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def patient() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DOWSE_REPAIR_MS", str(_PATIENT_MS))
+        patch.setenv("DOWSE_SHARE", "false")  # no server outlives a test that is not about sharing
         for name, seconds in _PATIENT_S.items():
             patch.setattr(name, seconds)
         yield

@@ -92,8 +92,8 @@ class Settings:
     poll_s: float = _setting(2.0, "how often to look where the system can not tell of changes")
     reconcile_s: float = _setting(3600.0, "how often servers compare every file with the index; 0: at the start only")
     share: bool = _setting(
-        False,
-        "stdio servers of one index hand over to one shared process, so that many agents cost one model in memory",
+        True,
+        "`dowse mcp` is a thin front of one server that all agents of an index share; false: each serves by itself",
     )
     daemon_idle_s: float = _setting(600.0, "how long the shared process stays when nobody is connected to it")
     any_root: bool = _setting(False, "allow a home directory or / as a root")

@@ -101,6 +101,7 @@ def variables_for(folder: Path, script: str, variables: Mapping[str, str]) -> di
     return {
         "DOWSE_DATA_DIR": str(folder.parent / f"{folder.name}-data"),
         "DOWSE_REPAIR_MS": "0" if script.startswith("rifflux") else "30000",
+        "DOWSE_SHARE": "false",
         "RIFFLUX_EMBEDDING_BACKEND": "hash",
         **variables,
     }

@@ -17,7 +17,8 @@ from dowse.profiles.all import NAME as ALL
 from dowse.profiles.rifflux_settings import ALIASES
 from dowse.profiles.tool import Tool
 from dowse.shells.backstage import Backstage
-from dowse.shells.cli import VERBS, dowse
+from dowse.shells.cli import VERBS
+from dowse.shells.cli.group import dowse
 from dowse.shells.serving import make_profile
 from dowse.shells.workspace import PROFILES
 

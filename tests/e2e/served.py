@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -46,11 +46,18 @@ def _threads_of(pid: int) -> list[Path]:
 class Served:
     """A server on a root, before or after the handshake."""
 
-    def __init__(self, root: Path, data: Path, stdin: int | IO[bytes] = subprocess.PIPE, **variables: str) -> None:
+    def __init__(
+        self,
+        root: Path,
+        data: Path,
+        stdin: int | IO[bytes] = subprocess.PIPE,
+        words: Sequence[str] = (),
+        **variables: str,
+    ) -> None:
         self.root, self.index = root, Places(data).index_of(root.resolve())
         self.environment = os.environ | {"DOWSE_DATA_DIR": str(data), "DOWSE_ENCODER": "hashing", **variables}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "dowse", "mcp"],
+            [sys.executable, "-m", "dowse", "mcp", *words],
             cwd=root,
             env=self.environment,
             stdin=stdin,

@@ -56,7 +56,7 @@ def is_alive(pid: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """The official client of one `dowse mcp --share`."""
+    """The official client of one `dowse mcp`."""
 
     portal: BlockingPortal
     client: Client
@@ -72,7 +72,7 @@ class Agent:
 
 
 class ByHand:
-    """The pipes of one `dowse mcp --share`."""
+    """The pipes of one `dowse mcp`."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
@@ -118,7 +118,7 @@ class Site:
 
     def environment(self, **variables: str) -> dict[str, str]:
         ours = {"DOWSE_DATA_DIR": str(self.data), "DOWSE_ENCODER": "hashing"}
-        return {**os.environ, **ours, **variables}
+        return {name: it for name, it in os.environ.items() if name != "DOWSE_SHARE"} | ours | variables
 
     def run(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -148,7 +148,7 @@ class Site:
 
     @contextmanager
     def by_hand(self, *words: str, **variables: str) -> Iterator[ByHand]:
-        command = [DOWSE, "mcp", "--share", *words]
+        command = [DOWSE, "mcp", *words]
         process = subprocess.Popen(
             command,
             cwd=self.root,
@@ -168,7 +168,7 @@ class Site:
         errors = self.root.with_name(f"stderr-{time.monotonic_ns()}.txt")
         program = StdioServerParameters(
             command=DOWSE,
-            args=["mcp", "--share", *words],
+            args=["mcp", *words],
             env=self.environment(**variables),
             cwd=self.root,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -16,9 +17,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from served import children_of
 from shared_site import DOWSE, INITIALIZE, INITIALIZED, ByHand, Site, call, is_alive
 
 from dowse.processes import process_now
+from dowse.shells.sharing.reach import converse
 from support import eventually, write
 
 FILES = {
@@ -30,6 +33,7 @@ FILES = {
 }
 TOOLS = ["search", "fetch", "grep", "symbols", "calls", "why", "related", "remember", "index", "status"]
 HEAVY = {"numpy", "onnxruntime", "tokenizers", "pydantic", "mcp", "mcp_types", "rich", "anyio", "asyncio", "apsw"}
+HEAVY |= {"click"}
 
 
 @contextmanager
@@ -150,18 +154,93 @@ def asked_again(site: Site, agent: ByHand, before: set[int]) -> int:
     return site.pid()
 
 
+def end_server(site: Site) -> None:
+    pid = site.pid()
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: not is_alive(pid))
+
+
+def test_where_no_server_can_be_shared_the_session_goes_on_with_one_of_its_own(site: Site) -> None:
+    with site.by_hand() as agent:
+        agent.shake_hands()
+        agent.ask(0, "index")
+        end_server(site)
+        (site.data / "run").chmod(0o755)  # where others may look in, nobody is met
+        assert "result" in agent.ask(1, "search", query="backoff")
+        own, *_ = children_of(agent.process.pid)
+        os.kill(own, signal.SIGKILL)
+        eventually(lambda: not children_of(agent.process.pid))
+        assert "result" in agent.ask(2, "status")
+        own, *_ = children_of(agent.process.pid)
+        (site.data / "run").chmod(0o700)
+        assert agent.leave() == 0
+        eventually(lambda: not is_alive(own))
+        assert agent.process.stderr is not None
+        assert b"mode 0700" in agent.process.stderr.read()
+
+
 def test_without_any_server_every_request_is_told_and_the_exit_code_says_so(site: Site) -> None:
     with site.by_hand() as agent:
         agent.shake_hands()
-        pid = site.pid()
-        os.kill(pid, signal.SIGKILL)
-        eventually(lambda: not is_alive(pid))
-        run = site.data / "run"
-        run.chmod(0o755)  # where others may look in, nobody is met
+        agent.ask(0, "status")
+        end_server(site)
+        write(site.root, {"dowse.toml": "limit = 'many'\n"})
         for number in (1, 2):
-            assert "mode 0700" in agent.ask(number, "status")["error"]["message"]
-        run.chmod(0o700)
+            assert "limit must be a whole number" in agent.ask(number, "status")["error"]["message"]
+        (site.root / "dowse.toml").unlink()
         assert agent.leave() == 1
+
+
+def test_what_can_never_be_served_ends_with_its_reason(site: Site) -> None:
+    with site.by_hand("--root", "missing") as agent:
+        agent.say(INITIALIZE, INITIALIZED, call(1, "status"))
+        assert agent.process.wait(60) == 2
+        assert agent.process.stdout is not None and agent.process.stderr is not None
+        first, second = map(json.loads, agent.process.stdout)
+        assert first["result"]["serverInfo"] and "missing does not exist" in second["error"]["message"]
+        assert b"missing does not exist" in agent.process.stderr.read()
+
+
+def test_the_first_answers_need_no_server(site: Site) -> None:
+    with site.by_hand() as agent:
+        agent.say(INITIALIZE, INITIALIZED, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        assert [agent.hear()["id"] for _ in range(2)] == [0, 1]
+        assert memory_kb(agent.process.pid) <= 20_000
+        assert agent.leave() == 0
+
+
+def memory_kb(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(it for it in lines if it.startswith("VmRSS")).split()[1])
+
+
+def test_requests_piped_in_at_once_are_answered_although_the_input_ends(site: Site) -> None:
+    with site.by_hand() as agent:
+        agent.say(INITIALIZE, INITIALIZED, call(1, "status"))
+        assert agent.process.stdin is not None and agent.process.stdout is not None
+        agent.process.stdin.close()
+        assert [json.loads(it)["id"] for it in agent.process.stdout] == [0, 1]
+        assert agent.process.wait(60) == 0
+
+
+def test_a_server_of_another_version_makes_room_and_serves_those_it_has(site: Site) -> None:
+    with site.by_hand() as agent:
+        agent.shake_hands()
+        agent.ask(1, "index")
+        first = site.pid()
+        newer = dataclasses.replace(site.start().hello("serve"), build="another")
+        with site.connection() as connection:
+            assert (converse(connection, newer) or {})["retired"]
+        assert site.state() == {}
+        with site.by_hand() as other:
+            other.shake_hands()
+            assert "result" in other.ask(1, "status")
+            second = site.pid()
+            assert second != first and not children_of(other.process.pid)
+            assert agent.ask(2, "search", query="backoff")["result"]["structuredContent"]["hits"]
+            assert sorted(servers_of(site)) == sorted([first, second])
+            assert agent.leave() == 0
+            eventually(lambda: servers_of(site) == [second])
 
 
 def test_other_settings_are_served_by_a_process_of_their_own(served: Site) -> None:
@@ -262,7 +341,7 @@ def test_the_pipe_ends_with_its_parent_even_if_its_input_stays_open(served: Site
     script = (
         "import subprocess, sys, time\np = subprocess.Popen(sys.argv[1:])\nprint(p.pid, flush=True)\ntime.sleep(600)"
     )
-    command = [sys.executable, "-c", script, DOWSE, "mcp", "--share"]
+    command = [sys.executable, "-c", script, DOWSE, "mcp"]
     with subprocess.Popen(
         command,
         cwd=served.root,
@@ -322,11 +401,14 @@ def test_one_who_does_not_read_holds_nobody_up(served: Site) -> None:
         assert heard == set(range(50))
 
 
-def test_the_pipe_imports_nothing_heavy(served: Site) -> None:
-    command = [sys.executable, "-X", "importtime", DOWSE, "mcp", "--share"]
+def test_the_first_answers_import_nothing_heavy(served: Site) -> None:
+    command = [sys.executable, "-X", "importtime", DOWSE, "mcp"]
+    asked = (INITIALIZE, INITIALIZED, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    lines = "".join(json.dumps(it) + "\n" for it in asked)
     done = subprocess.run(
-        command, cwd=served.root, env=served.environment(), input="", capture_output=True, text=True, check=True
+        command, cwd=served.root, env=served.environment(), input=lines, capture_output=True, text=True, check=True
     )
+    assert [json.loads(it)["id"] for it in done.stdout.splitlines()] == [0, 1]
     imported = {line.rsplit("|", 1)[1].strip().partition(".")[0] for line in done.stderr.splitlines() if "|" in line}
     assert "dowse" in imported
     assert imported & HEAVY == set()

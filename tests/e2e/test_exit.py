@@ -25,6 +25,7 @@ PROMISED_S = 5.0
 LIMIT_S = 60.0  # for a machine with much else to do: what hangs, hangs for ever
 MANY = 1_500
 MANY_UNREAD = 1_000  # more than a server leaves unanswered, and few enough for a pipe to hold
+MANY_CALLS = 300
 
 Start = Callable[..., Served]
 
@@ -160,6 +161,20 @@ def test_it_ends_when_many_answers_are_unread_and_its_input_is_closed(
         eventually(lambda: served.process.poll() is not None, "it waits for its client to read")
         assert served.process.returncode == 0
         eventually(lambda: not any(map(is_running, children)), f"{children} outlive it")
+
+
+def test_calls_that_take_long_do_not_keep_it_from_reading_up_to_the_end(start: Start, root: Path, large: Path) -> None:
+    """As many as there are threads for reading and calling: the input is read all the same."""
+    write(root, {"a.md": "# A\n\nalpha\n"})
+    with ExitStack() as stack:
+        served = start(root, DOWSE_LOCK_TIMEOUT_S="3600")
+        served.greet()
+        served.ask("tools/call", {"name": "index", "arguments": {}})
+        stack.enter_context(write_lock(served.index, 60.0))
+        for _ in range(MANY_CALLS):
+            served.begin("tools/call", {"name": "index", "arguments": {"force": True}})
+        close_input(served)
+        assert served.process.wait(LIMIT_S) == 0
 
 
 def test_a_slow_reader_that_has_closed_its_end_gets_every_answer(start: Start, root: Path, large: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from served import Served
 
 from dowse.config import Settings
 from dowse.engine import Engine
@@ -232,5 +234,36 @@ def test_a_server_goes_on_with_a_new_index_when_the_old_one_was_removed(root: Pa
         served.ask("tools/call", {"name": "index", "arguments": {}})
         reply = served.ask("tools/call", {"name": "search", "arguments": {"query": "alpha"}})
         assert "a.md" in str(reply["result"])
+    finally:
+        served.close()
+
+
+# --- names that are no text ---
+
+ASKED: dict[str, list[tuple[str, dict[str, object]]]] = {
+    "core": [("index", {}), ("search", {"query": "alpha"}), ("grep", {"pattern": "alpha"}), ("status", {})],
+    "rifflux": [("reindex", {}), ("search_rifflux", {"query": "alpha"}), ("index_status", {})],
+    "ragdocs": [("query_documents", {"query": "alpha"})],
+    "codesearch": [("search_find", {"pattern": "bad"}), ("search_fast", {"pattern": "a"}), ("search_info", {})],
+}
+ASKED["all"] = [it for asked in ASKED.values() for it in asked]
+
+
+@pytest.mark.parametrize("profile", ASKED)
+def test_names_that_are_not_utf8_end_no_server(root: Path, tmp_path: Path, profile: str) -> None:
+    """Where nothing is indexed before an answer, the answer names the files that are not in it."""
+    write(root, {"a.md": "# A\n\nalpha\n"})
+    for name in (b"bad\xff.md", b"folder\xfe/bad.md"):
+        path = Path(os.fsdecode(os.fsencode(root) + b"/" + name))
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("# B\n\nalpha\n")
+    served = Served(root, tmp_path / "data", words=("--profile", profile), DOWSE_REPAIR_MS="0")
+    try:
+        served.greet()
+        replies = [served.ask("tools/call", {"name": name, "arguments": given}) for name, given in ASKED[profile] * 2]
+        assert all("result" in it for it in replies)
+        assert "\\\\xff" in json.dumps(replies) or profile in ("ragdocs", "codesearch")
+        served.leave()
+        assert served.process.returncode == 0
     finally:
         served.close()

@@ -1,4 +1,4 @@
-"""The golden corpus in an index of its own, and `--update`, which rewrites what is compared with."""
+"""The golden corpus in an index of its own."""
 
 from __future__ import annotations
 
@@ -20,16 +20,6 @@ HERE = Path(__file__).parent
 DAY_S = 86_400
 # Ages in days, by the beginning of the path: what is ranked by age must not depend on when it was checked out.
 AGES = {"notes/2026-09": 3.5, "docs/runbooks/": 14.5, "": 400.5}
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update", action="store_true", help="Rewrite the golden rankings and their metrics.")
-
-
-@pytest.fixture
-def update(request: pytest.FixtureRequest) -> bool:
-    """False as well where the option is not known, because the tests were started from another directory."""
-    return bool(request.config.getoption("--update", default=False))
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,8 @@ import pytest
 
 from dowse.config import SECRETS, SETTINGS
 from dowse.places import Places
-from dowse.shells.cli import VERBS, dowse, in_order
+from dowse.shells.cli import VERBS, in_order
+from dowse.shells.cli.group import dowse
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.locks import write_lock
 from dowse.store.sqlite.signing import Signer

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from dowse.places import Places
 from dowse.shells.checkup.surroundings import exposed
-from dowse.shells.cli import dowse
+from dowse.shells.cli.group import dowse
 from support import write
 
 

@@ -3,3 +3,5 @@
 from __future__ import annotations
 
 from dowse.shells import parent as parent
+
+PROFILES = ("core", "rifflux", "ragdocs", "codesearch", "all")

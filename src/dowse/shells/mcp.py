@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
+from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from importlib.metadata import version
+from typing import TypeVar
 
 import anyio
 import mcp_types as types
@@ -18,16 +22,23 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from dowse.errors import DowseError
-from dowse.profiles.tool import Profile, Tool
+from dowse.profiles.tool import Profile, Reply, Tool
 from dowse.shells import parent
 from dowse.shells.leaving import Leaving
 from dowse.shells.tools import Bound, bind_all, reply_text
+from dowse.text.surrogates import make_encodable
 
 log = logging.getLogger("dowse.mcp")
 
+Result = TypeVar("Result")
+
 _MAX_ERROR_CHARS = 1000
 _MANY_UNANSWERED = 500  # who asks more without reading the answers is heard again when it has
-_CALLS_AT_A_TIME = 8  # of one connection: the others have threads of their own
+_CALLS_AT_A_TIME = 8  # of one connection
+# Of all connections: more threads than processors make every answer slower. A call that takes longer may be waiting for
+# a lock or a job, and keeps no other from its turn.
+_TURNS = max(2, min(8, os.cpu_count() or 2))
+_TURN_S = 0.5
 _LOOK_S = 0.01
 # What is asked with half a character is answered as well as can be; what is kept would not be what was meant.
 _REPAIRED = "dowse/repaired"
@@ -43,9 +54,70 @@ _PARSE_ERROR = SessionMessage(
 )
 
 
-def make_server(profile: Profile, threads: anyio.CapacityLimiter | None = None) -> Server[dict[str, object]]:
-    """`threads`: how many of its calls may run at a time; without, all servers of the process share the usual ones."""
+class Turns:
+    """Who may run next, connection by connection: one that asks much at once keeps no other waiting."""
+
+    def __init__(self, at_a_time: int = _TURNS, seconds: float = _TURN_S) -> None:
+        self._free = at_a_time
+        self._seconds = seconds
+        self._waiting: dict[object, deque[anyio.Event]] = {}
+        self._threads = anyio.CapacityLimiter(math.inf)
+
+    async def run(self, connection: object, work: Callable[[], Result]) -> Result:
+        """What the work returns, which is done in a thread; it has its turn until it is done, or for as long."""
+        await self._take(connection)
+        done = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._give_back, done)
+            try:
+                result = await anyio.to_thread.run_sync(work, limiter=self._threads)
+            finally:
+                done.set()
+        return result
+
+    async def _take(self, connection: object) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        turn = anyio.Event()
+        self._waiting.setdefault(connection, deque()).append(turn)
+        try:
+            await turn.wait()
+        except BaseException:
+            self._leave(connection, turn)
+            raise
+
+    def _leave(self, connection: object, turn: anyio.Event) -> None:
+        if turn.is_set():
+            self._pass_on()
+            return
+        self._waiting[connection].remove(turn)
+        if not self._waiting[connection]:
+            del self._waiting[connection]
+
+    async def _give_back(self, done: anyio.Event) -> None:
+        try:
+            with anyio.move_on_after(self._seconds):
+                await done.wait()
+        finally:
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        if not self._waiting:
+            self._free += 1
+            return
+        connection = next(iter(self._waiting))
+        turns = self._waiting.pop(connection)
+        turns.popleft().set()
+        if turns:
+            self._waiting[connection] = turns
+
+
+def make_server(profile: Profile, turns: Turns | None = None) -> Server[dict[str, object]]:
+    """The server of one connection; all connections of a process share the turns."""
     bound = bind_all(profile)
+    turns = turns or Turns()
+    ours = anyio.CapacityLimiter(_CALLS_AT_A_TIME)
 
     @cache
     def described() -> types.ListToolsResult:
@@ -64,7 +136,8 @@ def make_server(profile: Profile, threads: anyio.CapacityLimiter | None = None) 
             return _error(_unknown(params.name, profile, bound))
         if not bound[params.name].tool.read_only and _REPAIRED in (params.meta or {}):
             return _error(_NO_TEXT)
-        return await anyio.to_thread.run_sync(_answer, bound[params.name], params.arguments or {}, limiter=threads)
+        async with ours:
+            return await turns.run(ours, partial(_answer, bound[params.name], params.arguments or {}))
 
     return Server(
         profile.server_name,
@@ -113,15 +186,23 @@ def _answer(tool: Bound, arguments: dict[str, object]) -> types.CallToolResult:
         # The client learns that it failed, the log why: a trace may hold paths and content.
         log.exception("%s failed", tool.tool.name)
         return _error(f"{tool.tool.name} failed unexpectedly; the server's log on stderr has the details")
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=reply_text(reply))],
-        structured_content=dict(reply.data) or None,
-    )
+    return _encodable_result(reply)
+
+
+def _encodable_result(reply: Reply) -> types.CallToolResult:
+    """A name on the disk may be no text, and an answer that can not be written would end the server."""
+    text, data = reply_text(reply), dict(reply.data)
+    try:
+        (text if reply.text is None else f"{text}{json.dumps(data, ensure_ascii=False, default=str)}").encode()
+    except UnicodeEncodeError:
+        data = {str(name): make_encodable(value) for name, value in data.items()}
+        text = reply_text(replace(reply, data=data, text=None if reply.text is None else str(make_encodable(text))))
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=data or None)
 
 
 def _error(text: str) -> types.CallToolResult:
     """One line: a message may quote what the client sent, which can be anything."""
-    line = " ".join(text.split())[:_MAX_ERROR_CHARS]
+    line = str(make_encodable(" ".join(text.split())[:_MAX_ERROR_CHARS]))
     return types.CallToolResult(content=[types.TextContent(type="text", text=line)], is_error=True)
 
 
@@ -131,28 +212,33 @@ def serve_stdio(profile: Profile, on_exit: Callable[[], None]) -> None:
     leaving.watch()
     try:
         # A tool that never ends would keep the loop from ending.
-        anyio.run(_serve, make_server(profile), lambda: leaving.within(_LAST_WORDS_S))
+        anyio.run(_serve, profile, lambda: leaving.within(_LAST_WORDS_S))
     except* BrokenPipeError:
         log.warning("the client reads no more answers")
+    except* Exception:
+        log.exception("the server failed, and ends")
     leaving.now()
 
 
-async def _serve(server: Server[dict[str, object]], on_end: Callable[[], None]) -> None:
+async def _serve(profile: Profile, on_end: Callable[[], None]) -> None:
+    server = make_server(profile)
     stdin = os.dup(0)  # while it serves, another file stands in its place
     async with stdio_server() as (reading, writing), writing:
         await _serve_streams(server, reading, writing.send, Wire(on_end, lambda: parent.has_closed(stdin)))
 
 
 async def serve_lines(
-    profile: Profile, lines: AsyncIterable[bytes | None], write: Callable[[bytes], Awaitable[None]]
+    profile: Profile,
+    lines: AsyncIterable[bytes | None],
+    write: Callable[[bytes], Awaitable[None]],
+    turns: Turns | None = None,
 ) -> None:
     """Serve one connection until its lines end; None among them is one that was too long to be kept."""
 
     async def send(message: SessionMessage) -> None:
         await write(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
 
-    server = make_server(profile, anyio.CapacityLimiter(_CALLS_AT_A_TIME))
-    await _serve_streams(server, _messages(lines), send, Wire())
+    await _serve_streams(make_server(profile, turns), _messages(lines), send, Wire())
 
 
 async def _messages(lines: AsyncIterable[bytes | None]) -> AsyncIterator[SessionMessage | Exception]:

@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import os
 import select
-from typing import Final
 
-_STARTED_BY: Final = os.getppid()
-_HALF_CLOSED: Final = getattr(select, "POLLRDHUP", 0)  # of sockets, where the system tells that
+_started_by = os.getppid()
+_HALF_CLOSED = getattr(select, "POLLRDHUP", 0)  # of sockets, where the system tells that
 
 
 def is_gone() -> bool:
     """Whether another process has taken its place; some other process may hold our input open for ever."""
-    return os.getppid() != _STARTED_BY
+    return os.getppid() != _started_by
+
+
+def note() -> None:
+    """Of a process that was forked: its parent is another than that of the process it is a copy of."""
+    global _started_by
+    _started_by = os.getppid()
 
 
 def has_closed(descriptor: int) -> bool:

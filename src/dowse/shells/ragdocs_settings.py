@@ -13,12 +13,12 @@ from dowse.errors import BadInput
 from dowse.model import Pace
 from dowse.places import Places, checked_root
 from dowse.profiles.ragdocs_memory_desk import NO_OPTIONS, MemoryOptions
+from dowse.shells.ragdocs_places import NAME, configuration_places
 from dowse.shells.workspace import Workspace, find_workspace
 from dowse.text.memory_facts import TYPES
 
 log = logging.getLogger("dowse.ragdocs")
 
-FOLDER, NAME = ".mcp-markdown-ragdocs", "config.toml"
 _MAX_BYTES = 1_000_000
 _MEMORIES = "user"  # where the contract keeps memories unless it is told otherwise
 
@@ -64,7 +64,7 @@ def _of_all(workspace: Workspace, roots: Sequence[Path], cwd: Path) -> Workspace
 def find_setup(folder: Path, environment: Mapping[str, str]) -> Setup:
     """What the nearest file says: in this directory or one above it, else in the user's own. One that belongs to
     another user is passed over."""
-    found = [it for it in _places(folder.absolute(), environment) if it.is_file()]
+    found = [it for it in configuration_places(folder.absolute(), environment) if it.is_file()]
     own = [it for it in found if not _is_foreign(it, environment)]
     path = own[0] if own else None
     for it in found[: found.index(own[0]) if own else None]:
@@ -75,13 +75,6 @@ def find_setup(folder: Path, environment: Mapping[str, str]) -> Setup:
 def _is_foreign(path: Path, environment: Mapping[str, str]) -> bool:
     """The file, its directory, or the one that holds that."""
     return is_of_another_user(path, environment) or is_of_another_user(path.parent, environment)
-
-
-def _places(folder: Path, environment: Mapping[str, str]) -> list[Path]:
-    around = [it / FOLDER / NAME for it in (folder, *folder.parents)]
-    home = environment.get("HOME", "")
-    settings = environment.get("XDG_CONFIG_HOME") or (f"{home}/.config" if home else "")
-    return [*around, Path(settings) / FOLDER.removeprefix(".") / NAME] if settings else around
 
 
 def _table(path: Path) -> dict[str, object]:

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from dowse.config import FILE_NAME, Settings, is_of_another_user, load_settings
 from dowse.errors import DowseError, IndexDamaged
 from dowse.places import Places, checked_root
+from dowse.shells import PROFILES as PROFILES
 
 if TYPE_CHECKING:
     from dowse.engine import Engine
-
-PROFILES = ("core", "rifflux", "ragdocs", "codesearch", "all")
 
 
 @dataclass(frozen=True, slots=True)

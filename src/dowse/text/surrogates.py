@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 _QUOTED = re.compile(r"\\([0-7]{3}|.)", re.DOTALL)
@@ -42,3 +42,15 @@ def _unescaped(text: str) -> Iterator[bytes]:
         yield bytes([int(code, 8) & 0xFF]) if len(code) == 3 else _ESCAPES.get(code, code).encode("utf-8", "replace")
         done = found.end()
     yield text[done:].encode("utf-8", "replace")
+
+
+def make_encodable(value: object) -> object:
+    """The value with names spelt out in all of its texts, and no half left that no encoding can write."""
+    if isinstance(value, str):
+        try:
+            return value if is_text(value) else spelt_out(value)
+        except UnicodeEncodeError:
+            return valid(value)
+    if isinstance(value, Mapping):
+        return {make_encodable(key): make_encodable(part) for key, part in value.items()}
+    return [make_encodable(part) for part in value] if isinstance(value, list | tuple) else value

@@ -22,14 +22,10 @@ from support import eventually
 # Its clock tells the length of a file, in seconds.
 PIPE = """
 import os, socket, sys
-from dowse.shells.sharing.place import Unshared
 from dowse.shells.sharing.proxy import Proxy
 
-def refuse(_):
-    raise Unshared("there is none")
-
 server = socket.socket(fileno=int(sys.argv[1]))
-sys.exit(Proxy(server, refuse, lambda: float(os.path.getsize(sys.argv[2]))).run())
+sys.exit(Proxy(lambda: server, None, lambda: float(os.path.getsize(sys.argv[2]))).run())
 """
 LINE = b'{"jsonrpc": "2.0", "method": "notifications/said", "params": {"text": "%s"}}\n' % (b"x" * 20_000)
 PIPE_BYTES = 1 << 20
@@ -83,6 +79,7 @@ def pipe(folder: Path, stdin: int | IO[bytes]) -> Iterator[Piped]:
         ours.settimeout(60)
         made = Piped(process, ours, clock)
         try:
+            ours.sendall(b'{"own": true}\n')
             made.look_up()  # by now it has installed what catches signals
             yield made
         finally:

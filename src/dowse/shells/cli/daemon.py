@@ -11,13 +11,13 @@ from typing import Any
 import click
 
 from dowse.errors import BadInput
+from dowse.shells import PROFILES
 from dowse.shells.cli.options import json_option, roots_option, settings_options
 from dowse.shells.sharing.hello import Verb
 from dowse.shells.sharing.listening import holder, listen
 from dowse.shells.sharing.place import Unshared
 from dowse.shells.sharing.reach import Reply, connect, converse
 from dowse.shells.sharing.start import Start
-from dowse.shells.workspace import PROFILES
 
 _ENDS_WITHIN_S = 6.0
 ACTIONS = ("run", "start", "stop", "status", "restart")
@@ -33,7 +33,7 @@ ACTIONS = ("run", "start", "stop", "status", "restart")
 @json_option
 @settings_options()
 def command(action: str, profile: str, roots: tuple[Path, ...], detached: bool, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
-    """One shared server for all agents of an index, which `dowse mcp --share` connects to and starts by itself.
+    """One shared server for all agents of an index, which `dowse mcp` connects to and starts by itself.
 
     \b
     run      serve in the foreground
@@ -121,5 +121,5 @@ def _print(state: Reply, as_json: bool) -> int:
 
 def _lines(state: Reply) -> list[str]:
     if not state["running"]:
-        return [f"no shared server of {state['index']}; `dowse daemon start` or `dowse mcp --share` starts one"]
+        return [f"no shared server of {state['index']}; `dowse daemon start` or `dowse mcp` starts one"]
     return [f"{name:12}{value}" for name, value in state.items() if name != "running"]

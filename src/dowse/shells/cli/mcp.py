@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import click
 
+from dowse.shells import PROFILES
 from dowse.shells.cli.options import roots_option, settings_options
-from dowse.shells.sharing.place import Unshared
-from dowse.shells.sharing.start import Start
-from dowse.shells.workspace import PROFILES
+from dowse.shells.sharing.front import Given, serve_client
 
 
 @click.command("mcp")
@@ -28,24 +26,4 @@ def command(profile: str, roots: tuple[Path, ...], **flags: Any) -> int:  # noqa
     codesearch  the tools of search-index: lines, definitions, callers and git history of one directory
     all         every tool of the others on one index, for clients that were made for several of them
     """
-    cwd = Path.cwd()
-    start = Start.of(profile, roots=roots, flags=flags, environment=os.environ, cwd=cwd)
-    if start.workspace.notice:
-        click.echo(start.workspace.notice, err=True)
-    if start.workspace.settings.share:
-        try:
-            return _pipe(start)
-        except Unshared as error:
-            click.echo(f"dowse: not shared, this process serves by itself: {error}", err=True)
-    from dowse.shells.serving import serve
-
-    serve(profile, roots=roots, flags=flags, environment=os.environ, cwd=cwd)
-    return 0
-
-
-def _pipe(start: Start) -> int:
-    """Many of these may run: nothing is imported that only a server needs."""
-    from dowse.shells.sharing.proxy import Proxy
-
-    reach = start.reach()
-    return Proxy(reach.welcomed(), reach.welcomed).run()
+    return serve_client(Given(profile, tuple(map(str, roots)), flags))

@@ -18,13 +18,13 @@ import anyio.abc
 
 from dowse.errors import DowseError
 from dowse.shells.backstage import Backstage
-from dowse.shells.mcp import serve_lines
+from dowse.shells.mcp import Turns, serve_lines
 from dowse.shells.serving import log_to_stderr
 from dowse.shells.sharing.connection import Connection
 from dowse.shells.sharing.hello import Hello, read_hello, this_build
 from dowse.shells.sharing.listening import Listening
 from dowse.shells.sharing.logs import log_to_file
-from dowse.shells.sharing.place import Unshared, is_ours
+from dowse.shells.sharing.place import OtherBuild, Unshared, is_ours
 from dowse.shells.sharing.sessions import Sessions
 from dowse.shells.sharing.start import Start
 
@@ -70,7 +70,10 @@ class Daemon:
         self._now = clock
         self._began = self._alone_since = clock()
         self._connected: dict[Connection, Hello] = {}
+        self._turns = Turns()
         self._leaving = anyio.Event()
+        self._accepting = anyio.CancelScope()
+        self._retired = anyio.Event()
 
     async def run(self) -> NoReturn:
         async with anyio.create_task_group() as clients:
@@ -94,7 +97,11 @@ class Daemon:
     async def _look_around(self) -> None:
         while True:
             await anyio.sleep(min(_TICK_S, self._idle_s))
-            if not self._listening.is_ours():
+            if self._retired.is_set():
+                if not self._connected:
+                    log.info("the last client has left; leaving")
+                    self._leaving.set()
+            elif not self._listening.is_ours():
                 log.warning("%s is gone or another's; leaving", self._listening.place.socket)
                 self._leaving.set()
             elif self._is_idle():
@@ -119,20 +126,32 @@ class Daemon:
     # --- its clients ---
 
     async def _accept(self, clients: anyio.abc.TaskGroup) -> None:
-        while True:
-            await anyio.wait_readable(self._listening.socket)
-            try:
-                peer, _ = self._listening.socket.accept()
-            except (BlockingIOError, ConnectionError):
-                continue
-            except OSError as error:
-                log.warning("can not take another connection: %s", error)
-                await anyio.sleep(_NO_DESCRIPTORS_S)
-                continue
-            if is_ours(peer):
-                clients.start_soon(self._talk, Connection(peer))
-            else:
-                peer.close()
+        with self._accepting:
+            while True:
+                await self._accept_one(clients)
+        if self._accepting.cancelled_caught:
+            self._listening.close()
+            self._retired.set()
+
+    async def _accept_one(self, clients: anyio.abc.TaskGroup) -> None:
+        await anyio.wait_readable(self._listening.socket)
+        try:
+            peer, _ = self._listening.socket.accept()
+        except (BlockingIOError, ConnectionError):
+            return
+        except OSError as error:
+            log.warning("can not take another connection: %s", error)
+            await anyio.sleep(_NO_DESCRIPTORS_S)
+            return
+        if is_ours(peer):
+            clients.start_soon(self._talk, Connection(peer))
+        else:
+            peer.close()
+
+    async def _retire(self) -> None:
+        """Make room for another server: no new clients, and when the last of those that are here leaves, so do we."""
+        self._accepting.cancel()
+        await self._retired.wait()
 
     async def _talk(self, connection: Connection) -> None:
         """Whatever goes wrong in one session ends that session alone."""
@@ -154,6 +173,10 @@ class Daemon:
             hello = read_hello(line)
             answer = {"serve": self._serve, "status": self._tell, "stop": self._stop}[hello.verb]
             await answer(hello, connection, lines)
+        except OtherBuild as error:
+            log.info("making room for the server of another version")
+            await self._retire()
+            await _reply(connection, ok=False, retired=True, why=str(error))
         except DowseError as error:
             log.info("refused a client: %s", error)
             await _reply(connection, ok=False, why=str(error))
@@ -165,7 +188,7 @@ class Daemon:
         try:
             profile = await anyio.to_thread.run_sync(self._sessions.profile_for, hello)
             await _reply(connection, ok=True, pid=os.getpid())
-            await serve_lines(profile, lines, connection.write)
+            await serve_lines(profile, lines, connection.write, self._turns)
         finally:
             del self._connected[connection]
             self._alone_since = self._now()

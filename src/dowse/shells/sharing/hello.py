@@ -60,7 +60,7 @@ def read_hello(line: bytes) -> Hello:
             int(table["protocol"]),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise Unshared("the first line must be a hello of Dowse; use `dowse mcp --share`") from None
+        raise Unshared("the first line must be a hello of Dowse; use `dowse mcp`") from None
     if hello.verb not in get_args(Verb):
         raise Unshared("this shared server does not know what is asked of it; `dowse daemon restart` replaces it")
     return hello

@@ -20,7 +20,7 @@ class Listening:
     def __init__(self, place: MeetingPlace, lock: int, listener: socket.socket) -> None:
         self.place = place
         self.socket = listener
-        self._lock = lock
+        self._lock: int | None = lock
         self._file = _file_at(place.socket)
 
     def is_ours(self) -> bool:
@@ -29,10 +29,13 @@ class Listening:
 
     def close(self) -> None:
         """From now on another server may take the place, while this one answers what it was asked."""
+        if self._lock is None:
+            return
         if self.is_ours():
             self.place.socket.unlink(missing_ok=True)
         self.socket.close()
         os.close(self._lock)
+        self._lock = None
 
 
 def listen(place: MeetingPlace, patience_s: float = 5.0) -> Listening:

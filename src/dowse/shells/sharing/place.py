@@ -22,6 +22,10 @@ class Unshared(DowseError):
     """Why this client can not be served by a shared process; one sentence."""
 
 
+class OtherBuild(Unshared):
+    """The client is of another version of Dowse, whose server should take the place of this one."""
+
+
 @dataclass(frozen=True, slots=True)
 class MeetingPlace:
     folder: Path

@@ -15,8 +15,9 @@ from dowse.config import SETTINGS
 from dowse.shells.sharing.hello import Asked, Hello
 from dowse.shells.sharing.place import MeetingPlace, Unshared, is_ours, make_private, try_lock
 
-STARTING_S = 10.0  # on a machine with much to do, one more model would make it worse
-WELCOME_S = 15.0  # a server that was just started listens before it has imported what it serves with
+# On a machine with much to do, one more model would make it worse; and nobody waits in vain, the front answers.
+STARTING_S = 30.0
+WELCOME_S = 30.0  # a server that was just started listens before it has imported what it serves with
 _CONNECT_S = 2.0
 _LOOK_AGAIN_S = 0.02
 _LOOK_UP_S = 0.1
@@ -69,6 +70,8 @@ class Reach:
             reply = converse(connection, self.hello, stopped)
             if reply is None:
                 return None
+            if reply.get("retired"):
+                return None  # one of another version, which has made room for ours
             if not reply.get("ok"):
                 raise Unshared(str(reply.get("why", "the shared server refuses this client and gives no reason")))
             unless_welcome.pop_all()

@@ -10,7 +10,7 @@ from dowse.profiles.tool import Profile
 from dowse.shells.backstage import Backstage
 from dowse.shells.serving import make_profile
 from dowse.shells.sharing.hello import PROTOCOL, Hello, differences, told_settings, workspace_for
-from dowse.shells.sharing.place import Unshared
+from dowse.shells.sharing.place import OtherBuild, Unshared
 from dowse.shells.workspace import PROFILES
 
 
@@ -45,7 +45,7 @@ class Sessions:
 
     def _check(self, hello: Hello) -> None:
         if hello.protocol != PROTOCOL or hello.build != self._build:
-            raise Unshared("the shared server runs another version of Dowse; `dowse daemon restart` replaces it")
+            raise OtherBuild("the shared server runs another version of Dowse; `dowse daemon restart` replaces it")
         if hello.asked.profile not in PROFILES:
             raise Unshared(f"there is no profile {hello.asked.profile[:100]!r}; there are {', '.join(PROFILES)}")
         workspace = workspace_for(hello.asked, self._flags, self._environment)
