@@ -39,6 +39,7 @@ CASES: dict[str, tuple[tuple[str, ...], ...]] = {
     "status": ((),),
     "watch": ((),),
     "jobs": ((),),
+    "indexes": ((), ("prune", "--yes")),
     "export": ((),),
     "doctor": ((), ("--fix",)),
     "rebuild": ((),),
