@@ -29,6 +29,7 @@ from dowse.semantics import Semantics
 from dowse.store.base import ANSWERING, ENCODER_SETTING, NEXT, Store
 from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
+from dowse.store.sqlite.signing import Signer
 from support import OpenEngine, write
 
 OLD, NEW, OTHER = HashingEncoder(64), HashingEncoder(384), HashingEncoder(96)
@@ -523,7 +524,8 @@ class Watched:
 def test_switching_under_load_fails_no_question_and_mixes_nothing(tmp_path: Path, root: Path) -> None:
     write(root, {f"{number}.md": f"# Note {number}\n\nword{number} alpha beta\n" for number in range(CHUNKS)})
     wrong: list[str] = []
-    store = Watched(SqliteStore(tmp_path / "i.db", exact_up_to=20), wrong)
+    signer = Signer.of(Places(tmp_path / "data"))
+    store = Watched(SqliteStore(tmp_path / "i.db", exact_up_to=20, signer=signer), wrong)
     engine = Engine(Settings(encoder="none", data_dir=tmp_path / "data"), tmp_path / "i.db", create=True, store=store)
     engine.index([root])
     bring(engine, OLD)
