@@ -185,7 +185,7 @@ def test_the_parameter_is_there_only_where_there_is_a_choice(server: Server) -> 
     server.start(Path("one"), Path("two"))
     several = bind_all(server.profile)
     assert all("root" in it.schema["properties"] for it in several.values())
-    assert "one (" in server.profile.instructions and len(server.profile.instructions) <= 2048
+    assert "Pass `root`" in server.profile.instructions and len(server.profile.instructions) <= 2048
     server.start(Path("one"))
     assert not any("root" in it.schema["properties"] for it in bind_all(server.profile).values())
     assert set(several) == set(bind_all(server.profile))

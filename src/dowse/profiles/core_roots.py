@@ -54,8 +54,8 @@ class CoreOfRoots:
     def profile(self) -> Profile:
         first = self._roots[0]
         core = Core(self._any_engine, first.jobs, first.upkeep, self._search_all).profile()
-        named = "; ".join(f"{it.name} ({it.path})" for it in self._roots)
-        told = f"{core.instructions}\n- Several roots are served: {named}. Pass `root` to ask only one of them."
+        # Without their names, which `status` has: a front answers the handshake before it knows them.
+        told = f"{core.instructions}\n- Several roots are served, which `status` names. Pass `root` to ask only one."
         return replace(core, instructions=told, tools=tuple(self._over_roots(it) for it in core.tools))
 
     def _over_roots(self, tool: Tool) -> Tool:

@@ -15,7 +15,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIO
 
 import dowse
 from dowse.shells import PROFILES
-from dowse.shells.sharing.handshake import Handshake
+from dowse.shells.sharing.handshake import SEVERAL_ROOTS, Handshake
 from support import write
 
 FOLDER = Path(str(dowse.__file__)).parent / "shells/sharing/handshakes"
@@ -28,6 +28,8 @@ ENVELOPE = {
     f"{PREFIX}clientCapabilities": {"roots": {}},
 }
 Request = dict[str, Any]
+FILES = {**{it: (it,) for it in PROFILES}, SEVERAL_ROOTS: ("core", ".", "../other")}
+"""For each file of answers, the profile and the roots that a server is started with."""
 
 
 def request(number: int | str, method: str, params: object = ...) -> Request:
@@ -44,7 +46,8 @@ def initialize(version: object, number: int | str = 0, **more: object) -> Reques
 def serve(folder: Path, profile: str, requests: Sequence[Request]) -> list[bytes]:
     """What a server in one process answers, a line for each request."""
     environment = os.environ | {"DOWSE_DATA_DIR": str(folder.with_name("data")), "DOWSE_ENCODER": "none"}
-    command = [sys.executable, "-m", "dowse", "mcp", "--no-share", "--profile", profile]
+    command = [sys.executable, "-m", "dowse", "mcp", "--no-share", "--profile", FILES[profile][0]]
+    command += [f"--root={it}" for it in FILES[profile][1:]]
     lines = b"".join(json.dumps(it).encode() + b"\n" for it in requests)
     with subprocess.Popen(
         command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -75,13 +78,13 @@ def recorded(folder: Path, profile: str) -> str:
 
 @pytest.fixture
 def here(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    write(root, {"a.md": "# A\n\nalpha\n"})
+    write(root, {"a.md": "# A\n\nalpha\n", "../other/b.md": "# B\n\nbeta\n"})
     monkeypatch.chdir(root)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(root / "nothing"))
     yield root
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", FILES)
 def test_the_file_is_what_a_server_answers(here: Path, profile: str, update: bool) -> None:
     path, now = FOLDER / f"{profile}.json", recorded(here, profile)
     if update:
@@ -91,7 +94,7 @@ def test_the_file_is_what_a_server_answers(here: Path, profile: str, update: boo
 
 
 VERSIONS = (*KNOWN_PROTOCOL_VERSIONS, "1999-01-01", "")
-OTHERS = tuple(it for it in PROFILES if it != "core")
+OTHERS = tuple(it for it in FILES if it != "core")
 
 
 @pytest.mark.parametrize(
@@ -107,14 +110,15 @@ def test_the_front_answers_as_the_server_does(here: Path, profile: str, version:
         request("6 \u00e4", "tools/list", {"_meta": {"progressToken": "a"}}),
         request(7, "ping", {"_meta": {"progressToken": 1}}),
     ]
-    front = Handshake(profile, "", os.environ)
+    name, *roots = FILES[profile]
+    front = Handshake(name, roots, os.environ)
     assert [front.answer(it) for it in asked] == serve(here, profile, asked), HOW
 
 
 def test_also_where_every_request_says_who_asks(here: Path) -> None:
     params = {"_meta": ENVELOPE}
     asked = [request(1, "server/discover", params), request(2, "tools/list", params)]
-    front = Handshake("core", "", os.environ)
+    front = Handshake("core", (), os.environ)
     answers = [json.loads(front.answer(it) or b"") for it in asked]  # the order of keys differs
     assert answers == [json.loads(it) for it in serve(here, "core", asked)], HOW
     assert front.answer(initialize(VERSIONS[0])) is None
@@ -141,7 +145,7 @@ LEFT_TO_THE_SERVER = [
 
 @pytest.mark.parametrize("message", LEFT_TO_THE_SERVER, ids=json.dumps)
 def test_whatever_is_not_plainly_right_is_left_to_the_server(message: Request) -> None:
-    front = Handshake("core", "", {})
+    front = Handshake("core", (), {})
     assert front.answer(request(1, "tools/list")) is None  # before the handshake
     assert front.answer(initialize(VERSIONS[0]))
     assert front.answer(message) is None
@@ -158,15 +162,22 @@ def test_whatever_is_not_plainly_right_is_left_to_the_server(message: Request) -
 def test_a_wrong_handshake_is_left_to_the_server(wrong: dict[str, object]) -> None:
     message = initialize(VERSIONS[0])
     message["params"] |= wrong
-    assert Handshake("core", "", {}).answer(message) is None
+    assert Handshake("core", (), {}).answer(message) is None
 
 
 def test_tools_that_a_settings_file_may_take_away_are_listed_by_the_server(here: Path) -> None:
     write(here, {".mcp-markdown-ragdocs/config.toml": "[memory]\nenabled = false\n"})
     (here / "below").mkdir()
     for root in ("", "below", str(here)):
-        front = Handshake("ragdocs", root, os.environ)
+        front = Handshake("ragdocs", (root,), os.environ)
         assert front.answer(initialize(VERSIONS[0]))
         assert front.answer(request(1, "tools/list")) is None
-    front = Handshake("core", "", os.environ)
+    front = Handshake("core", (), os.environ)
     assert front.answer(initialize(VERSIONS[0])) and front.answer(request(1, "tools/list"))
+
+
+def test_several_roots_that_may_have_one_index_are_listed_by_the_server() -> None:
+    for environment, is_named in (({"DOWSE_INDEX": "i.db"}, False), ({}, True)):
+        front = Handshake("core", (".", "../other"), environment, is_index_named=is_named)
+        assert front.answer(initialize(VERSIONS[0]))
+        assert front.answer(request(1, "tools/list")) is None

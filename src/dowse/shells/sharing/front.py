@@ -114,7 +114,7 @@ def _valued(flag: str) -> str | None:
 def serve_client(given: Given) -> int:
     """Serve the client at stdin and stdout until it leaves."""
     if given.wants_sharing(os.environ):
-        handshake = Handshake(given.profile, given.roots[0] if given.roots else "", os.environ)
+        handshake = Handshake(given.profile, given.roots, os.environ, is_index_named="index" in given.flags)
         return Proxy(lambda: _start_search(given), handshake).run()
     from dowse.shells.serving import serve_made
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # its import takes longer than an answer
     from typing import Any
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "handshakes")  # noqa: PTH118, PTH120 - quick start
+SEVERAL_ROOTS = "core-roots"
 _META = "io.modelcontextprotocol/"
 Message = Mapping[str, object]
 
@@ -19,9 +20,15 @@ class Handshake:
     """Answers `initialize`, `ping` and `tools/list` as the server of a profile would. Whatever is not plainly right is
     left to the server, which says what is wrong with it."""
 
-    def __init__(self, profile: str, root: str, environment: Mapping[str, str]) -> None:
-        self._profile = profile
-        self._has_own_tools = profile == "ragdocs" and _is_configured(root, environment)
+    def __init__(
+        self, profile: str, roots: Sequence[str], environment: Mapping[str, str], *, is_index_named: bool = False
+    ) -> None:
+        self._file = profile
+        self._has_own_tools = profile == "ragdocs" and _is_configured(roots[0] if roots else "", environment)
+        if profile == "core" and len(roots) > 1:
+            # Whether several roots have one index is for the server to say, where one may be named for them.
+            self._file = SEVERAL_ROOTS
+            self._has_own_tools = is_index_named or bool(environment.get("DOWSE_INDEX"))
         self._answers: dict[str, Any] = {}
         self._era = ""
 
@@ -78,7 +85,7 @@ class Handshake:
 
     def _load(self) -> dict[str, Any]:
         if not self._answers:
-            with open(os.path.join(_FOLDER, f"{self._profile}.json"), encoding="utf-8") as file:  # noqa: PTH118
+            with open(os.path.join(_FOLDER, f"{self._file}.json"), encoding="utf-8") as file:  # noqa: PTH118
                 self._answers = json.load(file)
         return self._answers
 
