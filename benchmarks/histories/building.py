@@ -55,7 +55,8 @@ class Built:
 
 
 def settings_of(encoder: str, commits: int, place: Path) -> Settings:
-    return Settings(encoder=encoder, data_dir=place, max_commits=commits, any_root=True)
+    # The root is made for the run, and leads to a repository that lies elsewhere.
+    return Settings(encoder=encoder, data_dir=place, max_commits=commits, any_root=True, git_directories=("/",))
 
 
 def index_in(place: Path) -> Path:

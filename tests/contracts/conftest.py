@@ -62,11 +62,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="session")
-def vectorless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The corpus without any vectors: there is no query embedding either."""
+def vectorless(tmp_path_factory: pytest.TempPathFactory, library: Served) -> Iterator[Served]:
+    """The corpus without any vectors: there is no query embedding either. It belongs to the user of the library."""
     folder = tmp_path_factory.mktemp("vectorless") / "work"
     write(folder, CORPUS)
-    with serving(folder, RIFFLUX_EMBEDDING_BACKEND="none") as served:
+    with serving(
+        folder, RIFFLUX_EMBEDDING_BACKEND="none", DOWSE_DATA_DIR=str(library.folder.with_name("work-data"))
+    ) as served:
         served.ask("reindex")
         yield served
 

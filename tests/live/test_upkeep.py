@@ -261,6 +261,7 @@ def test_damage_that_only_the_answers_of_another_server_meet_is_mended(
     eventually(lambda: leader.upkeep.keeping().leading and leader.engine().status().counts.vectors == 2)
     other = serve()
     with closing(apsw.Connection(str(other.index))) as connection:
+        connection.set_busy_timeout(10_000)  # encoding may be going on
         connection.execute("UPDATE chunks SET seal = seal + 1 WHERE path = 'a.md'")
     assert other.finds("anchor") == []
     eventually(lambda: other.finds("anchor") == ["a.md"] and not other.engine().damaged())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -217,7 +218,7 @@ def test_a_missing_model_leaves_hybrid_to_the_words(engine: Engine, monkeypatch:
     engine._store.note("encoder", "granite")  # as if granite had made the vectors
     monkeypatch.setattr(metadata, "files", missing)
     monkeypatch.setattr(metadata, "distribution", missing)
-    with Engine(Settings(encoder="granite"), engine.index_path, create=False) as other:
+    with Engine(replace(engine.settings, encoder="granite"), engine.index_path, create=False) as other:
         answer = other.search(Query("backoff"))
         assert answer.hits
         assert "skipped" in next(it.note for it in answer.steps if it.name == "semantic")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -70,6 +70,10 @@ class Base:
         self._reranking = Reranking(
             settings.reranker, places, model_dir=settings.reranker_model, key=settings.reranker_key
         )
+
+    def spare_processors_when(self, is_contended: Callable[[], bool]) -> None:
+        """Use one thread for a search as long as others wait, which whoever serves them knows."""
+        self._beside.is_contended = is_contended
 
     def close(self) -> None:
         self._beside.close()

@@ -36,10 +36,12 @@ class Beside:
         self._begun: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._running: list[threading.Thread] = []
         self._closed = False
+        self.is_contended: Callable[[], bool] = lambda: False
+        """Whether others wait for a processor: then handing work to another thread costs more than it gains."""
 
     def begin(self, work: Callable[[], Result]) -> Callable[[], Result]:
         """Gives what waits for the result, or makes it."""
-        if not self._free.acquire(blocking=False):
+        if self.is_contended() or not self._free.acquire(blocking=False):
             return work
         from concurrent.futures import Future
 

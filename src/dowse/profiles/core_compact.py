@@ -17,7 +17,7 @@ from dowse.model import CHARS_PER_TOKEN, TRAIL_SEPARATOR, Answer, Completeness, 
 from dowse.profiles.core_json import completeness_json, roots_json
 from dowse.profiles.core_text import evidence_text, shown_notes
 from dowse.profiles.tool import Reply
-from dowse.search.best_lines import Words, best_lines, words_of
+from dowse.search.best_lines import LineChoice, Words, words_of
 from dowse.text.times import ago, iso
 from dowse.text.untrusted import WARNING, is_instruction_like, numbered, one_line
 
@@ -45,11 +45,16 @@ def fit(make: Callable[[int], Reply], most: int, room: int) -> Reply:
     best = make(most)
     if most <= 0 or length(best) <= room:
         return best
-    fitting, too_long = 0, most
+    # Down from the top in growing steps, because most answers are only a little too long; then between two of them.
+    fitting, too_long, step = 0, most, 1
     while too_long - fitting > 1:
-        level = (fitting + too_long) // 2
-        fitting, too_long = (level, too_long) if length(make(level)) <= room else (fitting, level)
-    return make(fitting)
+        level = max(too_long - step, fitting + 1) if not fitting else (fitting + too_long) // 2
+        reply = make(level)
+        if length(reply) <= room:
+            fitting, best = level, reply
+        else:
+            too_long, step = level, step * 2
+    return best if fitting else make(0)
 
 
 def length(reply: Reply) -> int:
@@ -93,10 +98,11 @@ def search_reply(answer: Answer, budget_tokens: int, explain: bool, running: str
     words = words_of(f"{answer.query.text} {answer.query.hypothesis}")
     levels = list(_levels(len(answer.hits), budget_tokens / DEFAULT_TOKENS))
     several = _kinds_of_several_collections(answer)
+    shown = [_ShownHit(hit, words, answer.at, several) for hit in answer.hits]
 
     def make(level: int) -> Reply:
         count, lines, chars = levels[level]
-        hits = [_hit_shape(hit, words, lines, chars, answer.at, several) for hit in answer.hits[:count]]
+        hits = [hit.shape(lines, chars) for hit in shown[:count]]
         shape = _answer_shape(answer, hits, running)
         return Reply(shape, search_text(shape))
 
@@ -125,29 +131,39 @@ def _kinds_of_several_collections(answer: Answer) -> frozenset[str]:
     return frozenset(kind for kind, root in kinds if kinds.count((kind, root)) > 1)
 
 
-def _hit_shape(hit: Hit, words: Words, most_lines: int, most_chars: int, now: float, several: frozenset[str]) -> Shape:
-    chunk, record = hit.stored.chunk, hit.stored.record
-    best = best_lines(chunk.text, words, most_lines, most_chars)
-    first = chunk.start_line + best.start
-    heading = best.heading if record.kind == "code" else None
-    text = "\n".join(best.lines)
-    shape = {
-        "chunk_id": hit.stored.chunk_id,
-        "root": hit.root,
-        **_place_shape(hit, now),
-        "collection": record.collection if record.kind in several else "",
-        "start_line": first,
-        "end_line": first + len(best.lines) - 1,
-        "passage": [chunk.start_line, chunk.end_line] if best.cut else None,
-        "trail": TRAIL_SEPARATOR.join(chunk.trail),
-        "confidence": rounded(hit.evidence["confidence"]) if "confidence" in hit.evidence else None,
-        "freshness": "" if hit.freshness in ("fresh", "unknown") else hit.freshness,
-        "notes": list(hit.notes),
-        "heading": {"line": chunk.start_line + heading[0], "text": heading[1][:most_chars]} if heading else None,
-        "text": text,
-        "warning": flagged(text, record.path, record.title, *chunk.trail),
-    }
-    return without_empty(shape)
+class _ShownHit:
+    """One hit, of which several lengths are tried: what does not depend on the length is worked out once."""
+
+    def __init__(self, hit: Hit, words: Words, now: float, several: frozenset[str]) -> None:
+        chunk, record = hit.stored.chunk, hit.stored.record
+        self._hit = hit
+        self._choice = LineChoice(chunk.text, words)
+        self._place = _place_shape(hit, now)
+        self._collection = record.collection if record.kind in several else ""
+        self._warning = flagged(chunk.text, record.path, record.title, *chunk.trail)
+
+    def shape(self, most_lines: int, most_chars: int) -> Shape:
+        hit, chunk, record = self._hit, self._hit.stored.chunk, self._hit.stored.record
+        best = self._choice.best(most_lines, most_chars)
+        first = chunk.start_line + best.start
+        heading = best.heading if record.kind == "code" else None
+        shape = {
+            "chunk_id": hit.stored.chunk_id,
+            "root": hit.root,
+            **self._place,
+            "collection": self._collection,
+            "start_line": first,
+            "end_line": first + len(best.lines) - 1,
+            "passage": [chunk.start_line, chunk.end_line] if best.cut else None,
+            "trail": TRAIL_SEPARATOR.join(chunk.trail),
+            "confidence": rounded(hit.evidence["confidence"]) if "confidence" in hit.evidence else None,
+            "freshness": "" if hit.freshness in ("fresh", "unknown") else hit.freshness,
+            "notes": list(hit.notes),
+            "heading": {"line": chunk.start_line + heading[0], "text": heading[1][:most_chars]} if heading else None,
+            "text": "\n".join(best.lines),
+            "warning": self._warning,
+        }
+        return without_empty(shape)
 
 
 def _place_shape(hit: Hit, now: float) -> Shape:

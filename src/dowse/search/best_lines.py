@@ -49,19 +49,26 @@ def words_of(query: str) -> Words:
     return Words(tuple(dict.fromkeys(stems or everything)), tuple(phrases))
 
 
-def best_lines(text: str, words: Words, most_lines: int, most_chars: int) -> BestLines:
-    """At most so many lines and characters of the text: where none of the words stands in it, its beginning.
+class LineChoice:
+    """Chooses lines of one passage for one query. The words are looked for once, whatever lengths are asked for."""
 
-    A line that is too long by itself is cut around the first word that was found in it.
-    """
-    lines = text.strip("\n").split("\n")
-    skipped = len(text) - len(text.lstrip("\n"))
-    found = [_found(line, words) for line in lines]
-    start, end, best = _window(lines, found, most_lines)
-    start, end = _within_chars(lines, start, end, best, most_chars)
-    shown = tuple(_clipped(line, words, most_chars) for line in lines[start:end])
-    whole = (start, end) == (0, len(lines)) and shown == tuple(lines)
-    return BestLines(start + skipped, shown, not whole, _heading(lines, start, skipped))
+    def __init__(self, text: str, words: Words) -> None:
+        self._words = words
+        self._lines = text.strip("\n").split("\n")
+        self._skipped = len(text) - len(text.lstrip("\n"))
+        self._found = [_found(line, words) for line in self._lines]
+
+    def best(self, most_lines: int, most_chars: int) -> BestLines:
+        """At most so many lines and characters of the text: where none of the words stands in it, its beginning.
+
+        A line that is too long by itself is cut around the first word that was found in it.
+        """
+        lines = self._lines
+        start, end, best = _window(lines, self._found, most_lines)
+        start, end = _within_chars(lines, start, end, best, most_chars)
+        shown = tuple(_clipped(line, self._words, most_chars) for line in lines[start:end])
+        whole = (start, end) == (0, len(lines)) and shown == tuple(lines)
+        return BestLines(start + self._skipped, shown, not whole, _heading(lines, start, self._skipped))
 
 
 def _found(line: str, words: Words) -> frozenset[str]:

@@ -23,8 +23,14 @@ _LAST_JOB_S = 1.2
 class Engines:
     """The server's own engine and, by path, any other a client names; each opened once."""
 
-    def __init__(self, workspace: Workspace, breadth: Breadth | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        breadth: Breadth | None = None,
+        is_contended: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._workspace = workspace
+        self._is_contended = is_contended
         self._breadth = breadth
         self._turn = threading.Lock()
         self._open: dict[Path, tuple[Engine, object]] = {}
@@ -53,6 +59,7 @@ class Engines:
                 workspace = self._workspace
                 is_own = index == workspace.index
                 engine = workspace.open(create=create) if is_own else Engine(workspace.settings, index, create=create)
+                engine.spare_processors_when(self._is_contended)
                 self._open[index] = engine, _file_at(index)
             return engine
 
@@ -91,7 +98,8 @@ class Backstage:
     """One queue of jobs for each index, one upkeep for each index and its settings. `jobs` is the queue of the first
     index: there are others only where several roots are served."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_contended: Callable[[], bool] = lambda: False) -> None:
+        self._is_contended = is_contended
         self.jobs = Jobs()
         self._queues: dict[Path, Jobs] = {}
         self._turn = threading.Lock()
@@ -121,7 +129,7 @@ class Backstage:
         jobs = self._queues.setdefault(workspace.index.resolve(), Jobs() if self._queues else self.jobs)
         if jobs.history is None:
             jobs.history = History(workspace.index)
-        engines = Engines(workspace, breadth)
+        engines = Engines(workspace, breadth, self._is_contended)
         upkeep = Upkeep(
             engines.own, jobs, workspace.settings, workspace.index, vectors=vectors, confirm=breadth.confirm
         )

@@ -73,7 +73,7 @@ _PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
         rf"^[^\S\n]*<{_ROLES}>(?![^<\n]{{0,80}}</)[^\S\n]*$",
     ),
 )  # fmt: skip
-_CAPITALS = re.compile(r"<<SYS>>|\[/?INST\]")  # in small letters it is code
+_CAPITALS = ("<<SYS>>", "[INST]", "[/INST]")  # in small letters it is code
 _COMPILED = tuple((words, re.compile(pattern, re.MULTILINE)) for words, pattern in _PATTERNS)
 # Not seen by a person: tags that spell ASCII, long runs of characters without width; changes of direction where no
 # script needs them.
@@ -93,7 +93,7 @@ def is_instruction_like(text: str) -> bool:
         if _INVISIBLE.search(text) or (_DIRECTION.search(text) and not _RIGHT_TO_LEFT.search(text)):
             return True
         text = unicodedata.normalize("NFKC", text.translate(_WITHOUT_WIDTH))
-    if _CAPITALS.search(text):
+    if any(mark in text for mark in _CAPITALS):
         return True
     text = text.lower()
     return any(pattern.search(text) for words, pattern in _COMPILED if any(word in text for word in words))
@@ -101,7 +101,7 @@ def is_instruction_like(text: str) -> bool:
 
 def one_line(text: str) -> str:
     """The text without line ends and control characters, which are replaced by pictures of themselves."""
-    return text.translate(_CONTROLS)
+    return text if text.isprintable() else text.translate(_CONTROLS)
 
 
 def escaped(text: str, looks_like_ours: re.Pattern[str]) -> str:

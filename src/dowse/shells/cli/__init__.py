@@ -55,7 +55,7 @@ def in_order(arguments: Sequence[str]) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     words = in_order(sys.argv[1:] if arguments is None else arguments)
-    if words[:1] == ["mcp"]:
+    if words[:1] == ["mcp"] and None not in (sys.stdin, sys.stdout, sys.stderr):
         from dowse.shells.sharing.front import read_words, serve_client
 
         given = read_words(words[1:])
@@ -70,8 +70,7 @@ def exit_with(work: Callable[[], object]) -> NoReturn:
     """End the process with the exit code that the work returns; an error is one line on stderr and code 2."""
     try:
         code = work()
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except DowseError as error:
         complain(str(error))
     except KeyboardInterrupt:

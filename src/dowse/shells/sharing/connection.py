@@ -50,11 +50,10 @@ class Connection:
         """Whole, however slowly it is read; a client that is gone needs no answers."""
         left = memoryview(data)
         while left:
-            await anyio.wait_writable(self._peer)
             try:
                 left = left[self._peer.send(left) :]
             except BlockingIOError:
-                continue
+                await anyio.wait_writable(self._peer)
             except ConnectionError:
                 self.end_input()
                 return

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -33,6 +34,7 @@ log = logging.getLogger("dowse.daemon")
 MAX_SESSIONS = 256
 _HELLO_S = 10.0
 _TICK_S = 1.0
+_SWITCH_S = 0.001  # the loop that reads and writes waits this long for a thread that answers; 5 ms cost a fifth
 _NO_DESCRIPTORS_S = 0.1
 _LAST_ANSWERS_S = 2.5
 Lines = AsyncIterator[bytes | None]
@@ -44,11 +46,13 @@ def run_daemon(start: Start, listening: Listening, *, detached: bool) -> None:
         log_to_file(listening.place.log, start.environment.get("DOWSE_LOG_LEVEL") or "INFO")
     else:
         log_to_stderr(start.environment)
-    backstage = Backstage()
+    turns = Turns()
+    backstage = Backstage(turns.has_waiting)
     sessions = Sessions(start.workspace.index, this_build(), start.flags, start.environment, backstage)
     log.info("serving %s as process %d", start.workspace.index, os.getpid())
     idle_s = start.workspace.settings.daemon_idle_s
-    anyio.run(lambda: Daemon(listening, sessions, backstage, idle_s=idle_s).run())
+    sys.setswitchinterval(_SWITCH_S)
+    anyio.run(lambda: Daemon(listening, sessions, backstage, turns, idle_s=idle_s).run())
 
 
 class Daemon:
@@ -59,6 +63,7 @@ class Daemon:
         listening: Listening,
         sessions: Sessions,
         backstage: Backstage,
+        turns: Turns,
         *,
         idle_s: float,
         clock: Callable[[], float] = time.monotonic,
@@ -70,7 +75,7 @@ class Daemon:
         self._now = clock
         self._began = self._alone_since = clock()
         self._connected: dict[Connection, Hello] = {}
-        self._turns = Turns()
+        self._turns = turns
         self._leaving = anyio.Event()
         self._accepting = anyio.CancelScope()
         self._retired = anyio.Event()

@@ -23,6 +23,8 @@ from dowse.store.sqlite.chunks import Before, delete_chunks, put_chunks
 from dowse.store.sqlite.database import fetch
 from dowse.store.sqlite.seals import details_seal
 
+_MADE_UP = (apsw.SQLITE_CONSTRAINT_NOTNULL, apsw.SQLITE_CONSTRAINT_CHECK, apsw.SQLITE_CONSTRAINT_DATATYPE)
+
 
 class Writing(CatalogBase):
     def put(
@@ -34,7 +36,7 @@ class Writing(CatalogBase):
         calls: Sequence[Call] = (),
         text: str | None = "",
     ) -> None:
-        with _storable(), self.batch() as connection:
+        with self.batch() as connection, _storable():
             collection = collection_id(connection, record.collection)
             lists = lists_of(record)
             key, before = put_record(connection, collection, record, lists, text is not None)
@@ -103,8 +105,11 @@ class Writing(CatalogBase):
 
 @contextmanager
 def _storable() -> Iterator[None]:
-    """What an extractor made up against its types is no reason to stop a sync."""
+    """What an extractor made up against its types is no reason to stop a sync. A key that is there twice is no fault of
+    an extractor: then the index is damaged."""
     try:
         yield
     except (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, TypeError, UnicodeEncodeError) as error:
+        if isinstance(error, apsw.ConstraintError) and getattr(error, "extendedresult", 0) not in _MADE_UP:
+            raise
         raise Unreadable(f"can not be stored ({type(error).__name__}: {error})"[:300]) from error
