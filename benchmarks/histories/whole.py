@@ -112,7 +112,7 @@ class Ground:
     @property
     def environment(self) -> Mapping[str, str]:
         own = {"DOWSE_ENCODER": WORDS_ONLY, "DOWSE_DATA_DIR": str(self.place / "data"), "DOWSE_ANY_ROOT": "true"}
-        return {**os.environ, **own, "DOWSE_MAX_COMMITS": str(_ALL)}
+        return {**os.environ, **own, "DOWSE_MAX_COMMITS": str(_ALL), "DOWSE_GIT_DIRECTORIES": "/"}
 
     def open(self) -> Engine:
         return Engine(settings_of(WORDS_ONLY, _ALL, self.place / "data"), self.index, create=False)

@@ -26,7 +26,7 @@ def run_all(turns: Turns, calls: list[tuple[str, Callable[[], object]]], then: C
 
 def test_connections_take_turns_however_much_each_has_asked() -> None:
     gate, order = Event(), []
-    calls: list[tuple[str, Callable[[], object]]] = [("greedy", gate.wait)]
+    calls: list[tuple[str, Callable[[], object]]] = [("first", gate.wait)]
     calls += [("greedy", lambda number=number: order.append(f"greedy {number}")) for number in range(4)]
     calls += [("modest", lambda: order.append("modest")), ("third", lambda: order.append("third"))]
 
