@@ -78,7 +78,7 @@ class Server:
         self._send({"method": "notifications/initialized"})
 
     def list_tools(self) -> dict[str, Any]:
-        return self._ask("tools/list", {})
+        return self.ask("tools/list", {})
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
         return self.ask("tools/call", {"name": tool, "arguments": arguments})

@@ -54,7 +54,7 @@ def measure(root: Path, work: Path, *, runs: int, busy: int) -> tuple[Section, b
     install(HOSTS, work / "agents")
     with tempfile.TemporaryDirectory(prefix="dowse-agents-") as folder:
         place = Path(folder).resolve()
-        variables = {"DOWSE_DATA_DIR": str(place / "data"), "DOWSE_ENCODER": "static"}
+        variables = {"DOWSE_DATA_DIR": str(place / "data"), "DOWSE_ENCODER": "static", "DOWSE_SHARE": "true"}
         command = [str(Path(sys.executable).with_name("dowse")), "mcp", "--root", str(root)]
         dowse = _Dowse(command, variables)
         dowse.run("index", str(root))
