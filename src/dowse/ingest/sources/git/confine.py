@@ -38,7 +38,9 @@ _named: set[str] = set()
 
 
 def allow_git_directories(places: Iterable[str]) -> None:
-    """Let repositories of this process use what lies in these directories, which its user named."""
+    """Let repositories of this process use what lies in these directories, and in no others. Only a flag or a variable
+    names them, so all engines of a process have the same."""
+    _named.clear()
     _named.update(os.path.realpath(Path(it).expanduser()) for it in places if it)
 
 
