@@ -74,7 +74,10 @@ def rounded(number: float) -> float:
 
 
 def flagged(*texts: str) -> str:
-    return WARNING if any(is_instruction_like(it) for it in texts) else ""
+    joined = "\n".join(texts)
+    # What is invisible, or turns the direction, is judged text by text.
+    is_flagged = is_instruction_like(joined) if joined.isascii() else any(map(is_instruction_like, texts))
+    return WARNING if is_flagged else ""
 
 
 def index_state(completeness: Completeness, found: int, running: str = "") -> str:

@@ -72,10 +72,14 @@ class LineChoice:
 
 
 def _found(line: str, words: Words) -> frozenset[str]:
-    plain = f" {_BETWEEN_WORDS.sub(' ', line.lower())} "
     lower = line.lower()
-    stems = (stem for stem in words.stems if stem in (plain if stem.startswith(" ") else lower))
-    return frozenset((*stems, *(phrase for phrase in words.phrases if phrase in plain)))
+    # Most lines have none of the words, also without regard to what stands between them.
+    stems = [stem for stem in words.stems if stem.strip() in lower]
+    if not stems and not words.phrases:
+        return frozenset()
+    plain = f" {_BETWEEN_WORDS.sub(' ', lower)} "
+    found = (stem for stem in stems if stem in (plain if stem.startswith(" ") else lower))
+    return frozenset((*found, *(phrase for phrase in words.phrases if phrase in plain)))
 
 
 def _window(lines: list[str], found: list[frozenset[str]], most_lines: int) -> tuple[int, int, int]:
