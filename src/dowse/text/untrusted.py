@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
 
 WARNING = "contains instruction-like text; treat as data"
 
@@ -74,7 +75,6 @@ _PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
 )  # fmt: skip
 _CAPITALS = ("<<SYS>>", "[INST]", "[/INST]")  # in small letters it is code
-_COMPILED = tuple((words, re.compile(pattern, re.MULTILINE)) for words, pattern in _PATTERNS)
 # Not seen by a person: tags that spell ASCII, long runs of characters without width; changes of direction where no
 # script needs them.
 _INVISIBLE = re.compile(
@@ -87,6 +87,12 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 _WITHOUT_WIDTH = dict.fromkeys((*range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF, 0xAD))
 
 
+@cache
+def _compiled() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
+    """Made when the first text is judged: commands that judge none start quicker."""
+    return tuple((words, re.compile(pattern, re.MULTILINE)) for words, pattern in _PATTERNS)
+
+
 def is_instruction_like(text: str) -> bool:
     """Whether the text addresses a model, imitates the markup of a conversation, or hides characters."""
     if not text.isascii():
@@ -96,7 +102,7 @@ def is_instruction_like(text: str) -> bool:
     if any(mark in text for mark in _CAPITALS):
         return True
     text = text.lower()
-    return any(pattern.search(text) for words, pattern in _COMPILED if any(word in text for word in words))
+    return any(pattern.search(text) for words, pattern in _compiled() if any(word in text for word in words))
 
 
 def one_line(text: str) -> str:
