@@ -118,7 +118,8 @@ def _measured(folder: Path, clients: int, seconds: float) -> Outcome:
             status = subprocess.run(
                 [*command, "daemon", "status", "--json"], cwd=folder / "root", env=environment, capture_output=True
             )
-            server = _memory_mb(json.loads(status.stdout)["pid"])
+            state = json.loads(status.stdout)
+            server = _memory_mb(state["pid"], *state["readers"])
             front = _memory_mb(agents[-1].process.pid)
         cpu_s, answer_s = (statistics.median(it) for it in zip(*starts, strict=True))
         return Outcome(alone, together, errors, server, front, cpu_s, answer_s)
@@ -168,10 +169,11 @@ def _ask(agents: Sequence[Agent], queries: Sequence[str], seconds: float) -> lis
     return [it for agent in agents for it in agent.times]
 
 
-def _memory_mb(pid: int) -> tuple[float, float]:
-    """Resident, and the share of it that would be free without this process."""
-    sizes = dict(re.findall(r"^(Rss|Pss): +(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE))
-    return int(sizes["Rss"]) / 1024, int(sizes["Pss"]) / 1024
+def _memory_mb(*pids: int) -> tuple[float, float]:
+    """Resident, and the share of it that would be free without these processes."""
+    texts = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in pids]
+    sizes = [dict(re.findall(r"^(Rss|Pss): +(\d+) kB", text, re.MULTILINE)) for text in texts]
+    return sum(int(it["Rss"]) for it in sizes) / 1024, sum(int(it["Pss"]) for it in sizes) / 1024
 
 
 def _percentile(times: Sequence[float], percent: int) -> float:
@@ -189,7 +191,7 @@ def _lines(outcome: Outcome, clients: int, seconds: float) -> list[str]:
         [f"p95 of {clients} clients in p50 of one", f"{outcome.ratio:.1f}", f"≤ {clients}"],
         [f"answers of {clients} clients, each second", f"{len(outcome.together) / seconds:,.0f}", ""],
         ["errors", f"{len(outcome.errors)}", "0"],
-        ["server: RSS / PSS", "{:.0f} / {:.0f} MB".format(*outcome.server), ""],
+        ["server and its readers: RSS / PSS", "{:.0f} / {:.0f} MB".format(*outcome.server), ""],
         ["a front: RSS / PSS", "{:.1f} / {:.1f} MB".format(*outcome.front), f"≤ {FRONT_MB:g} MB RSS"],
         ["CPU of a front, up to its list of tools", f"{outcome.front_cpu_s:.3f} s", f"≤ {FRONT_CPU_S:g} s"],
         ["time from its start to its list of tools", f"{outcome.first_answer_s * 1000:.0f} ms", ""],

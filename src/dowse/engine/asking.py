@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from dowse.engine.following import Outlook
 from dowse.engine.memories import Memories
 from dowse.errors import BadInput
 from dowse.ingest.sources.base import Source
@@ -22,13 +23,15 @@ class Asking(Memories):
         if not query.text.strip():
             raise BadInput("the query is empty; ask for something")
         outlook = self._looked()
-        found = answer(query, self._ranked)
-        hits = tuple(self._checked(found.hits))
-        again = None if outlook.seen.complete else self._following.look_at(_stale(hits), outlook.seen.as_of)
-        if again is not None:
-            outlook, found = again, answer(query, self._ranked)
+        found = self._answered(query, outlook)
+        again = None if outlook.seen.complete else self._following.look_at(_stale(found.hits), outlook.seen.as_of)
+        return found if again is None else self._answered(query, again)
+
+    def _answered(self, query: Query, outlook: Outlook) -> Answer:
+        with self._store.moment():
+            found = answer(query, self._ranked)
             hits = tuple(self._checked(found.hits))
-        steps, completeness = (outlook.step, *found.steps), self.completeness(outlook.seen)
+            steps, completeness = (outlook.step, *found.steps), self.completeness(outlook.seen)
         return Answer(query, hits, steps, completeness, self.now(), found.abstained)
 
     def _ranked(self, query: Query) -> Ranked:

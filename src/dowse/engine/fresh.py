@@ -64,6 +64,10 @@ class Fresh(Recent):
         """
         self._look.watched_by(pending)
 
+    def has_nothing_pending(self) -> bool:
+        """Whether somebody watches the files, and every change that was seen is indexed."""
+        return self._look.has_nothing_pending()
+
     def freshness(self, record: Record) -> Freshness:
         """How its file compares with the disk now."""
         return self._source(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))

@@ -64,6 +64,10 @@ class Look:
     def watched_by(self, pending: Pending) -> None:
         self._pending = pending
 
+    def has_nothing_pending(self) -> bool:
+        pending = self._pending() if self._pending else None
+        return pending is not None and not any(pending.values())
+
     @property
     def is_watched(self) -> bool:
         """Whether there is somebody who brings in, in time, what changed."""

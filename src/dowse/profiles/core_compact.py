@@ -64,8 +64,8 @@ def length(reply: Reply) -> int:
 
 
 def without_empty(shape: Mapping[str, object]) -> Shape:
-    """Without what says nothing: None, False, and empty texts, lists and mappings."""
-    return {key: value for key, value in shape.items() if value not in (None, False, "", [], (), {})}
+    """Without what says nothing: None, False, zero, and empty texts, lists and mappings."""
+    return {key: value for key, value in shape.items() if value}
 
 
 def rounded(number: float) -> float:

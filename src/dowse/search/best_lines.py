@@ -77,9 +77,21 @@ def _found(line: str, words: Words) -> frozenset[str]:
     stems = [stem for stem in words.stems if stem.strip() in lower]
     if not stems and not words.phrases:
         return frozenset()
-    plain = f" {_BETWEEN_WORDS.sub(' ', lower)} "
-    found = (stem for stem in stems if stem in (plain if stem.startswith(" ") else lower))
-    return frozenset((*found, *(phrase for phrase in words.phrases if phrase in plain)))
+    found = {stem for stem in stems if not stem.startswith(" ") or _stands_alone(stem.strip(), lower)}
+    if any(phrase.split(" ", 1)[0] in lower for phrase in words.phrases):
+        plain = f" {_BETWEEN_WORDS.sub(' ', lower)} "  # takes longer than all the rest
+        found.update(phrase for phrase in words.phrases if phrase in plain)
+    return frozenset(found)
+
+
+def _stands_alone(word: str, line: str) -> bool:
+    at = line.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not (line[at - 1 : at].isalnum() or line[end : end + 1].isalnum()):
+            return True
+        at = line.find(word, at + 1)
+    return False
 
 
 def _window(lines: list[str], found: list[frozenset[str]], most_lines: int) -> tuple[int, int, int]:

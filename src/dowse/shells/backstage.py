@@ -27,10 +27,10 @@ class Engines:
         self,
         workspace: Workspace,
         breadth: Breadth | None = None,
-        is_contended: Callable[[], bool] = lambda: False,
+        on_open: Callable[[Engine], None] = lambda _: None,
     ) -> None:
         self._workspace = workspace
-        self._is_contended = is_contended
+        self._on_open = on_open
         self._breadth = breadth
         self._turn = threading.Lock()
         self._open: dict[Path, tuple[Engine, object]] = {}
@@ -59,7 +59,7 @@ class Engines:
                 workspace = self._workspace
                 is_own = index == workspace.index
                 engine = workspace.open(create=create) if is_own else Engine(workspace.settings, index, create=create)
-                engine.spare_processors_when(self._is_contended)
+                self._on_open(engine)
                 self._open[index] = engine, _file_at(index)
             return engine
 
@@ -96,10 +96,10 @@ class Behind:
 
 class Backstage:
     """One queue of jobs for each index, one upkeep for each index and its settings. `jobs` is the queue of the first
-    index: there are others only where several roots are served."""
+    index: there are others only where several roots are served. `on_open` is called with every engine."""
 
-    def __init__(self, is_contended: Callable[[], bool] = lambda: False) -> None:
-        self._is_contended = is_contended
+    def __init__(self, on_open: Callable[[Engine], None] = lambda _: None) -> None:
+        self._on_open = on_open
         self.jobs = Jobs()
         self._queues: dict[Path, Jobs] = {}
         self._turn = threading.Lock()
@@ -120,6 +120,10 @@ class Backstage:
         """One for each index and its settings."""
         return list(self._behind.values())
 
+    def is_quiet(self) -> bool:
+        """Whether no job runs, and the watchers know of no file that changed since it was indexed."""
+        return all(it.jobs.running() is None and it.engine().has_nothing_pending() for it in self.opened())
+
     def start(self) -> None:
         """Begin with whatever was not begun yet, and has something to work on."""
         for behind in self.opened():
@@ -129,7 +133,7 @@ class Backstage:
         jobs = self._queues.setdefault(workspace.index.resolve(), Jobs() if self._queues else self.jobs)
         if jobs.history is None:
             jobs.history = History(workspace.index)
-        engines = Engines(workspace, breadth, self._is_contended)
+        engines = Engines(workspace, breadth, self._on_open)
         upkeep = Upkeep(
             engines.own, jobs, workspace.settings, workspace.index, vectors=vectors, confirm=breadth.confirm
         )

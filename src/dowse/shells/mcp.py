@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.metadata import version
@@ -22,6 +22,7 @@ from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError, to_json
 
 from dowse.errors import DowseError
 from dowse.profiles.tool import Profile, Reply, Tool
@@ -33,6 +34,8 @@ from dowse.text.surrogates import make_encodable
 log = logging.getLogger("dowse.mcp")
 
 Result = TypeVar("Result")
+AskElsewhere = Callable[[str, Mapping[str, object]], object]
+"""Gives the question to ask another process for a call of this tool; None where only this one can answer."""
 
 _MAX_ERROR_CHARS = 1000
 _MANY_UNANSWERED = 500  # who asks more without reading the answers is heard again when it has
@@ -42,6 +45,7 @@ _CALLS_AT_A_TIME = 8  # of one connection
 _TURNS = max(1, min(8, (os.cpu_count() or 2) // 2))
 _TURN_S = 0.25
 _IDLE_THREAD_S = 30.0
+_CROWD = 8  # connections that wait at the same time, before another process is worth its memory
 _LOOK_S = 0.01
 # What is asked with half a character is answered as well as can be; what is kept would not be what was meant.
 _REPAIRED = "dowse/repaired"
@@ -58,11 +62,13 @@ _PARSE_ERROR = SessionMessage(
 
 
 @dataclass(eq=False, slots=True)
-class _Call:
-    """Work that waits for its turn, runs, and is done; `outcome` is what it returned or raised."""
+class Call:
+    """Work that waits for its turn, runs, and is done; `outcome` is what it returned or raised. `question` is for
+    another process that can answer in its place."""
 
     work: Callable[[], object]
     done: Callable[[], object]
+    question: object = None
     started_at: float | None = None
     has_turn: bool = True
     outcome: object = None
@@ -86,17 +92,21 @@ class Turns:
     def __init__(self, at_a_time: int = _TURNS, seconds: float = _TURN_S) -> None:
         self._at_a_time = at_a_time
         self._seconds = seconds
-        self._changed = threading.Condition()
-        self._waiting: dict[object, deque[_Call]] = {}
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._asked = threading.Condition(self._lock)  # a question waits, and no thread here is free
+        self.on_crowd: Callable[[], None] = lambda: None
+        self._waiting: dict[object, deque[Call]] = {}
         self._running = self._idle = 0
 
     def has_waiting(self) -> bool:
         return bool(self._waiting)
 
-    async def run(self, connection: object, work: Callable[[], Result]) -> Result:
-        """What the work returns, which is done in a thread. After some time others have its turn, too."""
+    async def run(self, connection: object, work: Callable[[], Result], question: object = None) -> Result:
+        """What the work returns, which is done in a thread. After some time others have its turn, too. A question may
+        be answered by another process instead."""
         loop, done = asyncio.get_running_loop(), asyncio.Event()
-        call = _Call(work, partial(loop.call_soon_threadsafe, done.set))
+        call = Call(work, partial(loop.call_soon_threadsafe, done.set), question)
         self._add(connection, call)
         while not done.is_set():
             try:
@@ -113,10 +123,16 @@ class Turns:
             raise call.error
         return cast(Result, call.outcome)
 
-    def _add(self, connection: object, call: _Call) -> None:
+    def _add(self, connection: object, call: Call) -> None:
+        is_crowd = False
         with self._changed:
             self._waiting.setdefault(connection, deque()).append(call)
             self._wake()
+            if call.question is not None and self._running >= self._at_a_time:
+                self._asked.notify()
+                is_crowd = len(self._waiting) >= _CROWD
+        if is_crowd:
+            self.on_crowd()
 
     def _wake(self) -> None:
         """Another thread, where one may run."""
@@ -128,7 +144,39 @@ class Turns:
             self._running += 1
             threading.Thread(target=self._work, name="dowse-call", daemon=True).start()
 
-    def _remove(self, connection: object, call: _Call) -> bool:
+    def take_question(self, seconds: float) -> tuple[object, Call] | None:
+        """The next question while every thread here is busy, for another process to answer; None where there was none
+        for so long. Whoever takes it calls `done` or gives it back."""
+        with self._asked:
+            while (connection := self._find_question()) is None:
+                if not self._asked.wait(seconds):
+                    return None
+            call = self._take(connection)
+            call.has_turn = False
+            return connection, call
+
+    def give_back(self, connection: object, call: Call) -> None:
+        """To be answered by a thread here, before what the connection has asked later."""
+        call.question, call.has_turn, call.started_at = None, True, None
+        with self._changed:
+            self._waiting[connection] = deque([call, *self._waiting.pop(connection, ())])
+            self._wake()
+
+    def _find_question(self) -> object | None:
+        if self._running < self._at_a_time:
+            return None
+        return next((it for it, calls in self._waiting.items() if calls[0].question is not None), None)
+
+    def _take(self, connection: object) -> Call:
+        """The connection's next call; what else it has asked waits behind the other connections."""
+        calls = self._waiting.pop(connection)
+        call = calls.popleft()
+        if calls:
+            self._waiting[connection] = calls
+        call.started_at = time.monotonic()
+        return call
+
+    def _remove(self, connection: object, call: Call) -> bool:
         """Whether it had not begun."""
         with self._changed:
             calls = self._waiting.get(connection, deque())
@@ -139,7 +187,7 @@ class Turns:
                 del self._waiting[connection]
             return True
 
-    def _share_turn(self, call: _Call) -> None:
+    def _share_turn(self, call: Call) -> None:
         with self._changed:
             began = call.started_at
             if call.has_turn and began is not None and time.monotonic() - began >= self._seconds:
@@ -158,7 +206,7 @@ class Turns:
                         return
                     self._running += 1
 
-    def _next(self) -> _Call | None:
+    def _next(self) -> Call | None:
         with self._changed:
             while not self._waiting:
                 self._running -= 1
@@ -168,16 +216,12 @@ class Turns:
                 if not is_woken or self._running >= self._at_a_time:
                     return None
                 self._running += 1
-            connection = next(iter(self._waiting))
-            calls = self._waiting.pop(connection)
-            call = calls.popleft()
-            if calls:
-                self._waiting[connection] = calls
-            call.started_at = time.monotonic()
-            return call
+            return self._take(next(iter(self._waiting)))
 
 
-def make_server(profile: Profile, turns: Turns | None = None) -> Server[dict[str, object]]:
+def make_server(
+    profile: Profile, turns: Turns | None = None, ask_elsewhere: AskElsewhere = lambda tool, arguments: None
+) -> Server[dict[str, object]]:
     """The server of one connection; all connections of a process share the turns."""
     bound = bind_all(profile)
     turns = turns or Turns()
@@ -201,7 +245,9 @@ def make_server(profile: Profile, turns: Turns | None = None) -> Server[dict[str
         if not bound[params.name].tool.read_only and _REPAIRED in (params.meta or {}):
             return _error(_NO_TEXT)
         async with ours:
-            return await turns.run(ours, partial(_answer, bound[params.name], params.arguments or {}))
+            arguments = params.arguments or {}
+            work = partial(answer_call, bound[params.name], arguments)
+            return await turns.run(ours, work, ask_elsewhere(params.name, arguments))
 
     return Server(
         profile.server_name,
@@ -241,7 +287,7 @@ def _annotations(tool: Tool) -> types.ToolAnnotations:
     return hints if tool.brief else hints.model_copy(update={"title": tool.title})
 
 
-def _answer(tool: Bound, arguments: dict[str, object]) -> types.CallToolResult:
+def answer_call(tool: Bound, arguments: dict[str, object]) -> types.CallToolResult:
     try:
         reply = tool(arguments)
     except DowseError as error:
@@ -257,8 +303,9 @@ def _encodable_result(reply: Reply) -> types.CallToolResult:
     """A name on the disk may be no text, and an answer that can not be written would end the server."""
     text, data = reply_text(reply), dict(reply.data)
     try:
-        (text if reply.text is None else f"{text}{json.dumps(data, ensure_ascii=False, default=str)}").encode()
-    except UnicodeEncodeError:
+        text.encode()
+        to_json(data)
+    except (UnicodeEncodeError, PydanticSerializationError):
         data = {str(name): make_encodable(value) for name, value in data.items()}
         text = reply_text(replace(reply, data=data, text=None if reply.text is None else str(make_encodable(text))))
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=data or None)
@@ -296,13 +343,14 @@ async def serve_lines(
     lines: AsyncIterable[bytes | None],
     write: Callable[[bytes], Awaitable[None]],
     turns: Turns | None = None,
+    ask_elsewhere: AskElsewhere = lambda tool, arguments: None,
 ) -> None:
     """Serve one connection until its lines end; None among them is one that was too long to be kept."""
 
     async def send(message: SessionMessage) -> None:
         await write(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
 
-    await _serve_streams(make_server(profile, turns), _messages(lines), send, Wire())
+    await _serve_streams(make_server(profile, turns, ask_elsewhere), _messages(lines), send, Wire())
 
 
 async def _messages(lines: AsyncIterable[bytes | None]) -> AsyncIterator[SessionMessage | Exception]:

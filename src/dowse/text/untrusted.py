@@ -28,20 +28,27 @@ _MODEL = r"(?:ai|llm|(?:large )?language model|(?:ai|coding) (?:assistant|agent|
 _IGNORING = ("ignore", "disregard", "forget", "override", "bypass")
 _SHOWING = ("reveal", "print", "show", "repeat", "output", "leak", "exfiltrate", "replace")
 
-# Of each, the words one of which a text must have: most texts have none, and are not searched.
-_PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
+# What the rules of a model are called, as in `_RULES`; and the beginning of every tag. Few texts have either.
+_NAMES_RULES = ("instruction", "prompt", "direction", "directive", "rules", "guidelines")
+_OPENS_TAG = ("<",)
+# Of each, words one of which a text must have, and others one of which it must have as well: most texts do not, and are
+# not searched.
+_PATTERNS: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
     # ignore all previous instructions
     (
+        _NAMES_RULES,
         _IGNORING,
         rf"\b(?:{'|'.join(_IGNORING)}){_GAP}(?:(?:all|any|every|the|your|my|of|these|those){_GAP}){{0,4}}"
         rf"(?:{_BEFORE}{_GAP}(?:\w{{1,20}}{_GAP})?{_RULES}|your{_GAP}(?:\w{{1,20}}{_GAP})?{_RULES})\b",
     ),
     (
+        _NAMES_RULES,
         ("follow", "obey"),
         rf"\b(?:do{_GAP}not|don't){_GAP}(?:follow|obey){_GAP}(?:the|your|any){_GAP}"
         rf"(?:{_BEFORE}|system|original){_GAP}{_RULES}\b",
     ),
     (
+        _NAMES_RULES,
         ("instruction",),
         rf"\b(?:new|updated|real|actual){_GAP}(?:system{_GAP})?instructions?"
         rf"(?:{_GAP}for{_GAP}(?:you|the{_GAP}{_MODEL}))?:",
@@ -49,27 +56,32 @@ _PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
     # you are now a pirate assistant
     (
         ("you",),
+        ("now",),
         rf"you{_GAP}are{_GAP}now{_GAP}(?:an?{_GAP}(?:\w{{1,20}}{_GAP}){{0,2}}(?:assistant|ai|agent|model|bot|chatbot)\b"
         rf"|acting{_GAP}as\b|in{_GAP}\w{{1,20}}{_GAP}mode\b|no{_GAP}longer\b|free{_GAP}(?:of|from)\b|dan\b)",
     ),
-    (("you",), rf"\bif{_GAP}you(?:{_GAP}are|'re){_GAP}an?{_GAP}{_MODEL}\b"),
+    (("you",), ("if",), rf"\bif{_GAP}you(?:{_GAP}are|'re){_GAP}an?{_GAP}{_MODEL}\b"),
     # reveal your system prompt
     (
+        _NAMES_RULES,
         ("prompt",),
         rf"\b(?:{'|'.join((*_SHOWING, *_IGNORING))}){_GAP}(?:(?:me|us){_GAP})?(?:the|your|its){_GAP}"
         rf"(?:\w{{1,20}}{_GAP})?system{_GAP}prompt\b",
     ),
     # What parts a conversation, or calls a tool, in the formats of common models. `<system>x</system>` is XML.
     (
+        _OPENS_TAG,
         ("<|",),
         rf"<\|(?:im_start|im_end|{_ROLES}|endoftext|start_header_id|end_header_id|eot_id|tool_call|channel)\|>",
     ),
     (
+        _OPENS_TAG,
         ("<system", "</system", "<tool_", "</tool_", "<function_", "</function_", "antml:", "<invoke"),
         r"</?(?:system[-_](?:reminder|prompt|message)|tool_(?:call|use|result|response)s?|function_(?:call|result)s?"
         rf"|antml:\w{{1,30}}|invoke{_GAP}name=)[^<>\n]{{0,100}}>",
     ),
     (
+        _OPENS_TAG,
         ("<system>", "<assistant>", "<user>", "<developer>"),
         rf"^[^\S\n]*<{_ROLES}>(?![^<\n]{{0,80}}</)[^\S\n]*$",
     ),
@@ -88,9 +100,13 @@ _WITHOUT_WIDTH = dict.fromkeys((*range(0x200B, 0x2010), *range(0x2060, 0x2065), 
 
 
 @cache
-def _compiled() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
-    """Made when the first text is judged: commands that judge none start quicker."""
-    return tuple((words, re.compile(pattern, re.MULTILINE)) for words, pattern in _PATTERNS)
+def _compiled() -> dict[tuple[str, ...], list[tuple[tuple[str, ...], re.Pattern[str]]]]:
+    """By the words that are looked for first. Made when the first text is judged: commands that judge none start
+    quicker."""
+    table: dict[tuple[str, ...], list[tuple[tuple[str, ...], re.Pattern[str]]]] = {}
+    for first, words, pattern in _PATTERNS:
+        table.setdefault(first, []).append((words, re.compile(pattern, re.MULTILINE)))
+    return table
 
 
 def is_instruction_like(text: str) -> bool:
@@ -99,10 +115,20 @@ def is_instruction_like(text: str) -> bool:
         if _INVISIBLE.search(text) or (_DIRECTION.search(text) and not _RIGHT_TO_LEFT.search(text)):
             return True
         text = unicodedata.normalize("NFKC", text.translate(_WITHOUT_WIDTH))
-    if any(mark in text for mark in _CAPITALS):
+    if _has_any(text, _CAPITALS):
         return True
     text = text.lower()
-    return any(pattern.search(text) for words, pattern in _compiled() if any(word in text for word in words))
+    for first, patterns in _compiled().items():
+        if _has_any(text, first) and any(_has_any(text, words) and it.search(text) for words, it in patterns):
+            return True
+    return False
+
+
+def _has_any(text: str, words: tuple[str, ...]) -> bool:
+    for word in words:  # noqa: SIM110 - a generator takes longer than the search itself
+        if word in text:
+            return True
+    return False
 
 
 def one_line(text: str) -> str:

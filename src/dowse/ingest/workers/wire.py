@@ -16,7 +16,10 @@ _READ_AT_ONCE: Final = 1 << 20
 
 
 def send(descriptor: int, message: object) -> None:
-    body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    send_bytes(descriptor, pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+
+def send_bytes(descriptor: int, body: bytes) -> None:
     for part in (_HEADER.pack(_MAGIC, len(body)), body):
         rest = memoryview(part)
         while rest:
@@ -24,7 +27,7 @@ def send(descriptor: int, message: object) -> None:
 
 
 def receive(descriptor: int, timeout_s: float | None = None) -> bytes:
-    """The next message, pickled. Raises EOFError, TimeoutError, and UnpicklingError for what is no message."""
+    """The next message, as its bytes. Raises EOFError, TimeoutError, and UnpicklingError for what is no message."""
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     magic, length = _HEADER.unpack(_exactly(descriptor, _HEADER.size, deadline))
     if magic != _MAGIC or length > _LONGEST:

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
+from functools import partial
 from importlib.metadata import version
 from typing import NoReturn
 
@@ -20,6 +21,7 @@ import anyio.abc
 from dowse.errors import DowseError
 from dowse.shells.backstage import Backstage
 from dowse.shells.mcp import Turns, serve_lines
+from dowse.shells.readers import Readers, make_question
 from dowse.shells.serving import log_to_stderr
 from dowse.shells.sharing.connection import Connection
 from dowse.shells.sharing.hello import Hello, read_hello, this_build
@@ -47,12 +49,13 @@ def run_daemon(start: Start, listening: Listening, *, detached: bool) -> None:
     else:
         log_to_stderr(start.environment)
     turns = Turns()
-    backstage = Backstage(turns.has_waiting)
+    backstage = Backstage(on_open=lambda engine: engine.spare_processors_when(turns.has_waiting))
+    readers = Readers(turns, start.flags, backstage.is_quiet)
     sessions = Sessions(start.workspace.index, this_build(), start.flags, start.environment, backstage)
     log.info("serving %s as process %d", start.workspace.index, os.getpid())
     idle_s = start.workspace.settings.daemon_idle_s
     sys.setswitchinterval(_SWITCH_S)
-    anyio.run(lambda: Daemon(listening, sessions, backstage, turns, idle_s=idle_s).run())
+    anyio.run(lambda: Daemon(listening, sessions, backstage, turns, readers, idle_s=idle_s).run())
 
 
 class Daemon:
@@ -64,6 +67,7 @@ class Daemon:
         sessions: Sessions,
         backstage: Backstage,
         turns: Turns,
+        readers: Readers,
         *,
         idle_s: float,
         clock: Callable[[], float] = time.monotonic,
@@ -76,6 +80,7 @@ class Daemon:
         self._began = self._alone_since = clock()
         self._connected: dict[Connection, Hello] = {}
         self._turns = turns
+        self._readers = readers
         self._leaving = anyio.Event()
         self._accepting = anyio.CancelScope()
         self._retired = anyio.Event()
@@ -125,6 +130,7 @@ class Daemon:
         with anyio.move_on_after(_LAST_ANSWERS_S + 0.1):
             while self._connected:
                 await anyio.sleep(0.01)
+        self._readers.close()
         self._backstage.close()
         os._exit(0)
 
@@ -193,7 +199,8 @@ class Daemon:
         try:
             profile = await anyio.to_thread.run_sync(self._sessions.profile_for, hello)
             await _reply(connection, ok=True, pid=os.getpid())
-            await serve_lines(profile, lines, connection.write, self._turns)
+            ask_elsewhere = partial(make_question, hello.asked)
+            await serve_lines(profile, lines, connection.write, self._turns, ask_elsewhere)
         finally:
             del self._connected[connection]
             self._alone_since = self._now()
@@ -210,6 +217,7 @@ class Daemon:
             profiles=dict(Counter(it.asked.profile for it in self._connected.values())),
             uptime_s=round(self._now() - self._began, 1),
             idle_s=self._idle_s,
+            readers=self._readers.pids(),
             job=None if job is None else job.kind,
         )
 

@@ -121,17 +121,18 @@ class Database:
     def moment(self) -> Iterator[None]:
         """Whatever this thread reads inside is of one moment, so that nobody need ask whether what is remembered still
         holds: to ask takes longer than most of what is remembered. One may lie inside another."""
-        outer = getattr(self._local, "moments", 0)
+        if getattr(self._local, "is_in_moment", False):
+            yield
+            return
         with explained(self.path):
             connection = self.reader()
             connection.execute("SAVEPOINT moment")
         try:
-            if not outer:
-                self._follow()
-            self._local.moments = outer + 1
+            self._follow()
+            self._local.is_in_moment = True
             yield
         finally:
-            self._local.moments = outer
+            self._local.is_in_moment = False
             # Nothing was written; after some errors SQLite has ended it already, and of a damaged page it complains
             # once more. What went wrong inside is what is told.
             with suppress(apsw.Error):
@@ -139,7 +140,7 @@ class Database:
 
     def remembered(self, name: str, make: Callable[[], Value]) -> Value:
         """What `make` gave for this thread, made anew when the file has changed since."""
-        if not getattr(self._local, "moments", 0):
+        if not getattr(self._local, "is_in_moment", False):
             self._follow()
         memory: dict[str, Value] = self._local.memory
         if name not in memory:
