@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -140,7 +140,7 @@ class FileSource:
             rules = doors.rules(directory)
             return rules is None or rules.ignores(f"{root}/{directory}/" if directory else f"{root}/", name)
 
-        return lru_cache(maxsize=100_000)(is_left_out)
+        return is_left_out
 
     def _held(self) -> Matcher:
         return held_below(str(self.root), self.show_secrets)

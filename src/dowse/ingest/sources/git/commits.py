@@ -94,11 +94,16 @@ class CommitSource:
             reader.close()
 
     def _read_ahead(self, reader: Reader, name: str) -> None:
-        """As far as it pays: what is read in the order of the listing is expected further and further ahead."""
+        """As far as it pays: what is read in the order of the listing is expected further and further ahead. Whoever
+        reads asks for more when half of it is left, since to ask takes as long as it is."""
         place = self._places.get(name)
         if place is None:
             return
-        self._ahead = min(2 * self._ahead, _MOST_AHEAD) if reader.is_expected(name) else _FIRST_AHEAD
+        is_expected = reader.is_expected(name)
+        middle = min(place + self._ahead // 2, len(self._order) - 1)
+        if is_expected and reader.is_expected(self._order[middle]):
+            return
+        self._ahead = min(2 * self._ahead, _MOST_AHEAD) if is_expected else _FIRST_AHEAD
         reader.expect(self._order[place : place + self._ahead])
 
     def _listing(self, shallow: frozenset[str]) -> Listing:
