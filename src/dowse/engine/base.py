@@ -200,6 +200,7 @@ class Base:
             max_file_bytes=settings.max_file_bytes,
             under=under,
             barred=frozenset(inner | {Places.of(settings).data_dir, root / FOLDER}),
+            is_stored=True,
         )
 
     def _kind_of(self, root: Path) -> str:

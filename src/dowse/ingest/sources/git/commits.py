@@ -16,7 +16,7 @@ from dowse.ingest.sources.git.refs import is_name, lines, refs_of, shallow_of
 from dowse.ingest.sources.git.running import ask_history, why_unfinished
 from dowse.ingest.sources.git.withholding import MASKING, Withholding
 from dowse.model import Freshness, Item
-from dowse.places import is_directory
+from dowse.places import is_stored_root, leads_elsewhere
 
 if TYPE_CHECKING:
     from dowse.ingest.sources.git.reading.reader import Reader
@@ -71,6 +71,8 @@ class CommitSource:
     def read(self, item: Item) -> tuple[Item, bytes]:
         if not is_name(item.path):
             raise Unreadable("it is no whole name of a commit")
+        if leads_elsewhere(self.root):
+            raise Unreadable(f"{self.root} leads elsewhere now", lasting=False)
         with self._turn:
             if self._reader is None:
                 from dowse.ingest.sources.git.reading.reader import (
@@ -85,7 +87,7 @@ class CommitSource:
 
     def freshness(self, item: Item) -> Freshness:
         """What a name stands for never changes; whether anything still leads to it, the next sync tells."""
-        return "fresh" if is_directory(self.root) else "gone"
+        return "fresh" if is_stored_root(self.root) else "gone"
 
     def close(self) -> None:
         with self._turn:
@@ -107,7 +109,7 @@ class CommitSource:
         reader.expect(self._order[place : place + self._ahead])
 
     def _listing(self, shallow: frozenset[str]) -> Listing:
-        refs = refs_of(str(self.root))
+        refs = None if leads_elsewhere(self.root) else refs_of(str(self.root))
         if refs is None:
             return _in_part([], f"{self.root} can not be read; what was indexed of it was kept")
         items, said = self._items(refs.heads, shallow)
