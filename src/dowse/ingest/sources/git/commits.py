@@ -71,10 +71,10 @@ class CommitSource:
     def read(self, item: Item) -> tuple[Item, bytes]:
         if not is_name(item.path):
             raise Unreadable("it is no whole name of a commit")
-        if leads_elsewhere(self.root):
-            raise Unreadable(f"{self.root} leads elsewhere now", lasting=False)
         with self._turn:
             if self._reader is None:
+                if leads_elsewhere(self.root):
+                    raise Unreadable(f"{self.root} leads elsewhere now", lasting=False)
                 from dowse.ingest.sources.git.reading.reader import (
                     Reader,  # with logging behind it, which few questions need
                 )
