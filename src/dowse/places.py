@@ -98,6 +98,17 @@ def is_directory(place: Path) -> bool:
         return False
 
 
+def leads_elsewhere(root: Path) -> bool:
+    """Whether a link has taken the place of a stored root, which is a real path, or of a directory above it: nobody
+    named what it leads to."""
+    return root.is_absolute() and os.path.realpath(root) != str(root)
+
+
+def is_stored_root(root: Path) -> bool:
+    """Whether a stored root is there, and still the directory that was named."""
+    return is_directory(root) and not leads_elsewhere(root)
+
+
 def _is_ours(place: Path, data_dir: Path) -> bool:
     """A project may lie in a data directory that somebody chose; what we keep there is none."""
     return place == data_dir or any(place.is_relative_to(data_dir / it) for it in _KEPT)

@@ -16,7 +16,8 @@ import pytest
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.engine.clock import Clock
-from dowse.errors import IndexBusy
+from dowse.errors import BadInput, IndexBusy
+from dowse.ingest.sources.base import Reach
 from dowse.lookup.calls.question import CallQuery
 from dowse.lookup.find import NameQuery
 from dowse.lookup.grep.question import Lines
@@ -180,6 +181,35 @@ def test_links_are_not_followed(root: Path, tmp_path: Path, engine: Engine) -> N
     (root / "s.md").symlink_to(tmp_path / "secret/s.md")
     answer = ask(engine, "omega")
     assert found(answer) == [] and answer.completeness.seen.pending == 0
+
+
+def test_a_root_that_became_a_link_is_read_no_more(root: Path, tmp_path: Path, engine: Engine) -> None:
+    write(tmp_path, {"private/a.md": "omega", "private/new.md": "omega"})
+    root.rename(tmp_path / "former")
+    root.symlink_to(tmp_path / "private")
+    answer = ask(engine, "omega")
+    assert found(answer) == [] and f"{root} is not there now" in answer.completeness.sentence(0)
+    assert [freshness for _, freshness in found(ask(engine, "alpha"))] == ["gone"]
+    (collection,) = engine.collections()
+    with pytest.raises(BadInput, match=r"leads to .*private now; to index that, name it as a root of its own"):
+        engine.refresh(collection.name, ["a.md"])
+    assert not engine.find(NameQuery(("new",)), Reach()).entries
+    root.unlink()
+    (tmp_path / "former").rename(root)
+    assert found(ask(engine, "alpha")) == [("a.md", "fresh")]
+
+
+def test_a_folder_of_memories_that_became_a_link_is_read_no_more(
+    root: Path, tmp_path: Path, open_engine: OpenEngine
+) -> None:
+    write(root, {"a.md": "alpha", ".memories/note.md": "beta"})
+    write(tmp_path, {"private/note.md": "omega", "private/new.md": "omega"})
+    engine = open_engine(encoder="none", repair_ms=PATIENT)
+    engine.index([root])
+    (root / ".memories").rename(tmp_path / "former")
+    (root / ".memories").symlink_to(tmp_path / "private")
+    engine.index([root])
+    assert found(ask(engine, "omega")) == []
 
 
 def test_a_changed_ignore_file_decides_over_all_below_it(root: Path, engine: Engine) -> None:

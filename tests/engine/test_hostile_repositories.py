@@ -7,12 +7,14 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dowse.engine import Engine
-from dowse.errors import BadInput
+from dowse.errors import BadInput, Unreadable
+from dowse.ingest.sources.git.commits import CommitSource
 from dowse.ingest.sources.git.work_tree.branches import branch_status
 from dowse.ingest.sources.git.work_tree.checkout import Checkout, checkout_at
 from dowse.ingest.sources.git.work_tree.commit_log import recent_commits
@@ -545,6 +547,22 @@ def test_what_the_user_named_is_read(
         engine.index([root])
         assert not engine.index_history().notes
         assert PRIVATE in titles(engine)
+
+
+def test_a_git_directory_that_became_a_link_after_it_was_indexed(root: Path, private: Repo) -> None:
+    own = Repo(root)
+    own.commit("own words", {"a.txt": "a\n"})
+    place = own.git_directory
+    source = CommitSource(place, max_commits=10, delta_lines=10)
+    (own_commit,) = source.listing().items
+    place.rename(root.parent / "former")
+    place.symlink_to(private.git_directory)
+    listing = source.listing()
+    assert not listing.items and "can not be read" in str(listing.refused)
+    (stolen, _) = private.run("rev-list", "HEAD").split()
+    with pytest.raises(Unreadable):
+        source.read(replace(own_commit, path=stolen))
+    source.close()
 
 
 def test_a_work_tree_that_its_repository_does_not_list(open_engine: OpenEngine, root: Path, private: Repo) -> None:

@@ -12,6 +12,7 @@ from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.places import Places
+from dowse.profiles.core_compact import length
 from dowse.profiles.tool import Profile, Reply
 from dowse.shells.backstage import Backstage
 from dowse.shells.serving import make_profile
@@ -135,6 +136,39 @@ def test_exact_tools_answer_root_by_root(both: Server) -> None:
     assert [it["root"] for it in both.data_of("related", target="src/app.py")["roots"]] == ["one"]
     assert [it["root"] for it in both.data_of("status")["roots"]] == ["one", "two"]
     assert both.data_of("symbols", name="dig_burrow", root="one")["total"] == 0
+
+
+def test_the_limit_of_exact_tools_counts_over_all_roots(server: Server) -> None:
+    names = [f"part{number}" for number in range(5)]
+    for name in names:
+        write(server.home / name, {f"{it}.py": f"def llama{it}():\n    return 1\n" for it in range(3)})
+    server.start(*map(Path, names)).ask("index")
+    for tool, asked, rows in (
+        ("grep", {"pattern": "llama"}, "files"),
+        ("symbols", {"name": "llama"}, "definitions"),
+    ):
+        for limit in (1, 3, 7, 15, 20):
+            reply = server.data_of(tool, limit=limit, **asked)
+            shown = {it["root"]: len(it[rows]) for it in reply["roots"]}
+            assert sum(shown.values()) == min(limit, 15) and max(shown.values()) - min(shown.values()) <= 1
+            assert reply.get("not_shown", {}) == dict.fromkeys(names[limit:], 3)
+            assert all(("more" in it) == (shown[it["root"]] < 3) for it in reply["roots"])
+    assert "part3 (3), part4 (3) (raise `limit` or pass `root`)" in server.text_of("grep", pattern="llama", limit=3)
+
+
+def test_what_every_root_says_of_itself_fits_the_room_of_an_answer(server: Server) -> None:
+    names = [f"{number:02}-{'long-name-' * 20}" for number in range(16)]
+    for name in names:
+        write(server.home / name, {"a.md": "alpaca", **{f"{it}.md": "\0" for it in range(5)}})
+    server.start(*map(Path, names))
+    for tool in ("index", "status"):
+        reply = server.ask(tool)
+        assert length(reply) <= 8_000 and len(reply_text(reply)) <= 8_000
+        told = [it["root"] for it in reply.data["roots"]]
+        more = reply.data["more"]
+        assert told and [*told, *more["names"]] == names[: len(told) + len(more["names"])]
+        assert len(told) + len(more["names"]) + more.get("roots", 0) == len(names)
+        assert server.data_of(tool, root=names[-1])["root"] == names[-1]
 
 
 def test_a_place_that_one_root_has_is_found_there(both: Server) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -149,6 +150,7 @@ class Base:
         parts = [(f"{root.relative_to(top).as_posix()}/", judges[root]) for top, root in inside]
         outside = [] if around else [self._files(top).left_out() for top in tops]
 
+        @lru_cache(maxsize=100_000)  # a path is asked about once for each commit that touched it
         def is_left_out(path: str) -> bool:
             within = [judge(path.removeprefix(way)) for way, judge in parts if path.startswith(way)]
             return (
@@ -198,6 +200,7 @@ class Base:
             max_file_bytes=settings.max_file_bytes,
             under=under,
             barred=frozenset(inner | {Places.of(settings).data_dir, root / FOLDER}),
+            is_stored=True,
         )
 
     def _kind_of(self, root: Path) -> str:

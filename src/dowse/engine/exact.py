@@ -18,6 +18,7 @@ from dowse.lookup.symbols.bodies import TextLines, bodies, text_lines
 from dowse.lookup.symbols.find import containing, find
 from dowse.lookup.symbols.question import Audit, Body, Definition, SymbolAnswer, Wanted
 from dowse.model import Collection, Item, Record
+from dowse.places import leads_elsewhere
 from dowse.text.decode import decode
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ class Exact(Fresh):
 
         for collection in self.collections():
             root, settings = Path(collection.root), self.settings
+            if leads_elsewhere(root):
+                continue
             for item in names_below(
                 str(root.resolve()), reach, exclude=settings.exclude, use_gitignore=settings.gitignore
             ):

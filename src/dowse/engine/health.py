@@ -11,7 +11,7 @@ from dowse.engine.syncing import never, quiet
 from dowse.errors import IndexDamaged
 from dowse.ingest.embed import Progress
 from dowse.model import COMMITS, SyncReport
-from dowse.places import is_directory
+from dowse.places import is_stored_root
 from dowse.store.health import SIDECARS, Finding, Lost
 
 
@@ -70,14 +70,14 @@ class Healing(Histories):
             self._store.finish_mending(progress)
 
     def _available(self) -> list[str]:
-        return [it.name for it in self._store.collections() if is_directory(Path(it.root))]
+        return [it.name for it in self._store.collections() if is_stored_root(Path(it.root))]
 
     def _read_again(self, lost: list[Lost], progress: Progress) -> None:
         """As a whole, because of a damaged record not even the path is certain; only what is missing is read."""
         names = {it.collection for it in lost}
         for collection in self._store.collections():
             root = Path(collection.root)
-            if not is_directory(root) or not names & {collection.name, ""}:
+            if not is_stored_root(root) or not names & {collection.name, ""}:
                 continue
             if collection.source == COMMITS:
                 self._sync_history(collection, False, never, progress)

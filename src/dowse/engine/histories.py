@@ -31,7 +31,7 @@ from dowse.ingest.sources.git.repository import (
 )
 from dowse.ingest.sources.git.traps import trap_in
 from dowse.model import COMMITS, FILES, MEMORIES, Collection, Record, Skipped, SyncReport
-from dowse.places import Places, is_directory
+from dowse.places import Places, is_stored_root, leads_elsewhere
 
 if TYPE_CHECKING:
     from dowse.ingest.sources.git.work_tree.uncommitted import Spans
@@ -127,8 +127,10 @@ class Histories(Indexing):
         collection = self._collection(history)
         if collection.source != COMMITS:
             raise BadInput(f"{history!r} is no history of a repository; `dowse status` lists them")
-        trees = self._work_trees(collection)
-        return Repository(git_directory_at(collection.root), trees[0] if trees else None)
+        trees, place = self._work_trees(collection), git_directory_at(collection.root)
+        if leads_elsewhere(place):
+            raise BadInput(f"{place} leads elsewhere now; to read that history, index its own repository")
+        return Repository(place, trees[0] if trees else None)
 
     def history_of(self, record: Record) -> tuple[Collection, str] | None:
         """The history that tells of this file, and the path the file has there; None outside of git."""
@@ -162,7 +164,7 @@ class Histories(Indexing):
         every = Discovery()
         trees: dict[Path, tuple[Path, ...]] = {}
         for root in roots:
-            if is_directory(root):
+            if is_stored_root(root):
                 below = repositories(root, self._files(root).judge().reaches)
                 every.problems += below.problems
                 every.refused |= below.refused
@@ -270,7 +272,7 @@ class Histories(Indexing):
     def _leave(self, found: Discovery, report: SyncReport) -> None:
         """What no root leads to any more is dropped; what is not there at all may only be out of reach."""
         there = {it.git_directory for it in found.found}
-        complete = all(map(is_directory, self._file_roots()))
+        complete = all(map(is_stored_root, self._file_roots()))
         for it in self.histories():
             place = git_directory_at(it.root)
             if place in there:

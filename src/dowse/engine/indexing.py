@@ -15,7 +15,7 @@ from dowse.ingest.sources.git.bare import work_trees_in
 from dowse.ingest.sources.git.repository import is_bare
 from dowse.ingest.sources.memories import FOLDER
 from dowse.model import FILES, SyncReport
-from dowse.places import Places, checked_root, is_directory
+from dowse.places import Places, checked_root, is_directory, is_stored_root
 from dowse.store.base import KEPT, Catalog
 
 
@@ -118,7 +118,7 @@ class Indexing(Syncing):
         under = place.relative_to(root).as_posix()
         inside = [it for it in known if place in it.parents]
         inside += [it for it in self._memory_folders(root) if under == "." and it not in known]
-        gone = [it for it in inside if not is_directory(it)]
+        gone = [it for it in inside if not is_stored_root(it)]
         report.deleted += sum(self._forget_folder(it) for it in gone if it == root / FOLDER)
         kept = [it for it in gone if it != root / FOLDER]
         report.notes += [f"{it} is not there any more; what was indexed of it was kept" for it in kept]

@@ -21,7 +21,7 @@ from dowse.memories.facts import MAX_ENTRIES, checked_facts, merged_facts
 from dowse.memories.folder import Folder
 from dowse.memories.staleness import Judge, Staleness
 from dowse.model import FILES, Record, Scope, Seen
-from dowse.places import Places, is_directory
+from dowse.places import Places, is_stored_root
 from dowse.text.anchors import ANCHORED, ANCHORS, Anchor
 from dowse.text.frontmatter import Value, strings
 from dowse.text.memory_edges import SUPERSEDES, Edges
@@ -77,7 +77,7 @@ class Memories(Fresh):
         if self.settings.memories == "user":
             return Places.of(self.settings).memories.resolve()
         known = [Path(it.root) for it in self._store.collections() if it.source == FILES]
-        roots = [it for it in known if it.is_absolute() and is_directory(it)]
+        roots = [it for it in known if it.is_absolute() and is_stored_root(it)]
         if not roots:
             raise BadInput("memories lie in an indexed root, and there is none; `dowse index` first")
         return roots[0] / FOLDER

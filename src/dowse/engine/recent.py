@@ -14,6 +14,7 @@ from dowse.ingest.sources.git.moves import Moves, moves_between, moves_within, t
 from dowse.ingest.sources.git.refs import refs_of, token_of
 from dowse.ingest.sources.git.repositories import Found, git_directory_at
 from dowse.model import Collection, SyncReport
+from dowse.places import leads_elsewhere
 
 # What takes longer than this is for a sync, or for whoever watches.
 _MOST: Final = 20
@@ -28,7 +29,8 @@ class Recent(Histories):
             return {}
         with self._store.moment():
             noted, histories = self._store.manifest(), self.histories()
-        now = {it.name: token_of(str(git_directory_at(it.root))) for it in histories}
+        places = {it.name: git_directory_at(it.root) for it in histories}
+        now = {name: token_of(str(place)) for name, place in places.items() if not leads_elsewhere(place)}
         return {
             name: token
             for name, token in now.items()
@@ -81,7 +83,8 @@ class Recent(Histories):
         with self._store.writing(wait_s):
             collection = self._collection(history)
             place = git_directory_at(collection.root)
-            refs, tips = refs_of(str(place)), tips_of(place)
+            refs = None if leads_elsewhere(place) else refs_of(str(place))
+            tips = tips_of(place)
             token, _, how = self._store.manifest().get(REFS + history, "").partition(" ")
             moves = self._moves(history, place, tips)
             if refs is None or not token or moves is None:

@@ -17,7 +17,7 @@ from dowse.engine import Engine
 from dowse.errors import BadInput, DowseError
 from dowse.ingest.embed import Progress
 from dowse.model import FILES, SyncReport
-from dowse.places import Places, is_directory
+from dowse.places import Places, is_stored_root
 from dowse.store.base import ENCODER_SETTING
 from dowse.store.sqlite.beside import CACHES, LOGS, QUARANTINE, SUFFIXES, refuse_links
 from dowse.store.sqlite.database import APPLICATION_ID
@@ -122,12 +122,12 @@ class Rebuilding:
 
     def _roots(self, known: list[Path], drop_missing: bool) -> list[Path]:
         """What is known and there; else the root that was given."""
-        missing = [str(it) for it in known if not is_directory(it)]
+        missing = [str(it) for it in known if not is_stored_root(it)]
         if missing and not drop_missing:
             raise BadInput(
                 f"{', '.join(missing)} is not there now; make it available, or pass --drop-missing to leave it out"
             )
-        return [it for it in known if is_directory(it)] or [self.root]
+        return [it for it in known if is_stored_root(it)] or [self.root]
 
 
 def is_index(file: Path, *, any_sqlite: bool = False) -> bool:

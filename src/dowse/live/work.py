@@ -14,7 +14,7 @@ from dowse.live.healing import heal
 from dowse.live.jobs import Task
 from dowse.live.watch import Batch
 from dowse.model import SyncReport
-from dowse.places import is_directory
+from dowse.places import is_stored_root
 
 Told = Mapping[str, object]
 
@@ -36,7 +36,7 @@ class Index:
     def __call__(self, task: Task) -> Told:
         engine = self.engine()
         roots = self.roots or tuple(Path(it.root) for it in engine.collections())
-        there = [it for it in roots if self.roots or is_directory(it)]
+        there = [it for it in roots if self.roots or is_stored_root(it)]
         task.on(", ".join(map(str, there)))
         report = engine.index(there, force=self.force, vectors=False, progress=task)
         report.notes += [f"{it} is not there now; what was indexed of it was kept" for it in roots if it not in there]
@@ -67,7 +67,7 @@ class Follow:
     def _followed(self, task: Task) -> SyncReport:
         engine = self.engine()
         root = next((it.root for it in engine.collections() if it.name == self.collection), None)
-        if root is None or not is_directory(Path(root)):
+        if root is None or not is_stored_root(Path(root)):
             return SyncReport(notes=[f"{root or self.collection} is not there now; what was indexed of it was kept"])
         paths = frozenset().union(*(it.paths for it in self.batches))
         task.on(root)

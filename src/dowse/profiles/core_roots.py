@@ -13,6 +13,7 @@ from dowse.engine import Engine
 from dowse.errors import BadInput, DowseError
 from dowse.model import Answer, Completeness, Query
 from dowse.profiles.core import Core
+from dowse.profiles.core_compact import DEFAULT_TOKENS, Shape, fit, room_of, without_empty
 from dowse.profiles.core_text import running_text
 from dowse.profiles.tool import Param, Profile, Reply, Tool
 from dowse.search.merge import merge_answers
@@ -28,6 +29,8 @@ _LEAST_SHARES = {"budget_tokens": 150, "nodes": 1, "limit": 1}
 _ROOT = Annotated[str | None, Param("Only this root, by name or path")]
 # What of an answer tells that a root has anything to say; a root that has not is named only.
 _FOUND = {"grep": "total_files", "symbols": "total", "calls": "definitions", "why": "definition", "related": "subject"}
+# What `limit` counts in the answer of a tool.
+_LIMITED = {"grep": "files", "symbols": "definitions"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class CoreOfRoots:
             "fetch": self._fetch,
             "remember": self._remember,
             "index": self._index,
+            "status": self._status,
         }
         way = ways.get(tool.name) or (lambda given: self._ask_all(tool, given))
 
@@ -125,19 +129,39 @@ class CoreOfRoots:
             raise problems[0][1]
         key = _FOUND.get(tool.name)
         telling = [it for it in replies if key is None or it[1].data.get(key)]
-        shown = telling or replies
-        silent = [root.name for root, _ in replies if root not in [it for it, _ in shown]]
+        found = telling or replies
+        silent = [root.name for root, _ in replies if root not in [it for it, _ in found]]
+        shown = self._limited(tool, given, found)
+        hidden = {root.name: reply.data[str(key)] for root, reply in found if root not in [it for it, _ in shown]}
         blocks = [f"# {root.name} ({root.path})\n{_text(reply)}" for root, reply in shown]
+        blocks += [f"found, and not shown: {_counted(hidden)} (raise `limit` or pass `root`)\n"] if hidden else []
         blocks += [f"nothing found in {', '.join(silent)}\n"] if silent else []
         blocks += [f"{root.name}: {error}\n" for root, error in problems]
         return Reply(
             {
                 "roots": [_named_reply(*it).data for it in shown],
+                **({"not_shown": hidden} if hidden else {}),
                 "nothing_in": silent,
                 "problems": [{"root": root.name, "error": str(error)} for root, error in problems],
             },
             "\n".join(blocks),
         )
+
+    def _limited(self, tool: Tool, given: Mapping[str, object], replies: Replies) -> Replies:
+        """As many rows as `limit` allows, of all roots together, by turns; a root that gets none is left out."""
+        if tool.name not in _LIMITED:
+            return replies
+        counts = [len(list(reply.data[_LIMITED[tool.name]])) for _, reply in replies]  # type: ignore[call-overload]
+        most = int(str(given.get("limit", inspect.signature(tool.call).parameters["limit"].default)))
+        shares = _share_out(most, counts)
+        budget = next(self._shared(tool, given))
+        limited: Replies = []
+        for (root, reply), count, share in zip(replies, counts, shares, strict=True):
+            if share < count:
+                reply = self._tools[root.name][tool.name].call(**{**budget, "limit": max(share, 1)})
+            if share or not count:
+                limited.append((root, reply))
+        return limited
 
     def _replies(self, tool: str, given: Iterator[dict[str, object]]) -> tuple[Replies, Problems]:
         replies: Replies = []
@@ -178,7 +202,66 @@ class CoreOfRoots:
         replies, problems = self._replies("index", iter([dict(given)] * len(self._roots)))
         if problems and (not replies or given.get("cancel") is None):
             raise problems[0][1]
-        return Reply({"roots": [_named_reply(*it).data for it in replies]})
+        return _fit_roots(replies, [])
+
+    def _status(self, given: Mapping[str, object]) -> Reply:
+        replies, problems = self._replies("status", iter([dict(given)] * len(self._roots)))
+        if not replies:
+            raise problems[0][1]
+        return _fit_roots(replies, problems)
+
+
+def _fit_roots(replies: Replies, problems: Problems) -> Reply:
+    """What every root says of itself; where that does not fit, shorter lists of each, then only the names of the last
+    roots, then only their number."""
+    shapes = [dict(_named_reply(*it).data) for it in replies]
+    failed: list[Shape] = [{"root": root.name, "error": str(error)} for root, error in problems]
+    rows = max((len(it) for shape in shapes for it in shape.values() if isinstance(it, list)), default=0)
+    most = max(len(shapes), len(failed))
+    levels = [(0, named, 0) for named in range(most)]
+    levels += [(whole, most, 0) for whole in range(len(shapes))]
+    levels += [(len(shapes), most, it) for it in range(rows + 1)]
+
+    def make(level: int) -> Reply:
+        whole, named, rows = levels[level]
+        names = [it["root"] for it in shapes[whole:]]
+        hidden = {"roots": max(0, len(names) - named), "problems": max(0, len(failed) - named)}
+        more = {"names": names[:named], **{key: it for key, it in hidden.items() if it}, "see": "pass `root`"}
+        shape = {
+            "roots": [_with_short_lists(it, rows) for it in shapes[:whole]],
+            "problems": failed[:named],
+            "more": more if names or any(hidden.values()) else {},
+        }
+        shape = {"roots": [], **without_empty(shape)}
+        return Reply(shape, json.dumps(shape, ensure_ascii=False))
+
+    return fit(make, len(levels) - 1, room_of(DEFAULT_TOKENS))
+
+
+def _with_short_lists(shape: Shape, rows: int) -> Shape:
+    """With so many rows of each list; the others are counted, with those that were left out before."""
+    long = {name: it for name, it in shape.items() if isinstance(it, list) and len(it) > rows}
+    if not long:
+        return shape
+    more = dict(shape.get("more", {}))
+    more |= {name: more.get(name, 0) + len(it) - rows for name, it in long.items()}
+    kept = {name: it[:rows] for name, it in long.items()}
+    return without_empty({**shape, **kept, "more": more})
+
+
+def _share_out(most: int, counts: Sequence[int]) -> list[int]:
+    """How many each gets of what it has: one after another in turn, until all is given."""
+    shares = [0] * len(counts)
+    while most and shares != list(counts):
+        for place, count in enumerate(counts):
+            if most and shares[place] < count:
+                shares[place] += 1
+                most -= 1
+    return shares
+
+
+def _counted(found: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} ({count:,})" for name, count in found.items())
 
 
 def _named_reply(root: Root, reply: Reply) -> Reply:

@@ -97,6 +97,9 @@ def _tokens(pattern: str) -> Iterator[str]:
         elif character == "[":
             regex, at = _character_class(pattern, at + 1)
             yield regex
+        elif character.isalnum():
+            at += 1
+            yield character
         else:
             literal, at = _literal(pattern, at)
             yield "[^/]" if character == "?" else re.escape(literal)

@@ -115,11 +115,13 @@ def test_also_among_thousands_of_rules(tree, some, random):
         "**/t{}",
         "**/m{}/**",
         "*c{}*",
+        "*d?{}*/",
+        "**/*e{}*/*x*",
         "f[0-9]{}?",
         "foo{}/",
     ]
     rules = [form.format(number) for number in range(60) for form in forms]
-    for line in [*some, "foo*", "!*.md", "a?b", "*b.md", "/a/b/*.md", "!fo?.md"]:
+    for line in [*some, "foo*", "!*.md", "a?b", "*b.md", "/a/b/*.md", "!fo?.md", "*oo*", "!*o?.m*"]:
         rules.insert(random.randrange(len(rules)), line)
     (tree / ".gitignore").write_bytes("\n".join(rules).encode())
     try:
@@ -138,6 +140,15 @@ def test_thirty_thousand_rules_are_few_regexes():
     assert others is not None and others.names is not None
     assert others.judge("/x/", "a.x14999") and others.judge("/x/", "pre1") and others.judge("/x/", "b.py") is None
     assert sum(len(it._parts) for it in others.names._groups.values()) < 200  # of 600
+
+
+def test_thirty_thousand_rules_between_stars_are_few_regexes():
+    inner = parse_ignore_file("".join(f"*mid{n}*\n!*{n}-*-no*\n*[ab]-{n}*/\n" for n in range(10_000)).encode(), "/x/")
+    assert inner is not None and inner.names is not None
+    assert inner.judge("/x/", "a-mid77-b") and inner.judge("/x/", "mid9999") and inner.judge("/x/", "a-7/")
+    assert inner.judge("/x/", "a-mid77--no") is False and inner.judge("/x/", "a-7") is None
+    groups = [*inner.names._groups.values(), *inner.names._inner.values()]
+    assert sum(len(it._parts) for it in groups) < 50  # of 600
 
 
 def test_info_exclude_counts_less_than_any_ignore_file(tree):

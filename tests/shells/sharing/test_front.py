@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +64,27 @@ def test_a_flag_or_the_variable_chooses_one_process() -> None:
     assert plain is not None and shared is not None and alone is not None
     assert plain.wants_sharing({}) and not plain.wants_sharing({"DOWSE_SHARE": "off"})
     assert shared.wants_sharing({"DOWSE_SHARE": "off"}) and not alone.wants_sharing({"DOWSE_SHARE": "on"})
+
+
+@pytest.mark.parametrize("root", ["missing", "/", ""], ids=["missing", "too broad", "at home"])
+def test_a_root_that_is_refused_ends_the_front_as_it_ends_a_server(tmp_path: Path, root: str) -> None:
+    """Even where the client leaves before it has asked for anything."""
+    environment = {**os.environ, "HOME": str(tmp_path), "DOWSE_DATA_DIR": str(tmp_path / "data")}
+    words = [sys.executable, "-m", "dowse", "mcp", *(["--root", root] if root else [])]
+    ends = [
+        subprocess.run(
+            [*words, how],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=environment,
+            check=False,
+        )
+        for how in ("--share", "--no-share")
+    ]
+    assert [it.returncode for it in ends] == [2, 2]
+    assert ends[0].stderr == ends[1].stderr != ""
 
 
 def test_click_still_reads_what_it_is_left() -> None:

@@ -19,7 +19,7 @@ from dowse.ingest.sources.files import FileSource
 from dowse.ingest.sources.git.repository import GIT_IGNORE_FILE
 from dowse.ingest.sources.judge import Judge
 from dowse.model import Item, Skipped, Version
-from dowse.places import is_directory
+from dowse.places import is_stored_root
 
 IGNORE_FILES: Final = (GIT_IGNORE_FILE, IGNORE_FILE)
 # File systems that count in seconds, or whose clock is not ours, may be off by so much.
@@ -40,7 +40,7 @@ class Disk:
         self._proven: dict[str, Version] = {}
 
     def is_there(self) -> bool:
-        return is_directory(self._source.root)
+        return is_stored_root(self._source.root)
 
     def moved(self, known: Known, synced_at: float) -> Iterator[str | None]:
         """What may differ in directories in which names came or went, and None in between, as often as one may want

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from dowse.ingest.sources.part import WHOLE, part_of
 from dowse.ingest.sources.regular_file import ChangingError, NotRegularError, opened_below, read_whole
 from dowse.ingest.sources.selection import held_below
 from dowse.model import Freshness, Item
+from dowse.places import leads_elsewhere
 from dowse.text.globs import Matcher
 from dowse.text.secrets import HELD_BACK, masked
 
@@ -33,7 +34,7 @@ class FileSource:
 
     `exclude` comes on top of the default excludes; `under` narrows the listing to these directories
     and files; `barred` are absolute directories that are not entered, such as other collections' roots; `form` is that
-    of its items.
+    of its items. `is_stored`: the root is a real path, and read no more once it leads elsewhere.
     """
 
     root: Path
@@ -47,6 +48,7 @@ class FileSource:
     under: tuple[str, ...] = ()
     barred: frozenset[Path] = frozenset()
     form: str = ""
+    is_stored: bool = False
 
     def listing(self) -> Listing:
         for place in self.under:
@@ -86,6 +88,8 @@ class FileSource:
             raise Unreadable("its path leads out of the collection")
         if self._held()(item.path):
             raise Unreadable(HELD_BACK)
+        if self._leads_elsewhere():
+            raise Unreadable(f"{self.root} leads elsewhere now", lasting=False)
         for _ in range(READ_ATTEMPTS):
             try:
                 with opened_below(str(self.root), item.path) as handle:
@@ -103,6 +107,8 @@ class FileSource:
         raise Unreadable("changing while it is read", lasting=False)
 
     def freshness(self, item: Item) -> Freshness:
+        if self._leads_elsewhere():
+            return "gone"
         try:
             status = os.lstat(f"{self.root}/{item.path}")
         except (FileNotFoundError, NotADirectoryError):
@@ -140,7 +146,7 @@ class FileSource:
             rules = doors.rules(directory)
             return rules is None or rules.ignores(f"{root}/{directory}/" if directory else f"{root}/", name)
 
-        return lru_cache(maxsize=100_000)(is_left_out)
+        return is_left_out
 
     def _held(self) -> Matcher:
         return held_below(str(self.root), self.show_secrets)
@@ -151,10 +157,15 @@ class FileSource:
     def _barred(self) -> frozenset[str]:
         return frozenset(str(place.resolve()) for place in self.barred)
 
+    def _leads_elsewhere(self) -> bool:
+        return self.is_stored and leads_elsewhere(self.root)
+
     def _resolved_root(self) -> str:
         """The root may be a link, or lie below one; from here on no link is followed."""
         try:
             root = self.root.resolve(strict=True)
+            if self._leads_elsewhere():
+                raise BadInput(f"{self.root} leads to {root} now; to index that, name it as a root of its own")
             with os.scandir(root):
                 return str(root)
         except (FileNotFoundError, NotADirectoryError) as error:

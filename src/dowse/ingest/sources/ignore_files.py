@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from dowse.ingest.sources.regular_file import opened, read_whole
@@ -15,6 +15,7 @@ from dowse.text.wildcards import STAR, TREE, Segment, WildcardError, path_regex,
 MAX_IGNORE_FILE_BYTES = 4_000_000
 # Rules with wildcards are told apart by so many of their first and last characters, where they are more than a few.
 _GROUPED_CHARS = 4
+_INNER_CHARS = 16  # the same of those that begin and end with a wildcard, by what is between
 _FEW_RULES = 50
 _AT_ANY_DEPTH = "**/"
 _ONLY_A_NAME = re.compile(r"\*\*/[^/*]+/?", re.DOTALL)
@@ -34,24 +35,31 @@ _NO_MATCH = _Match(-1, False)
 
 
 class _Rule(NamedTuple):
-    """A pattern: as plain text where it has no wildcards, else as a regex, with the characters that it surely begins
-    and ends with."""
+    """A pattern: as plain text where it has no wildcards, else as parts, with the characters that it surely begins
+    and ends with, or else holds."""
 
     match: _Match
-    regex: str
+    parts: Sequence[Segment]
     plain: str | None
     head: str
     tail: str
+    inner: str
     only_folders: bool
+
+    def regex(self) -> str:
+        parts = self.parts
+        body = segment_regex(parts[0]) if len(parts) == 1 and parts[0] != (TREE,) else path_regex(parts)
+        return f"(?:{body}){'/' if self.only_folders else '/?'}"
 
 
 class _Lines:
     """Many patterns, of which the last that matches wins.
 
-    Plain ones are looked up. The others lie in groups with the same beginning and end: a name is compared with few.
+    Plain ones are looked up. The others lie in groups with the same beginning and end, or, where they have neither,
+    with the same characters in the middle: a name is compared with few.
     """
 
-    __slots__ = ("_ends", "_folders", "_groups", "_plain")
+    __slots__ = ("_ends", "_folders", "_groups", "_inner", "_inner_chars", "_plain")
 
     def __init__(self, rules: Sequence[_Rule]) -> None:
         self._plain = {it.plain: it.match for it in rules if it.plain is not None and not it.only_folders}
@@ -59,10 +67,16 @@ class _Lines:
         others = [it for it in rules if it.plain is None]
         chars = _GROUPED_CHARS if len(others) > _FEW_RULES else 0
         grouped: dict[tuple[str, str], list[_Rule]] = {}
+        inner: dict[str, list[_Rule]] = {}
         for rule in others:
             ends = rule.head[:chars], rule.tail[-chars:] if chars else ""
-            grouped.setdefault(ends, []).append(rule)
+            if chars and rule.inner:
+                inner.setdefault(rule.inner, []).append(rule)
+            else:
+                grouped.setdefault(ends, []).append(rule)
         self._groups = {ends: _Group(it) for ends, it in grouped.items()}
+        self._inner = {it: _Group(rules) for it, rules in inner.items()}
+        self._inner_chars = sorted(set(map(len, inner)))
         self._ends = sorted({(len(head), len(tail)) for head, tail in grouped})
 
     def last_match(self, text: str) -> _Match:
@@ -74,6 +88,9 @@ class _Lines:
             group = self._groups.get((name[:head], name[len(name) - tail :] if tail <= len(name) else ""))
             if group is not None:
                 found = max(found, group.last_match(text))
+        for chars in self._inner_chars:
+            for part in {name[at : at + chars] for at in range(len(name) - chars + 1)} & self._inner.keys():
+                found = max(found, self._inner[part].last_match(text))
         return found
 
 
@@ -91,7 +108,7 @@ class _Group:
         if not self._parts:
             last_first = self._rules[::-1]
             parts = (last_first[at : at + _FEW_RULES] for at in range(0, len(last_first), _FEW_RULES))
-            self._parts = [(re.compile("|".join(f"({it.regex})" for it in part), re.DOTALL), part) for part in parts]
+            self._parts = [(re.compile("|".join(f"({it.regex()})" for it in part), re.DOTALL), part) for part in parts]
         for regex, rules in self._parts:
             found = regex.fullmatch(text)
             if found and found.lastindex:
@@ -183,7 +200,7 @@ def _rules(pattern: str, match: _Match) -> list[_Rule]:
     if not pattern.strip("/"):
         return []
     if not _WILDCARD.search(pattern):
-        return [_Rule(match, "", pattern.removeprefix("/"), "", "", only_folders)]
+        return [_Rule(match, (), pattern.removeprefix("/"), "", "", "", only_folders)]
     try:
         spelled_out = [segments(it) for it in _spelled_out(pattern.removeprefix("/"))] if "/" in pattern else []
         return [_rule(it, match, only_folders) for it in spelled_out or [segments(pattern)]]
@@ -192,11 +209,10 @@ def _rules(pattern: str, match: _Match) -> list[_Rule]:
 
 
 def _rule(parts: list[Segment], match: _Match, only_folders: bool) -> _Rule:
-    body = segment_regex(parts[0]) if len(parts) == 1 and parts[0] != (TREE,) else path_regex(parts)
     plain = "/".join(map(_plain_beginning, parts)) if all(map(_is_plain, parts)) else None
     head, tail = _plain_beginning(parts[0]), _plain_beginning(parts[-1][::-1])[::-1]
-    regex = f"(?:{body}){'/' if only_folders else '/?'}"
-    return _Rule(match, regex, plain, head, tail, only_folders)
+    inner = "" if head or tail else _longest_plain(parts)
+    return _Rule(match, parts, plain, head, tail, inner, only_folders)
 
 
 def _is_plain(part: Segment) -> bool:
@@ -204,8 +220,19 @@ def _is_plain(part: Segment) -> bool:
 
 
 def _plain_beginning(part: Segment) -> str:
-    """Its characters up to the first wildcard. A character that means more in a regex is written with a backslash."""
-    return "".join(it[-1] for it in takewhile(lambda it: it != STAR and (len(it) == 1 or it[0] == "\\"), part))
+    """Its characters up to the first wildcard."""
+    return "".join(it[-1] for it in takewhile(_is_character, part))
+
+
+def _longest_plain(parts: Sequence[Segment]) -> str:
+    """As many characters as stand together between two wildcards, up to a few."""
+    runs = ("".join(it[-1] for it in run) for part in parts for plain, run in groupby(part, _is_character) if plain)
+    return max(runs, key=len, default="")[:_INNER_CHARS]
+
+
+def _is_character(token: str) -> bool:
+    """A character that means more in a regex is written with a backslash."""
+    return token != STAR and (len(token) == 1 or token[0] == "\\")
 
 
 def _spelled_out(pattern: str) -> list[str]:

@@ -22,4 +22,5 @@ def memory_files(root: Path, under: tuple[str, ...] = (), *, show_secrets: bool 
         show_secrets=show_secrets,
         under=under,
         form=FORM,
+        is_stored=True,
     )

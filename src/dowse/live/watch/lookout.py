@@ -14,7 +14,7 @@ from dowse.live.watch.inotify import CanNotWatch, Notifier
 from dowse.live.watch.polling import Polling
 from dowse.live.watch.remote import remote_kind
 from dowse.live.watch.tree import RootGone, Tree
-from dowse.places import is_directory
+from dowse.places import is_stored_root
 
 Method = Literal["inotify", "polling", "off"]
 
@@ -138,4 +138,4 @@ class Lookout:
             self.gather.see(sights, self._means.clock())
 
     def _is_there(self) -> bool:
-        return is_directory(self.place.root) and os.access(self.place.root, os.R_OK | os.X_OK)
+        return is_stored_root(self.place.root) and os.access(self.place.root, os.R_OK | os.X_OK)

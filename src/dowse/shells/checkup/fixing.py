@@ -9,7 +9,7 @@ from pathlib import Path
 from dowse.errors import DowseError, IndexUnusable
 from dowse.ingest.embed import Progress
 from dowse.live.healing import heal
-from dowse.places import Places, is_directory
+from dowse.places import Places, is_stored_root
 from dowse.shells.checkup.models import cache_files, is_damaged
 from dowse.shells.checkup.surroundings import exposed, left_by_kills
 from dowse.shells.cli.index import report_text
@@ -59,7 +59,7 @@ def _in_line(workspace: Workspace, progress: Progress) -> Iterator[str]:
     """What was lost with a log, or has changed since, is read; an index of a newer Dowse stays as it is."""
     with suppress(IndexUnusable), workspace.open(create=True) as engine:
         known = [Path(it.root) for it in engine.collections()]
-        places = [it for it in known if is_directory(it)] or [workspace.root]
+        places = [it for it in known if is_stored_root(it)] or [workspace.root]
         report = engine.index(places, vectors=False, progress=progress)
         report.notes += engine.index_history(progress=progress).notes
         report.add(engine.encode(progress=progress))

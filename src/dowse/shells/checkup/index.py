@@ -10,7 +10,7 @@ from dowse.engine import Engine
 from dowse.errors import DowseError, IndexDamaged, IndexForeign, NotIndexed
 from dowse.ingest.embed import Progress
 from dowse.model import Skipped
-from dowse.places import is_directory
+from dowse.places import is_stored_root
 from dowse.shells.checkup.surroundings import FIX
 from dowse.shells.workspace import Workspace
 from dowse.store.health import Finding
@@ -40,7 +40,7 @@ def index_findings(workspace: Workspace, progress: Progress, *, deep: bool) -> I
 
 def _roots(engine: Engine) -> Iterator[Finding]:
     for it in engine.collections():
-        if not is_directory(Path(it.root)):
+        if not is_stored_root(Path(it.root)):
             text = f"{it.root} is not there; what was indexed of it is kept"
             yield Finding("roots", "warning", text, "make it available, or `dowse rebuild --drop-missing`")
         elif not it.synced_at:

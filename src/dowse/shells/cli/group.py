@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from dowse.errors import BadInput, IndexDamaged
-from dowse.profiles.tool import MAX_ITEMS
 from dowse.shells.cli import ALIASES, VERBS, complain, exit_with
 from dowse.shells.cli.streams import guarded
 from dowse.text.surrogates import is_text
@@ -44,6 +43,10 @@ class Verbs(click.Group):
 
 def _bounded(context: click.Context, option: click.Parameter, given: tuple[object, ...]) -> tuple[object, ...]:
     """What may be repeated is bounded as the lists of tools are."""
+    if not given:
+        return given
+    from dowse.profiles.tool import MAX_ITEMS  # with classes that take long to make, for most commands in vain
+
     if len(given) > MAX_ITEMS:
         raise BadInput(f"{option.opts[0]}: at most {MAX_ITEMS:,}, not {len(given):,}")
     return given

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # their import takes longer than the first answers
 
     from dowse.profiles.tool import Profile
     from dowse.shells.backstage import Backstage
+    from dowse.shells.sharing.start import Start
 
 
 class Given:
@@ -114,6 +115,8 @@ def _valued(flag: str) -> str | None:
 def serve_client(given: Given) -> int:
     """Serve the client at stdin and stdout until it leaves."""
     if given.wants_sharing(os.environ):
+        if any(map(_may_be_refused, given.roots or (".",))):
+            _start_of(given)  # raises what a server of its own would
         handshake = Handshake(given.profile, given.roots, os.environ, is_index_named="index" in given.flags)
         return Proxy(lambda: _start_search(given), handshake).run()
     from dowse.shells.serving import serve_made
@@ -122,15 +125,28 @@ def serve_client(given: Given) -> int:
     return 0
 
 
+def _may_be_refused(root: str) -> bool:
+    """Whether the root is worth a look by what a server checks it with, which takes longer to import than this takes:
+    it is missing, or a place that few mean to index whole."""
+    place, home = os.path.realpath(root), os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 (pathlib is slow to import)
+    return place in ("/", home) or not os.path.exists(place)  # noqa: PTH110
+
+
+def _start_of(given: Given) -> Start:
+    from pathlib import Path
+
+    from dowse.shells.sharing.start import Start
+
+    return Start.of(given.profile, roots=given.paths, flags=given.flags, environment=os.environ, cwd=Path.cwd())
+
+
 def _make_profile(given: Given, backstage: Backstage) -> Profile:
     from pathlib import Path
 
     from dowse.shells.serving import make_profile
-    from dowse.shells.sharing.start import Start
 
     cwd = Path.cwd()
-    start = Start.of(given.profile, roots=given.paths, flags=given.flags, environment=os.environ, cwd=cwd)
-    _tell(start.workspace.notice)
+    _tell(_start_of(given).workspace.notice)
     return make_profile(
         given.profile, roots=given.paths, flags=given.flags, environment=os.environ, cwd=cwd, backstage=backstage
     )
@@ -172,14 +188,11 @@ def _become_searcher(front: socket.socket) -> None:
 
 
 def _find_server(given: Given, front: socket.socket) -> None:
-    from pathlib import Path
-
     from dowse.errors import DowseError
     from dowse.shells.sharing.place import Unshared
-    from dowse.shells.sharing.start import Start
 
     try:
-        start = Start.of(given.profile, roots=given.paths, flags=given.flags, environment=os.environ, cwd=Path.cwd())
+        start = _start_of(given)
         if start.workspace.settings.share:
             try:
                 connection = start.reach().welcomed(parent.is_gone)

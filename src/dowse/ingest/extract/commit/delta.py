@@ -9,7 +9,7 @@ from typing import Final
 
 from dowse.text.surrogates import unquoted
 
-_FILE = re.compile(r"^diff --(?:git|cc|combined) ", re.MULTILINE)
+_FILE = re.compile(r"\ndiff --(?:git|cc|combined) ")  # a literal is found faster than the beginning of any line
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@ ?(.*)\n?", re.MULTILINE)
 _MAX_HEADING_CHARS: Final = 200  # git itself shows fewer
 _NOTHING: Final = "/dev/null"
@@ -46,7 +46,7 @@ class FileDelta:
 
 def file_deltas(delta: str, paths: Container[str]) -> Iterator[FileDelta]:
     """Of the files at these paths, those whose lines were changed; a merge shown beside all its parents has none."""
-    for section in _FILE.split(delta)[1:]:
+    for section in _FILE.split("\n" + delta)[1:]:
         found = _HUNK.search(section)
         path = _path(section[: found.start()]) if found else ""
         if found and path in paths:

@@ -16,7 +16,7 @@ from dowse.ingest.sources.git.refs import is_name, lines, refs_of, shallow_of
 from dowse.ingest.sources.git.running import ask_history, why_unfinished
 from dowse.ingest.sources.git.withholding import MASKING, Withholding
 from dowse.model import Freshness, Item
-from dowse.places import is_directory
+from dowse.places import is_stored_root, leads_elsewhere
 
 if TYPE_CHECKING:
     from dowse.ingest.sources.git.reading.reader import Reader
@@ -73,6 +73,8 @@ class CommitSource:
             raise Unreadable("it is no whole name of a commit")
         with self._turn:
             if self._reader is None:
+                if leads_elsewhere(self.root):
+                    raise Unreadable(f"{self.root} leads elsewhere now", lasting=False)
                 from dowse.ingest.sources.git.reading.reader import (
                     Reader,  # with logging behind it, which few questions need
                 )
@@ -85,7 +87,7 @@ class CommitSource:
 
     def freshness(self, item: Item) -> Freshness:
         """What a name stands for never changes; whether anything still leads to it, the next sync tells."""
-        return "fresh" if is_directory(self.root) else "gone"
+        return "fresh" if is_stored_root(self.root) else "gone"
 
     def close(self) -> None:
         with self._turn:
@@ -94,15 +96,20 @@ class CommitSource:
             reader.close()
 
     def _read_ahead(self, reader: Reader, name: str) -> None:
-        """As far as it pays: what is read in the order of the listing is expected further and further ahead."""
+        """As far as it pays: what is read in the order of the listing is expected further and further ahead. Whoever
+        reads asks for more when half of it is left, since to ask takes as long as it is."""
         place = self._places.get(name)
         if place is None:
             return
-        self._ahead = min(2 * self._ahead, _MOST_AHEAD) if reader.is_expected(name) else _FIRST_AHEAD
+        is_expected = reader.is_expected(name)
+        middle = min(place + self._ahead // 2, len(self._order) - 1)
+        if is_expected and reader.is_expected(self._order[middle]):
+            return
+        self._ahead = min(2 * self._ahead, _MOST_AHEAD) if is_expected else _FIRST_AHEAD
         reader.expect(self._order[place : place + self._ahead])
 
     def _listing(self, shallow: frozenset[str]) -> Listing:
-        refs = refs_of(str(self.root))
+        refs = None if leads_elsewhere(self.root) else refs_of(str(self.root))
         if refs is None:
             return _in_part([], f"{self.root} can not be read; what was indexed of it was kept")
         items, said = self._items(refs.heads, shallow)

@@ -16,7 +16,8 @@ LONG_HEAD: Final = "its message, names or parents are too long: only their begin
 _FIELDS: Final = 9
 _LATEST: Final = 9_000_000_000  # seconds: later moments do not fit into nanoseconds
 # How many digits git shows depends on how many objects there are at the moment.
-_OBJECTS: Final = re.compile(r"^index ([0-9a-f]{7})[0-9a-f]*\.\.([0-9a-f]{7})[0-9a-f]*", re.MULTILINE)
+# This line is never the first one, and a literal is found faster than the beginning of any line.
+_OBJECTS: Final = re.compile(r"\nindex ([0-9a-f]{7})[0-9a-f]*\.\.([0-9a-f]{7})[0-9a-f]*")
 _TOO_LONG: Final = re.compile(rf"^(.{{{LONGEST_LINE}}}).+$", re.MULTILINE)
 
 
@@ -76,14 +77,10 @@ def _as_it_is(data: bytes) -> bytes:
 
 def cut_delta(patch: bytes, lines: int, mask: Callable[[bytes], bytes] = _as_it_is) -> tuple[str, int]:
     """The first lines, masked before those that are very long are cut, and how many more there are."""
-    end, longest = 0, 0
-    for _ in range(lines):
-        if end == len(patch):
-            break
-        following = patch.find(b"\n", end) + 1 or len(patch)
-        longest, end = max(longest, following - end), following
-    kept = _OBJECTS.sub(r"index \1..\2", _text(mask(patch[:end])).replace("\0", "\ufffd"))
-    if longest > LONGEST_LINE:
+    first = patch.split(b"\n", lines)
+    end = len(patch) - len(first.pop()) if len(first) > lines else len(patch)
+    kept = _OBJECTS.sub(r"\nindex \1..\2", _text(mask(patch[:end])).replace("\0", "\ufffd"))
+    if max(map(len, first), default=0) > LONGEST_LINE:
         kept = _TOO_LONG.sub(r"\1…", kept)
     return kept.removesuffix("\n"), patch.count(b"\n", end)
 

@@ -59,9 +59,9 @@ class Reader:
     def expect(self, names: Iterable[str]) -> None:
         """These will be asked for soon."""
         with self._changed:
+            if failed := next((pump.failure for pump, _ in self._pumps if pump.failure), None):
+                raise failed
             for name in names:
-                if failed := next((pump.failure for pump, _ in self._pumps if pump.failure), None):
-                    raise failed
                 if name not in self._futures and name not in self._shallow:
                     self._futures[name] = Future()
                     self._requests.append(Request(name, self._futures[name]))
