@@ -36,3 +36,13 @@ def packed(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
         group.append(position)
     if group:
         yield group
+
+
+def equal(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Positions by rising length, in groups of one length whose sum stays within the budget."""
+    by_length: dict[int, list[int]] = {}
+    for position, length in enumerate(lengths):
+        by_length.setdefault(length, []).append(position)
+    for length, positions in sorted(by_length.items()):
+        count = max(1, budget // max(1, length))
+        yield from (positions[start : start + count] for start in range(0, len(positions), count))

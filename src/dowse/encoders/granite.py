@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dowse.encoders.base import Traits
-from dowse.encoders.batches import packed, similar
+from dowse.encoders.batches import equal, similar
 from dowse.encoders.once import Once
 from dowse.errors import EncoderMissing
 from dowse.text.surrogates import valid
@@ -31,22 +31,20 @@ DIMENSION = 384
 # Vectors of another number are another encoder's: raise it whenever the same text gives another vector.
 FINGERPRINT = f"{NAME}:{PACK_SHA256[:16]}:{DIMENSION}:1"
 # Raise it whenever the graph is written differently; vectors may stay the same.
-GRAPH_FORMAT = 1
+GRAPH_FORMAT = 2
 
 MAX_TOKENS = 512
 # 32 characters per token: no real text has more, and tokenising a huge one whole would cost for nothing.
 MAX_CHARS = 32 * MAX_TOKENS
-# Larger runs take more memory (2,048: 60 MB more) and are not faster.
-RUN_TOKENS = 1024
-PADDING = 1
+# Larger runs take more memory and are not faster.
+RUN_TOKENS = 512
 
 
 class GraniteEncoder:
     """Loads on first use, once; may be used from several threads."""
 
     def __init__(self, weights: Path, *, cache_dir: Path, threads: int | None = None) -> None:
-        graph_file = cache_dir / f"granite-{GRAPH_FORMAT}-{PACK_SHA256[:16]}.onnx"
-        self._model = Once(lambda: Transformer(graph_file, partial(_graph, weights), threads))
+        self._model = Once(lambda: _load(weights, cache_dir, threads))
 
     @property
     def name(self) -> str:
@@ -105,27 +103,34 @@ class Transformer:
 
     def run(self, tokens: list[list[int]]) -> Iterator[tuple[list[int], Matrix]]:
         """(positions in `tokens`, the graph's output for them), each position once."""
-        for group in packed([len(ids) for ids in tokens], RUN_TOKENS):
+        for group in equal([len(ids) for ids in tokens], RUN_TOKENS):
             yield group, self._output([tokens[index] for index in group])
 
     def _output(self, tokens: list[list[int]]) -> Matrix:
         import numpy as np
 
-        from dowse.encoders.roberta import IDS, MASK
+        from dowse.encoders.roberta import IDS
 
-        lengths = np.array([len(ids) for ids in tokens])
-        mask = np.arange(lengths.max()) < lengths[:, np.newaxis]
-        padded = np.full(mask.shape, PADDING, dtype=np.int64)
-        padded[mask] = np.concatenate(tokens)
-        rows: Matrix = self._session.run(None, {IDS: padded, MASK: mask.astype(np.int32)})[0]
+        rows: Matrix = self._session.run(None, {IDS: np.array(tokens, dtype=np.int64)})[0]
         return rows
 
 
-def _graph(weights: Path) -> bytes:
+def _load(weights: Path, cache_dir: Path, threads: int | None) -> Transformer:
+    """In integers where the processor can, else in float32. Files of both have names of their own, because a directory
+    may be used by several machines."""
+    from dowse.encoders.session import multiplies_bytes_exactly
+
+    integers = multiplies_bytes_exactly()
+    numbers = "int8" if integers else "float32"
+    graph_file = cache_dir / f"granite-{GRAPH_FORMAT}-{numbers}-{PACK_SHA256[:16]}.onnx"
+    return Transformer(graph_file, partial(_graph, weights, integers), threads)
+
+
+def _graph(weights: Path, integers: bool) -> bytes:
     from dowse.encoders.pack import read_pack
     from dowse.encoders.roberta import model_file
 
-    return model_file(read_pack(weights, PACK_SHA256))
+    return model_file(read_pack(weights, PACK_SHA256), integers=integers)
 
 
 def _blank(text: str) -> bool:
