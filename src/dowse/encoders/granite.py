@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,10 +42,16 @@ RUN_TOKENS = 512
 
 
 class GraniteEncoder:
-    """Loads on first use, once; may be used from several threads."""
+    """Loads on first use, once; may be used from several threads.
 
-    def __init__(self, weights: Path, *, cache_dir: Path, threads: int | None = None) -> None:
-        self._model = Once(lambda: _load(weights, cache_dir, threads))
+    `integers` says whether to multiply in 8-bit integers; None leaves it to the processor. Vectors of both are so alike
+    (cosine .999) that they share a fingerprint: an index may be moved between machines, and need not be made anew.
+    """
+
+    def __init__(
+        self, weights: Path, *, cache_dir: Path, threads: int | None = None, integers: bool | None = None
+    ) -> None:
+        self._model = Once(lambda: _load(weights, cache_dir, threads, integers))
 
     @property
     def name(self) -> str:
@@ -83,7 +90,11 @@ class GraniteEncoder:
 
 
 class Transformer:
-    """A session with its tokenizer: texts with content in, what the graph makes of them out."""
+    """A session with its tokenizer: texts with content in, what the graph makes of them out.
+
+    Threads run texts side by side, at the priority of whoever asks. Sharing the work of one text among them takes two
+    thirds more CPU time, and is slower too.
+    """
 
     def __init__(self, graph_file: Path, build: Callable[[], bytes], threads: int | None) -> None:
         from tokenizers import Tokenizer
@@ -91,7 +102,8 @@ class Transformer:
         from dowse.encoders.roberta import TOKENIZER
         from dowse.encoders.session import open_session
 
-        self._session = open_session(graph_file, build, threads or os.cpu_count() or 1)
+        self._threads = threads or os.cpu_count() or 1
+        self._session = open_session(graph_file, build, threads=1)
         notes = self._session.get_modelmeta().custom_metadata_map
         self._tokenizer: Any = Tokenizer.from_str(notes[TOKENIZER])
         self._tokenizer.enable_truncation(MAX_TOKENS)
@@ -103,8 +115,14 @@ class Transformer:
 
     def run(self, tokens: list[list[int]]) -> Iterator[tuple[list[int], Matrix]]:
         """(positions in `tokens`, the graph's output for them), each position once."""
-        for group in equal([len(ids) for ids in tokens], RUN_TOKENS):
-            yield group, self._output([tokens[index] for index in group])
+        groups = list(equal([len(ids) for ids in tokens], RUN_TOKENS))
+        inputs = [[tokens[index] for index in group] for group in groups]
+        workers = min(self._threads, len(groups))
+        if workers < 2:
+            yield from zip(groups, map(self._output, inputs), strict=True)
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            yield from zip(groups, pool.map(self._output, inputs), strict=True)
 
     def _output(self, tokens: list[list[int]]) -> Matrix:
         import numpy as np
@@ -115,12 +133,12 @@ class Transformer:
         return rows
 
 
-def _load(weights: Path, cache_dir: Path, threads: int | None) -> Transformer:
-    """In integers where the processor can, else in float32. Files of both have names of their own, because a directory
-    may be used by several machines."""
+def _load(weights: Path, cache_dir: Path, threads: int | None, integers: bool | None) -> Transformer:
+    """Graphs of both kinds of numbers have names of their own, because several machines may use one directory."""
     from dowse.encoders.session import multiplies_bytes_exactly
 
-    integers = multiplies_bytes_exactly()
+    if integers is None:
+        integers = multiplies_bytes_exactly()
     numbers = "int8" if integers else "float32"
     graph_file = cache_dir / f"granite-{GRAPH_FORMAT}-{numbers}-{PACK_SHA256[:16]}.onnx"
     return Transformer(graph_file, partial(_graph, weights, integers), threads)
