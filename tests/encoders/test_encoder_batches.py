@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.encoders.batches import GROUP_CHARS, in_batches, packed, similar
+from dowse.encoders.batches import GROUP_CHARS, equal, in_batches, packed, similar
 from dowse.encoders.hashing import HashingEncoder
 
 LENGTHS = st.lists(st.integers(min_value=1, max_value=300), max_size=60)
@@ -33,6 +33,29 @@ def test_every_position_comes_once_and_only_single_texts_exceed_the_budget(lengt
     assert sorted(position for group in groups for position in group) == list(range(len(lengths)))
     for group in groups:
         assert len(group) == 1 or len(group) * max(lengths[position] for position in group) <= budget
+
+
+@pytest.mark.parametrize(
+    ("lengths", "budget", "groups"),
+    [
+        ([], 10, []),
+        ([99, 99], 10, [[0], [1]]),
+        ([5, 5, 5], 10, [[0, 1], [2]]),
+        ([4, 2, 4, 3, 2], 100, [[1, 4], [3], [0, 2]]),
+        ([0, 0], 1, [[0], [1]]),
+    ],
+)
+def test_groups_of_one_length_stay_within_the_budget(lengths, budget, groups):
+    assert list(equal(lengths, budget)) == groups
+
+
+@given(LENGTHS, st.integers(min_value=1, max_value=1000))
+def test_groups_of_one_length_hold_every_position_once(lengths, budget):
+    groups = list(equal(lengths, budget))
+    assert sorted(position for group in groups for position in group) == list(range(len(lengths)))
+    for group in groups:
+        assert len({lengths[position] for position in group}) == 1
+        assert len(group) == 1 or sum(lengths[position] for position in group) <= budget
 
 
 def test_huge_texts_share_a_group_because_the_model_cuts_them():
@@ -63,4 +86,4 @@ def test_work_is_done_only_as_far_as_it_is_asked_for():
 
     batches = in_batches(Counting(), ["word " * 300] * 20)
     next(batches)
-    assert encoded == [5]
+    assert encoded == [15]

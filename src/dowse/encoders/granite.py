@@ -6,12 +6,13 @@ import importlib.metadata
 import importlib.util
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dowse.encoders.base import Traits
-from dowse.encoders.batches import packed, similar
+from dowse.encoders.batches import equal, similar
 from dowse.encoders.once import Once
 from dowse.errors import EncoderMissing
 from dowse.text.surrogates import valid
@@ -31,22 +32,26 @@ DIMENSION = 384
 # Vectors of another number are another encoder's: raise it whenever the same text gives another vector.
 FINGERPRINT = f"{NAME}:{PACK_SHA256[:16]}:{DIMENSION}:1"
 # Raise it whenever the graph is written differently; vectors may stay the same.
-GRAPH_FORMAT = 1
+GRAPH_FORMAT = 2
 
 MAX_TOKENS = 512
 # 32 characters per token: no real text has more, and tokenising a huge one whole would cost for nothing.
 MAX_CHARS = 32 * MAX_TOKENS
-# Larger runs take more memory (2,048: 60 MB more) and are not faster.
-RUN_TOKENS = 1024
-PADDING = 1
+# Larger runs take more memory and are not faster.
+RUN_TOKENS = 512
 
 
 class GraniteEncoder:
-    """Loads on first use, once; may be used from several threads."""
+    """Loads on first use, once; may be used from several threads.
 
-    def __init__(self, weights: Path, *, cache_dir: Path, threads: int | None = None) -> None:
-        graph_file = cache_dir / f"granite-{GRAPH_FORMAT}-{PACK_SHA256[:16]}.onnx"
-        self._model = Once(lambda: Transformer(graph_file, partial(_graph, weights), threads))
+    `integers` says whether to multiply in 8-bit integers; None leaves it to the processor. Vectors of both are so alike
+    (cosine .999) that they share a fingerprint: an index may be moved between machines, and need not be made anew.
+    """
+
+    def __init__(
+        self, weights: Path, *, cache_dir: Path, threads: int | None = None, integers: bool | None = None
+    ) -> None:
+        self._model = Once(lambda: _load(weights, cache_dir, threads, integers))
 
     @property
     def name(self) -> str:
@@ -85,7 +90,11 @@ class GraniteEncoder:
 
 
 class Transformer:
-    """A session with its tokenizer: texts with content in, what the graph makes of them out."""
+    """A session with its tokenizer: texts with content in, what the graph makes of them out.
+
+    Threads run texts side by side, at the priority of whoever asks. Sharing the work of one text among them takes two
+    thirds more CPU time, and is slower too.
+    """
 
     def __init__(self, graph_file: Path, build: Callable[[], bytes], threads: int | None) -> None:
         from tokenizers import Tokenizer
@@ -93,7 +102,8 @@ class Transformer:
         from dowse.encoders.roberta import TOKENIZER
         from dowse.encoders.session import open_session
 
-        self._session = open_session(graph_file, build, threads or os.cpu_count() or 1)
+        self._threads = threads or os.cpu_count() or 1
+        self._session = open_session(graph_file, build, threads=1)
         notes = self._session.get_modelmeta().custom_metadata_map
         self._tokenizer: Any = Tokenizer.from_str(notes[TOKENIZER])
         self._tokenizer.enable_truncation(MAX_TOKENS)
@@ -105,27 +115,40 @@ class Transformer:
 
     def run(self, tokens: list[list[int]]) -> Iterator[tuple[list[int], Matrix]]:
         """(positions in `tokens`, the graph's output for them), each position once."""
-        for group in packed([len(ids) for ids in tokens], RUN_TOKENS):
-            yield group, self._output([tokens[index] for index in group])
+        groups = list(equal([len(ids) for ids in tokens], RUN_TOKENS))
+        inputs = [[tokens[index] for index in group] for group in groups]
+        workers = min(self._threads, len(groups))
+        if workers < 2:
+            yield from zip(groups, map(self._output, inputs), strict=True)
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            yield from zip(groups, pool.map(self._output, inputs), strict=True)
 
     def _output(self, tokens: list[list[int]]) -> Matrix:
         import numpy as np
 
-        from dowse.encoders.roberta import IDS, MASK
+        from dowse.encoders.roberta import IDS
 
-        lengths = np.array([len(ids) for ids in tokens])
-        mask = np.arange(lengths.max()) < lengths[:, np.newaxis]
-        padded = np.full(mask.shape, PADDING, dtype=np.int64)
-        padded[mask] = np.concatenate(tokens)
-        rows: Matrix = self._session.run(None, {IDS: padded, MASK: mask.astype(np.int32)})[0]
+        rows: Matrix = self._session.run(None, {IDS: np.array(tokens, dtype=np.int64)})[0]
         return rows
 
 
-def _graph(weights: Path) -> bytes:
+def _load(weights: Path, cache_dir: Path, threads: int | None, integers: bool | None) -> Transformer:
+    """Graphs of both kinds of numbers have names of their own, because several machines may use one directory."""
+    from dowse.encoders.session import multiplies_bytes_exactly
+
+    if integers is None:
+        integers = multiplies_bytes_exactly()
+    numbers = "int8" if integers else "float32"
+    graph_file = cache_dir / f"granite-{GRAPH_FORMAT}-{numbers}-{PACK_SHA256[:16]}.onnx"
+    return Transformer(graph_file, partial(_graph, weights, integers), threads)
+
+
+def _graph(weights: Path, integers: bool) -> bytes:
     from dowse.encoders.pack import read_pack
     from dowse.encoders.roberta import model_file
 
-    return model_file(read_pack(weights, PACK_SHA256))
+    return model_file(read_pack(weights, PACK_SHA256), integers=integers)
 
 
 def _blank(text: str) -> bool:
