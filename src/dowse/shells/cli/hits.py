@@ -69,7 +69,7 @@ def _title_line(rank: int, hit: Hit, answer: Answer, columns: int | None) -> str
     if columns is not None:
         room = columns - len(f"{rank}. {stale}")
         place = _clip(place, max(room, _LEAST_COLUMNS))
-        trail = _clip(trail, room - _cells(place) - 2)
+        trail = _clip(trail[::-1], room - _cells(place) - 2)[::-1]  # its end says most
     shown = style(place, fg="magenta", bold=True)
     return f"{rank}. {shown}{f'  {trail}' if trail else ''}{style(stale, fg='yellow') if stale else ''}"
 
@@ -91,7 +91,9 @@ def _excerpt(hit: Hit, words: Words, layout: Layout) -> list[_Row]:
         return [_Row(numbers[best.start + at], text) for at, text in enumerate(best.lines)]
     indent = len(_INDENT) + max(map(len, numbers)) + (kind != "commit")
     room = max(layout.columns - indent, _LEAST_COLUMNS)
-    return _fitting_rows(choice, numbers, layout.lines, room, is_code=kind == "code")
+    if kind == "code":
+        return _clipped_rows(choice, numbers, layout.lines, room)
+    return _wrapped_rows(choice, [text for _, text in lines], numbers, layout.lines, room)
 
 
 def _telling_lines(chunk: Chunk, kind: str) -> list[tuple[int, str]]:
@@ -105,26 +107,36 @@ def _telling_lines(chunk: Chunk, kind: str) -> list[tuple[int, str]]:
     return telling or lines
 
 
-def _fitting_rows(choice: LineChoice, numbers: list[str], most: int, room: int, *, is_code: bool) -> list[_Row]:
-    """The best lines that fit into so many rows: those of code are cut, those of prose are wrapped."""
-    rows: list[_Row] = []
+def _clipped_rows(choice: LineChoice, numbers: list[str], most: int, room: int) -> list[_Row]:
+    """One row for each line: code is read by its shape."""
+    best = choice.best(most, _UNCUT_CHARS)
+    shown = textwrap.dedent("\n".join(map(_printable, best.lines))).split("\n")
+    return [_Row(numbers[best.start + at], _clip(text, room)) for at, text in enumerate(shown)]
+
+
+def _wrapped_rows(choice: LineChoice, lines: list[str], numbers: list[str], most: int, room: int) -> list[_Row]:
+    """As many of the best lines of prose as fit, wrapped; the last row is cut where the text goes on."""
     for count in range(most, 0, -1):
-        best = choice.best(count, _UNCUT_CHARS if is_code else most * room)
-        shown = [escape(line).expandtabs(_TAB_COLUMNS) for line in best.lines]
-        if is_code:
-            return [
-                _Row(numbers[best.start + at], _clip(text, room))
-                for at, text in enumerate(textwrap.dedent("\n".join(shown)).split("\n"))
-            ]
-        rows = [
-            _Row("" if part else numbers[best.start + at], text)
-            for at, line in enumerate(shown)
-            for part, text in enumerate(_wrap(line, room))
-        ]
+        best = choice.best(count, most * room)
+        rows = [row for at, line in enumerate(best.lines) for row in _rows_of(line, numbers[best.start + at], room)]
         if len(rows) <= most:
-            return rows
+            break
+    end = best.start + len(best.lines)
+    while len(rows) < most and end < len(lines):
+        rows += _rows_of(lines[end], numbers[end], room)
+        end += 1
+    if len(rows) <= most:
+        return rows
     last = rows[most - 1]
     return [*rows[: most - 1], _Row(last.number, _clip(f"{last.text} …", room))]
+
+
+def _rows_of(line: str, number: str, room: int) -> list[_Row]:
+    return [_Row("" if part else number, text) for part, text in enumerate(_wrap(_printable(line), room))]
+
+
+def _printable(line: str) -> str:
+    return escape(line).expandtabs(_TAB_COLUMNS)
 
 
 def _wrap(line: str, room: int) -> list[str]:
