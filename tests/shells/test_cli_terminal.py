@@ -149,6 +149,14 @@ def test_options_are_suggested_too(run: Run) -> None:
     assert run("--nonsense")[2].startswith("dowse: No such option '--nonsense'")
 
 
+@pytest.mark.parametrize(
+    ("words", "usage"), [(("help",), "dowse [OPTIONS]"), (("help", "grep"), "dowse grep [OPTIONS]")]
+)
+def test_help_may_be_asked_for_by_a_word(run: Run, words: tuple[str, ...], usage: str) -> None:
+    code, out, _ = run(*words)
+    assert code == 0 and out.startswith(f"Usage: {usage}")
+
+
 # --- short answers ---
 
 
@@ -188,7 +196,7 @@ def test_rows_are_no_wider_than_the_terminal(indexed: Path, environment: dict[st
 def test_the_best_lines_of_a_passage_are_shown_and_more_with_a_flag(run: Run, root: Path) -> None:
     body = "\n".join(f"    step_{n}()" for n in range(30))
     write(root, {"src/long.py": f"def long():\n{body}\n    replace_gasket()\n"})
-    _, short, _ = run("search", "replace gasket", "--kind", "code", "-n", "1")
+    _, short, _ = run("search", "replace gasket", "--kind", "code", "-k", "1")
     assert "32 " in short and "replace_gasket()" in short and "step_1()" not in short
     _, whole, _ = run("search", "replace gasket", "--kind", "code", "-k", "1", "--lines", "0")
     assert "1 def long():" in whole and "32     replace_gasket()" in whole
@@ -287,6 +295,12 @@ def test_grep_marks_what_was_found(run: Run, words: tuple[str, ...], line: str) 
     shown = out.replace("\x1b[31m\x1b[1m", "<").replace("\x1b[0m", ">")
     first = next(it for it in shown.splitlines() if "def" in it)
     assert first == f"\x1b[35msrc/kettle.py>:\x1b[32m1>:{line}"
+
+
+def test_a_word_that_is_too_long_for_a_regex_is_found_unmarked(run: Run, root: Path) -> None:
+    write(root, {"long.txt": "x" * 3_000})
+    code, out, err = run("grep", "-w", "x" * 3_000, "--color", "always")
+    assert code == 0 and out.endswith("x" * 3_000 + "\n"), err
 
 
 def test_grep_groups_lines_by_file_on_a_terminal(indexed: Path, environment: dict[str, str]) -> None:
@@ -461,3 +475,21 @@ def test_mcp_by_hand_says_what_it_does(root: Path, environment: dict[str, str]) 
         [*DOWSE, "mcp"], cwd=root, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=True
     )
     assert done.stderr == b""
+
+
+def test_a_person_sees_the_shared_server_start(root: Path, environment: dict[str, str]) -> None:
+    def started(*words: str) -> str:
+        try:
+            code, screen = at_terminal([*DOWSE, *words], root, environment, columns=200)
+            assert code == 0
+            return screen
+        finally:
+            subprocess.run([*DOWSE, "daemon", "stop"], cwd=root, env=environment, check=True, capture_output=True)
+
+    said = re.compile(
+        r"dowse: starting the shared server .*\n  .*\.log\ndowse: the shared server answers, after [\d.]+ s\n"
+    )
+    assert said.search(started("daemon", "start"))
+    done = subprocess.run([*DOWSE, "daemon", "start"], cwd=root, env=environment, capture_output=True, check=True)
+    assert done.stderr == b""
+    assert "starting" not in started("daemon", "start"), "it runs already"

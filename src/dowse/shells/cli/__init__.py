@@ -64,8 +64,10 @@ Everything else:     README.md and docs/reference.md of the project"""
 
 
 def in_order(arguments: Sequence[str]) -> list[str]:
-    """Flags may stand before the verb too: they are moved behind it."""
+    """Flags may stand before the verb too: they are moved behind it. `help VERB` is `VERB --help`."""
     words = list(arguments)
+    if words[:1] == ["help"]:
+        return [*words[1:2], "--help"]
     if not words or not words[0].startswith("-") or words[0] in _LEADING:
         return words
     place = next((i for i, word in enumerate(words) if word in VERBS or word in ALIASES), 0)

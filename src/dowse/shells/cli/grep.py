@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -141,7 +142,10 @@ def _find_matches(asked: Lines) -> Callable[[str], list[Span]]:
     if not is_coloured():
         return lambda line: []
     make, ignore_case = _PATTERNS[asked.manner], not asked.case_sensitive
-    patterns = [compile_regex(make(term), ignore_case=ignore_case) for term in asked.terms]
+    patterns = []
+    for term in asked.terms:
+        with suppress(BadInput):  # a word may be longer than a regex
+            patterns.append(compile_regex(make(term), ignore_case=ignore_case))
     return lambda line: [match.span() for pattern in patterns for match in pattern.finditer(line)]
 
 

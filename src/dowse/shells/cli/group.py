@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from dowse.shells.workspace import Workspace
 
 _PRINTING_AS_THEY_READ = ("export",)
-# Commands that print as they work, or ask, or talk to a program: their output is never held back for a pager.
 _SERVERS = ("mcp", "daemon")
-_NEVER_PAGED = ("index", "watch", "export", "rebuild", "eval", "doctor", *_SERVERS)
+# Commands that answer at once, and ask nothing: the output of others cannot wait for a pager.
+_PAGED = ("search", "grep", "calls", "impact", "why", "related", "symbols", "find", "read", "memories", "status")
 _HELP = ("-h", "--help", "--help-all")
 _SHOWN_CHARS = 200
 _SAFE_IN_QUOTES = re.compile(r"[^\"$`\\!]*")  # means itself between double quotes, in every shell
@@ -90,9 +90,9 @@ def _choose_colour(context: click.Context, _: click.Parameter, given: ColourChoi
 
 def _may_be_paged(words: Sequence[str]) -> bool:
     """Only text for people: JSON is for programs, wherever it is printed."""
-    if "--json" in words or "--no-pager" in words or not words:
+    if "--json" in words or "--no-pager" in words:
         return False
-    return words[0] not in _NEVER_PAGED or any(it in words for it in _HELP)
+    return any(it in words for it in _HELP) or any(it in _PAGED for it in words[:1])
 
 
 def _suggestion(words: Sequence[str]) -> str:

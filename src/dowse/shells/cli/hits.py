@@ -101,10 +101,10 @@ def _telling_lines(chunk: Chunk, kind: str) -> list[tuple[int, str]]:
     offset = len(chunk.text) - len(chunk.text.lstrip("\n"))
     lines = [(at, line) for at, line in enumerate(chunk.text.strip("\n").split("\n"), offset) if line.strip()]
     if kind == "code":
-        return lines
+        return lines or [(0, "")]
     names = {name.strip() for name in chunk.trail}
     telling = [it for it in lines if not ((found := _HEADING.fullmatch(it[1])) and found["name"] in names)]
-    return telling or lines
+    return telling or lines or [(0, "")]
 
 
 def _clipped_rows(choice: LineChoice, numbers: list[str], most: int, room: int) -> list[_Row]:

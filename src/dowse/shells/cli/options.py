@@ -40,7 +40,7 @@ roots_option = click.option(
     help="A directory to search or serve; may be repeated, each has an index of its own.",
 )
 _EXACT_LIMIT = 100
-_SHORT = {"limit": ("-k", "-n")}
+_SHORT = {"limit": ("-k",)}
 _ALL = "dowse.help_all"
 
 
