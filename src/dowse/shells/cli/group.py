@@ -121,7 +121,7 @@ def dowse() -> None:
     """Search this directory's documents, code, git history and memories: by words, by meaning, on this machine.
 
     \b
-    dowse search "how are retries handled"     ask; the index is built on the first question
+    dowse search "how are retries handled"     ask; builds the index first
     dowse why src/http.py:118                  all that is known of one line
     dowse mcp                                  the same for an AI agent
 

@@ -14,11 +14,12 @@ from typing import NamedTuple
 from dowse.model import TRAIL_SEPARATOR, Answer, Chunk, Hit
 from dowse.profiles.core_text import evidence_text, place_text, shown_notes
 from dowse.search.best_lines import LineChoice, Words, match_pattern, words_of
-from dowse.shells.cli.streams import escape, highlight, style
+from dowse.shells.cli.streams import escape, highlight, style, wrap_line
 
 DEFAULT_LINES = 3
 _INDENT = "   "
 _TAB_COLUMNS = 4
+_WRAP_INDENT = 2
 _LEAST_COLUMNS = 20  # of text, however narrow the terminal is
 _UNCUT_CHARS = 1 << 30
 _HEADING = re.compile(r"#{1,6}\s+(?P<name>.+?)[\s#]*")
@@ -41,12 +42,12 @@ def format_answer(answer: Answer, layout: Layout, hint: str = "") -> str:
     if layout.explain:
         lines += [_step_line(it.label, it.before, it.after, it.ms, it.note) for it in answer.steps]
     else:
-        lines += shown_notes(answer)
+        lines += [wrap_line(note, _WRAP_INDENT) for note in shown_notes(answer)]
     if answer.abstained:
-        lines.append(answer.abstained)
+        lines.append(wrap_line(answer.abstained, _WRAP_INDENT))
     sentence = answer.completeness.sentence(len(answer.hits))
-    fits = layout.columns is not None and _cells(sentence + hint) < layout.columns
-    return "\n".join([*lines, f"{sentence}{style(hint, dim=True)}" if fits else sentence])
+    fits = layout.columns is not None and _cells(sentence + hint) <= layout.columns
+    return "\n".join([*lines, f"{sentence}{style(hint, dim=True)}" if fits else wrap_line(sentence, _WRAP_INDENT)])
 
 
 def _hit_lines(rank: int, hit: Hit, answer: Answer, words: Words, layout: Layout) -> Iterator[str]:

@@ -92,10 +92,10 @@ def screen_size() -> os.terminal_size | None:
 def wrap_line(line: str, indent: int) -> str:
     """On a terminal, the line in rows that end between words, with all but the first `indent` columns in."""
     size = screen_size()
-    if size is None or len(line) < size.columns:
+    if size is None or len(line) <= size.columns:
         return line
     rows = textwrap.wrap(
-        escape(line), max(size.columns - 1, 2 * indent), subsequent_indent=" " * indent, break_on_hyphens=False
+        escape(line), max(size.columns, 2 * indent), subsequent_indent=" " * indent, break_on_hyphens=False
     )
     return "\n".join(rows)
 
