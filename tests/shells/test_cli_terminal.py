@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import struct
 import subprocess
 import termios
@@ -135,6 +136,7 @@ def test_a_program_that_gives_no_command_gets_an_error(run: Run) -> None:
         (("root",), "Did you mean `dowse roots`?"),
         (("how are retries handled?",), 'dowse search "how are retries handled?"'),
         (("where", "is", "the", "gasket"), 'dowse search "where is the gasket"'),
+        (("what", "is", "the", "timeout"), 'To ask a question: dowse search "what is the timeout"'),
         (("what is $HOME",), "dowse search 'what is $HOME'"),
     ],
 )
@@ -394,6 +396,13 @@ def test_long_output_is_paged_on_a_terminal_only(indexed: Path, environment: dic
     assert "PAGED" in at_terminal([*DOWSE, "search", "--help-all"], indexed, environment)[1]
     piped = subprocess.run(long, cwd=indexed, env=environment, capture_output=True, text=True, check=True)
     assert "PAGED" not in piped.stdout and piped.stdout.count("\n") == 45
+
+
+def test_what_goes_to_a_file_is_not_paged(indexed: Path, environment: dict[str, str], pager: Path) -> None:
+    words = ["sh", "-c", f"{shlex.join(DOWSE)} grep kettle 2> ../said"]
+    _, screen = at_terminal(words, indexed, {**environment, "DOWSE_PAGER": str(pager)})
+    assert "PAGED" in screen and "45 matches" not in (pager.parent / "read").read_text()
+    assert (indexed.parent / "said").read_text() == "dowse: 45 matches in 2 files; 2 of 2 files indexed\n"
 
 
 @pytest.mark.parametrize("command", ["/nonexistent/pager", "/", "less 'x"])

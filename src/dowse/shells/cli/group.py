@@ -27,6 +27,7 @@ _SERVERS = ("mcp", "daemon")
 _PAGED = ("search", "grep", "calls", "impact", "why", "related", "symbols", "find", "read", "memories", "status")
 _HELP = ("-h", "--help", "--help-all")
 _SHOWN_CHARS = 200
+_MISSPELLED_RATIO = 0.8  # `serach` is so near to `search`; `what`, which begins a question, is not to `watch`
 _SAFE_IN_QUOTES = re.compile(r"[^\"$`\\!]*")  # means itself between double quotes, in every shell
 
 
@@ -101,8 +102,11 @@ def _suggestion(words: Sequence[str]) -> str:
     if first.startswith("-"):
         return f"No such option {first[:_SHOWN_CHARS]!r}."
     problem = f"No such command {first[:_SHOWN_CHARS]!r}."
-    if near := get_close_matches(first, (*VERBS, *ALIASES), n=1):
-        return f"{problem} Did you mean `dowse {near[0]}`?"
+    names = (*VERBS, *ALIASES)
+    if near := get_close_matches(first, names, n=1):
+        problem += f" Did you mean `dowse {near[0]}`?"
+        if len(words) == 1 or get_close_matches(first, names, n=1, cutoff=_MISSPELLED_RATIO):
+            return problem
     question = " ".join(words)[:_SHOWN_CHARS]
     quoted = f'"{question}"' if _SAFE_IN_QUOTES.fullmatch(question) else shlex.quote(question)
     return f"{problem} To ask a question: dowse search {quoted}"

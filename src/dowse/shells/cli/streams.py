@@ -117,11 +117,11 @@ class _Escaping:
         pieces = _MARKED.split(text)
         pieces[::2] = map(escape, pieces[::2])
         pieces[1::2] = [f"\x1b[{it}m" if self.is_coloured else "" for it in pieces[1::2]]
-        shown = "".join(pieces)
-        if self.held is not None and self.held.takes(is_output=not self._quiet):
-            self.held.add(self._write, shown)
-        elif shown:
-            self._write(shown)
+        if shown := "".join(pieces):
+            if self.held is not None and self.held.takes(is_output=not self._quiet):
+                self.held.add(self._write, shown)
+            else:
+                self._write(shown)
         return len(text)
 
     def _write(self, shown: str) -> None:
@@ -175,7 +175,7 @@ def hold_output() -> None:
     size = screen_size()
     held = None if size is None else HeldOutput(size)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, _Escaping):
+        if isinstance(stream, _Escaping) and stream.isatty():
             stream.held = held
 
 
