@@ -49,6 +49,21 @@ def words_of(query: str) -> Words:
     return Words(tuple(dict.fromkeys(stems or everything)), tuple(phrases))
 
 
+def match_pattern(words: Words) -> re.Pattern[str] | None:
+    """What the words look like in a text: whole phrases, and words, or parts of names, that begin with a stem."""
+    between = _BETWEEN_WORDS.pattern
+    parts = [f"(?i:{between.join(map(re.escape, phrase.split()))})" for phrase in words.phrases]
+    for stem in words.stems:
+        plain = re.escape(stem.strip())
+        if cjk_runs(stem):
+            parts.append(plain)
+        elif stem.startswith(" "):
+            parts.append(rf"(?<![^\W_])(?i:{plain})(?![^\W_])")
+        else:
+            parts.append(rf"(?:(?<![^\W_])|(?<=[^\W_A-Z])(?=[A-Z]))(?i:{plain})[^\W_]*")
+    return re.compile("|".join(parts)) if parts else None
+
+
 class LineChoice:
     """Chooses lines of one passage for one query. The words are looked for once, whatever lengths are asked for."""
 

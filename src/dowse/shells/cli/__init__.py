@@ -42,11 +42,32 @@ VERBS = {
 }
 ALIASES = {"roots": "indexes"}
 _LEADING = ("--help", "-h", "--version")
+_COMPLETION_VARIABLE = "_DOWSE_COMPLETE"  # set while a shell asks for completions
+WELCOME = r"""Dowse searches this directory: documents, code, git history and notes,
+by words and by meaning. Everything stays on this machine.
+
+  dowse search "how are retries handled"
+      Ask a question. The first question builds the index.
+  dowse grep 'retry_\w+'
+      Find every line that matches a regex.
+  dowse why src/http.py:118
+      Explain a line or a symbol: callers, commits, documents, notes.
+  dowse status
+      See what is indexed, how fresh it is, and what was skipped.
+  dowse mcp
+      Serve the same answers to an AI agent.
+
+All commands:        dowse --help
+Options of one:      dowse search --help
+Settings of one:     dowse search --help-all
+Everything else:     README.md and docs/reference.md of the project"""
 
 
 def in_order(arguments: Sequence[str]) -> list[str]:
-    """Flags may stand before the verb too: they are moved behind it."""
+    """Flags may stand before the verb too: they are moved behind it. `help VERB` is `VERB --help`."""
     words = list(arguments)
+    if words[:1] == ["help"]:
+        return [*words[1:2], "--help"]
     if not words or not words[0].startswith("-") or words[0] in _LEADING:
         return words
     place = next((i for i, word in enumerate(words) if word in VERBS or word in ALIASES), 0)
@@ -55,6 +76,8 @@ def in_order(arguments: Sequence[str]) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     words = in_order(sys.argv[1:] if arguments is None else arguments)
+    if not words and _greets():
+        exit_with(lambda: print(WELCOME))  # noqa: T201
     if words[:1] == ["mcp"] and None not in (sys.stdin, sys.stdout, sys.stderr):
         from dowse.shells.sharing.front import read_words, serve_client
 
@@ -64,6 +87,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from dowse.shells.cli.group import run_command
 
     run_command(words)
+
+
+def _greets() -> bool:
+    """Whether a bare `dowse` was typed by a person: a script that gives no command has made an error."""
+    return sys.stdout is not None and sys.stdout.isatty() and _COMPLETION_VARIABLE not in os.environ
 
 
 def exit_with(work: Callable[[], object]) -> NoReturn:

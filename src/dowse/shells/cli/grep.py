@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,10 @@ from dowse.profiles.core_grep import Around, ShownFile, grep_json, grep_sentence
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.paths import Paths, with_root
 from dowse.shells.cli.search import ready
-from dowse.shells.cli.streams import style
+from dowse.shells.cli.streams import Span, highlight, is_coloured, screen_size, style
+from dowse.text.folding import WORD
+from dowse.text.matching import compile_regex
+from dowse.text.regexes import escaped
 
 _DEFAULT_FILES = 50
 _NUMBER = click.IntRange(0, 1_000)
@@ -82,7 +87,8 @@ def command(
         click.echo(json.dumps(with_root(grep_json(answer, shown, completeness), here), ensure_ascii=False))
         return 0 if answer.files else 1
     shown, completeness = here.shown(shown), here.shown(completeness)
-    for line in _shown(shown, around, only_count, only_files):
+    printed = _Printed(around, _find_matches(asked), is_grouped=screen_size() is not None)
+    for line in printed.counts(shown, only_files) if only_count or only_files else printed.lines(shown):
         click.echo(line)
     for sentence in (stale_sentence(shown), grep_sentence(answer, completeness)):
         if sentence:
@@ -90,24 +96,67 @@ def command(
     return 0 if answer.files else 1
 
 
-def _shown(shown: Sequence[ShownFile], around: Around, only_count: bool, only_files: bool) -> Iterator[str]:
-    several = len({it.found.collection for it in shown}) > 1
-    for place, it in enumerate(shown):
-        name = f"[{it.found.collection}] {it.found.path}" if several else it.found.path
-        if only_files or only_count:
+@dataclass(frozen=True, slots=True)
+class _Printed:
+    """Files and lines as ripgrep prints them. `is_grouped`: the path once above its lines, as on a terminal; without
+    it each line begins with its path, as programs and editors read it."""
+
+    around: Around
+    find_matches: Callable[[str], list[Span]]
+    is_grouped: bool
+
+    def counts(self, shown: Sequence[ShownFile], only_files: bool) -> Iterator[str]:
+        for name, it in _named(shown):
             yield name if only_files else f"{name}:{len(it.found.lines)}"
-            continue
-        if place and around:
-            yield "--"
-        yield from _excerpts(name, it.excerpts, around)
+
+    def lines(self, shown: Sequence[ShownFile]) -> Iterator[str]:
+        for place, (name, it) in enumerate(_named(shown)):
+            if place and (self.is_grouped or self.around):
+                yield "" if self.is_grouped else "--"
+            if self.is_grouped:
+                yield name
+            yield from self._excerpts("" if self.is_grouped else name, it.excerpts)
+
+    def _excerpts(self, name: str, excerpts: Sequence[Excerpt]) -> Iterator[str]:
+        """A colon behind what was found, a dash behind what stands around it."""
+        for place, excerpt in enumerate(excerpts):
+            if place and self.around:
+                yield "--"
+            matches = set(excerpt.matches)
+            for row, text in enumerate(excerpt.lines):
+                mark = ":" if row in matches else "-"
+                number = style(str(excerpt.start_line + row), fg="green")
+                shown = highlight(text, self.find_matches(text)) if row in matches else text
+                yield f"{f'{name}{mark}' if name else ''}{number}{mark}{shown}"
 
 
-def _excerpts(name: str, excerpts: Sequence[Excerpt], around: Around) -> Iterator[str]:
-    """As grep prints them: a colon behind what was found, a dash behind what stands around it."""
-    for place, excerpt in enumerate(excerpts):
-        if place and around:
-            yield "--"
-        matches = set(excerpt.matches)
-        for row, text in enumerate(excerpt.lines):
-            mark = ":" if row in matches else "-"
-            yield f"{style(name, fg='cyan')}{mark}{excerpt.start_line + row}{mark}{text}"
+def _named(shown: Sequence[ShownFile]) -> Iterator[tuple[str, ShownFile]]:
+    several = len({it.found.collection for it in shown}) > 1
+    for it in shown:
+        name = f"[{it.found.collection}] {it.found.path}" if several else it.found.path
+        yield style(name, fg="magenta"), it
+
+
+def _find_matches(asked: Lines) -> Callable[[str], list[Span]]:
+    """Where a line holds one of the terms; of a phrase that goes on in the next line nothing is marked."""
+    if not is_coloured():
+        return lambda line: []
+    make, ignore_case = _PATTERNS[asked.manner], not asked.case_sensitive
+    patterns = []
+    for term in asked.terms:
+        with suppress(BadInput):  # a word may be longer than a regex
+            patterns.append(compile_regex(make(term), ignore_case=ignore_case))
+    return lambda line: [match.span() for pattern in patterns for match in pattern.finditer(line)]
+
+
+def _words_pattern(term: str) -> str:
+    before, after = (r"\b" if WORD.match(letter) and letter.isascii() else "" for letter in (term[0], term[-1]))
+    return before + r"\s+".join(map(escaped, term.split())) + after
+
+
+_PATTERNS: dict[Manner, Callable[[str], str]] = {
+    "regex": str,
+    "substring": escaped,
+    "word": _words_pattern,
+    "phrase": _words_pattern,
+}

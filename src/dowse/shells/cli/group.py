@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from dowse.errors import BadInput, IndexDamaged
 from dowse.shells.cli import ALIASES, VERBS, complain, exit_with
-from dowse.shells.cli.streams import guarded
+from dowse.shells.cli.streams import ColourChoice, choose_colour, guarded, hold_output
 from dowse.text.surrogates import is_text
 
 if TYPE_CHECKING:
     from dowse.shells.workspace import Workspace
 
 _PRINTING_AS_THEY_READ = ("export",)
+_SERVERS = ("mcp", "daemon")
+# Commands that answer at once, and ask nothing: the output of others cannot wait for a pager.
+_PAGED = ("search", "grep", "calls", "impact", "why", "related", "symbols", "find", "read", "memories", "status")
+_HELP = ("-h", "--help", "--help-all")
+_SHOWN_CHARS = 200
+_MISSPELLED_RATIO = 0.8  # `serach` is so near to `search`; `what`, which begins a question, is not to `watch`
+_SAFE_IN_QUOTES = re.compile(r"[^\"$`\\!]*")  # means itself between double quotes, in every shell
 
 
 class Verbs(click.Group):
@@ -33,12 +44,71 @@ class Verbs(click.Group):
         for option in command.params:
             if isinstance(option, click.Option) and option.multiple and option.callback is None:
                 option.callback = _bounded
+        if verb not in _SERVERS and not any(it.name == "no_pager" for it in command.params):
+            command.params += _screen_options()
         return command
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not context.resilient_parsing and self.get_command(context, args[0]) is None:
+            raise click.UsageError(_suggestion(args), context)
+        return super().resolve_command(context, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """From the table of verbs, so that completion imports no verb but the one that was typed."""
+        verbs = [CompletionItem(name, help=text) for name, text in VERBS.items() if name.startswith(incomplete)]
+        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """From the table of verbs, so that --help imports no verb."""
         with formatter.section("Verbs"):
             formatter.write_dl(list(VERBS.items()))
+
+
+def _screen_options() -> list[click.Parameter]:
+    return [
+        click.Option(
+            ["--color"],
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            expose_value=False,
+            is_eager=True,
+            callback=_choose_colour,
+            help="When to use colours; auto: on a terminal, unless NO_COLOR is set.",
+        ),
+        click.Option(
+            ["--no-pager"], is_flag=True, expose_value=False, help="Print long output without $DOWSE_PAGER or $PAGER."
+        ),
+    ]
+
+
+def _choose_colour(context: click.Context, _: click.Parameter, given: ColourChoice) -> None:
+    if not context.resilient_parsing:
+        choose_colour(given)
+
+
+def _may_be_paged(words: Sequence[str]) -> bool:
+    """Only text for people: JSON is for programs, wherever it is printed."""
+    if "--json" in words or "--no-pager" in words:
+        return False
+    return any(it in words for it in _HELP) or any(it in _PAGED for it in words[:1])
+
+
+def _suggestion(words: Sequence[str]) -> str:
+    """What somebody may have meant by words that begin with no command: one spelled alike, or a question."""
+    first = words[0]
+    if first.startswith("-"):
+        return f"No such option {first[:_SHOWN_CHARS]!r}."
+    problem = f"No such command {first[:_SHOWN_CHARS]!r}."
+    names = (*VERBS, *ALIASES)
+    if near := get_close_matches(first, names, n=1):
+        problem += f" Did you mean `dowse {near[0]}`?"
+        if len(words) == 1 or get_close_matches(first, names, n=1, cutoff=_MISSPELLED_RATIO):
+            return problem
+    question = " ".join(words)[:_SHOWN_CHARS]
+    quoted = f'"{question}"' if _SAFE_IN_QUOTES.fullmatch(question) else shlex.quote(question)
+    return f"{problem} To ask a question: dowse search {quoted}"
 
 
 def _bounded(context: click.Context, option: click.Parameter, given: tuple[object, ...]) -> tuple[object, ...]:
@@ -52,13 +122,13 @@ def _bounded(context: click.Context, option: click.Parameter, given: tuple[objec
     return given
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Verbs, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dowse", message="dowse %(version)s")
 def dowse() -> None:
     """Search this directory's documents, code, git history and memories: by words, by meaning, on this machine.
 
     \b
-    dowse search "how are retries handled"     ask; the index is built on the first question
+    dowse search "how are retries handled"     ask; builds the index first
     dowse why src/http.py:118                  all that is known of one line
     dowse mcp                                  the same for an AI agent
 
@@ -76,6 +146,8 @@ def run_command(arguments: Sequence[str] | None = None) -> None:
 def _run(words: Sequence[str]) -> object:
     try:
         _check(words)
+        if _may_be_paged(words):
+            hold_output()
         return _run_healing(words)
     except click.ClickException as error:
         complain(f"{' '.join(error.format_message().split())} (--help says more)")

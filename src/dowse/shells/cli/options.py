@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,9 +124,12 @@ def exact_limit(settings: Settings, flags: dict[str, Any]) -> int:
 _PATIENT = Settings(repair_ms=2_000)
 
 
-def workspace_of(root: Path | None, flags: dict[str, Any]) -> Workspace:
+def workspace_of(root: Path | None, flags: dict[str, Any], **defaults: Any) -> Workspace:  # noqa: ANN401
+    """The workspace that the flags, variables and files lead to; `defaults` are of settings that none of them gives."""
     settings = {name: flags.get(name) for name in SETTINGS}
-    workspace = find_workspace(cwd=Path.cwd(), environment=os.environ, flags=settings, root=root, defaults=_PATIENT)
+    workspace = find_workspace(
+        cwd=Path.cwd(), environment=os.environ, flags=settings, root=root, defaults=replace(_PATIENT, **defaults)
+    )
     if workspace.notice:
         click.echo(workspace.notice, err=True)
     context = click.get_current_context(silent=True)

@@ -14,17 +14,17 @@ import click
 
 from dowse.engine import Engine
 from dowse.errors import BadInput, IndexBusy, NotIndexed
-from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query
+from dowse.model import Answer, Query
 from dowse.profiles.core_asking import file_kinds, make_scope, of_files
 from dowse.profiles.core_json import answer_json
-from dowse.profiles.core_text import evidence_text, place_text, shown_notes
 from dowse.shells.breadth import Breadth
+from dowse.shells.cli.hits import DEFAULT_LINES, Layout, format_answer
 from dowse.shells.cli.options import json_option, roots_option, settings_options, workspace_of
 from dowse.shells.cli.paths import Paths, with_root
-from dowse.shells.cli.streams import style
+from dowse.shells.cli.streams import screen_size
 from dowse.shells.workspace import Workspace
 
-_SHOWN_LINES = 8
+_DEFAULT_HITS = 5  # of text, with which an answer fits on a screen of 24 lines; JSON has those of the setting
 FIRST_HISTORY_S = 3.0  # before the first answer; `dowse index` and servers read the rest
 
 
@@ -67,10 +67,18 @@ FIRST_HISTORY_S = 3.0  # before the first answer; `dowse index` and servers read
     metavar="TOKENS",
     help="About how long the texts may be in all.",
 )
+@click.option(
+    "--lines",
+    type=click.IntRange(0, 10_000),
+    default=DEFAULT_LINES,
+    show_default=True,
+    metavar="N",
+    help="Lines of each passage, around what was found (0 = whole passages).",
+)
 @click.option("--explain", is_flag=True, help="Say why each hit is there, and what each step did.")
 @roots_option
 @json_option
-@settings_options(limit="")
+@settings_options(limit=f"How many hits; default: {_DEFAULT_HITS}, with --json 10.")
 def command(
     query: tuple[str, ...],
     mode: str | None,
@@ -85,6 +93,7 @@ def command(
     hypothesis: str,
     files: bool,
     budget: int | None,
+    lines: int,
     explain: bool,
     roots: tuple[Path, ...],
     as_json: bool,
@@ -96,7 +105,8 @@ def command(
     """
     if mode and recipe:
         raise BadInput("give --mode or --recipe, not both")
-    workspaces = [workspace_of(it, flags) for it in roots or (None,)]
+    limit = {} if as_json else {"limit": _DEFAULT_HITS}
+    workspaces = [workspace_of(it, flags, **limit) for it in roots or (None,)]
     name = recipe or mode or "auto"
     asked = Query(
         " ".join(query),
@@ -112,7 +122,10 @@ def command(
         if as_json:
             click.echo(json.dumps(opened.as_json(answer), ensure_ascii=False))
         else:
-            click.echo(answer_lines(opened.shown(answer), explain))
+            size = screen_size()
+            layout = Layout(lines, size.columns if size else None, explain)
+            hint = " (-k shows more)" if len(answer.hits) == asked.limit else ""
+            click.echo(format_answer(opened.shown(answer), layout, hint))
     return 0 if answer.hits else 1
 
 
@@ -195,32 +208,3 @@ def _is_built(workspace: Workspace, engine: Engine) -> bool:
     collections = engine.collections()
     own = [it for it in collections if Path(it.root) == workspace.root or Path(it.root) in workspace.root.parents]
     return bool(collections) if not own and workspace.settings.index else any(it.synced_at for it in own)
-
-
-def answer_lines(answer: Answer, explain: bool) -> str:
-    lines: list[str] = []
-    for rank, hit in enumerate(answer.hits, 1):
-        lines += [*_hit_lines(rank, hit, answer, explain), ""]
-    if explain:
-        lines += [_step_line(it.label, it.before, it.after, it.ms, it.note) for it in answer.steps]
-    else:
-        lines += shown_notes(answer)
-    if answer.abstained:
-        lines.append(answer.abstained)
-    return "\n".join([*lines, answer.completeness.sentence(len(answer.hits))])
-
-
-def _hit_lines(rank: int, hit: Hit, answer: Answer, explain: bool) -> list[str]:
-    chunk = hit.stored.chunk
-    place = style(place_text(hit, answer), fg="cyan", bold=True)
-    trail = TRAIL_SEPARATOR.join(chunk.trail)
-    stale = "" if hit.freshness in ("fresh", "unknown") else style(f" [{hit.freshness}]", fg="yellow")
-    text = chunk.text.strip("\n").split("\n")
-    shown = text[:_SHOWN_LINES] + (["…"] if len(text) > _SHOWN_LINES else [])
-    why = [f"   {hit.stored.chunk_id}  score {hit.score:.4g}: {evidence_text(hit.evidence)}"] if explain else []
-    notes = [style(f"   {note}", fg="yellow") for note in hit.notes]
-    return [f"{rank}. {place}{f'  {trail}' if trail else ''}{stale}", *why, *notes, *(f"   {line}" for line in shown)]
-
-
-def _step_line(name: str, before: int, after: int, ms: float, note: str) -> str:
-    return f"{name:>16}  {before:>5} → {after:<5} {ms:8.2f} ms{f'  {note}' if note else ''}"

@@ -16,8 +16,10 @@ from dowse.profiles.core_json import status_json
 from dowse.shells.cli.jobs import past_json
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.paths import Paths
+from dowse.shells.cli.streams import wrap_line
 
 _SHOWN = 10
+_INDENT = 10  # of values behind their names
 
 
 @click.command("status")
@@ -32,7 +34,11 @@ def command(root: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN
         here = Paths.of(engine, workspace)
     now = time.time()
     data["jobs"] = [past_json(it, now) for it in History(workspace.index).recent(_SHOWN)]
-    click.echo(json.dumps(data, ensure_ascii=False) if as_json else "\n".join(_lines(data, here)))
+    click.echo(
+        json.dumps(data, ensure_ascii=False)
+        if as_json
+        else "\n".join(wrap_line(it, _INDENT) for it in _lines(data, here))
+    )
     return 0
 
 

@@ -112,8 +112,16 @@ def _valued(flag: str) -> str | None:
     return setting.name
 
 
+_BY_HAND = (
+    "dowse: serving MCP on stdin and stdout, one JSON message a line.\n"
+    "dowse: AI agents start this command by themselves; Ctrl-D ends it."
+)
+
+
 def serve_client(given: Given) -> int:
     """Serve the client at stdin and stdout until it leaves."""
+    if os.isatty(0):  # a person who typed the command sees nothing happen otherwise
+        _tell(_BY_HAND)
     if given.wants_sharing(os.environ):
         if any(map(_may_be_refused, given.roots or (".",))):
             _start_of(given)  # raises what a server of its own would

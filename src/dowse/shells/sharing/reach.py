@@ -24,10 +24,17 @@ _LOOK_UP_S = 0.1
 _REPLY_BYTES = 65_536
 Reply = Mapping[str, object]
 Stopped = Callable[[], bool]
+Report = Callable[[str], None]
 
 
 def _never() -> bool:
     return False
+
+
+def tell_terminal(sentence: str) -> None:
+    """A line for a person who waits; whoever keeps stderr as a log gets none."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(f"dowse: {sentence}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +45,23 @@ class Reach:
     hello: Hello
     command: list[str]
 
-    def welcomed(self, stopped: Stopped = _never) -> socket.socket:
+    def welcomed(self, stopped: Stopped = _never, report: Report = tell_terminal) -> socket.socket:
         """A connection to a server that takes us; raises `Unshared` with the reason if there is none to be had, or
-        as soon as it is not wanted any more (`stopped`)."""
+        as soon as it is not wanted any more (`stopped`). A server that has to be started first is reported."""
         make_private(self.place.folder)
-        deadline = time.monotonic() + STARTING_S
+        began = time.monotonic()
+        deadline = began + STARTING_S
         starting, launched = None, False
         try:
             while time.monotonic() < deadline and not stopped():
                 if (connection := self._welcomed(stopped)) is not None:
+                    if launched:
+                        report(f"the shared server answers, after {time.monotonic() - began:.1f} s")
                     return connection
                 if starting is None:
                     starting = try_lock(self.place.starting)
                 elif not launched:
+                    report(f"starting the shared server of this index; its log is\n  {self.place.log}")
                     launch(self.command, self.place)
                     launched = True
                 time.sleep(_LOOK_AGAIN_S)
