@@ -51,6 +51,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 
 def main() -> int:
     os.environ["DOWSE_SHARE"] = "false"  # servers are measured one by one; what is about sharing says so
+    os.environ["DOWSE_BACKGROUND"] = "false"  # nothing goes on behind what is measured
     parser = _parser()
     options = parser.parse_args()
     wanted = {"history": options.repository or options.made_up, "answers": options.repositories}

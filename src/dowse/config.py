@@ -35,6 +35,12 @@ class Settings:
         "or a server: ollama:MODEL@URL, tei:URL, openai:MODEL@URL",
     )
     encoder_key: str = _setting("", "the key of the encoder server, from the variable only", secret=True)
+    encoder_threads: int = _setting(0, "how many threads a transformer encodes with; 0: one per core")
+    background: bool = _setting(
+        True,
+        "what a command leaves to be done (vectors, history) is finished by a process in the background, at the lowest "
+        "priority and not on battery; dowse.toml may only switch it off",
+    )
     reranker: str = _setting(
         "auto", "auto (the one a recipe names), none, cross, late, or a server: tei:URL, cohere:MODEL@URL"
     )
@@ -108,6 +114,7 @@ class Settings:
         _check("max_files", self.max_files, 1, 2**40)
         _check("max_total_bytes", self.max_total_bytes, 1, 2**60)
         _check("memory_mb", self.memory_mb or _LEAST_MEMORY_MB, _LEAST_MEMORY_MB, 2**30)
+        _check("encoder_threads", self.encoder_threads, 0, 256)
         _check("workers", self.workers, 0, 64)
         _check("parse_timeout_s", self.parse_timeout_s, 0.01, 86_400)
         _check("max_commits", self.max_commits, 1, 2**40)
@@ -145,7 +152,10 @@ _SERVERS = ("ollama", "tei", "openai")
 _ONLY_BY_THE_USER = ("data_dir", "git_directories", "reranker_model", "show_secrets", "any_root", "ask_above_files")
 """What a file may not set at all: it would bring its own models, or open what is closed."""
 _ONLY_TRUE = ("default_excludes", "gitignore")
-_ONLY_LESS = ("max_file_bytes", "max_files", "max_total_bytes", "memory_mb", "workers", "parse_timeout_s")
+_ONLY_FALSE = ("background",)
+_ONLY_LESS = (
+    "max_file_bytes", "max_files", "max_total_bytes", "memory_mb", "workers", "encoder_threads", "parse_timeout_s",
+)  # fmt: skip
 """What keeps a machine from being flooded: a file may lower it, never raise it."""
 _MOST_WORKERS = 8  # as many as are started by default
 _USER_VARIABLE = "SUDO_UID"
@@ -235,6 +245,9 @@ def _refuse_more(values: Mapping[str, object], usual: Settings, path: Path) -> N
     for name in _ONLY_TRUE:
         if values.get(name) is False and getattr(usual, name):
             raise BadInput(f"{path}: {name} may not be switched off here; use {_by_the_user(name, 'no-')}")
+    for name in _ONLY_FALSE:
+        if values.get(name) and not getattr(usual, name):
+            raise BadInput(f"{path}: {name} may not be switched on here; use {_by_the_user(name)}")
     for name in _ONLY_LESS:
         most = getattr(usual, name) or _MOST_WORKERS
         value = values.get(name, most)

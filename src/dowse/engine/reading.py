@@ -109,6 +109,11 @@ class Reading(Memories):
         """Whether vectors are wanted that were not made yet."""
         return bool(self._semantics.notes())
 
+    def answers_by_meaning(self) -> bool:
+        """Whether every chunk has a vector that questions are compared with, whichever encoder made it."""
+        counts = self._store.counts()
+        return counts.vectors == counts.encoded
+
     def fingerprint(self, places: Sequence[Path]) -> dict[str, object] | None:
         """Which commits of which work trees the places are at; None outside of git."""
         return fingerprint(places)

@@ -18,7 +18,7 @@ from dowse.store.base import ANSWERING, NEXT
 if TYPE_CHECKING:
     from dowse.encoders.cache import VectorCache
 
-MUCH = 500
+MUCH = 64
 """Chunks: with more than this to encode, a transformer lets its first answers wait."""
 
 
@@ -39,11 +39,12 @@ class Upgrade:
     out_of_time: Callable[[], bool]
     filled: Filled = field(default_factory=Filled)
 
-    def run(self, encoders: Encoders) -> Filled:
-        """A failing encoder ends it with a note; what is stored by then stays, and the next run goes on from there."""
+    def run(self, encoders: Encoders, *, quick_only: bool = False) -> Filled:
+        """A failing encoder ends it with a note; what is stored by then stays, and the next run goes on from there.
+        `quick_only`: no more than what can be had at once to answer with."""
         wanted = encoders.wanted.fingerprint
         try:
-            if not self._done(wanted) and self._first(encoders):
+            if not self._done(wanted) and self._first(encoders) and not quick_only:
                 self._then(encoders.wanted)
         except OtherVectors as error:
             self.filled.notes.append(f"making vectors was stopped: {error}")

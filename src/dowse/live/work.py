@@ -99,13 +99,14 @@ class ReadHistory:
 
 @dataclass(frozen=True, slots=True)
 class Encode:
-    """Make the vectors that are missing, until other work waits."""
+    """Make the vectors that are missing, until other work waits. `quick_only`: as many as answers need."""
 
     engine: Callable[[], Engine]
     again: Callable[[], object]
+    quick_only: bool = False
 
     def __call__(self, task: Task) -> Told:
-        report = self.engine().encode(progress=task, pause=task.wanted)
+        report = self.engine().encode(progress=task, pause=task.wanted, quick_only=self.quick_only)
         if task.wanted():
             self.again()
         return asdict(report)

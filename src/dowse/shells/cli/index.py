@@ -87,17 +87,19 @@ def build(
     *,
     force: bool = False,
     switch: bool = False,
-    embed_for_s: float | None = None,
+    first_answer_s: float | None = None,
     history_for_s: float | None = None,
 ) -> Built:
-    """Files first, then histories, then the vectors of both; these two for as long as is said."""
+    """Files first, then histories, then the vectors of both. `first_answer_s`: no more vectors than a first answer
+    needs, made within this time; `history_for_s`: as much of the histories."""
     was_there = workspace.index.exists()
     with workspace.open(create=True) as engine, progress_bar() as progress:
         files = engine.index([workspace.root], force=force, vectors=False, progress=progress)
         history = engine.index_history(force=force, for_s=history_for_s, progress=progress)
         wait_s = workspace.settings.lock_timeout_s
-        pause = after(embed_for_s)
-        files.add(engine.encode(progress=progress, pause=pause, timeout_s=wait_s, switch=switch))
+        is_first = first_answer_s is not None
+        pause = after(first_answer_s)
+        files.add(engine.encode(progress=progress, pause=pause, timeout_s=wait_s, switch=switch, quick_only=is_first))
         if was_there:  # what was written just now is sound
             engine.probe()
         return Built(files, history)

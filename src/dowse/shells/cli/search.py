@@ -175,7 +175,9 @@ def ready(workspace: Workspace) -> Engine:
             click.echo(f"No index of {workspace.root} yet: building it.", err=True)
     try:
         settings = replace(workspace.settings, lock_timeout_s=0.0)
-        build(replace(workspace, settings=settings), embed_for_s=settings.first_answer_s, history_for_s=FIRST_HISTORY_S)
+        build(
+            replace(workspace, settings=settings), first_answer_s=settings.first_answer_s, history_for_s=FIRST_HISTORY_S
+        )
     except IndexBusy:
         click.echo("Another process is indexing: answering from what is there.", err=True)
     return workspace.open(create=False)
