@@ -89,8 +89,6 @@ def lower_process_priority() -> None:
         # Where the scheduler divides the processor among sessions, nice counts inside of one only.
         with suppress(OSError):
             (_PROC / "self" / "autogroup").write_text(str(_LOWEST))
-        with suppress(OSError):
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
         if number := _IOPRIO_SET.get(os.uname().machine):
             import ctypes
 

@@ -198,6 +198,11 @@ class Semantics:
         quick, full = short_name(made.get(ANSWERING, "")), short_name(made[NEXT])
         return (f"semantic index: {quick} {ready}, {full} {share:.0%}; run `dowse index` to finish",)
 
+    def lacking(self) -> int:
+        """How many chunks have no vector of the encoder that the index is brought to."""
+        made = self._store.manifest()
+        return self._lacking(made.get(NEXT) or made.get(ANSWERING, "")) if self.wanted else 0
+
     # --- asking ---
 
     def encode_query(self, text: str) -> QueryVector:

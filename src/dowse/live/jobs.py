@@ -96,20 +96,20 @@ class Jobs:
             job.unless_done(job.work)
         return True
 
-    def close(self, timeout_s: float = 3.0, patience_s: float = 0.5) -> None:
+    def close(self, timeout_s: float = 3.0, patience_s: float = 0.5, *, why: str = SHUTTING_DOWN) -> None:
         """Queued jobs are cancelled. The running one may end by itself for as long as `patience_s`, then it is
         cancelled too; after the timeout it is left behind."""
         with self._changed:
             self._closing = True
             for job in self._unfinished("queued", "retry_wait"):
-                self._stop(job, SHUTTING_DOWN)
+                self._stop(job, why)
             self._changed.notify_all()
         if self._thread is None:
             return
         self._thread.join(min(patience_s, timeout_s))
         with self._changed:
             for job in self._unfinished("running", "retry_wait"):
-                self._stop(job, SHUTTING_DOWN)
+                self._stop(job, why)
         self._thread.join(max(0.0, timeout_s - patience_s))
 
     # --- asking about it ---

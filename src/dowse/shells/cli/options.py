@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,8 @@ _PATIENT = Settings(repair_ms=2_000)
 
 def workspace_of(root: Path | None, flags: dict[str, Any]) -> Workspace:
     settings = {name: flags.get(name) for name in SETTINGS}
-    workspace = find_workspace(cwd=Path.cwd(), environment=os.environ, flags=settings, root=root, defaults=_PATIENT)
+    found = find_workspace(cwd=Path.cwd(), environment=os.environ, flags=settings, root=root, defaults=_PATIENT)
+    workspace = replace(found, flags=settings)
     if workspace.notice:
         click.echo(workspace.notice, err=True)
     context = click.get_current_context(silent=True)

@@ -1,35 +1,118 @@
-"""A progress bar on a terminal; silence anywhere else."""
+"""How far long work is, on stderr: a bar for each phase on a terminal, elsewhere a line every ten seconds."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import click
 
 from dowse.ingest.embed import Progress
+from dowse.live.job import Every, Pace
 from dowse.shells.cli.streams import raw_stderr
 
-_WORDS = {"reading": "Reading files", "history": "Reading git history", "encoding": "Encoding for semantic search"}
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+LINE_EVERY_S = 10.0
+_WORDS = {
+    "reading": "Reading files",
+    "history": "Reading git history",
+    "quick encoding": "Preparing semantic search",
+    "encoding": "Encoding for semantic search",
+}
+
+
+@dataclass(slots=True)
+class Phase:
+    """One stage of the work, however many parts it has: each part counts from its own beginning to its own total."""
+
+    name: str
+    done: int = 0
+    total: int = 0
+    _before: int = 0  # what the parts that are over had in all
+    _part: tuple[int, int] = (0, 0)
+
+    def note(self, done: int, total: int) -> None:
+        if done < self._part[0]:
+            self._before += self._part[1]
+        self._part = done, total
+        self.done, self.total = self._before + done, self._before + total
 
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    if not sys.stderr.isatty():
-        yield lambda stage, done, total: None
-        return
+    if sys.stderr.isatty():
+        with _bars() as bars:
+            yield _Shown(lambda phase: _bar(bars, phase)).note
+    else:
+        lines = _Lines()
+        yield _Shown(lambda phase: lines.note).note
+
+
+@dataclass(slots=True)
+class _Shown:
+    """Every phase that was begun, each with what shows it."""
+
+    begin: Callable[[Phase], Callable[[Phase], None]]
+    _phases: dict[str, tuple[Phase, Callable[[Phase], None]]] = field(default_factory=dict)
+
+    def note(self, stage: str, done: int, total: int) -> None:
+        known = self._phases.get(stage)
+        phase = Phase(_WORDS.get(stage, stage.capitalize())) if known is None else known[0]
+        phase.note(done, total)
+        if known is None:
+            known = self._phases[stage] = phase, self.begin(phase)
+        known[1](phase)
+
+
+def _bars() -> Bars:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    # A phase that is over shows how long it took: nothing is left of it, but of the work there may be.
+    times = TimeRemainingColumn(elapsed_when_finished=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), times)
     # What else is printed meanwhile goes its own way: through the bars it would reach the terminal unescaped.
     console = Console(file=raw_stderr())
-    with Bars(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bars:
-        tasks: dict[str, object] = {}
+    return Bars(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
 
-        def show(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(_WORDS.get(stage, stage), total=total)
-            bars.update(tasks[stage], completed=done, total=total)  # type: ignore[arg-type]
 
-        yield show
+def _bar(bars: Bars, phase: Phase) -> Callable[[Phase], None]:
+    """Begins at what is done already, which says nothing about the speed."""
+    task: TaskID = bars.add_task(phase.name, total=phase.total, completed=phase.done)
+    return lambda now: bars.update(task, completed=now.done, total=now.total)
+
+
+class _Lines:
+    """Nothing for work that is over soon, then a line every now and then."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._due = Every(LINE_EVERY_S)
+        self._due.is_due(clock())
+        self._pace = Pace()
+
+    def note(self, phase: Phase) -> None:
+        now = self._clock()
+        self._pace.note(phase.name, phase.done, phase.total, now)
+        if self._due.is_due(now):
+            eta_s = self._pace.eta_s
+            left = "" if eta_s is None or phase.done >= phase.total else f", about {duration_text(eta_s)} left"
+            click.echo(f"{phase.name}: {phase.done:,} of {phase.total:,}{left}", err=True)
+
+
+def duration_text(seconds: float) -> str:
+    """A length of time, as short as it can be told."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.0f} h"
