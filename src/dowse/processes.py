@@ -125,12 +125,12 @@ def _raise(error: BaseException) -> NoReturn:
     raise error
 
 
-def is_on_battery(supplies: Path = _POWER) -> bool:
+def is_on_battery() -> bool:
     """Whether the machine runs on its battery now; False where that cannot be told."""
     if sys.platform == "darwin":
         return _is_on_battery_by_pmset()
     try:
-        known = [(_line(it / "type"), it) for it in supplies.iterdir()]
+        known = [(_line(it / "type"), it) for it in _POWER.iterdir()]
     except OSError:
         return False
     if any(kind in ("Mains", "USB") and _line(it / "online") == "1" for kind, it in known):

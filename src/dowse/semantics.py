@@ -268,11 +268,11 @@ class Semantics:
         *,
         switch: bool = False,
         quick_only: bool = False,
-        give_way: GiveWay = lambda is_stopped: None,
+        give_way: GiveWay | None = None,
     ) -> Filled:
         """Vectors for every chunk, without those of another encoder going before they are complete. `switch`: of the
         encoder that is asked for, whichever made those that are there. `quick_only`: those of a slow encoder are left
-        out where others can answer. A slow one works at the lowest priority, and calls `give_way` between batches."""
+        out where others can answer. `give_way`: a slow one works at the lowest priority and calls it between batches."""
         if not self.wanted:
             return Filled(notes=["no vectors were made: encoder = none"])
         upgrade = Upgrade(self._store, self._cache, progress, out_of_time)
@@ -283,12 +283,11 @@ class Semantics:
             encoders = self._encoders(plan.name)
             if not self._has_vectors() and self._store.manifest().get(ENCODER_SETTING) != plan.name:
                 self._store.note(ENCODER_SETTING, plan.name)
-            if encoders.quick is None:
-                filled = upgrade.run(encoders)
-            else:
-                filled = upgrade.run(encoders, quick_only=True)
-                if not out_of_time() and not (quick_only and self._has_vectors()):
-                    filled = _run_at_low_priority(upgrade, encoders, give_way)
+            if encoders.quick is not None:
+                upgrade.run(encoders, quick_only=True)
+            if not out_of_time() and not (encoders.quick and quick_only and self._has_vectors()):
+                _run_at_low_priority(upgrade, encoders, give_way) if give_way else upgrade.run(encoders)
+            filled = upgrade.filled
             filled.notes += filter(None, [plan.conflict])
             return filled
         except EncoderMissing as error:

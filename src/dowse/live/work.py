@@ -106,7 +106,9 @@ class Encode:
     quick_only: bool = False
 
     def __call__(self, task: Task) -> Told:
-        report = self.engine().encode(progress=task, pause=task.wanted, quick_only=self.quick_only)
+        report = self.engine().encode(
+            progress=task, pause=task.wanted, quick_only=self.quick_only, behind_questions=True
+        )
         if task.wanted():
             self.again()
         return asdict(report)

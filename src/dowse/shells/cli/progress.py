@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dowse.ingest.embed import Progress
-from dowse.live.job import Every, Pace
+from dowse.live.job import Pace
 from dowse.shells.cli.streams import raw_stderr
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def progress_bar() -> Iterator[Progress]:
         with _bars() as bars:
             yield _Shown(lambda phase: _bar(bars, phase)).note
     else:
-        lines = _Lines()
-        yield _Shown(lambda phase: lines.note).note
+        with _lines() as note:
+            yield _Shown(lambda phase: note).note
 
 
 @dataclass(slots=True)
@@ -90,22 +91,25 @@ def _bar(bars: Bars, phase: Phase) -> Callable[[Phase], None]:
     return lambda now: bars.update(task, completed=now.done, total=now.total)
 
 
-class _Lines:
-    """Nothing for work that is over soon, then a line every now and then."""
+@contextmanager
+def _lines() -> Iterator[Callable[[Phase], None]]:
+    """Nothing for work that is over soon, then a line every now and then, also while a step takes long."""
+    pace, ended = Pace(), threading.Event()
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._due = Every(LINE_EVERY_S)
-        self._due.is_due(clock())
-        self._pace = Pace()
+    def tell() -> None:
+        while not ended.wait(LINE_EVERY_S):
+            if pace.stage:
+                eta_s = pace.eta_s if pace.done < pace.total else None
+                left = "" if eta_s is None else f", about {duration_text(eta_s)} left"
+                click.echo(f"{pace.stage}: {pace.done:,} of {pace.total:,}{left}", err=True)
 
-    def note(self, phase: Phase) -> None:
-        now = self._clock()
-        self._pace.note(phase.name, phase.done, phase.total, now)
-        if self._due.is_due(now):
-            eta_s = self._pace.eta_s
-            left = "" if eta_s is None or phase.done >= phase.total else f", about {duration_text(eta_s)} left"
-            click.echo(f"{phase.name}: {phase.done:,} of {phase.total:,}{left}", err=True)
+    thread = threading.Thread(target=tell, name="dowse-progress", daemon=True)
+    thread.start()
+    try:
+        yield lambda phase: pace.note(phase.name, phase.done, phase.total, time.monotonic())
+    finally:
+        ended.set()
+        thread.join()
 
 
 def duration_text(seconds: float) -> str:
