@@ -84,7 +84,7 @@ def lower_thread_priority() -> None:
 def lower_process_priority() -> None:
     """Give this process, and those that it starts, the lowest priority for processor and disk, for good."""
     with suppress(OSError):
-        os.nice(_LOWEST)
+        os.setpriority(os.PRIO_PROCESS, 0, _LOWEST)
     if sys.platform == "linux":
         # Where the scheduler divides the processor among sessions, nice counts inside of one only.
         with suppress(OSError):

@@ -196,7 +196,7 @@ class Semantics:
         share = counts.next_vectors / max(counts.encoded, 1)
         ready = "ready" if counts.vectors == counts.encoded else f"{counts.vectors:,} of {counts.encoded:,}"
         quick, full = short_name(made.get(ANSWERING, "")), short_name(made[NEXT])
-        return (f"semantic index: {quick} {ready}, {full} {share:.0%}; run `dowse index` to finish",)
+        return (f"semantic index: {quick} {ready}, {full} {share:.0%}; `dowse jobs` shows the rest, `dowse index` finishes it",)
 
     def lacking(self) -> int:
         """How many chunks have no vector of the encoder that the index is brought to."""
@@ -272,7 +272,7 @@ class Semantics:
     ) -> Filled:
         """Vectors for every chunk, without those of another encoder going before they are complete. `switch`: of the
         encoder that is asked for, whichever made those that are there. `quick_only`: those of a slow encoder are left
-        out where others can answer. `give_way`: a slow one works at the lowest priority and calls it between batches."""
+        out where others can answer. `give_way`: a slow one has the lowest priority and calls it between batches."""
         if not self.wanted:
             return Filled(notes=["no vectors were made: encoder = none"])
         upgrade = Upgrade(self._store, self._cache, progress, out_of_time)

@@ -35,7 +35,8 @@ SUFFIX: Final = ".background"
 """Behind the name of the index: the file that the one such process of an index holds a lock on."""
 _REST_S: Final = 600.0  # after a try that was stopped or came to nothing, and before few chunks are worth a process
 _LOOK_S: Final = 1.0
-_LAST_STEP_S: Final = 3.0
+_LAST_STEP_S: Final = 30.0  # of one that nobody waits for
+_TAKE_OVER_S: Final = 3.0
 _FIGURES: Final = ("indexed", "embedded", "reused")
 
 
@@ -83,7 +84,7 @@ def stop_background(index: Path) -> None:
             return
         with suppress(OSError):
             os.kill(holder, number)
-        deadline = time.monotonic() + _LAST_STEP_S
+        deadline = time.monotonic() + _TAKE_OVER_S
         while _holder(index) == holder and time.monotonic() < deadline:
             time.sleep(0.02)
         holder = _holder(index)
