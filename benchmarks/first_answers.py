@@ -89,31 +89,36 @@ def questions() -> list[str]:
 
 def _served_ratio(root: Path, environment: Mapping[str, str]) -> tuple[float, float]:
     with serving([*_DOWSE, "mcp"], environment, root) as server:
-        job = _encoding(server)
+        time.sleep(1.0)  # until it has begun
+        _encoding(server)
         _ask(server)  # what is worked out once
         busy = _ask(server)
-        if _encoding(server) != job:
-            raise SystemExit("everything was encoded before all questions were asked; name a larger repository last")
-        server.call("index", {"cancel": job})
-        _settle(server)
+        _encoding(server)
+        _stop_encoding(server)
         return p(busy, 50), p(_ask(server), 50)
 
 
-def _encoding(server: Server) -> str:
-    """The id of the job that makes the better vectors, as soon as it does."""
+def _encoding(server: Server) -> None:
+    """Until the better vectors are made, and nothing else is to be done."""
     while True:
-        jobs = server.call("status", {})["result"]["structuredContent"].get("jobs", [])
+        jobs = _unfinished(server)
+        if [it["name"] for it in jobs] == ["encode"] and jobs[0].get("stage") == "encoding":
+            return
+        if not jobs:
+            raise SystemExit("everything was encoded before all questions were asked; name a larger repository last")
+        time.sleep(0.2)
+
+
+def _stop_encoding(server: Server) -> None:
+    while jobs := _unfinished(server):
         for job in jobs:
-            if job["name"] == "encode" and job["status"] == "running" and job.get("stage") == "encoding":
-                return str(job["job_id"])
+            server.call("index", {"cancel": job["job_id"]})
         time.sleep(0.2)
 
 
-def _settle(server: Server) -> None:
-    while any(
-        it["status"] == "running" for it in server.call("status", {})["result"]["structuredContent"].get("jobs", [])
-    ):
-        time.sleep(0.2)
+def _unfinished(server: Server) -> list[dict[str, Any]]:
+    jobs = server.call("status", {})["result"]["structuredContent"].get("jobs", [])
+    return [it for it in jobs if it["status"] in ("queued", "running", "retry_wait")]
 
 
 def _ask(server: Server) -> list[float]:

@@ -88,7 +88,9 @@ class Settings:
     semantic_weight: float = _setting(1.0, "how much meaning counts there; only the ratio of the two matters")
     limit: int = _setting(10, "how many hits an answer has")
     max_response_kb: int = _setting(16, "the longest answer of a tool of the codesearch profile, in KB; 0 is any")
-    first_answer_s: float = _setting(20.0, "how long a first search may prepare quick vectors before it answers with what it has")
+    first_answer_s: float = _setting(
+        20.0, "how long a first search may prepare quick vectors before it answers with what it has"
+    )
     lock_timeout_s: float = _setting(10.0, "how long to wait for another process that is writing")
     repair_ms: int = _setting(250, "how long an answer may wait for changed files to be indexed first; 0: not at all")
     watch: bool = _setting(True, "servers follow the files as they change; one of them for all that share an index")

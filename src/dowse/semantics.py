@@ -196,7 +196,8 @@ class Semantics:
         share = counts.next_vectors / max(counts.encoded, 1)
         ready = "ready" if counts.vectors == counts.encoded else f"{counts.vectors:,} of {counts.encoded:,}"
         quick, full = short_name(made.get(ANSWERING, "")), short_name(made[NEXT])
-        return (f"semantic index: {quick} {ready}, {full} {share:.0%}; `dowse jobs` shows the rest, `dowse index` finishes it",)
+        rest = "`dowse jobs` shows the rest, `dowse index` finishes it"
+        return (f"semantic index: {quick} {ready}, {full} {share:.0%}; {rest}",)
 
     def lacking(self) -> int:
         """How many chunks have no vector of the encoder that the index is brought to."""

@@ -83,7 +83,8 @@ class Requests:
         """Make the vectors that are missing, behind all other work."""
         if not self._vectors:
             return None
-        return self._jobs.submit("encode", Encode(self._engine, self.encode), background=True)
+        work = Encode(self._engine, self.encode, lambda: self._jobs.running("history") is not None)
+        return self._jobs.submit("encode", work, background=True)
 
     # --- damage ---
 
