@@ -102,7 +102,7 @@ def _encoding(server: Server) -> None:
     """Until the better vectors are made, and nothing else is to be done."""
     while True:
         jobs = _unfinished(server)
-        if [it["name"] for it in jobs] == ["encode"] and jobs[0].get("stage") == "encoding":
+        if {it["name"] for it in jobs} == {"encode"} and any(it.get("stage") == "encoding" for it in jobs):
             return
         if not jobs:
             raise SystemExit("everything was encoded before all questions were asked; name a larger repository last")
