@@ -19,6 +19,8 @@
     python benchmarks/run.py crashes --kills 1000                 kills at random moments, and what they leave
     python benchmarks/run.py answers --repositories ../gin ../django
                                                                   how long answers are, in both forms
+    python benchmarks/run.py first --repositories ../gin ../httpx ../starlette
+                                                                  first answers, and questions while vectors are made
 
 Scores, indexes, vectors and fetched corpora are kept in --work: a run that was cut goes on where it was, and a second
 one takes seconds. Scores are measured again when the code or the labels they depend on have changed. A part writes
@@ -51,9 +53,11 @@ PROJECT = Path(__file__).resolve().parents[1]
 
 def main() -> int:
     os.environ["DOWSE_SHARE"] = "false"  # servers are measured one by one; what is about sharing says so
+    os.environ["DOWSE_BACKGROUND"] = "false"  # nothing goes on behind what is measured
     parser = _parser()
     options = parser.parse_args()
     wanted = {"history": options.repository or options.made_up, "answers": options.repositories}
+    wanted["first"] = options.repositories
     parts = options.parts or [it for it in PARTS if wanted.get(it, True)]
     if unknown := sorted(set(parts) - set(PARTS)):
         parser.error(f"there is no part {', '.join(unknown)}; choose from {', '.join(PARTS)}")
@@ -185,6 +189,15 @@ def _answers(options: argparse.Namespace) -> Done:
     return measured, len(options.repositories) >= 3, good
 
 
+def _first(options: argparse.Namespace) -> Done:
+    import first_answers
+
+    if not options.repositories:
+        raise SystemExit("first needs repositories; say where some are with --repositories, the largest last")
+    measured, good = first_answers.measure(options.repositories, options.work)
+    return measured, len(options.repositories) >= 3, good
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "quality": _quality,
     "ablation": _ablation,
@@ -200,8 +213,9 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "crashes": _crashes,
     "history": _history,
     "answers": _answers,
+    "first": _first,
 }
-UNLABELLED = {"code", "freshness", "clients", "agents", "shared", "crashes", "history", "answers"}
+UNLABELLED = {"code", "freshness", "clients", "agents", "shared", "crashes", "history", "answers", "first"}
 """What needs no labelled sets."""
 
 
@@ -259,7 +273,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--repository", type=Path, metavar="PATH", help="the repository whose history is indexed, bare or not")
     add("--made-up", type=int, metavar="N", help="all of a made-up history of so many commits, and of the repository")
     add("--commits", type=int, default=10_000, metavar="N", help="how many of its commits, the newest (default: 10000)")
-    add = parser.add_argument_group("answers").add_argument
+    add = parser.add_argument_group("answers and first").add_argument
     add(
         "--repositories",
         type=Path,

@@ -49,6 +49,7 @@ def patient() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DOWSE_REPAIR_MS", str(_PATIENT_MS))
         patch.setenv("DOWSE_SHARE", "false")  # no server outlives a test that is not about sharing
+        patch.setenv("DOWSE_BACKGROUND", "false")  # nor a process that finishes an index
         for name, seconds in _PATIENT_S.items():
             patch.setattr(name, seconds)
         yield

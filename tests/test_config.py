@@ -136,6 +136,7 @@ def test_the_key_comes_from_its_variable_alone(tmp_path: Path) -> None:
         ("memory_mb = 4001", "memory_mb may be at most"),
         ("memory_mb = 0", "memory_mb may be at most"),
         ("workers = 9", "workers may be at most 8"),
+        ("encoder_threads = 9", "encoder_threads may be at most 8"),
         ("parse_timeout_s = 11", "parse_timeout_s may be at most"),
         ('memories = "user"', "memories may not be user here"),
     ],
@@ -152,6 +153,15 @@ def test_what_a_file_may_lower_and_what_the_user_may_raise(tmp_path: Path) -> No
     found = load(tmp_path, {"DOWSE_MAX_FILES": "2000000", "DOWSE_GITIGNORE": "no"}, show_secrets="yes")
     assert (found.max_file_bytes, found.memory_mb, found.workers, found.max_files) == (5, 200, 1, 2_000_000)
     assert (found.gitignore, found.show_secrets) == (False, True)
+
+
+def test_a_file_may_only_switch_the_background_process_off(tmp_path: Path) -> None:
+    (tmp_path / "dowse.toml").write_text("background = false")
+    assert not load(tmp_path).background and load(tmp_path, {"DOWSE_BACKGROUND": "true"}).background
+    (tmp_path / "dowse.toml").write_text("background = true")
+    assert load(tmp_path).background and not load(tmp_path, {"DOWSE_BACKGROUND": "false"}).background
+    with pytest.raises(BadInput, match="background may not be switched on here; use the flag --background"):
+        load_settings(flags={}, environment={}, folder=tmp_path, defaults=Settings(background=False))
 
 
 def test_a_file_adds_to_the_excludes_of_a_profile(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import socket
 import threading
 import time
@@ -139,7 +140,8 @@ def test_out_of_time_the_old_vectors_answer_and_the_next_run_goes_on(engine: Eng
     assert 10 <= first.encoded < CHUNKS
     assert state(engine) == (OLD.fingerprint, NEW.fingerprint, CHUNKS, first.encoded)
     assert notes(engine) == (
-        f"semantic index: hash-64 ready, hash-384 {first.encoded / CHUNKS:.0%}; run `dowse index` to finish",
+        f"semantic index: hash-64 ready, hash-384 {first.encoded / CHUNKS:.0%}; "
+        "`dowse jobs` shows the rest, `dowse index` finishes it",
     )
     forget_cached(engine)
     second = bring(engine, NEW)
@@ -414,6 +416,50 @@ def test_the_static_encoder_answers_until_granite_is_done(
     ((path, note),) = found
     assert path == "login.md"
     assert note.startswith("semantic index: static-256 ready, granite")
+
+
+def test_a_first_answer_waits_for_the_quick_encoder_only(
+    open_engine: OpenEngine, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upgrade, "MUCH", CHUNKS - 1)
+    write(root, {f"{number}.md": f"# Note {number}\n\nstatement {number}\n" for number in range(CHUNKS)})
+    engine = open_engine(encoder="auto")
+    engine.index([root], vectors=False)
+    report = engine.encode(quick_only=True)
+    answering, following, vectors, next_vectors = state(engine)
+    assert (answering, vectors, next_vectors) == (fast().fingerprint, CHUNKS, 0)
+    assert following is not None and following.startswith("granite") and report.embedded == CHUNKS
+    assert engine.answers_by_meaning() and engine.is_unfinished() and engine.lacking_vectors() == CHUNKS
+    engine.encode()
+    assert state(engine) == (following, None, CHUNKS, 0) and not engine.is_unfinished()
+
+
+def test_behind_questions_only_the_transformer_has_the_lowest_priority(
+    open_engine: OpenEngine, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upgrade, "MUCH", CHUNKS - 1)
+    write(root, {f"{number}.md": f"# Note {number}\n\nstatement {number}\n" for number in range(CHUNKS)})
+    engine = open_engine(encoder="auto")
+    engine.index([root], vectors=False)
+    usual = os.getpriority(os.PRIO_PROCESS, 0)
+    seen: dict[str, set[int]] = {}
+
+    def watch(stage: str, count: int, total: int) -> None:
+        seen.setdefault(stage, set()).add(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+
+    engine.encode(progress=watch, behind_questions=True)
+    assert seen == {"quick encoding": {usual}, "encoding": {19}}
+    assert os.getpriority(os.PRIO_PROCESS, 0) == usual and not engine.is_unfinished()
+
+
+def test_vectors_that_are_there_count_in_the_progress(open_engine: OpenEngine, root: Path) -> None:
+    write(root, {f"{number}.md": f"# Note {number}\n\nstatement {number}\n" for number in range(CHUNKS)})
+    engine = open_engine()
+    engine.index([root])
+    write(root, {"new.md": "# New\n\nanother one\n"})
+    told: list[tuple[str, int, int]] = []
+    engine.index([root], progress=lambda *step: told.append(step))
+    assert [it for it in told if it[0] == "encoding"] == [("encoding", CHUNKS, 41), ("encoding", CHUNKS + 1, 41)]
 
 
 # --- the choice of an index ----------------------------------------------------------------------------

@@ -35,6 +35,12 @@ class Settings:
         "or a server: ollama:MODEL@URL, tei:URL, openai:MODEL@URL",
     )
     encoder_key: str = _setting("", "the key of the encoder server, from the variable only", secret=True)
+    encoder_threads: int = _setting(0, "how many threads a transformer encodes with; 0: one per core")
+    background: bool = _setting(
+        True,
+        "what a command leaves to be done (vectors, history) is finished by a process in the background, at the lowest "
+        "priority and not on battery; dowse.toml may only switch it off",
+    )
     reranker: str = _setting(
         "auto", "auto (the one a recipe names), none, cross, late, or a server: tei:URL, cohere:MODEL@URL"
     )
@@ -82,7 +88,9 @@ class Settings:
     semantic_weight: float = _setting(1.0, "how much meaning counts there; only the ratio of the two matters")
     limit: int = _setting(10, "how many hits an answer has")
     max_response_kb: int = _setting(16, "the longest answer of a tool of the codesearch profile, in KB; 0 is any")
-    first_answer_s: float = _setting(20.0, "how long a first search may encode before it answers with what it has")
+    first_answer_s: float = _setting(
+        20.0, "how long a first search may prepare quick vectors before it answers with what it has"
+    )
     lock_timeout_s: float = _setting(10.0, "how long to wait for another process that is writing")
     repair_ms: int = _setting(250, "how long an answer may wait for changed files to be indexed first; 0: not at all")
     watch: bool = _setting(True, "servers follow the files as they change; one of them for all that share an index")
@@ -108,6 +116,7 @@ class Settings:
         _check("max_files", self.max_files, 1, 2**40)
         _check("max_total_bytes", self.max_total_bytes, 1, 2**60)
         _check("memory_mb", self.memory_mb or _LEAST_MEMORY_MB, _LEAST_MEMORY_MB, 2**30)
+        _check("encoder_threads", self.encoder_threads, 0, 256)
         _check("workers", self.workers, 0, 64)
         _check("parse_timeout_s", self.parse_timeout_s, 0.01, 86_400)
         _check("max_commits", self.max_commits, 1, 2**40)
@@ -145,7 +154,10 @@ _SERVERS = ("ollama", "tei", "openai")
 _ONLY_BY_THE_USER = ("data_dir", "git_directories", "reranker_model", "show_secrets", "any_root", "ask_above_files")
 """What a file may not set at all: it would bring its own models, or open what is closed."""
 _ONLY_TRUE = ("default_excludes", "gitignore")
-_ONLY_LESS = ("max_file_bytes", "max_files", "max_total_bytes", "memory_mb", "workers", "parse_timeout_s")
+_ONLY_FALSE = ("background",)
+_ONLY_LESS = (
+    "max_file_bytes", "max_files", "max_total_bytes", "memory_mb", "workers", "encoder_threads", "parse_timeout_s",
+)  # fmt: skip
 """What keeps a machine from being flooded: a file may lower it, never raise it."""
 _MOST_WORKERS = 8  # as many as are started by default
 _USER_VARIABLE = "SUDO_UID"
@@ -235,6 +247,9 @@ def _refuse_more(values: Mapping[str, object], usual: Settings, path: Path) -> N
     for name in _ONLY_TRUE:
         if values.get(name) is False and getattr(usual, name):
             raise BadInput(f"{path}: {name} may not be switched off here; use {_by_the_user(name, 'no-')}")
+    for name in _ONLY_FALSE:
+        if values.get(name) and not getattr(usual, name):
+            raise BadInput(f"{path}: {name} may not be switched on here; use {_by_the_user(name)}")
     for name in _ONLY_LESS:
         most = getattr(usual, name) or _MOST_WORKERS
         value = values.get(name, most)

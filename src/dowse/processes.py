@@ -1,13 +1,25 @@
-"""Which process this is, and whether one that was written down is still there."""
+"""Which process this is, whether one that was written down is still there, and how much of the machine one takes."""
 
 from __future__ import annotations
 
 import os
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn, TypeVar
+
+Result = TypeVar("Result")
 
 _PROC: Final = Path("/proc")
+_POWER: Final = Path("/sys/class/power_supply")
+_PMSET_S: Final = 2.0
+_LOWEST: Final = 19  # of nice
+_IOPRIO_SET: Final = {"x86_64": 251, "aarch64": 30, "riscv64": 30}  # the number of the system call
+_IOPRIO_THIS_PROCESS, _IOPRIO_IDLE = 1, 3 << 13
 _DEAD: Final = ("Z", "X")  # killed, and not waited for by its parent yet
 _STOPPED: Final = (["T"], ["t"])
 _STATE_AT, _START_AT = 0, 19  # behind the name, which may hold anything, brackets too
@@ -57,3 +69,91 @@ def _answers(pid: int) -> bool:
     except OSError:
         return True  # another user's
     return True
+
+
+# --- how much of the machine it takes ---
+
+
+def lower_thread_priority() -> None:
+    """Give this thread, and those that it starts from now on, the lowest priority. Only Linux has one by thread."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST)
+
+
+def lower_process_priority() -> None:
+    """Give this process, and those that it starts, the lowest priority for processor and disk, for good."""
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, _LOWEST)
+    if sys.platform == "linux":
+        # Where the scheduler divides the processor among sessions, nice counts inside of one only.
+        with suppress(OSError):
+            (_PROC / "self" / "autogroup").write_text(str(_LOWEST))
+        if number := _IOPRIO_SET.get(os.uname().machine):
+            import ctypes
+
+            ctypes.CDLL(None).syscall(number, _IOPRIO_THIS_PROCESS, 0, _IOPRIO_IDLE)
+
+
+def run_at_low_priority(work: Callable[[Callable[[], bool]], Result]) -> Result:
+    """What the work returns or raises, from a thread of the lowest priority. The work is given a function that says
+    whether it must stop: whoever waits for it was interrupted."""
+    outcome: list[Callable[[], Result]] = []
+    stopping = threading.Event()
+
+    def run() -> None:
+        lower_thread_priority()
+        try:
+            result = work(stopping.is_set)
+            outcome.append(lambda: result)
+        except BaseException as error:  # noqa: BLE001 - raised where the result is waited for
+            outcome.append(partial(_raise, error))
+
+    # A daemon: an encoder server that does not answer must hold up nobody's exit.
+    thread = threading.Thread(target=run, name="dowse-encoding", daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except BaseException:
+        stopping.set()
+        thread.join()
+        raise
+    return outcome[0]()
+
+
+def _raise(error: BaseException) -> NoReturn:
+    raise error
+
+
+def is_on_battery() -> bool:
+    """Whether the machine runs on its battery now; False where that cannot be told."""
+    if sys.platform == "darwin":
+        return _is_on_battery_by_pmset()
+    try:
+        known = [(_line(it / "type"), it) for it in _POWER.iterdir()]
+    except OSError:
+        return False
+    if any(kind in ("Mains", "USB") and _line(it / "online") == "1" for kind, it in known):
+        return False
+    # A mouse has a battery, too: its scope is a device, not the system.
+    own = [it for kind, it in known if kind == "Battery" and _line(it / "scope") != "Device"]
+    return any(_line(it / "status") == "Discharging" for it in own)
+
+
+def _line(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _is_on_battery_by_pmset() -> bool:
+    import subprocess
+
+    try:
+        told = subprocess.run(
+            ["/usr/bin/pmset", "-g", "batt"], capture_output=True, timeout=_PMSET_S, check=False
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return b"'Battery Power'" in told

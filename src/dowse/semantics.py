@@ -5,14 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dowse.encoders.base import Encoder, problem_of, traits_of
 from dowse.errors import EncoderMissing
 from dowse.ingest.embed import Filled, Progress, check_rows
-from dowse.ingest.upgrade import Encoders, Upgrade
+from dowse.ingest.upgrade import MUCH, Encoders, Upgrade
 from dowse.places import Places
+from dowse.processes import run_at_low_priority
 from dowse.search.run import QueryVector
 from dowse.store.base import ANSWERING, ENCODER_SETTING, NEXT, Store
 
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
     from dowse.encoders.choose import Choice
 
 NONE = "none"
+GiveWay = Callable[[Callable[[], bool]], None]
+"""Waits as long as others need the processor, or until it is told to stop."""
 _CACHE_DAYS = 90
+# A question is one short text: more threads make it no faster, and a session without threads of its own runs at the
+# priority of whoever asks.
+_QUERY_THREADS = 1
 _DAY_S = 86_400
 
 
@@ -39,6 +45,20 @@ def _fast() -> Encoder | None:
     from dowse.encoders.choose import fast
 
     return fast()
+
+
+def _run_at_low_priority(upgrade: Upgrade, encoders: Encoders, give_way: GiveWay) -> Filled:
+    def run(is_interrupted: Callable[[], bool]) -> Filled:
+        def is_stopped() -> bool:
+            return is_interrupted() or upgrade.out_of_time()
+
+        def is_over() -> bool:
+            give_way(is_stopped)
+            return is_stopped()
+
+        return replace(upgrade, out_of_time=is_over).run(encoders)
+
+    return run_at_low_priority(run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +79,14 @@ class Semantics:
         *,
         api_key: str = "",
         fast: Callable[[], Encoder | None] = _fast,
+        threads: int = 0,
     ) -> None:
         self._name = name
         self._places = places
         self._store = store
         self._api_key = api_key
         self._fast = fast
+        self._threads = threads
         self._turn = threading.Lock()
         self._known: dict[str, Encoder] = {}
 
@@ -90,7 +112,9 @@ class Semantics:
     def _choose(self, name: str, *, patient: bool) -> Choice:
         from dowse.encoders.choose import choose
 
-        return choose(name, cache_dir=self._places.models, api_key=self._api_key, patient=patient)
+        return choose(
+            name, cache_dir=self._places.models, api_key=self._api_key, patient=patient, threads=self._threads
+        )
 
     # --- which ---
 
@@ -172,7 +196,13 @@ class Semantics:
         share = counts.next_vectors / max(counts.encoded, 1)
         ready = "ready" if counts.vectors == counts.encoded else f"{counts.vectors:,} of {counts.encoded:,}"
         quick, full = short_name(made.get(ANSWERING, "")), short_name(made[NEXT])
-        return (f"semantic index: {quick} {ready}, {full} {share:.0%}; run `dowse index` to finish",)
+        rest = "`dowse jobs` shows the rest, `dowse index` finishes it"
+        return (f"semantic index: {quick} {ready}, {full} {share:.0%}; {rest}",)
+
+    def lacking(self) -> int:
+        """How many chunks have no vector of the encoder that the index is brought to."""
+        made = self._store.manifest()
+        return self._lacking(made.get(NEXT) or made.get(ANSWERING, "")) if self.wanted else 0
 
     # --- asking ---
 
@@ -222,7 +252,7 @@ class Semantics:
         if known is not None:
             return known
         # Outside of the lock: a server may take long to say who it is.
-        encoder = by_fingerprint(fingerprint, cache_dir=self._places.models)
+        encoder = by_fingerprint(fingerprint, cache_dir=self._places.models, threads=_QUERY_THREADS)
         if encoder is None:
             encoder = self._choose(self._name, patient=False).encoder
         if encoder.fingerprint != fingerprint:
@@ -232,9 +262,18 @@ class Semantics:
 
     # --- filling ---
 
-    def fill(self, progress: Progress, out_of_time: Callable[[], bool], *, switch: bool = False) -> Filled:
+    def fill(
+        self,
+        progress: Progress,
+        out_of_time: Callable[[], bool],
+        *,
+        switch: bool = False,
+        quick_only: bool = False,
+        give_way: GiveWay | None = None,
+    ) -> Filled:
         """Vectors for every chunk, without those of another encoder going before they are complete. `switch`: of the
-        encoder that is asked for, whichever made those that are there."""
+        encoder that is asked for, whichever made those that are there. `quick_only`: those of a slow encoder are left
+        out where others can answer. `give_way`: a slow one has the lowest priority and calls it between batches."""
         if not self.wanted:
             return Filled(notes=["no vectors were made: encoder = none"])
         upgrade = Upgrade(self._store, self._cache, progress, out_of_time)
@@ -245,7 +284,11 @@ class Semantics:
             encoders = self._encoders(plan.name)
             if not self._has_vectors() and self._store.manifest().get(ENCODER_SETTING) != plan.name:
                 self._store.note(ENCODER_SETTING, plan.name)
-            filled = upgrade.run(encoders)
+            if encoders.quick is not None:
+                upgrade.run(encoders, quick_only=True)
+            if not out_of_time() and not (encoders.quick and quick_only and self._has_vectors()):
+                _run_at_low_priority(upgrade, encoders, give_way) if give_way else upgrade.run(encoders)
+            filled = upgrade.filled
             filled.notes += filter(None, [plan.conflict])
             return filled
         except EncoderMissing as error:
@@ -261,7 +304,7 @@ class Semantics:
     def _encoders(self, name: str) -> Encoders:
         choice = self._choose(name, patient=True)
         self._refuse_downgrade(choice.encoder)
-        return Encoders(self._shared(choice.encoder), self._fast() if choice.slow else None, self._maker_of)
+        return Encoders(self._for_filling(choice.encoder), self._fast() if choice.slow else None, self._maker_of)
 
     def _refuse_downgrade(self, encoder: Encoder) -> None:
         """`auto` takes what is installed: less than last time is no reason to replace better vectors."""
@@ -274,15 +317,22 @@ class Semantics:
         if encoder.fingerprint == quick.fingerprint != made:
             raise EncoderMissing(f"the index's vectors are by {short_name(made)}, which is not installed here")
 
-    def _shared(self, encoder: Encoder) -> Encoder:
-        """One that is loaded already, if it is of this machine: a server is asked anew, and patiently."""
+    def _for_filling(self, encoder: Encoder) -> Encoder:
+        """For few texts the one that questions use, which is loaded already. Many have one of their own, whose threads
+        have the priority of the thread that loads it. A server is asked anew, and patiently."""
         from dowse.encoders.choose import by_fingerprint
 
         fingerprint = encoder.fingerprint
         if by_fingerprint(fingerprint, cache_dir=self._places.models) is None:
             return encoder
-        with self._turn:
-            return self._known.setdefault(fingerprint, encoder)
+        is_much = self._lacking(fingerprint) > MUCH
+        return encoder if is_much else self._maker_of(fingerprint) or encoder
+
+    def _lacking(self, fingerprint: str) -> int:
+        """How many chunks have no vector of this encoder."""
+        made, counts = self._store.manifest(), self._store.counts()
+        having = {made.get(ANSWERING, ""): counts.vectors, made.get(NEXT, ""): counts.next_vectors}
+        return counts.encoded - having.get(fingerprint, 0)
 
     def _cache(self, encoder: Encoder) -> VectorCache:
         from dowse.encoders.cache import VectorCache, cache_file

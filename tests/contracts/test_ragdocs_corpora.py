@@ -131,3 +131,22 @@ def test_a_failed_indexing_is_told(open_engine: OpenEngine) -> None:
     notes = page_of(tools.query_documents("anchor").text).notes
     jobs.close()
     assert "- indexing failed: PermissionError: the disk is locked away" in notes
+
+
+def test_no_question_waits_for_a_better_encoder(open_engine: OpenEngine, root: Path) -> None:
+    write(root, {"a.md": "# A\n\nanchor\n"})
+    engine = open_engine()
+    engine.index([root])
+    jobs, ended = Jobs(), threading.Event()
+
+    def encode(progress: object) -> dict[str, object]:
+        ended.wait(60)
+        return {}
+
+    job = jobs.submit("encode", encode, background=True)
+    try:
+        answer = Ragdocs(lambda: engine, jobs, patience_s=50).query_documents("anchor").text
+        assert "a.md" in answer and job.finished is None
+    finally:
+        ended.set()
+        jobs.close()

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from dowse.engine.beside import Beside, spare_processors
+from dowse.engine.beside import Beside, Questions, spare_processors
 
 
 @pytest.fixture
@@ -92,3 +92,42 @@ def test_a_machine_that_refuses_more_threads_is_no_failure(beside: Beside, monke
         assert beside.begin(threading.current_thread)() is threading.current_thread()
     assert beside.begin(threading.current_thread)() is not threading.current_thread()
     beside.close()
+
+
+class Time:
+    """Goes on only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def questions(self) -> Questions:
+        return Questions(lambda: self.now, self.sleep)
+
+
+def test_work_in_the_background_waits_for_half_a_second_without_questions() -> None:
+    time = Time()
+    questions = time.questions()
+    questions.wait_for_quiet(lambda: False)
+    assert time.now == 100.0  # nobody has asked
+    questions.note()
+    questions.wait_for_quiet(lambda: False)
+    assert time.now == pytest.approx(100.5, abs=0.06)
+
+
+def test_it_goes_on_now_and_then_however_much_is_asked() -> None:
+    time = Time()
+    questions = Questions(lambda: time.now, lambda seconds: (time.sleep(seconds), questions.note())[0])
+    questions.note()
+    questions.wait_for_quiet(lambda: False)
+    assert time.now == pytest.approx(105.0, abs=0.06)
+
+
+def test_whoever_has_to_stop_does_not_wait() -> None:
+    time = Time()
+    questions = time.questions()
+    questions.note()
+    questions.wait_for_quiet(lambda: True)
+    assert time.now == 100.0

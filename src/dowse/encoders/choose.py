@@ -37,16 +37,16 @@ def check_name(name: str) -> None:
         raise BadInput(f"unknown encoder {name!r}: choose one of {known}, or none")
 
 
-def choose(name: str, *, cache_dir: Path, api_key: str = "", patient: bool = True) -> Choice:
+def choose(name: str, *, cache_dir: Path, api_key: str = "", patient: bool = True, threads: int = 0) -> Choice:
     """The encoder of that name; `auto` takes the best that is installed and says why it is not better.
 
-    Not patient: a server that is slow or busy is not waited for.
+    Not patient: a server that is slow or busy is not waited for. `threads` of a transformer; 0: one per core.
     """
     wanted = ALIASES.get(name, name)
     if wanted == "auto":
-        return _best(cache_dir)
+        return _best(cache_dir, threads)
     if wanted == "granite":
-        return Choice(_granite(cache_dir), "granite was asked for.", slow=True)
+        return Choice(_granite(cache_dir, threads), "granite was asked for.", slow=True)
     if wanted == "static":
         return Choice(StaticEncoder(), "static was asked for.")
     check_name(name)
@@ -78,7 +78,7 @@ def short_name(fingerprint: str) -> str:
     return f"{kind}:{rest.rpartition(':')[0]}" if kind in ENCODERS.forms else kind
 
 
-def by_fingerprint(fingerprint: str, *, cache_dir: Path) -> Encoder | None:
+def by_fingerprint(fingerprint: str, *, cache_dir: Path, threads: int = 0) -> Encoder | None:
     """The encoder that makes vectors of this fingerprint, or None when it is not available here."""
     hashing = _hashing_of(fingerprint)
     if hashing is not None:
@@ -88,20 +88,20 @@ def by_fingerprint(fingerprint: str, *, cache_dir: Path) -> Encoder | None:
     if fingerprint != FINGERPRINT:
         return None
     try:
-        return _granite(cache_dir)
+        return _granite(cache_dir, threads)
     except EncoderMissing:
         return None
 
 
-def _best(cache_dir: Path) -> Choice:
+def _best(cache_dir: Path, threads: int) -> Choice:
     try:
-        return Choice(_granite(cache_dir), "semantic search: on (granite).", slow=True)
+        return Choice(_granite(cache_dir, threads), "semantic search: on (granite).", slow=True)
     except EncoderMissing as missing:
         return Choice(StaticEncoder(), f"static compares words by their meaning, not sentences, but {missing}.")
 
 
-def _granite(cache_dir: Path) -> GraniteEncoder:
-    return GraniteEncoder(installed_weights(), cache_dir=cache_dir)
+def _granite(cache_dir: Path, threads: int) -> GraniteEncoder:
+    return GraniteEncoder(installed_weights(), cache_dir=cache_dir, threads=threads or None)
 
 
 def _server(name: str, api_key: str, patient: bool) -> Choice:

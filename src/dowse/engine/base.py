@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dowse.config import Settings
-from dowse.engine.beside import Beside, spare_processors
+from dowse.engine.beside import Beside, Questions, spare_processors
 from dowse.engine.edits import Edits
 from dowse.errors import BadInput, Unreadable, damage
 from dowse.ingest.sources.base import Source
@@ -66,8 +66,15 @@ class Base:
         self._preferences = Preferences()
         self._edits = Edits()
         self._beside = Beside(spare_processors())
+        self.questions = Questions()
         self._calls: CallGraph | None = None
-        self._semantics = Semantics(settings.encoder, places, self._store, api_key=settings.encoder_key)
+        self._semantics = Semantics(
+            settings.encoder,
+            places,
+            self._store,
+            api_key=settings.encoder_key,
+            threads=settings.encoder_threads,
+        )
         self._reranking = Reranking(
             settings.reranker, places, model_dir=settings.reranker_model, key=settings.reranker_key
         )

@@ -1,4 +1,5 @@
-"""A thread or two beside the one that asks, so that words and meaning are looked up at the same time."""
+"""A thread or two beside the one that asks, so that words and meaning are looked up at the same time; and how work in
+the background gives way to questions."""
 
 from __future__ import annotations
 
@@ -18,12 +19,36 @@ Result = TypeVar("Result")
 
 _MOST: Final = 4
 _LAST_WORD_S: Final = 2.0
+_QUIET_S: Final = 0.5
+_MAX_PAUSE_S: Final = 5.0
+_LOOK_AGAIN_S: Final = 0.05
 
 
 def spare_processors() -> int:
     """How many of those this process may use are left beside the one that it asks with."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(usable - 1, _MOST)
+
+
+class Questions:
+    """When the last one was asked, so that long work in the same process gives way to them."""
+
+    def __init__(
+        self, elapsed: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._elapsed = elapsed
+        self._sleep = sleep
+        self._asked_at = float("-inf")
+
+    def note(self) -> None:
+        self._asked_at = self._elapsed()
+
+    def wait_for_quiet(self, is_stopped: Callable[[], bool]) -> None:
+        """Until none was asked for a moment: one rarely comes alone. Not for long, so that work goes on under any
+        load."""
+        most = self._elapsed() + _MAX_PAUSE_S
+        while self._elapsed() < min(most, self._asked_at + _QUIET_S) and not is_stopped():
+            self._sleep(_LOOK_AGAIN_S)
 
 
 class Beside:

@@ -63,12 +63,18 @@ class Indexing(Syncing):
         pause: Callable[[], bool] = never,
         timeout_s: float = 0.0,
         switch: bool = False,
+        quick_only: bool = False,
+        behind_questions: bool = False,
     ) -> SyncReport:
         """Vectors for what has none, while others may write, until `pause` says that other work waits. Where another
-        process makes them, its notes say so. `switch`: by the encoder that is asked for, instead of any other's."""
+        process makes them, its notes say so. `switch`: by the encoder that is asked for, instead of any other's.
+        `quick_only`: just those of the quick encoder, if they are enough to answer with. `behind_questions`: at the
+        lowest priority, and not while questions are asked."""
         self._semantics.check()
         report = SyncReport()
-        self._embed(report, progress, timeout_s, pause, switch=switch)
+        self._embed(
+            report, progress, timeout_s, pause, switch=switch, quick_only=quick_only, behind_questions=behind_questions
+        )
         return report
 
     def refresh(

@@ -109,6 +109,19 @@ class Reading(Memories):
         """Whether vectors are wanted that were not made yet."""
         return bool(self._semantics.notes())
 
+    def lacking_vectors(self) -> int:
+        """How many chunks have no vector of the encoder that is wanted."""
+        return self._semantics.lacking()
+
+    def is_unfinished(self) -> bool:
+        """Whether vectors or commits are wanted that a run has left to the next one."""
+        return bool(self.lacking_vectors()) or any(not it.synced_at for it in self.histories())
+
+    def answers_by_meaning(self) -> bool:
+        """Whether every chunk has a vector that questions are compared with, whichever encoder made it."""
+        counts = self._store.counts()
+        return counts.vectors == counts.encoded
+
     def fingerprint(self, places: Sequence[Path]) -> dict[str, object] | None:
         """Which commits of which work trees the places are at; None outside of git."""
         return fingerprint(places)

@@ -148,6 +148,8 @@ class Syncing(Moving):
         pause: Callable[[], bool] = never,
         *,
         switch: bool = False,
+        quick_only: bool = False,
+        behind_questions: bool = False,
     ) -> None:
         with ExitStack() as turn:
             try:
@@ -155,6 +157,7 @@ class Syncing(Moving):
             except IndexBusy:
                 report.notes.append("another process makes the vectors now; `dowse status` tells how far they are")
                 return
-            filled = self._semantics.fill(progress, pause, switch=switch)
+            give_way = self.questions.wait_for_quiet if behind_questions else None
+            filled = self._semantics.fill(progress, pause, switch=switch, quick_only=quick_only, give_way=give_way)
         report.embedded, report.reused = filled.encoded, filled.reused
         report.notes.extend(filled.notes)

@@ -57,22 +57,25 @@ def fill(
     *,
     progress: Progress,
     out_of_time: Callable[[], bool] = lambda: False,
+    stage: str = "encoding",
 ) -> bool:
     """Vectors for every chunk that has none of this encoder, also for those that others add meanwhile.
 
     Counts as it goes; False if time was over before. Raises OtherVectors when another encoder was chosen meanwhile.
     """
-    done, before = 0, None
+    before = None
     while pending := store.pending(encoder.fingerprint):
         if pending == before:
             return False  # chunks that can not be loaded: they are for whoever mends the catalog
-        before, total = pending, done + len(pending)
+        before, total = pending, store.counts().encoded
+        done = total - len(pending)
+        progress(stage, done, total)
         for reused, encoded in _round(store, encoder, cache, pending):
             check_place(store, encoder)
             filled.reused += reused
             filled.encoded += encoded
             done += reused + encoded
-            progress("encoding", done, total)
+            progress(stage, done, total)
             if done < total and out_of_time():
                 return False
     check_place(store, encoder)

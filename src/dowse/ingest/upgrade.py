@@ -18,7 +18,7 @@ from dowse.store.base import ANSWERING, NEXT
 if TYPE_CHECKING:
     from dowse.encoders.cache import VectorCache
 
-MUCH = 500
+MUCH = 64
 """Chunks: with more than this to encode, a transformer lets its first answers wait."""
 
 
@@ -39,12 +39,16 @@ class Upgrade:
     out_of_time: Callable[[], bool]
     filled: Filled = field(default_factory=Filled)
 
-    def run(self, encoders: Encoders) -> Filled:
-        """A failing encoder ends it with a note; what is stored by then stays, and the next run goes on from there."""
+    def run(self, encoders: Encoders, *, quick_only: bool = False) -> Filled:
+        """A failing encoder ends it with a note; what is stored by then stays, and the next run goes on from there.
+        `quick_only`: no more than what can be had at once to answer with."""
         wanted = encoders.wanted.fingerprint
         try:
             if not self._done(wanted) and self._first(encoders):
-                self._then(encoders.wanted)
+                if not quick_only:
+                    self._then(encoders.wanted)
+                elif self.store.counts().vectors:
+                    self.store.begin_vectors(wanted)  # so that everybody can tell what is left to do
         except OtherVectors as error:
             self.filled.notes.append(f"making vectors was stopped: {error}")
         except EncoderMissing as error:
@@ -61,7 +65,7 @@ class Upgrade:
         if quick is not None and self._worthwhile(quick, encoders.wanted):
             try:
                 self.store.begin_vectors(quick.fingerprint)
-                return self._fill(quick)
+                return self._fill(quick, "quick encoding")
             except EncoderMissing as error:
                 # It only bridges the time until the better one is done.
                 self.filled.notes.append(f"no quick vectors were made: {error}")
@@ -72,7 +76,7 @@ class Upgrade:
         if not is_quick and len(self.store.pending(answering)) > MUCH:
             return True
         maker = encoders.maker_of(answering)
-        return maker is None or self._fill(maker)
+        return maker is None or self._fill(maker, "quick encoding")
 
     def _worthwhile(self, quick: Encoder, wanted: Encoder) -> bool:
         if quick.fingerprint == wanted.fingerprint or self.store.counts().vectors:
@@ -89,13 +93,19 @@ class Upgrade:
         while self._fill(wanted) and self.store.manifest().get(NEXT) == wanted.fingerprint:
             self.store.switch_vectors(wanted.fingerprint)
 
-    def _fill(self, encoder: Encoder) -> bool:
+    def _fill(self, encoder: Encoder, stage: str = "encoding") -> bool:
         if not self.store.pending(encoder.fingerprint):
             return True
         with self._cache(encoder) as cache:
             try:
                 return fill(
-                    self.store, encoder, cache, self.filled, progress=self.progress, out_of_time=self.out_of_time
+                    self.store,
+                    encoder,
+                    cache,
+                    self.filled,
+                    progress=self.progress,
+                    out_of_time=self.out_of_time,
+                    stage=stage,
                 )
             finally:
                 problem = problem_of(encoder)

@@ -21,6 +21,7 @@ log = logging.getLogger("dowse.jobs")
 RETRY_WAITS_S: Final = (1.0, 2.0, 4.0)
 KEPT_JOBS: Final = 100  # finished ones that can still be asked about
 SHUTTING_DOWN: Final = "the server is shutting down"
+_NO_MORE_WORK: Final = " and takes no more work; ask again when it is back"
 _ASKED_TO_STOP: Final = "it was asked to stop"
 _NOTED_EVERY_S: Final = 2.0
 _LOOK_EVERY_S: Final = 1.0
@@ -48,7 +49,7 @@ class Jobs:
         self._retry_waits_s = retry_waits_s
         self._jobs: dict[str, Job] = {}
         self._changed = threading.Condition()
-        self._closing = False
+        self._closing = ""  # why, once it is
         self._thread: threading.Thread | None = None
 
     # --- asking for work ---
@@ -71,7 +72,8 @@ class Jobs:
         """
         with self._changed:
             if self._closing:
-                raise Cancelled(f"{SHUTTING_DOWN} and takes no more work; ask again when it is back")
+                is_server = self._closing == SHUTTING_DOWN
+                raise Cancelled(f"{self._closing}{_NO_MORE_WORK if is_server else ''}")
             job = self._queued(kind, key)
             if job is None:
                 told = cast("Callable[[Work], object]", unless_done)
@@ -96,20 +98,20 @@ class Jobs:
             job.unless_done(job.work)
         return True
 
-    def close(self, timeout_s: float = 3.0, patience_s: float = 0.5) -> None:
+    def close(self, timeout_s: float = 3.0, patience_s: float = 0.5, *, why: str = SHUTTING_DOWN) -> None:
         """Queued jobs are cancelled. The running one may end by itself for as long as `patience_s`, then it is
         cancelled too; after the timeout it is left behind."""
         with self._changed:
-            self._closing = True
+            self._closing = why
             for job in self._unfinished("queued", "retry_wait"):
-                self._stop(job, SHUTTING_DOWN)
+                self._stop(job, why)
             self._changed.notify_all()
         if self._thread is None:
             return
         self._thread.join(min(patience_s, timeout_s))
         with self._changed:
             for job in self._unfinished("running", "retry_wait"):
-                self._stop(job, SHUTTING_DOWN)
+                self._stop(job, why)
         self._thread.join(max(0.0, timeout_s - patience_s))
 
     # --- asking about it ---
@@ -192,7 +194,7 @@ class Jobs:
 
     def _take(self) -> Job | None:
         with self._changed:
-            self._changed.wait_for(lambda: self._closing or self._next() is not None)
+            self._changed.wait_for(lambda: bool(self._closing) or self._next() is not None)
             job = self._next()
             if job is not None:
                 job.status, job.started, job.began_at = "running", self.clock(), self._wall_clock()
@@ -221,7 +223,7 @@ class Jobs:
             job.status, job.retries = "retry_wait", job.retries + 1
             self._note(job)
             if self._closing:
-                self._stop(job, SHUTTING_DOWN)
+                self._stop(job, self._closing)
             if not self._changed.wait_for(lambda: bool(job.stop), wait_s):
                 job.status = "running"
 
@@ -246,7 +248,7 @@ class Jobs:
 
     def _is_wanted(self) -> bool:
         with self._changed:
-            return self._closing or any(not job.background for job in self._unfinished("queued"))
+            return bool(self._closing) or any(not job.background for job in self._unfinished("queued"))
 
     def _note(self, job: Job) -> None:
         """What cannot be written down must not take the queue along."""

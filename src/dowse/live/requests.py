@@ -13,7 +13,7 @@ from dowse.live.work import Check, Encode, Follow, Heal, Index, ReadHistory
 
 
 class Requests:
-    """Files first, then histories, then vectors: each asks for the next when it is done."""
+    """Files first, then quick vectors of them, then histories, then vectors: each asks for the next when it is done."""
 
     def __init__(
         self, engine: Callable[[], Engine], jobs: Jobs, settings: Settings, index: Path, *, vectors: bool
@@ -59,6 +59,8 @@ class Requests:
         return self._jobs.submit(kind, work, key=batch.collection, join=Follow.joined, unless_done=missed)
 
     def _behind_files(self) -> None:
+        if self._vectors and not self._engine().answers_by_meaning():
+            self.encode_quickly()
         if self.read_history() is None:
             self.encode()
 
@@ -72,11 +74,17 @@ class Requests:
         work = ReadHistory(self._engine, self.read_history, self.encode)
         return self._jobs.submit("history", work, background=True)
 
+    def encode_quickly(self) -> Job:
+        """Make vectors to answer with, before histories, which may take long."""
+        work = Encode(self._engine, self.encode_quickly, quick_only=True)
+        return self._jobs.submit("encode", work, key="quick")
+
     def encode(self) -> Job | None:
         """Make the vectors that are missing, behind all other work."""
         if not self._vectors:
             return None
-        return self._jobs.submit("encode", Encode(self._engine, self.encode), background=True)
+        work = Encode(self._engine, self.encode, lambda: self._jobs.running("history") is not None)
+        return self._jobs.submit("encode", work, background=True)
 
     # --- damage ---
 

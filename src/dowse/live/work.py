@@ -99,14 +99,20 @@ class ReadHistory:
 
 @dataclass(frozen=True, slots=True)
 class Encode:
-    """Make the vectors that are missing, until other work waits."""
+    """Make the vectors that are missing, until other work waits: histories, too, which have words to be found by.
+    `quick_only`: as many as answers need."""
 
     engine: Callable[[], Engine]
     again: Callable[[], object]
+    has_history_waiting: Callable[[], bool] = lambda: False
+    quick_only: bool = False
 
     def __call__(self, task: Task) -> Told:
-        report = self.engine().encode(progress=task, pause=task.wanted)
-        if task.wanted():
+        def is_wanted() -> bool:
+            return task.wanted() or self.has_history_waiting()
+
+        report = self.engine().encode(progress=task, pause=is_wanted, quick_only=self.quick_only, behind_questions=True)
+        if is_wanted():
             self.again()
         return asdict(report)
 

@@ -47,6 +47,9 @@ ExcludedFiles = Annotated[
 ]
 
 
+_LOOK_AGAIN_S = 0.05
+
+
 class Ragdocs:
     """The tools, bound to the engine and the job queue of one server.
 
@@ -147,8 +150,12 @@ class Ragdocs:
         return engine.search(replace(query, scope=scope))
 
     def _wait(self) -> None:
+        """Until the documents are indexed and have vectors: a better encoder's may follow later."""
+        engine = self._engine()
         while (job := self._jobs.running()) is not None and (left_s := self._patient_until - self._jobs.clock()) > 0:
-            self._jobs.wait(job, left_s)
+            if job.kind == "encode" and engine.answers_by_meaning():
+                return
+            self._jobs.wait(job, min(left_s, _LOOK_AGAIN_S))
 
     def _passages(self, title: str, answer: Answer, show_stats: bool) -> Reply:
         passage = self._beginning if is_factual(answer.query.text) else whole_passage

@@ -41,15 +41,21 @@ class Engines:
             raise BadInput(problem)
         return self._get(self._workspace.index, create=True)
 
+    def asked(self) -> Engine:
+        """The server's own for a question: work in the background gives way to it."""
+        engine = self.own()
+        engine.questions.note()
+        return engine
+
     def at(self, path: str | None) -> Engine:
         """The index at this path, which must exist; None is the server's own."""
-        return self.own() if path is None else self._get(_checked(path), create=False)
+        return self.asked() if path is None else self._get(_checked(path), create=False)
 
     def only_own(self, path: str | None) -> Engine:
         """The server's own index, also by its path; any other is refused."""
         if path is not None and _checked(path).resolve() != self._workspace.index.resolve():
             raise BadInput(f"this server answers from {self._workspace.index} alone; leave db_path out")
-        return self.own()
+        return self.asked()
 
     def _get(self, index: Path, *, create: bool) -> Engine:
         with self._turn:
@@ -91,7 +97,7 @@ class Behind:
 
     @property
     def engine(self) -> Callable[[], Engine]:
-        return self.engines.own
+        return self.engines.asked
 
 
 class Backstage:

@@ -24,6 +24,7 @@ class Workspace:
     index: Path
     notice: str = ""  # what a person should know of how it was found
     engines: list[Engine] = field(default_factory=list, compare=False, repr=False)  # those that may be healed
+    flags: Mapping[str, object] = field(default_factory=dict, compare=False)  # what the command line set
 
     def open(self, *, create: bool, heals: bool = True) -> Engine:
         """The index; one that is damaged as a whole is made anew first, unless somebody wants to see the damage."""

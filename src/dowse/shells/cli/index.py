@@ -23,6 +23,11 @@ from dowse.shells.workspace import Workspace
 @click.argument("roots", nargs=-1, type=click.Path(path_type=Path), metavar="[ROOT]...")
 @click.option("--force", is_flag=True, help="Read and chunk every file again, even unchanged ones.")
 @click.option("--switch-encoder", "switch", is_flag=True, help="Replace the vectors by those of the encoder setting.")
+@click.option(
+    "--finish",
+    is_flag=True,
+    help="Only finish histories and vectors, at the lowest priority; as the process in the background does.",
+)
 @root_option
 @json_option
 @settings_options(include="", exclude="", index="", encoder="")
@@ -31,6 +36,7 @@ def command(
     root: Path | None,
     force: bool,
     switch: bool,
+    finish: bool,
     as_json: bool,
     **flags: Any,  # noqa: ANN401
 ) -> None:
@@ -39,6 +45,11 @@ def command(
     Each ROOT has an index of its own; with --index they share that one. A ROOT inside an indexed
     directory brings that part of it up to date.
     """
+    if finish:
+        from dowse.shells.cli import background
+
+        background.finish(workspace_of(root, flags))
+        return
     built = Built()
     for place in roots or (root,):
         workspace = _around(workspace_of(place, flags), flags)
@@ -87,17 +98,23 @@ def build(
     *,
     force: bool = False,
     switch: bool = False,
-    embed_for_s: float | None = None,
+    first_answer_s: float | None = None,
     history_for_s: float | None = None,
 ) -> Built:
-    """Files first, then histories, then the vectors of both; these two for as long as is said."""
+    """Files first, then histories, then the vectors of both. `first_answer_s`: no more vectors than a first answer
+    needs, made within this time; `history_for_s`: as much of the histories."""
     was_there = workspace.index.exists()
+    if was_there and first_answer_s is None:
+        from dowse.shells.cli.background import stop_background
+
+        stop_background(workspace.index)
     with workspace.open(create=True) as engine, progress_bar() as progress:
         files = engine.index([workspace.root], force=force, vectors=False, progress=progress)
         history = engine.index_history(force=force, for_s=history_for_s, progress=progress)
         wait_s = workspace.settings.lock_timeout_s
-        pause = after(embed_for_s)
-        files.add(engine.encode(progress=progress, pause=pause, timeout_s=wait_s, switch=switch))
+        is_first = first_answer_s is not None
+        pause = after(first_answer_s)
+        files.add(engine.encode(progress=progress, pause=pause, timeout_s=wait_s, switch=switch, quick_only=is_first))
         if was_there:  # what was written just now is sound
             engine.probe()
         return Built(files, history)

@@ -13,6 +13,7 @@ from dowse.errors import BadInput, NotIndexed
 from dowse.live.history import KEPT_JOBS, History
 from dowse.live.past import PastJob
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
+from dowse.shells.cli.progress import duration_text
 from dowse.text.times import ago, iso
 
 
@@ -22,7 +23,7 @@ from dowse.text.times import ago, iso
 @json_option
 @settings_options(limit="How many of them; default: 10.")
 def command(root: Path | None, cancel: str | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
-    """What servers do and did behind their answers, in any process that works on this index, newest first.
+    """What servers and the background process do and did, in any process that works on this index, newest first.
 
     \b
     dowse jobs                       the last ten: state, how long, how far, what came of it
@@ -85,7 +86,8 @@ def past_json(job: PastJob, now: float) -> dict[str, object]:
 
 
 def _line(job: PastJob, now: float) -> str:
-    head = f"{job.id}  {job.state:<11}  {job.kind:<12}  {ago(job.began_at, now):>10}, {_span(job.seconds_by(now)):>7}"
+    took = duration_text(job.seconds_by(now))
+    head = f"{job.id}  {job.state:<11}  {job.kind:<12}  {ago(job.began_at, now):>10}, {took:>7}"
     return f"{head}  {'; '.join(it for it in (job.current, _story(job, now)) if it)}".rstrip()
 
 
@@ -97,18 +99,8 @@ def _story(job: PastJob, now: float) -> str:
     if not job.stage:
         return ""
     eta_s = job.eta_by(now) if job.is_ongoing else None
-    return f"{job.stage} {job.done:,} of {job.total:,}{'' if eta_s is None else f', about {_span(eta_s)} left'}"
+    return f"{job.stage} {job.done:,} of {job.total:,}{'' if eta_s is None else f', about {duration_text(eta_s)} left'}"
 
 
 def _is_figure(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _span(seconds: float) -> str:
-    """A length of time, as short as it can be told."""
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 100:
-        return f"{seconds:.1f} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.0f} h"

@@ -127,9 +127,10 @@ _PATIENT = Settings(repair_ms=2_000)
 def workspace_of(root: Path | None, flags: dict[str, Any], **defaults: Any) -> Workspace:  # noqa: ANN401
     """The workspace that the flags, variables and files lead to; `defaults` are of settings that none of them gives."""
     settings = {name: flags.get(name) for name in SETTINGS}
-    workspace = find_workspace(
+    found = find_workspace(
         cwd=Path.cwd(), environment=os.environ, flags=settings, root=root, defaults=replace(_PATIENT, **defaults)
     )
+    workspace = replace(found, flags=settings)
     if workspace.notice:
         click.echo(workspace.notice, err=True)
     context = click.get_current_context(silent=True)

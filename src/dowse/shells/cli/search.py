@@ -180,7 +180,7 @@ def ready(workspace: Workspace) -> Engine:
     try:
         engine = workspace.open(create=False)
         if _is_built(workspace, engine):
-            return engine
+            return _to_be_finished(workspace, engine)
         engine.close()
     except NotIndexed:
         confirm_breadth(workspace)
@@ -188,10 +188,21 @@ def ready(workspace: Workspace) -> Engine:
             click.echo(f"No index of {workspace.root} yet: building it.", err=True)
     try:
         settings = replace(workspace.settings, lock_timeout_s=0.0)
-        build(replace(workspace, settings=settings), embed_for_s=settings.first_answer_s, history_for_s=FIRST_HISTORY_S)
+        build(
+            replace(workspace, settings=settings), first_answer_s=settings.first_answer_s, history_for_s=FIRST_HISTORY_S
+        )
     except IndexBusy:
         click.echo("Another process is indexing: answering from what is there.", err=True)
-    return workspace.open(create=False)
+    return _to_be_finished(workspace, workspace.open(create=False))
+
+
+def _to_be_finished(workspace: Workspace, engine: Engine) -> Engine:
+    """The engine; what is left to do of its index goes on in the background when the command has ended."""
+    if workspace.settings.background and engine.is_unfinished():
+        from dowse.shells.cli.background import leave_to_background
+
+        leave_to_background(workspace, engine)
+    return engine
 
 
 def confirm_breadth(workspace: Workspace) -> None:

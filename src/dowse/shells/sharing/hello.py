@@ -19,7 +19,7 @@ from dowse.shells.workspace import Workspace, find_workspace
 PROTOCOL = 1
 Verb = Literal["serve", "status", "stop"]
 # How long a server stays and whether one is wanted say nothing about its answers; the paths are told as they resolve.
-_NOT_COMPARED = {"share", "daemon_idle_s", "index", "data_dir"}
+_NOT_COMPARED = {"share", "background", "daemon_idle_s", "index", "data_dir"}
 
 
 @dataclass(frozen=True, slots=True)

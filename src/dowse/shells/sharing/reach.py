@@ -138,9 +138,15 @@ def daemon_command(asked: Asked, flags: Mapping[str, object]) -> list[str]:
     """The server that takes this client, in words. The directory it starts in must not give it modules (-P)."""
     words = [sys.executable, "-P", "-m", "dowse", "daemon", "run", "--detached", "--profile", asked.profile]
     words += [f"--root={root}" for root in asked.roots]
+    return words + setting_words(flags)
+
+
+def setting_words(flags: Mapping[str, object]) -> list[str]:
+    """The settings among these flags, as another process is given them."""
+    words: list[str] = []
     for name, value in flags.items():
         flag = name.replace("_", "-")
-        if isinstance(value, bool):
+        if isinstance(value, bool) and name in SETTINGS:
             words.append(f"--{flag}" if value else f"--no-{flag}")
         elif value is not None and name in SETTINGS:
             words.append(f"--{flag}={value}")

@@ -16,6 +16,7 @@ SUFFIXES: Final = (
     *_LOCK,
     ".leader",
     ".encoding",
+    ".background",
     "-jobs",
     "-jobs.new",
     *(cache + part for cache in CACHES for part in ("", ".new", ".damaged", *_LOCK)),
