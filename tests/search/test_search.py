@@ -255,3 +255,56 @@ def test_what_the_hits_link_to_joins_them(root: Path, open_engine: OpenEngine) -
     assert found["a.md"]["community_boost"] == 1.1
     names = [it.name for it in answer.steps]
     assert names[names.index("load") :][:3] == ["load", "graph_neighbours", "community_boost"]
+
+
+_SEA = {
+    "sea.md": "# Dead Sea\n\nIts basin holds Saturated Salt Water. See [lakes](lakes.md) and [salts](salts.md).\n",
+    "lakes.md": "# Lakes\n\nWater with salt, nearly saturated, fills these lakes.\n",
+    "salts.md": "---\ntags: [salt]\n---\n# Salt\n\nSalt dissolves in water until it is saturated.\n",
+    "brine.md": "# Brine\n\nSaturated brine is salty water.\n",
+    "brine.py": "def saturated(water, salt):\n    return salt / water\n",
+}
+_PHRASE = '"saturated salt water"'
+
+
+@pytest.fixture
+def seas(root: Path, open_engine: OpenEngine) -> Engine:
+    write(root, _SEA)
+    opened = open_engine(min_chunk_chars=5)
+    opened.index([root])
+    return opened
+
+
+@pytest.mark.parametrize("recipe", ["auto", "auto-files", *RECIPES])
+def test_every_recipe_requires_a_phrase_in_quotes(seas: Engine, recipe: str) -> None:
+    for text in (_PHRASE, f"{_PHRASE} lakes brine", f"lakes of brine\nand {_PHRASE} in many lines"):
+        answer = seas.search(Query(text, recipe=recipe, min_score=0.0))
+        found = [hit.stored.record.path for hit in answer.hits]
+        assert found == ["sea.md"], text
+        assert answer.abstained == ""
+
+
+@pytest.mark.parametrize("recipe", ["auto", "auto-files", *RECIPES])
+def test_a_phrase_that_occurs_nowhere_finds_nothing_and_says_so(seas: Engine, recipe: str) -> None:
+    answer = seas.search(Query('salt "salt saturated lakes" lakes', recipe=recipe))
+    assert answer.hits == ()
+    assert answer.abstained == (
+        'no indexed passage holds "salt saturated lakes"; remove the quotes to search for the words'
+    )
+    scoped = seas.search(Query(_PHRASE, Scope(kinds=("code",)), recipe=recipe))
+    assert (scoped.hits, "in this scope holds" in scoped.abstained) == ((), True)
+
+
+def test_meaning_is_compared_beyond_the_candidates_of_a_query_without_quotes(
+    root: Path, open_engine: OpenEngine
+) -> None:
+    write(root, {f"{n}.md": f"# Salt {n}\n\nsalt water lakes of saturated salt {n}\n" for n in range(120)})
+    write(root, {"far.md": "# Elsewhere\n\nA harbour tale where by chance saturated salt water is named once.\n"})
+    engine = open_engine()
+    engine.index([root])
+    assert paths(engine, f"salt lakes {_PHRASE}", recipe="semantic") == ["far.md"]
+
+
+def test_a_sketch_of_the_answer_requires_nothing(seas: Engine) -> None:
+    sketch = 'Salt is called "salt saturated lakes" in lakes.'
+    assert seas.search(Query(sketch, recipe="ragdocs-hypothesis", hypothesis=sketch)).hits

@@ -189,11 +189,17 @@ def _answer_shape(answer: Answer, hits: Sequence[Shape], running: str) -> Shape:
     shape = {
         "hits": hits,
         "more": f"{left_out} more hits left out (raise `budget_tokens` or lower `limit`)" if left_out else "",
-        "abstained": _ABSTAINED if answer.abstained else "",
+        "abstained": _abstention(answer),
         "notes": [in_words_of_tools(it) for it in shown_notes(answer)],
         "index": index_state(answer.completeness, len(answer.hits), running),
     }
     return {"hits": hits, **without_empty(shape)}
+
+
+def _abstention(answer: Answer) -> str:
+    """Why nothing is shown: what the quotes require is said as it is, all else in the words of tools."""
+    requires = any(it.name == "phrases" for it in answer.steps)
+    return answer.abstained if requires or not answer.abstained else _ABSTAINED
 
 
 _ABSTAINED = (

@@ -43,12 +43,14 @@ def answer(query: Query, ask: Ask) -> Found:
     name, files = _split(query.recipe)
     if name != AUTO:
         ranked = ask(query)
-        return Found(_told(ranked, query), ranked.steps)
+        return Found(_told(ranked, query), ranked.steps, ranked.unheld)
     kind = classify(query.text)
     first, second = (recipe + files for recipe in _BY_KIND[kind])
     ranked = ask(replace(query, recipe=first))
     found = support(ranked.hits, query.text)
     steps = [_decided("plan", f"{kind}: {first}"), *ranked.steps]
+    if ranked.unheld:
+        return Found([], steps, ranked.unheld)
     if found < _WEAK:
         again = ask(replace(query, recipe=second))
         steps += [_decided("retry", f"{found:.0%} of the words were found, so {second} was tried too"), *again.steps]
