@@ -487,3 +487,22 @@ def test_a_setting_at_its_most_works(run: Run, name: str) -> None:
 def test_a_setting_beyond_its_most_is_refused_in_a_sentence(run: Run, name: str, beyond: int) -> None:
     code, _, err = run("index", f"--{name.replace('_', '-')}", str(MOST[name] + beyond))
     assert code == 2 and err.startswith(f"dowse: {name} must be between ") and err.count("\n") == 1
+
+
+def test_every_file_is_indexed_or_counted_as_left_out(root: Path, run: Run) -> None:
+    write(
+        root, {"a.md": "# Heron\n\nwades", "o": "a heron", "rows.csv": "heron,1", "run.log": "heron", "b.pdf": "%PDF"}
+    )
+    write(root, {"node_modules/x.js": "heron"})
+    code, out, _ = run("search", "heron", "--root", str(root))
+    assert (code, out.splitlines()[-1].partition("; ")[2]) == (0, "5 of 8 files indexed, 3 left out (see status)")
+    _, out, _ = run("status", "--root", str(root))
+    assert "left out  2 data files: .csv 1, .log 1; `--extensions csv` indexes those that end in .csv\n" in out
+    assert "left out  1 binary files: .pdf 1\n" in out
+    assert "not read  directories that tools fill: node_modules/ 1; what ignore files name is not counted\n" in out
+    code, out, _ = run("search", "heron", "--root", str(root), "--extensions", "csv,log", "--json")
+    assert json.loads(out)["completeness"]["left_out"] == 3  # of the last run over all
+    run("index", str(root), "--extensions", "csv,log")
+    code, out, _ = run("search", "heron", "--root", str(root), "--extensions", "csv,log", "--json")
+    told = json.loads(out)["completeness"]
+    assert (told["indexed"], told["listed"], told["left_out"]) == (7, 8, 1)

@@ -81,6 +81,7 @@ class Asking(Memories):
             indexed=shares[FILES].indexed,
             listed=shares[FILES].listed,
             skipped=shares[FILES].skipped,
+            left_out=shares[FILES].left_out,
             chunks=counts.chunks,
             vectors=counts.vectors,
             synced_at=min((it.synced_at for it in collections), default=0.0),
@@ -95,10 +96,12 @@ class Asking(Memories):
         for row in self._store.skipped():
             skipped[row.collection] += left_out(row)
             untold[row.collection] += left_out(row) - 1  # a row is listed as one
-        shares = {FILES: Share(FILES, 0, 0)}
+        shares, omissions = {FILES: Share(FILES, 0, 0)}, self.omissions()
         for it in self._store.collections():
             held, lacking = sizes.get(it.name, 0), skipped[it.name]
-            own = Share(it.source, held, max(it.listed + untold[it.name], held + lacking), lacking)
+            offered = max(it.listed + untold[it.name], held + lacking)
+            left = omissions[it.name].count if it.source == FILES and it.name in omissions else 0
+            own = Share(it.source, held, offered + left, lacking, left)
             shares[it.source] = shares.get(it.source, Share(it.source, 0, 0)).plus(own)
         return shares
 

@@ -98,10 +98,11 @@ class Share(NamedTuple):
     indexed: int
     listed: int
     skipped: int = 0
+    left_out: int = 0  # by the default rules of the source
 
     @property
     def complete(self) -> bool:
-        return self.indexed + self.skipped >= self.listed
+        return self.indexed + self.skipped + self.left_out >= self.listed
 
     def plus(self, other: Share) -> Share:
         counts = (mine + theirs for mine, theirs in zip(self[1:], other[1:], strict=True))
@@ -121,6 +122,7 @@ class Completeness:
     notes: tuple[str, ...] = ()
     seen: Seen = NOT_LOOKED
     others: tuple[Share, ...] = ()
+    left_out: int = 0
 
     @property
     def as_of(self) -> float:
@@ -133,13 +135,15 @@ class Completeness:
 
     @property
     def shares(self) -> tuple[Share, ...]:
-        return Share(FILES, self.indexed, self.listed, self.skipped), *self.others
+        return Share(FILES, self.indexed, self.listed, self.skipped, self.left_out), *self.others
 
     def sentence(self, hits: int) -> str:
         told = ", ".join(f"{it.indexed:,} of {it.listed:,} {it.source}" for it in self.shares)
         parts = [f"{hits:,} hits" if hits != 1 else "1 hit", f"{told} indexed"]
-        if skipped := sum(it.skipped for it in self.shares):
-            parts.append(f"{skipped:,} skipped (see status)")
+        missing = {"skipped": sum(it.skipped for it in self.shares), "left out": self.left_out}
+        if any(missing.values()):
+            counted = ", ".join(f"{count:,} {name}" for name, count in missing.items() if count)
+            parts.append(f"{counted} (see status)")
         return "; ".join([parts[0], ", ".join(parts[1:]), *self.notes, *self.seen.sentences()])
 
 

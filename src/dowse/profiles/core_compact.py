@@ -84,7 +84,13 @@ def index_state(completeness: Completeness, found: int, running: str = "") -> st
     """What keeps an answer from being complete; of an empty answer also what was searched."""
     counted = not found or not all(it.complete for it in completeness.shares)
     shares = ", ".join(f"{it.indexed:,} of {it.listed:,} {it.source}" for it in completeness.shares)
-    parts = (f"{shares} indexed" if counted else "", *completeness.notes, *completeness.seen.sentences(), running)
+    left_out = f", {completeness.left_out:,} left out (see `status`)" if completeness.left_out else ""
+    parts = (
+        f"{shares} indexed{left_out}" if counted else "",
+        *completeness.notes,
+        *completeness.seen.sentences(),
+        running,
+    )
     return in_words_of_tools("; ".join(filter(None, parts)))
 
 

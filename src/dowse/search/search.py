@@ -63,8 +63,8 @@ def search(
     routes = {name: route for name, route in recipe.routes.items() if route.applies(query.text)}
     run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in routes.items()}
     if phrases := phrases_of(query):
-        looked_up = partial(find_holders, run, phrases)
-        run.step("phrases", NOTHING, partial(_unless_damaged, looked_up, frozenset(), run))
+        nothing: frozenset[int] = frozenset()
+        run.step("phrases", NOTHING, partial(_unless_damaged, partial(find_holders, run, phrases), nothing, run))
     for prepare in recipe.prepare:
         run.step(stage_name(prepare), NOTHING, partial(prepare, run))
     rankings = _rankings(routes, run, begin)

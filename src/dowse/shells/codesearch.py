@@ -71,15 +71,15 @@ def index(directory: Path, no_ignore: bool, **_: Any) -> None:  # noqa: ANN401
 
 @commands.command("content-index")
 @dir_option
-@click.option("-e", "--ext", default="", help="Taken, but every text file is indexed; name extensions when asking.")
+@click.option("-e", "--ext", default="", help="Index these too, comma separated; other text files always are.")
 @click.option("--min-token-len", type=int, default=2, help="Taken, but words of one character are never indexed.")
 @_max_age
 @hidden_option
 @no_ignore_option
 @threads_option
-def content_index(directory: Path, no_ignore: bool, **_: Any) -> None:  # noqa: ANN401
+def content_index(directory: Path, ext: str, no_ignore: bool, **_: Any) -> None:  # noqa: ANN401
     """The same as index: there is one index of everything."""
-    _index(directory, no_ignore=no_ignore)
+    _index(directory, no_ignore=no_ignore, ext=ext)
 
 
 @commands.command("def-index")
@@ -133,6 +133,7 @@ def serve(
         watch=watch,
         debounce_ms=debounce_ms,
         bulk_threshold=bulk_threshold,
+        extensions=ext or None,
     )
     serve_made(
         lambda backstage: codesearch_profile(workspace, backstage, listed(ext), metrics=metrics),
@@ -140,6 +141,6 @@ def serve(
     )
 
 
-def _index(directory: Path, *, no_ignore: bool) -> None:
+def _index(directory: Path, *, no_ignore: bool, ext: str = "") -> None:
     flags = {"gitignore": False, "default_excludes": False} if no_ignore else {}
-    click.echo(build(workspace_at(directory, **flags)).text())
+    click.echo(build(workspace_at(directory, extensions=ext or None, **flags)).text())
