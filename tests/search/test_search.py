@@ -308,3 +308,34 @@ def test_meaning_is_compared_beyond_the_candidates_of_a_query_without_quotes(
 def test_a_sketch_of_the_answer_requires_nothing(seas: Engine) -> None:
     sketch = 'Salt is called "salt saturated lakes" in lakes.'
     assert seas.search(Query(sketch, recipe="ragdocs-hypothesis", hypothesis=sketch)).hits
+
+
+# What defines a name, and what uses it far more often, by file name; the name as it is asked for.
+_DEFINING = {
+    "sql": ("CREATE PROCEDURE dbo.GetOrders\n  @id INT\nAS\nBEGIN\n  SELECT {} FROM orders;\nEND\n", "EXEC {};\n", "GetOrders"),  # noqa: E501
+    "SQL": ("CREATE TABLE GET_ORDERS (\n  {} INT\n);\n", "SELECT * FROM {};\n", "get_orders"),
+    "cs": ("class Desk\n{{\n    public Task<int> PlaceOrder(int id)\n    {{\n        return {};\n    }}\n}}\n", "{}(1);\n", "PlaceOrder"),  # noqa: E501
+    "go": ("package desk\n\nfunc (d *Desk) PlaceOrder(id int) int {{\n\treturn {}\n}}\n", "{}(1)\n", "PlaceOrder"),
+    "java": ("class Desk {{\n    public int placeOrder(int id) {{\n        return {};\n    }}\n}}\n", "{}(1);\n", "placeOrder"),  # noqa: E501
+    "rs": ("impl Desk {{\n    pub fn place_order(&self) -> u32 {{\n        {}\n    }}\n}}\n", "{}(1);\n", "place_order"),  # noqa: E501
+    "ts": ("export class Desk {{\n  async placeOrder(id: number) {{\n    return {};\n  }}\n}}\n", "{}(1);\n", "placeOrder"),  # noqa: E501
+    "py": ("class Desk:\n    def place_order(self):\n        return {}\n", "{}(1)\n", "place_order"),
+    "rb": ("class Desk\n  def self.place_order(id)\n    {}\n  end\nend\n", "{}(1)\n", "place_order"),
+    "kt": ("class Desk {{\n  suspend fun placeOrder(id: Int): Int = {}\n}}\n", "{}(1)\n", "placeOrder"),
+    "php": ("<?php\nclass Desk {{\n  public function placeOrder($id) {{ return {}; }}\n}}\n", "{}(1);\n", "placeOrder"),
+    "c": ("static int place_order(int id)\n{{\n    return {};\n}}\n", "{}(1);\n", "place_order"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("recipe", ["auto", "lexical", "hybrid"])
+@pytest.mark.parametrize("suffix", _DEFINING)
+def test_the_place_that_defines_a_name_comes_first(
+    root: Path, open_engine: OpenEngine, suffix: str, recipe: str
+) -> None:
+    definition, use, name = _DEFINING[suffix]
+    much_else = " + ".join(f"value_{number}" for number in range(60))
+    write(root, {f"desk.{suffix}": definition.format(much_else if suffix != "SQL" else "id")})
+    write(root, {f"use{number}.{suffix}": use.format(name) * (number + 1) for number in range(6)})
+    engine = open_engine()
+    engine.index([root])
+    assert paths(engine, name, recipe=recipe)[0] == f"desk.{suffix}"

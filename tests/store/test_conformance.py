@@ -649,3 +649,21 @@ def test_the_nearest_among_some(store: Store) -> None:
     assert [it.key for it in store.near(query, Scope(), 9, among={keys[1], keys[2]})] == [keys[1], keys[2]]
     assert [it.key for it in store.near(query, Scope(kinds=("doc",)), 9, among=[keys[2]])] == [keys[2]]
     assert store.near(query, Scope(), 9, among=()) == []
+
+
+def test_names_that_chunks_define(store: Store) -> None:
+    symbols = [
+        Symbol("Box", "class", 1, 3),
+        Symbol("open", "method", 2, 2, 1, 0),
+        Symbol("close", "method", 3, 3, 1, 0),
+        Symbol("Title", "heading", 1, 3),
+    ]
+    store.put(record("a.py", kind="code"), pieces("class Box:", "def open(self):", "def close(self):"), symbols)
+    store.put(record("b.py", kind="code"), pieces("open()"))
+    keys = [it.key for path in ("a.py", "b.py") for it in store.chunks(record(path))]
+    expected = [(("Box", "class"),), (("open", "method"),), (("close", "method"),), ()]
+    for _ in range(2):  # the second time it may be known
+        assert [store.defined_in(keys)[key] for key in keys] == expected
+    store.put(record("a.py", kind="code", digest="e"), pieces("class Box:"), symbols[:1])
+    (key,) = [it.key for it in store.chunks(record("a.py"))]
+    assert store.defined_in([key]) == {key: (("Box", "class"),)}
