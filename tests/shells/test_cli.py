@@ -17,6 +17,7 @@ import pytest
 
 from dowse.config import SECRETS, SETTINGS
 from dowse.places import Places
+from dowse.search.recipes import RECIPES
 from dowse.shells.cli import VERBS, in_order
 from dowse.shells.cli.group import dowse
 from dowse.store.sqlite import SqliteStore
@@ -445,6 +446,27 @@ def test_eval_on_a_labelled_corpus_and_on_gold_lines(run: Run, tmp_path: Path) -
     assert set(report["comparisons"]) == {"semantic", "hybrid"}
     code, out, _ = run("eval", str(beir / "gold.jsonl"), "--recipe", "lexical")
     assert code == 0 and "lexical" in out and "1.000" in out
+    for recipe in ("auto", *RECIPES):
+        code, out, err = run("eval", str(beir), "--recipe", recipe, "--json")
+        assert (code, list(json.loads(out)["recipes"])) == (0, [recipe]), err
+
+
+@pytest.mark.parametrize("words", [("eval", "beir"), ("eval", "--self"), ("search", "x")])
+def test_a_recipe_that_does_not_exist_is_refused_before_anything_is_indexed(
+    run: Run, root: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    write(
+        root, {"beir/corpus.jsonl": '{"_id": "d", "text": "red apple"}', "beir/queries.jsonl": "", "beir/qrels.tsv": ""}
+    )
+    code, _, err = run(*words, "--recipe", "nope")
+    assert code == 2 and "there is no recipe 'nope'; known are auto, lexical" in err
+    assert not [*(tmp_path / "data").rglob("*.db")]
+
+
+def test_a_measure_that_does_not_exist_is_refused_before_anything_is_indexed(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("eval", "missing.jsonl", "--measure", "ndcg@11")
+    assert code == 2 and "unknown measure 'ndcg@11'; choose one of mrr, ndcg@5" in err
+    assert not [*(tmp_path / "data").rglob("*.db")]
 
 
 def test_a_second_process_indexing_does_not_keep_a_search_waiting(run: Run, root: Path) -> None:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from dowse.model import Hit, Query, Step
 from dowse.search.confidence import held, stems_of, with_confidence
+from dowse.search.recipes import recipe_named
 from dowse.search.search import Ranked
 from dowse.search.understand.classify import QueryKind, classify
 
@@ -35,6 +36,12 @@ class Found:
     hits: list[Hit]
     steps: list[Step]
     abstained: str = ""
+
+
+def check_recipe(name: str) -> None:
+    """Refuse a recipe that does not exist, before any work is done for it."""
+    if _split(name)[0] != AUTO:
+        recipe_named(name)
 
 
 def answer(query: Query, ask: Ask) -> Found:

@@ -18,6 +18,7 @@ from dowse.model import TRAIL_SEPARATOR, Answer, Hit, Query
 from dowse.profiles.core_asking import file_kinds, make_scope, of_files
 from dowse.profiles.core_json import answer_json
 from dowse.profiles.core_text import evidence_text, place_text, shown_notes
+from dowse.search.plan import check_recipe
 from dowse.shells.breadth import Breadth
 from dowse.shells.cli.options import json_option, roots_option, settings_options, workspace_of
 from dowse.shells.cli.paths import Paths, with_root
@@ -106,6 +107,7 @@ def command(
         budget,
         hypothesis,
     )
+    check_recipe(asked.recipe)
     with opened_roots(workspaces) as opened:
         answer = opened.search(asked)
         # Before the engine is closed, which may finish indexing a file that changed.
