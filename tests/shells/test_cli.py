@@ -411,6 +411,7 @@ BAD = [
     (("index", "--index", "."), "can not use"),
     (("eval", "missing.jsonl"), "missing.jsonl"),
     (("read", "nothing.md"), "nothing indexed"),
+    (("read", "docs/guide.md:5-3"), "end_line 3 is before start_line 5; swap them"),
     (("mcp", "--profile", "none"), "'none' is not one of"),
 ]
 

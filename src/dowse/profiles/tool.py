@@ -52,7 +52,7 @@ class Tool:
     read_only: bool = True
     idempotent: bool = True
     destructive: bool = False
-    strict: bool = False
+    strict: bool = True
     wording: Wording | None = None
     brief: bool = False
 
