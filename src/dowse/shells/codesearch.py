@@ -13,6 +13,7 @@ import click
 from dowse.errors import DowseError
 from dowse.live.rebuilding import Rebuilding, remove
 from dowse.profiles.codesearch_words import listed
+from dowse.shells.alias_commands import advising, run_healing
 from dowse.shells.cli.index import build
 from dowse.shells.cli.streams import guarded
 from dowse.shells.codesearch_asking import (
@@ -30,6 +31,7 @@ from dowse.shells.codesearch_asking import (
     workspace_at,
 )
 from dowse.shells.serving import codesearch_profile, serve_made
+from dowse.shells.workspace import Workspace
 
 _max_age = click.option("--max-age-hours", type=int, default=24, help="Taken, but every run compares with the disk.")
 
@@ -47,7 +49,12 @@ for command in (find, fast, grep, info, def_audit, tips):
 def main(arguments: Sequence[str] | None = None) -> None:
     """One line on stderr and exit code 2 for whatever the user can mend."""
     try:
-        commands.main(arguments, prog_name="search-index", standalone_mode=False)
+        workspaces: list[Workspace] = []
+        with advising("search-index cleanup"):
+            run_healing(
+                lambda: commands.main(arguments, prog_name="search-index", standalone_mode=False, obj=workspaces),
+                workspaces,
+            )
     except click.ClickException as error:
         error.show()
         sys.exit(2)

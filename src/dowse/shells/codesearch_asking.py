@@ -149,7 +149,11 @@ def tips() -> None:
 
 
 def workspace_at(directory: Path, **flags: object) -> Workspace:
-    return codesearch_workspace((directory,), flags=flags, environment=os.environ, cwd=Path.cwd())
+    workspace = codesearch_workspace((directory,), flags=flags, environment=os.environ, cwd=Path.cwd())
+    context = click.get_current_context(silent=True)
+    if context and isinstance(context.obj, list):  # whoever runs the command heals what it meets
+        context.obj.append(workspace)
+    return workspace
 
 
 def _desk(directory: Path, *, ext: str = "", renew: bool = False, extensions: tuple[str, ...] = ()) -> Desk:
