@@ -47,7 +47,7 @@ class Settings:
         (), "globs of files to leave out, besides what .gitignore and .dowseignore name"
     )
     default_excludes: bool = _setting(True, "leave out lock files, minified code, caches and the like")
-    extensions: tuple[str, ...] = _setting(
+    extra_extensions: tuple[str, ...] = _setting(
         (),
         "extensions of files to index although they are left out by default, comma separated, such as csv,log; not in "
         "dowse.toml",
@@ -154,7 +154,7 @@ _ONLY_BY_THE_USER = (
     "show_secrets",
     "any_root",
     "ask_above_files",
-    "extensions",
+    "extra_extensions",
 )
 """What a file may not set at all: it would bring its own models, or open what is closed."""
 _ONLY_TRUE = ("default_excludes", "gitignore")

@@ -520,12 +520,12 @@ def test_every_file_is_indexed_or_counted_as_left_out(root: Path, run: Run) -> N
     code, out, _ = run("search", "heron", "--root", str(root))
     assert (code, out.splitlines()[-1].partition("; ")[2]) == (0, "5 of 8 files indexed, 3 left out (see status)")
     _, out, _ = run("status", "--root", str(root))
-    assert "left out  2 data files: .csv 1, .log 1; `--extensions csv` indexes those that end in .csv\n" in out
+    assert "left out  2 data files: .csv 1, .log 1; `--extra-extensions csv` indexes those that end in .csv\n" in out
     assert "left out  1 binary files: .pdf 1\n" in out
     assert "not read  directories that tools fill: node_modules/ 1; what ignore files name is not counted\n" in out
-    code, out, _ = run("search", "heron", "--root", str(root), "--extensions", "csv,log", "--json")
+    code, out, _ = run("search", "heron", "--root", str(root), "--extra-extensions", "csv,log", "--json")
     assert json.loads(out)["completeness"]["left_out"] == 3  # of the last run over all
-    run("index", str(root), "--extensions", "csv,log")
-    code, out, _ = run("search", "heron", "--root", str(root), "--extensions", "csv,log", "--json")
+    run("index", str(root), "--extra-extensions", "csv,log")
+    code, out, _ = run("search", "heron", "--root", str(root), "--extra-extensions", "csv,log", "--json")
     told = json.loads(out)["completeness"]
     assert (told["indexed"], told["listed"], told["left_out"]) == (7, 8, 1)

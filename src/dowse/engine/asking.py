@@ -10,6 +10,7 @@ from dowse.engine.memories import Memories
 from dowse.errors import BadInput
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.budget import left_out
+from dowse.lookup.below import below
 from dowse.model import COMMITS, FILES, MEMORIES, NOT_LOOKED, Answer, Completeness, Hit, Item, Query, Seen, Share
 from dowse.search.plan import answer
 from dowse.search.refine.subjects import Preference
@@ -54,6 +55,7 @@ class Asking(Memories):
 
     def _checked(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Each hit with how its file compares with the disk now, and what a reader should know of it besides."""
+        folders = self._ways_to_memories()
         sources: dict[str, Source | None] = {}  # each is looked up once, which takes longer than to ask it
         for hit in hits:
             record = hit.stored.record
@@ -61,7 +63,14 @@ class Asking(Memories):
                 sources[record.collection] = self._source_of(record.collection)
             source = sources[record.collection]
             freshness = source.freshness(Item(record.path, record.size, record.mtime_ns)) if source else "gone"
-            yield replace(hit, freshness=freshness, notes=self.doubts(record))
+            place = f"{folders[record.collection]}/{record.path}" if record.collection in folders else ""
+            yield replace(hit, freshness=freshness, notes=self.doubts(record), place=place)
+
+    def _ways_to_memories(self) -> dict[str, str]:
+        """Of each collection of memories, its folder: from the root that it lies below, else in full."""
+        collections = self.collections()
+        ways = {it.collection: it.way for it in below(collections)}
+        return {it.name: ways.get(it.name, it.root) for it in collections if it.source == MEMORIES}
 
     def _source_of(self, collection: str) -> Source | None:
         """None where another process has dropped the collection since something of it was found."""

@@ -199,7 +199,7 @@ class Base:
             include=settings.include,
             exclude=(*settings.exclude, *self._own_files(root)),
             default_excludes=settings.default_excludes,
-            extensions=settings.extensions,
+            extensions=settings.extra_extensions,
             use_gitignore=settings.gitignore,
             show_secrets=settings.show_secrets,
             max_file_bytes=settings.max_file_bytes,

@@ -110,7 +110,7 @@ class Syncing(Moving):
     def _excludes_token(self) -> str:
         """Stands for all settings that say which files are left out."""
         settings = self.settings
-        usual = default_exclude(settings.extensions) if settings.default_excludes else ()
+        usual = default_exclude(settings.extra_extensions) if settings.default_excludes else ()
         return _token(repr((RULES_VERSION, settings.show_secrets, usual, settings.exclude)))
 
     def _ignore_files_token(self) -> str:

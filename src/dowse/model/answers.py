@@ -34,7 +34,8 @@ class Stored:
 class Hit:
     """`notes` are sentences a reader should know before relying on it. `instead_of` is what was found where this one is
     shown, and tells whether that is about what was asked; this one's own words may be others. `root` is the name of the
-    root it comes from, where several were asked."""
+    root it comes from, where several were asked. `place` is the path of a memory from the root around its folder, or in
+    full; of all else it is empty, because the path of its record says it."""
 
     stored: Stored
     score: float
@@ -43,6 +44,12 @@ class Hit:
     notes: tuple[str, ...] = ()
     instead_of: Hit | None = None
     root: str = ""
+    place: str = ""
+
+    @property
+    def path(self) -> str:
+        """By which it can be read, and a person can open it."""
+        return self.place or self.stored.record.path
 
     @property
     def found(self) -> Hit:

@@ -186,7 +186,7 @@ def _place_shape(hit: Hit, now: float) -> Shape:
         superseded = "superseded" in hit.evidence
         age = ago(record.moment_ns / _NS, now)
         type_ = record.facets.get("type", "")
-        return {"kind": "memory", "path": record.path, "type": type_, "age": age, "superseded": superseded}
+        return {"kind": "memory", "path": hit.path, "type": type_, "age": age, "superseded": superseded}
     return {"path": record.path}
 
 

@@ -69,7 +69,7 @@ def hit_json(rank: int, hit: Hit) -> dict[str, object]:
         "chunk_id": hit.stored.chunk_id,
         "collection": record.collection,
         "kind": record.kind,
-        "path": record.path,
+        "path": hit.path,
         "start_line": chunk.start_line,
         "end_line": chunk.end_line,
         "trail": list(chunk.trail),

@@ -140,7 +140,7 @@ def serve(
         watch=watch,
         debounce_ms=debounce_ms,
         bulk_threshold=bulk_threshold,
-        extensions=ext or None,
+        extra_extensions=ext or None,
     )
     serve_made(
         lambda backstage: codesearch_profile(workspace, backstage, listed(ext), metrics=metrics),
@@ -150,4 +150,4 @@ def serve(
 
 def _index(directory: Path, *, no_ignore: bool, ext: str = "") -> None:
     flags = {"gitignore": False, "default_excludes": False} if no_ignore else {}
-    click.echo(build(workspace_at(directory, extensions=ext or None, **flags)).text())
+    click.echo(build(workspace_at(directory, extra_extensions=ext or None, **flags)).text())

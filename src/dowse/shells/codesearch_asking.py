@@ -158,7 +158,7 @@ def workspace_at(directory: Path, **flags: object) -> Workspace:
 
 def _desk(directory: Path, *, ext: str = "", renew: bool = False, extensions: tuple[str, ...] = ()) -> Desk:
     """Over an index that is there: it is built first where there is none, with files of the extensions asked for."""
-    workspace = workspace_at(directory, extensions=ext or None)
+    workspace = workspace_at(directory, extra_extensions=ext or None)
     if renew:
         build(workspace, history_for_s=FIRST_HISTORY_S)
     engine = ready(workspace)

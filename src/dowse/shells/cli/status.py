@@ -67,7 +67,7 @@ def _left_out_lines(left_out: list[dict[str, Any]], passed_over: dict[str, int])
     for row in left_out:
         counts = sorted(row["suffixes"].items(), key=lambda it: (-it[1], it[0]))
         suffixes = _first_few([f"{suffix} {count:,}" for suffix, count in counts])
-        advice = "; `--extensions csv` indexes those that end in .csv" if row["reason"] == "data" else ""
+        advice = "; `--extra-extensions csv` indexes those that end in .csv" if row["reason"] == "data" else ""
         lines.append(f"left out  {row['files']:,} {row['reason']} files: {suffixes}{advice}")
     if passed_over:
         names = _first_few([f"{name} {count:,}" for name, count in passed_over.items()])
