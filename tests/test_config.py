@@ -127,6 +127,7 @@ def test_the_key_comes_from_its_variable_alone(tmp_path: Path) -> None:
     [
         ("show_secrets = true", "show_secrets may not be set here; use the flag --show-secrets or the variable"),
         ('data_dir = "data"', "data_dir may not be set here"),
+        ('extra_extensions = ["csv"]', "extra_extensions may not be set here"),
         ("any_root = true", "any_root may not be set here"),
         ("default_excludes = false", "default_excludes may not be switched off here"),
         ("gitignore = false", "gitignore may not be switched off here; use the flag --no-gitignore or the variable"),

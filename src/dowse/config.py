@@ -53,6 +53,11 @@ class Settings:
         (), "globs of files to leave out, besides what .gitignore and .dowseignore name"
     )
     default_excludes: bool = _setting(True, "leave out lock files, minified code, caches and the like")
+    extra_extensions: tuple[str, ...] = _setting(
+        (),
+        "extensions of files to index although they are left out by default, comma separated, such as csv,log; not in "
+        "dowse.toml",
+    )
     gitignore: bool = _setting(True, "leave out what git ignores")
     show_secrets: bool = _setting(
         False,
@@ -151,7 +156,15 @@ SETTINGS = {it.name: it for it in fields(Settings)}
 SECRETS = frozenset(name for name, it in SETTINGS.items() if it.metadata["secret"])
 """Settings that are neither flags, which every process can see, nor in files, which are copied."""
 _SERVERS = ("ollama", "tei", "openai")
-_ONLY_BY_THE_USER = ("data_dir", "git_directories", "reranker_model", "show_secrets", "any_root", "ask_above_files")
+_ONLY_BY_THE_USER = (
+    "data_dir",
+    "git_directories",
+    "reranker_model",
+    "show_secrets",
+    "any_root",
+    "ask_above_files",
+    "extra_extensions",
+)
 """What a file may not set at all: it would bring its own models, or open what is closed."""
 _ONLY_TRUE = ("default_excludes", "gitignore")
 _ONLY_FALSE = ("background",)

@@ -17,6 +17,8 @@ DowseError
 
 from __future__ import annotations
 
+import re
+
 
 class DowseError(Exception):
     """The root of everything Dowse raises on purpose; its text is one line for the user."""
@@ -44,6 +46,14 @@ class IndexDamaged(IndexUnusable):
 
 class IndexForeign(IndexUnusable):
     pass
+
+
+def advised(text: str, command: str) -> str:
+    """An error's text with another command in place of those that mend an index of `dowse`."""
+    return _MENDING.sub(f"`{command}`", text)
+
+
+_MENDING = re.compile(r"`dowse (?:rebuild|doctor --fix)[^`]*`")
 
 
 def damage(part: str, reason: str) -> str:

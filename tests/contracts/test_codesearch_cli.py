@@ -167,6 +167,16 @@ def test_an_index_of_everything_that_is_ignored(tmp_path: Path) -> None:
     assert "1 files" in printed(folder, "content-index", "--no-ignore")[0]
 
 
+def test_extensions_that_are_named_are_indexed(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "rows.csv").write_text("heron,12\n")
+    (folder / "run.log").write_text("heron flew\n")
+    assert "0 files" in printed(folder, "content-index")[0]
+    assert "2 files" in printed(folder, "content-index", "--ext", "csv,log")[0]
+    assert last_names(printed(folder, "grep", "heron", "--ext", "csv", "--auto-reindex")) == {"rows.csv"}
+
+
 def test_cleanup_deletes_the_index_and_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()

@@ -64,6 +64,7 @@ def still_answering(server: Served) -> Iterator[None]:
         ({"query": "a", "top_k": "ten"}, "top_k: input should be a valid integer"),
         ({"query": "a", "top_k": None}, "top_k: input should be a valid integer"),
         ({"query": "a", "top_k": [3]}, "top_k:"),
+        ({"query": "a", "top_k": True}, "top_k: input should be a valid integer"),
         ({"query": "a", "top_k": 0, "mode": "x", "what": 1}, "unknown parameter 'what'"),
         ({"query": "a", "x" * 100_000: 1}, "unknown parameter 'xxx"),
     ],

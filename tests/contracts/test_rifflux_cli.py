@@ -80,6 +80,41 @@ def test_a_query_heals_a_damaged_index(work: Path) -> None:
     assert printed("rifflux-rebuild", folder=work)["indexed_files"] == 2
 
 
+@pytest.mark.parametrize(
+    ("build", "ask"),
+    [
+        (("rifflux-reindex",), ("rifflux-query", "apples", "--mode", "lexical")),
+        (("mcp-markdown-ragdocs", "query", "x"), ("mcp-markdown-ragdocs", "query", "apples")),
+        (("search-index", "index"), ("search-index", "grep", "apples")),
+    ],
+)
+@pytest.mark.parametrize("kept", [0.3, 0.5, 0.8])
+def test_the_next_plain_command_heals(
+    work: Path, tmp_path: Path, build: tuple[str, ...], ask: tuple[str, ...], kept: float
+) -> None:
+    write(work, {f"page{n}.md": f"# Page {n}\n\napples {n} {'and more of it ' * 200}\n" for n in range(9)})
+    variables = {"DOWSE_DATA_DIR": str(tmp_path / "data"), "DOWSE_ENCODER": "hashing"}
+    assert run_script(*build, folder=work, **variables).returncode == 0
+    (index,) = [*work.rglob("*.db"), *(tmp_path / "data/indexes").rglob("*.db")]
+    size = index.stat().st_size
+    with open(index, "r+b") as file:
+        file.seek(int(size * kept))
+        file.write(b"\x5a" * (size - file.tell()))
+    answers = [run_script(*ask, folder=work, **variables) for _ in range(2)]
+    assert [it.returncode for it in answers] == [0, 0], answers[0].stderr
+    assert "page" in answers[0].stdout or "the next answer is whole" in answers[0].stderr
+    assert "page" in answers[1].stdout
+    assert "dowse rebuild" not in answers[0].stderr + answers[1].stderr
+    assert answers[1].stderr == ""
+
+
+def test_advice_names_the_command_that_mends_this_index(work: Path) -> None:
+    write(work, FILES)
+    printed("rifflux-reindex", folder=work)
+    told = run_script("rifflux-query", "apples", folder=work, DOWSE_DATA_DIR=str(work.parent / "another")).stderr
+    assert "`rifflux-rebuild`" in told and "`dowse" not in told
+
+
 def test_rebuild_replaces_an_index_of_the_original(work: Path) -> None:
     write(work, FILES)
     with closing(sqlite3.connect(work / "old.db")) as connection:

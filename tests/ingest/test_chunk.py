@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from dowse.ingest.chunk import Limits, chunk, fingerprint
 from dowse.ingest.extract.code import extract_code
 from dowse.ingest.extract.markdown import extract_markdown
 from dowse.ingest.extract.plain import extract_plain
+from dowse.ingest.extract.table import extract
 from dowse.model import Block, Extract, Item
 
 EXTRACTORS = (extract_markdown, extract_plain, extract_code)
@@ -251,3 +254,29 @@ def test_chunking_is_deterministic_and_blocks_have_no_gaps(text, limits):
     assert chunk(extract, limits) == chunk(markdown(text), limits)
     assert [block.start for block in extract.blocks[1:]] == [block.end for block in extract.blocks[:-1]]
     assert not extract.blocks or extract.blocks[-1].end == len(text)
+
+
+_NESTED = {
+    "a.cs": ("namespace N\n{{\n  class C\n  {{\n{}  }}\n}}\n", "    void M{0}()\n    {{\n{1}    }}\n"),
+    "a.ts": ("export class C {{\n{}}}\n", "  m{0}() {{\n{1}  }}\n"),
+    "a.java": ("class C {{\n{}}}\n", "  void m{0}() {{\n{1}  }}\n"),
+    "a.rs": ("impl C {{\n{}}}\n", "  fn m{0}() {{\n{1}  }}\n"),
+    "a.rb": ("class C\n{}end\n", "  def m{0}\n{1}  end\n"),
+    "a.php": ("<?php\nclass C {{\n{}}}\n", "  function m{0}() {{\n{1}  }}\n"),
+    "a.css": ("@media print {{\n{}}}\n", "  .m{0} {{\n{1}  }}\n"),
+    "a.sh": ("if true; then\n{}fi\n", "  m{0}() {{\n{1}  }}\n"),
+}
+
+
+@pytest.mark.parametrize("path", _NESTED)
+@pytest.mark.parametrize("lines", [1, 30, 44, 45, 46, 47, 48, 49, 50, 95])
+def test_no_chunk_only_closes_something(path, lines):
+    around, member = _NESTED[path]
+    body = "".join(f"      call_{number:03}(with_some, other_arguments);\n" for number in range(lines))
+    for count in (1, 3):
+        text = around.format("".join(member.format(number, body) for number in range(count)))
+        extracted = extract(Item(path, len(text), 0), text.encode())
+        chunks = chunk(extracted, Limits())
+        spans(extracted, chunks)
+        assert all(len(it.text) <= Limits().max_chars for it in chunks)
+        assert [it.text for it in chunks if re.fullmatch(r"(?:\W|end|fi)*", it.text)] == []

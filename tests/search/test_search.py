@@ -255,3 +255,87 @@ def test_what_the_hits_link_to_joins_them(root: Path, open_engine: OpenEngine) -
     assert found["a.md"]["community_boost"] == 1.1
     names = [it.name for it in answer.steps]
     assert names[names.index("load") :][:3] == ["load", "graph_neighbours", "community_boost"]
+
+
+_SEA = {
+    "sea.md": "# Dead Sea\n\nIts basin holds Saturated Salt Water. See [lakes](lakes.md) and [salts](salts.md).\n",
+    "lakes.md": "# Lakes\n\nWater with salt, nearly saturated, fills these lakes.\n",
+    "salts.md": "---\ntags: [salt]\n---\n# Salt\n\nSalt dissolves in water until it is saturated.\n",
+    "brine.md": "# Brine\n\nSaturated brine is salty water.\n",
+    "brine.py": "def saturated(water, salt):\n    return salt / water\n",
+}
+_PHRASE = '"saturated salt water"'
+
+
+@pytest.fixture
+def seas(root: Path, open_engine: OpenEngine) -> Engine:
+    write(root, _SEA)
+    opened = open_engine(min_chunk_chars=5)
+    opened.index([root])
+    return opened
+
+
+@pytest.mark.parametrize("recipe", ["auto", "auto-files", *RECIPES])
+def test_every_recipe_requires_a_phrase_in_quotes(seas: Engine, recipe: str) -> None:
+    for text in (_PHRASE, f"{_PHRASE} lakes brine", f"lakes of brine\nand {_PHRASE} in many lines"):
+        answer = seas.search(Query(text, recipe=recipe, min_score=0.0))
+        found = [hit.stored.record.path for hit in answer.hits]
+        assert found == ["sea.md"], text
+        assert answer.abstained == ""
+
+
+@pytest.mark.parametrize("recipe", ["auto", "auto-files", *RECIPES])
+def test_a_phrase_that_occurs_nowhere_finds_nothing_and_says_so(seas: Engine, recipe: str) -> None:
+    answer = seas.search(Query('salt "salt saturated lakes" lakes', recipe=recipe))
+    assert answer.hits == ()
+    assert answer.abstained == (
+        'no indexed passage holds "salt saturated lakes"; remove the quotes to search for the words'
+    )
+    scoped = seas.search(Query(_PHRASE, Scope(kinds=("code",)), recipe=recipe))
+    assert (scoped.hits, "in this scope holds" in scoped.abstained) == ((), True)
+
+
+def test_meaning_is_compared_beyond_the_candidates_of_a_query_without_quotes(
+    root: Path, open_engine: OpenEngine
+) -> None:
+    write(root, {f"{n}.md": f"# Salt {n}\n\nsalt water lakes of saturated salt {n}\n" for n in range(120)})
+    write(root, {"far.md": "# Elsewhere\n\nA harbour tale where by chance saturated salt water is named once.\n"})
+    engine = open_engine()
+    engine.index([root])
+    assert paths(engine, f"salt lakes {_PHRASE}", recipe="semantic") == ["far.md"]
+
+
+def test_a_sketch_of_the_answer_requires_nothing(seas: Engine) -> None:
+    sketch = 'Salt is called "salt saturated lakes" in lakes.'
+    assert seas.search(Query(sketch, recipe="ragdocs-hypothesis", hypothesis=sketch)).hits
+
+
+# What defines a name, and what uses it far more often, by file name; the name as it is asked for.
+_DEFINING = {
+    "sql": ("CREATE PROCEDURE dbo.GetOrders\n  @id INT\nAS\nBEGIN\n  SELECT {} FROM orders;\nEND\n", "EXEC {};\n", "GetOrders"),  # noqa: E501
+    "SQL": ("CREATE TABLE GET_ORDERS (\n  {} INT\n);\n", "SELECT * FROM {};\n", "get_orders"),
+    "cs": ("class Desk\n{{\n    public Task<int> PlaceOrder(int id)\n    {{\n        return {};\n    }}\n}}\n", "{}(1);\n", "PlaceOrder"),  # noqa: E501
+    "go": ("package desk\n\nfunc (d *Desk) PlaceOrder(id int) int {{\n\treturn {}\n}}\n", "{}(1)\n", "PlaceOrder"),
+    "java": ("class Desk {{\n    public int placeOrder(int id) {{\n        return {};\n    }}\n}}\n", "{}(1);\n", "placeOrder"),  # noqa: E501
+    "rs": ("impl Desk {{\n    pub fn place_order(&self) -> u32 {{\n        {}\n    }}\n}}\n", "{}(1);\n", "place_order"),  # noqa: E501
+    "ts": ("export class Desk {{\n  async placeOrder(id: number) {{\n    return {};\n  }}\n}}\n", "{}(1);\n", "placeOrder"),  # noqa: E501
+    "py": ("class Desk:\n    def place_order(self):\n        return {}\n", "{}(1)\n", "place_order"),
+    "rb": ("class Desk\n  def self.place_order(id)\n    {}\n  end\nend\n", "{}(1)\n", "place_order"),
+    "kt": ("class Desk {{\n  suspend fun placeOrder(id: Int): Int = {}\n}}\n", "{}(1)\n", "placeOrder"),
+    "php": ("<?php\nclass Desk {{\n  public function placeOrder($id) {{ return {}; }}\n}}\n", "{}(1);\n", "placeOrder"),
+    "c": ("static int place_order(int id)\n{{\n    return {};\n}}\n", "{}(1);\n", "place_order"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("recipe", ["auto", "lexical", "hybrid"])
+@pytest.mark.parametrize("suffix", _DEFINING)
+def test_the_place_that_defines_a_name_comes_first(
+    root: Path, open_engine: OpenEngine, suffix: str, recipe: str
+) -> None:
+    definition, use, name = _DEFINING[suffix]
+    much_else = " + ".join(f"value_{number}" for number in range(60))
+    write(root, {f"desk.{suffix}": definition.format(much_else if suffix != "SQL" else "id")})
+    write(root, {f"use{number}.{suffix}": use.format(name) * (number + 1) for number in range(6)})
+    engine = open_engine()
+    engine.index([root])
+    assert paths(engine, name, recipe=recipe)[0] == f"desk.{suffix}"

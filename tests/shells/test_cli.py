@@ -17,6 +17,7 @@ import pytest
 
 from dowse.config import SECRETS, SETTINGS
 from dowse.places import Places
+from dowse.search.recipes import RECIPES
 from dowse.shells.cli import VERBS, in_order
 from dowse.shells.cli.group import dowse
 from dowse.store.sqlite import SqliteStore
@@ -410,6 +411,7 @@ BAD = [
     (("index", "--index", "."), "can not use"),
     (("eval", "missing.jsonl"), "missing.jsonl"),
     (("read", "nothing.md"), "nothing indexed"),
+    (("read", "docs/guide.md:5-3"), "end_line 3 is before start_line 5; swap them"),
     (("mcp", "--profile", "none"), "'none' is not one of"),
 ]
 
@@ -445,6 +447,27 @@ def test_eval_on_a_labelled_corpus_and_on_gold_lines(run: Run, tmp_path: Path) -
     assert set(report["comparisons"]) == {"semantic", "hybrid"}
     code, out, _ = run("eval", str(beir / "gold.jsonl"), "--recipe", "lexical")
     assert code == 0 and "lexical" in out and "1.000" in out
+    for recipe in ("auto", *RECIPES):
+        code, out, err = run("eval", str(beir), "--recipe", recipe, "--json")
+        assert (code, list(json.loads(out)["recipes"])) == (0, [recipe]), err
+
+
+@pytest.mark.parametrize("words", [("eval", "beir"), ("eval", "--self"), ("search", "x")])
+def test_a_recipe_that_does_not_exist_is_refused_before_anything_is_indexed(
+    run: Run, root: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    write(
+        root, {"beir/corpus.jsonl": '{"_id": "d", "text": "red apple"}', "beir/queries.jsonl": "", "beir/qrels.tsv": ""}
+    )
+    code, _, err = run(*words, "--recipe", "nope")
+    assert code == 2 and "there is no recipe 'nope'; known are auto, lexical" in err
+    assert not [*(tmp_path / "data").rglob("*.db")]
+
+
+def test_a_measure_that_does_not_exist_is_refused_before_anything_is_indexed(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("eval", "missing.jsonl", "--measure", "ndcg@11")
+    assert code == 2 and "unknown measure 'ndcg@11'; choose one of mrr, ndcg@5" in err
+    assert not [*(tmp_path / "data").rglob("*.db")]
 
 
 def test_a_second_process_indexing_does_not_keep_a_search_waiting(run: Run, root: Path) -> None:
@@ -487,3 +510,22 @@ def test_a_setting_at_its_most_works(run: Run, name: str) -> None:
 def test_a_setting_beyond_its_most_is_refused_in_a_sentence(run: Run, name: str, beyond: int) -> None:
     code, _, err = run("index", f"--{name.replace('_', '-')}", str(MOST[name] + beyond))
     assert code == 2 and err.startswith(f"dowse: {name} must be between ") and err.count("\n") == 1
+
+
+def test_every_file_is_indexed_or_counted_as_left_out(root: Path, run: Run) -> None:
+    write(
+        root, {"a.md": "# Heron\n\nwades", "o": "a heron", "rows.csv": "heron,1", "run.log": "heron", "b.pdf": "%PDF"}
+    )
+    write(root, {"node_modules/x.js": "heron"})
+    code, out, _ = run("search", "heron", "--root", str(root))
+    assert (code, out.splitlines()[-1].partition("; ")[2]) == (0, "5 of 8 files indexed, 3 left out (see status)")
+    _, out, _ = run("status", "--root", str(root))
+    assert "left out  2 data files: .csv 1, .log 1; `--extra-extensions csv` indexes those that end in .csv\n" in out
+    assert "left out  1 binary files: .pdf 1\n" in out
+    assert "not read  directories that tools fill: node_modules/ 1; what ignore files name is not counted\n" in out
+    code, out, _ = run("search", "heron", "--root", str(root), "--extra-extensions", "csv,log", "--json")
+    assert json.loads(out)["completeness"]["left_out"] == 3  # of the last run over all
+    run("index", str(root), "--extra-extensions", "csv,log")
+    code, out, _ = run("search", "heron", "--root", str(root), "--extra-extensions", "csv,log", "--json")
+    told = json.loads(out)["completeness"]
+    assert (told["indexed"], told["listed"], told["left_out"]) == (7, 8, 1)

@@ -121,3 +121,22 @@ def test_impact_of_uncommitted_changes(run: Run, root: Path) -> None:
     assert json.loads(run("impact", "--json")[1])["unknown"] == []
     write(root, {".memories/note.md": "A note, which is no file that calls anything."})
     assert ".memories/note.md: not among the indexed files" in run("impact")[1].splitlines()
+
+
+def test_impact_in_repositories_below_the_root(run: Run, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    one, two = (root / "work" / name for name in ("one", "two"))
+    for place in (one, two):
+        write(place, {"src/a.py": "def alpha():\n    return 1\n\n\ndef beta():\n    return alpha()\n"})
+        for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "m"]):
+            subprocess.run([*git, *command], cwd=place, check=True, capture_output=True)
+    assert run("index")[0] == 0
+    monkeypatch.chdir(one / "src")
+    assert run("impact")[:2] == (1, "nothing has changed since the last commit\n")
+    write(one, {"src/a.py": "def alpha():\n    return 2\n\n\ndef beta():\n    return alpha()\n"})
+    assert run("impact") == (0, "alpha  a.py:1\n  beta  a.py:6\n", "")
+    monkeypatch.chdir(two)
+    assert run("impact")[:2] == (1, "nothing has changed since the last commit\n")
+    monkeypatch.chdir(root)
+    for words in (("impact",), ("impact", "--root", str(root))):
+        assert run(*words)[:2] == (0, "alpha  work/one/src/a.py:1\n  beta  work/one/src/a.py:6\n")

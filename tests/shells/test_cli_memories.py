@@ -59,7 +59,7 @@ def test_a_note_from_its_making_to_the_trash(run: Run, root: Path) -> None:
     )
     assert run("remember", "auth", "--append", "wombat")[0] == 0
     code, out, _ = run("search", "wombat", "--json")
-    assert (code, [it["path"] for it in json.loads(out)["hits"]]) == (0, ["auth.md"])
+    assert (code, [it["path"] for it in json.loads(out)["hits"]]) == (0, [".memories/auth.md"])
     (note,) = listed(run)
     assert (note["name"], note["type"], note["tags"], note["anchors"]) == (
         "auth.md", "fact", ["auth"], ["src/auth.py#Token.fresh"],
@@ -93,7 +93,7 @@ def test_stale_ones_are_listed_and_told_with_hits(run: Run, root: Path) -> None:
     )
     out = run("search", "tokens hour", "--json")[1]
     notes = {it["path"]: it["notes"] for it in json.loads(out)["hits"]}
-    assert (notes["auth.md"], notes.get("other.md", [])) == ([why], [])
+    assert (notes[".memories/auth.md"], notes.get(".memories/other.md", [])) == ([why], [])
     assert f"   {why}" in run("search", "tokens hour")[1].splitlines()
     assert f"    stale: {why}" in run("memories")[1].splitlines()
     assert [it["name"] for it in listed(run, "--type", "plan")] == ["other.md"]
@@ -168,15 +168,15 @@ def test_an_agent_keeps_extends_replaces_and_throws_away_notes(call: Callable[..
 
     made = call("remember", name="auth", content="numbat", type="plan", tags=["a"], anchors=["src/auth.py"])
     assert made.structured_content == {"status": "created", "name": "auth.md", "path": f"{root}/.memories/auth.md"}
-    assert hits("numbat") == ["auth.md"]
+    assert hits("numbat") == [".memories/auth.md"]
     assert call("remember", name="auth", content="quoll", mode="append").structured_content["status"] == "appended"
-    assert hits("quoll") == ["auth.md"]
+    assert hits("quoll") == [".memories/auth.md"]
     assert "quoll" in call("fetch", id="auth.md").structured_content["text"]
     write(root, {"src/auth.py": APP.replace("1", "2")})
     fetched = call("fetch", id="auth.md").content[0].text.splitlines()  # type: ignore[union-attr]
     assert fetched[1].strip() == "src/auth.py has changed since the memory was written"
     assert call("remember", name="auth", content="bilby", mode="replace").structured_content["status"] == "replaced"
-    assert (hits("quoll"), hits("bilby")) == ([], ["auth.md"])
+    assert (hits("quoll"), hits("bilby")) == ([], [".memories/auth.md"])
     thrown = call("remember", name="auth", mode="forget").structured_content
     assert (thrown["status"], ".trash" in thrown["path"], hits("bilby")) == ("forgotten", True, [])
 
@@ -199,3 +199,21 @@ def test_the_tool_says_what_is_wrong(call: Callable[..., CallToolResult], root: 
         assert result.is_error
         assert why in result.content[0].text  # type: ignore[union-attr]
     assert not (root / ".memories").exists()
+
+
+def test_the_path_of_a_memory_can_be_opened_and_read(run: Run, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(root, {"notes/heron.md": "# Another\n", "sub/a.md": "# Below\n"})
+    run("remember", "notes/heron", "The heron wades at dusk")
+    for place in (root, root / "sub"):
+        monkeypatch.chdir(place)
+        shown = run("search", "heron wades")[1].splitlines()[0].split()[1].partition(":")[0]
+        assert "wades" in Path(shown).read_text()
+        assert "wades" in run("read", shown)[1]
+    (hit,) = [it for it in json.loads(run("search", "heron wades", "--json")[1])["hits"] if it["kind"] == "memory"]
+    assert hit["path"] == ".memories/notes/heron.md"
+    assert "wades" in run("read", hit["path"])[1]
+    monkeypatch.chdir(root)
+    run("remember", "everywhere", "An osprey dives", "--memories", "user")
+    (hit, *_) = json.loads(run("search", "osprey dives", "--memories", "user", "--json")[1])["hits"]
+    assert "osprey" in Path(hit["path"]).read_text()
+    assert "osprey" in run("read", hit["path"], "--memories", "user")[1]

@@ -96,3 +96,34 @@ def test_what_may_be_repeated_on_the_command_line_is_bounded(capsys: pytest.Capt
     with pytest.raises(SystemExit) as ended:
         main(["search", "x", *["--path", "*.py"] * 1_001])
     assert (ended.value.code, capsys.readouterr().err) == (2, "dowse: --path: at most 1,000, not 1,001\n")
+
+
+# For each type that a schema may name: values of other types, which must not be taken for it.
+_OF_OTHER_TYPES: dict[str, tuple[object, ...]] = {
+    "integer": (True, False, "3", 3.5, [3], {}),
+    "number": (True, "0.5", [0.5], {}),
+    "boolean": ("yes", "true", 1, 0, [], {}),
+    "string": (7, True, ["a"], {}),
+    "array": ("a", 7, True, {"a": 1}, [7], [True], [None]),
+}
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_no_parameter_of_any_tool_takes_another_type_or_what_is_out_of_bounds(name: str, tmp_path: Path) -> None:
+    profile = make_profile(name, roots=(), flags={}, environment={}, cwd=tmp_path, backstage=Backstage())
+    seen: set[str] = set()
+    for tool in profile.tools:
+        bound = bind(tool)
+        for parameter, told in bound.arguments.model_json_schema()["properties"].items():
+            kinds = {it["type"]: it for it in told.get("anyOf", [told]) if "type" in it}
+            assert len(kinds.keys() - {"null"}) == 1, (tool.name, parameter, told)
+            seen |= kinds.keys()
+            for kind, bounds in kinds.items():
+                wrong = list(_OF_OTHER_TYPES.get(kind, ()))
+                wrong += [bounds["minimum"] - 1] if "minimum" in bounds else []
+                wrong += [bounds["maximum"] + 1] if "maximum" in bounds else []
+                assert kind not in ("integer", "number") or "minimum" in bounds, (tool.name, parameter)
+                for value in wrong:
+                    with pytest.raises(BadInput, match=rf"(^|[ :]){re.escape(parameter)}(\.\d+)?: "):
+                        bound({parameter: value})
+    assert seen >= {"integer", "boolean", "string"} or name == "ragdocs"

@@ -623,3 +623,47 @@ def test_kinds_are_those_of_the_records_that_are_there(store: Store) -> None:
     assert store.kinds() == {"doc", "code"}
     store.drop("notes", ["b.py", "c.py"])
     assert store.kinds() == {"doc"}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ('"salt water"', {"a.md#0", "b.md#0"}),
+        ('"Salt WATERS"', {"a.md#0", "b.md#0"}),  # as lexical search has it: without case, by stems
+        ('"salt water" "dead sea"', {"b.md#0"}),
+        ('"water salt"', set()),
+    ],
+)
+def test_chunks_that_hold_phrases(store: Store, query: str, expected: set[str]) -> None:
+    store.put(record("a.md"), pieces("so much salt water", "salt and water"))
+    store.put(record("b.md"), pieces("The dead sea has salt water."))
+    held = store.load(sorted(store.holding(parse(query).required)))
+    assert {f"{it.record.path}#{it.chunk.ordinal}" for it in held} == expected
+
+
+def test_the_nearest_among_some(store: Store) -> None:
+    store.put(record("a.md"), pieces("one", "two", "three"))
+    keys = [it.key for it in store.pending()]
+    store.put_vectors(keys, np.array([[1, 0], [1, 1], [0, 1]], dtype=np.float32))
+    query = np.array([1, 0], dtype=np.float32)
+    assert [it.key for it in store.near(query, Scope(), 9, among={keys[1], keys[2]})] == [keys[1], keys[2]]
+    assert [it.key for it in store.near(query, Scope(kinds=("doc",)), 9, among=[keys[2]])] == [keys[2]]
+    assert store.near(query, Scope(), 9, among=()) == []
+
+
+def test_names_that_chunks_define(store: Store) -> None:
+    symbols = [
+        Symbol("Box", "class", 1, 3),
+        Symbol("open", "method", 2, 2, 1, 0),
+        Symbol("close", "method", 3, 3, 1, 0),
+        Symbol("Title", "heading", 1, 3),
+    ]
+    store.put(record("a.py", kind="code"), pieces("class Box:", "def open(self):", "def close(self):"), symbols)
+    store.put(record("b.py", kind="code"), pieces("open()"))
+    keys = [it.key for path in ("a.py", "b.py") for it in store.chunks(record(path))]
+    expected = [(("Box", "class"),), (("open", "method"),), (("close", "method"),), ()]
+    for _ in range(2):  # the second time it may be known
+        assert [store.defined_in(keys)[key] for key in keys] == expected
+    store.put(record("a.py", kind="code", digest="e"), pieces("class Box:"), symbols[:1])
+    (key,) = [it.key for it in store.chunks(record("a.py"))]
+    assert store.defined_in([key]) == {key: (("Box", "class"),)}

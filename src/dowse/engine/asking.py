@@ -11,6 +11,7 @@ from dowse.engine.memories import Memories
 from dowse.errors import BadInput
 from dowse.ingest.sources.base import Source
 from dowse.ingest.sources.budget import left_out
+from dowse.lookup.below import below
 from dowse.model import COMMITS, FILES, MEMORIES, NOT_LOOKED, Answer, Completeness, Hit, Item, Query, Seen, Share
 from dowse.search.plan import answer
 from dowse.search.refine.subjects import Preference
@@ -57,6 +58,7 @@ class Asking(Memories):
 
     def _checked(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Each hit with how its file compares with the disk now, and what a reader should know of it besides."""
+        folders = self._ways_to_memories()
         sources: dict[str, Source | None] = {}  # each is looked up once, which takes longer than to ask it
         for hit in hits:
             record = hit.stored.record
@@ -64,7 +66,14 @@ class Asking(Memories):
                 sources[record.collection] = self._source_of(record.collection)
             source = sources[record.collection]
             freshness = source.freshness(Item(record.path, record.size, record.mtime_ns)) if source else "gone"
-            yield replace(hit, freshness=freshness, notes=self.doubts(record))
+            place = f"{folders[record.collection]}/{record.path}" if record.collection in folders else ""
+            yield replace(hit, freshness=freshness, notes=self.doubts(record), place=place)
+
+    def _ways_to_memories(self) -> dict[str, str]:
+        """Of each collection of memories, its folder: from the root that it lies below, else in full."""
+        collections = self.collections()
+        ways = {it.collection: it.way for it in below(collections)}
+        return {it.name: ways.get(it.name, it.root) for it in collections if it.source == MEMORIES}
 
     def _source_of(self, collection: str) -> Source | None:
         """None where another process has dropped the collection since something of it was found."""
@@ -84,6 +93,7 @@ class Asking(Memories):
             indexed=shares[FILES].indexed,
             listed=shares[FILES].listed,
             skipped=shares[FILES].skipped,
+            left_out=shares[FILES].left_out,
             chunks=counts.chunks,
             vectors=counts.vectors,
             synced_at=min((it.synced_at for it in collections), default=0.0),
@@ -98,10 +108,12 @@ class Asking(Memories):
         for row in self._store.skipped():
             skipped[row.collection] += left_out(row)
             untold[row.collection] += left_out(row) - 1  # a row is listed as one
-        shares = {FILES: Share(FILES, 0, 0)}
+        shares, omissions = {FILES: Share(FILES, 0, 0)}, self.omissions()
         for it in self._store.collections():
             held, lacking = sizes.get(it.name, 0), skipped[it.name]
-            own = Share(it.source, held, max(it.listed + untold[it.name], held + lacking), lacking)
+            offered = max(it.listed + untold[it.name], held + lacking)
+            left = omissions[it.name].count if it.source == FILES and it.name in omissions else 0
+            own = Share(it.source, held, offered + left, lacking, left)
             shares[it.source] = shares.get(it.source, Share(it.source, 0, 0)).plus(own)
         return shares
 

@@ -21,7 +21,7 @@ from dowse.ingest.sources.git.repository import common_directory_of, is_work_tre
 from dowse.ingest.sources.git.withholding import Withholding
 from dowse.ingest.sources.memories import FOLDER, memory_files
 from dowse.lookup.called import called
-from dowse.model import COMMITS, FILES, MEMORIES, Collection, Item, Record
+from dowse.model import COMMITS, FILES, MEMORIES, OMISSIONS, Collection, Item, Omissions, Record
 from dowse.places import Places
 from dowse.reranking import Reranking
 from dowse.search.refine.subjects import Preferences
@@ -102,6 +102,12 @@ class Base:
             yield f"{', '.join(unfinished)} is indexed only in part so far"
         yield from self._semantics.notes()
         yield from (damage(part, why) for part, why in self._store.damaged().items() if part != SIDECARS)
+
+    def omissions(self) -> dict[str, Omissions]:
+        """What each collection leaves out by its default rules, as of the last run over the whole of it."""
+        notes = self._store.manifest()
+        kept = {it.name: notes.get(OMISSIONS + it.name) for it in self._store.collections()}
+        return {name: Omissions(**json.loads(text)) for name, text in kept.items() if text}
 
     def collections(self) -> list[Collection]:
         """What is read from files: the roots, and the folders of memories."""
@@ -202,6 +208,7 @@ class Base:
             include=settings.include,
             exclude=(*settings.exclude, *self._own_files(root)),
             default_excludes=settings.default_excludes,
+            extensions=settings.extra_extensions,
             use_gitignore=settings.gitignore,
             show_secrets=settings.show_secrets,
             max_file_bytes=settings.max_file_bytes,

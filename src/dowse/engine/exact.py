@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dowse.engine.fresh import Fresh
 from dowse.errors import Unreadable
 from dowse.ingest.sources.base import Reach
+from dowse.ingest.sources.git.repository import work_tree_above
 from dowse.lookup.find import Entry, NameAnswer, NameQuery, find_names, fitting, indexed_names, listing
 from dowse.lookup.find_contents import ContentAnswer, find_contents
 from dowse.lookup.grep.question import Excerpt, GrepAnswer, Lines
@@ -120,11 +121,27 @@ class Exact(Fresh):
         asked = replace(query, scope=self._scoped(query.scope))
         return replace(self._call_graph().impact(changes, asked, collection), seen=seen)
 
-    def uncommitted(self, collection: Collection) -> Uncommitted:
-        """The lines of a root that differ from the last commit."""
-        from dowse.ingest.sources.git.work_tree.uncommitted import uncommitted
+    def uncommitted(self, collection: Collection, place: Path | None = None) -> Uncommitted:
+        """The lines of a root that differ from the last commit: of the repository below it that holds `place`, else of
+        the one around it, else of all below it."""
+        from dowse.ingest.sources.git.work_tree.uncommitted import Uncommitted, uncommitted
 
-        return uncommitted(Path(collection.root))
+        root = Path(collection.root).resolve()
+        lines: dict[str, tuple[tuple[int, int], ...]] = {}
+        for top in self._changed_trees(root, place):
+            found = uncommitted(top)
+            if found.problem:
+                return found
+            way = top.relative_to(root)
+            lines |= {(way / path).as_posix(): spans for path, spans in found.lines.items()}
+        return Uncommitted(lines)
+
+    def _changed_trees(self, root: Path, place: Path | None) -> list[Path]:
+        around = work_tree_above(str((place or root).resolve()))
+        if around and root in Path(around).parents:
+            return [Path(around)]
+        below = () if work_tree_above(str(root)) else (it for each in self.histories() for it in self._work_trees(each))
+        return sorted({it.resolve() for it in below if root in it.resolve().parents}) or [root]
 
     def _call_graph(self) -> CallGraph:
         """Made when first asked for: a search has no use for all that it imports."""

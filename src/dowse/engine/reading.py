@@ -21,6 +21,7 @@ from dowse.model import (
     Counts,
     Freshness,
     Item,
+    Omissions,
     Record,
     Scope,
     Skipped,
@@ -47,6 +48,7 @@ class Status:
     skipped: tuple[Skipped, ...]
     quarantined: tuple[Skipped, ...]  # indexed, but as plain text, because their parser failed
     sizes: Mapping[str, int]  # how many records each collection has
+    omissions: Mapping[str, Omissions]  # what each collection leaves out by its default rules
     held_back: Mapping[str, int]  # files of secrets, changes of files that commits do not tell, values that are masked
 
     def of(self, source: str) -> list[Collection]:
@@ -144,6 +146,7 @@ class Reading(Memories):
             skipped=(*self._store.skipped(), *self.refused_histories()),
             quarantined=tuple(Skipped(*row) for row in self._store.faceted(UNPARSED)),
             sizes=self._store.sizes(),
+            omissions=self.omissions(),
             held_back={
                 "files": sum(it.reason == HELD_BACK for it in self._store.skipped()),
                 "changes": self._counted(LEFT_OUT),

@@ -17,6 +17,7 @@ from dowse.lookup.memories.walk import Walk, follow
 from dowse.model import FILES, MEMORIES, Link, Query, Record, Scope
 from dowse.text.globs import literal
 from dowse.text.memory_edges import Key, key
+from dowse.text.terms import parse
 
 RECIPE = "memories"
 _MOST_RANKED = 500  # memories that link to one file: each is a path to be compared
@@ -87,6 +88,8 @@ class Recollecting(Asking):
         for hit in answer.hits:
             place = key(hit.stored.record)
             scores[place] = max(hit.score, scores.get(place, 0.0))
+        if parse(question).required:
+            found = [it for it in found if key(it.record) in scores]
         return by_relevance(found, question, scores)
 
     def _links_to(self, target: str) -> set[tuple[Key, Link]]:

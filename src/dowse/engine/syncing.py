@@ -12,7 +12,7 @@ from dowse.engine.moving import Moving
 from dowse.errors import IndexBusy
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.base import Source
-from dowse.ingest.sources.defaults import DEFAULT_EXCLUDE
+from dowse.ingest.sources.defaults import default_exclude
 from dowse.ingest.sources.doors import IGNORE_FILE
 from dowse.ingest.sources.ignore_files import ignore_file_content
 from dowse.model import COMMITS, FILES, IN_FILES, Collection, Scope, Skipped, SyncReport
@@ -110,7 +110,7 @@ class Syncing(Moving):
     def _excludes_token(self) -> str:
         """Stands for all settings that say which files are left out."""
         settings = self.settings
-        usual = DEFAULT_EXCLUDE if settings.default_excludes else ()
+        usual = default_exclude(settings.extra_extensions) if settings.default_excludes else ()
         return _token(repr((RULES_VERSION, settings.show_secrets, usual, settings.exclude)))
 
     def _ignore_files_token(self) -> str:

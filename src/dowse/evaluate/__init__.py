@@ -8,10 +8,11 @@ from dowse.evaluate.questions import ORIGINS, Question
 from dowse.evaluate.readers import read_beir, read_gold, read_gold_lines
 from dowse.evaluate.report import comparison_dict, comparison_line, format_table, scores_dict
 from dowse.evaluate.sample import Sample, draw, gold_queries
-from dowse.evaluate.scores import QueryScore, Scores, evaluate
+from dowse.evaluate.scores import MEASURES, QueryScore, Scores, evaluate
 from dowse.evaluate.tune import Advice, Weights, advise
 
 __all__ = [
+    "MEASURES",
     "ORIGINS",
     "Advice",
     "ByDocument",

@@ -13,6 +13,7 @@ from dowse.evaluate import metrics
 from dowse.evaluate.gold import Gold, GoldQuery, Judge
 
 DEFAULT_KS = (5, 10, 100)
+MEASURES = ("mrr", *(f"{name}@{k}" for k in DEFAULT_KS for name in ("ndcg", "recall", "precision", "hit")))
 
 Run = Callable[[str], Sequence[str]]
 

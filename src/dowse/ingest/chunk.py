@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from dowse.errors import BadInput
+from dowse.ingest.extract.spans import is_closing
 from dowse.ingest.extract.table import EXTRACTION_VERSION
 from dowse.model import Block, Chunk, Extract
 
 # Raise it when the same extract would be cut elsewhere: what is indexed is then chunked again.
-CHUNKING_VERSION: Final = 1
+CHUNKING_VERSION: Final = 2
 
 SMALLEST_MAX_CHARS: Final = 50
 
@@ -22,6 +23,8 @@ _LINE = re.compile(r"(?=\n)")
 _SENTENCE = re.compile(r"(?<=[.!?…])(?=\s)|(?<=[.!?…][\"')\]”’»])(?=\s)|(?<=[。！？])")
 _WORD = re.compile(r"(?<=\S)(?=\s)")
 _FIRST_WORD = re.compile(r"\S")
+_CLOSING_LINES: Final = 20  # as deep as code is nested, at most
+_CLOSING_CHARS: Final = 400
 _ZERO_WIDTH_JOINER: Final = "\u200d"
 
 
@@ -84,12 +87,22 @@ def _parts(text: str, block: Block, max_chars: int) -> Iterator[tuple[int, int]]
     start = _trimmed_start(text, block.start, block.end)
     end = _trimmed_end(text, start, block.end)
     while end - start > max_chars:
-        cut = _cut(text, start, start + max_chars, whole=block.whole)
+        cut = _cut_before_closing(text, start, end, max_chars, whole=block.whole)
         if (part_end := _trimmed_end(text, start, cut)) > start:
             yield start, part_end
         start = _trimmed_start(text, cut, end)
     if end > start:
         yield start, end
+
+
+def _cut_before_closing(text: str, start: int, end: int, max_chars: int, *, whole: bool) -> int:
+    """Where to cut so that more is left than what closes something: nobody looks for a brace."""
+    first = cut = _cut(text, start, start + max_chars, whole=whole)
+    for _ in range(_CLOSING_LINES):
+        if end - cut > _CLOSING_CHARS or not is_closing(text, cut, end) or cut - 1 <= start:
+            return cut
+        cut = _cut(text, start, cut - 1, whole=whole)
+    return first
 
 
 def _trimmed_start(text: str, start: int, end: int) -> int:

@@ -7,9 +7,10 @@ what was not written yet, and the next run goes on from there.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from dowse.ingest.prepare import Prepared
 from dowse.ingest.reading import Reader, Reading, Stale
 from dowse.ingest.sources.base import Listing, Source
 from dowse.ingest.sources.part import part_of
-from dowse.model import Item, Record, Skipped, SyncReport, Version
+from dowse.model import OMISSIONS, Item, Omissions, Record, Skipped, SyncReport, Version
 from dowse.store.base import Catalog
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Sync:
         is_whole = self._bring_in(self._stale(listing, known, skipped, report), len(listing.items), report)
         self._refused(listing, skipped, report)
         self._gone(listing, known, skipped, report)
+        self._note_omissions(listing)
         if is_whole:
             self._mark(report, begun)
         self._recount(len({*known, *skipped}))
@@ -71,6 +73,13 @@ class Sync:
         """How many items there are and when they were looked for, of which a part says nothing."""
         if not self.under:
             self.store.mark(self.collection, listed=report.listed, at=at)
+
+    def _note_omissions(self, listing: Listing) -> None:
+        """Counts of a part would say nothing of the whole; one run over it notes them anew."""
+        key, found = OMISSIONS + self.collection, listing.omissions()
+        text = json.dumps(asdict(found), sort_keys=True) if found != Omissions() else ""
+        if not self.under and self.store.manifest().get(key, "") != text:
+            self.store.note(key, text)
 
     def _recount(self, before: int) -> None:
         """What came or went in a part counts for the whole."""

@@ -55,7 +55,9 @@ from dowse.model.records import (
     public_chunk_id,
 )
 from dowse.model.reports import (
+    OMISSIONS,
     Counts,
+    Omissions,
     SyncReport,
 )
 
@@ -70,6 +72,7 @@ __all__ = [
     "MEMORIES",
     "NOT_LOOKED",
     "NO_FACETS",
+    "OMISSIONS",
     "TRAIL_SEPARATOR",
     "UNPARSED",
     "Answer",
@@ -88,6 +91,7 @@ __all__ = [
     "Item",
     "Link",
     "Linked",
+    "Omissions",
     "Pace",
     "Query",
     "Record",

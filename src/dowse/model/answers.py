@@ -34,7 +34,8 @@ class Stored:
 class Hit:
     """`notes` are sentences a reader should know before relying on it. `instead_of` is what was found where this one is
     shown, and tells whether that is about what was asked; this one's own words may be others. `root` is the name of the
-    root it comes from, where several were asked."""
+    root it comes from, where several were asked. `place` is the path of a memory from the root around its folder, or in
+    full; of all else it is empty, because the path of its record says it."""
 
     stored: Stored
     score: float
@@ -43,6 +44,12 @@ class Hit:
     notes: tuple[str, ...] = ()
     instead_of: Hit | None = None
     root: str = ""
+    place: str = ""
+
+    @property
+    def path(self) -> str:
+        """By which it can be read, and a person can open it."""
+        return self.place or self.stored.record.path
 
     @property
     def found(self) -> Hit:
@@ -98,10 +105,11 @@ class Share(NamedTuple):
     indexed: int
     listed: int
     skipped: int = 0
+    left_out: int = 0  # by the default rules of the source
 
     @property
     def complete(self) -> bool:
-        return self.indexed + self.skipped >= self.listed
+        return self.indexed + self.skipped + self.left_out >= self.listed
 
     def plus(self, other: Share) -> Share:
         counts = (mine + theirs for mine, theirs in zip(self[1:], other[1:], strict=True))
@@ -121,6 +129,7 @@ class Completeness:
     notes: tuple[str, ...] = ()
     seen: Seen = NOT_LOOKED
     others: tuple[Share, ...] = ()
+    left_out: int = 0
 
     @property
     def as_of(self) -> float:
@@ -133,13 +142,15 @@ class Completeness:
 
     @property
     def shares(self) -> tuple[Share, ...]:
-        return Share(FILES, self.indexed, self.listed, self.skipped), *self.others
+        return Share(FILES, self.indexed, self.listed, self.skipped, self.left_out), *self.others
 
     def sentence(self, hits: int) -> str:
         told = ", ".join(f"{it.indexed:,} of {it.listed:,} {it.source}" for it in self.shares)
         parts = [f"{hits:,} hits" if hits != 1 else "1 hit", f"{told} indexed"]
-        if skipped := sum(it.skipped for it in self.shares):
-            parts.append(f"{skipped:,} skipped (see status)")
+        missing = {"skipped": sum(it.skipped for it in self.shares), "left out": self.left_out}
+        if any(missing.values()):
+            counted = ", ".join(f"{count:,} {name}" for name, count in missing.items() if count)
+            parts.append(f"{counted} (see status)")
         return "; ".join([parts[0], ", ".join(parts[1:]), *self.notes, *self.seen.sentences()])
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
+
+OMISSIONS: Final = "omissions "
+"""With the name of a collection behind it, the manifest's key for what the collection leaves out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,19 @@ class Counts:
     def encoded(self) -> int:
         """The chunks that are to have a vector."""
         return self.chunks - self.unencoded
+
+
+@dataclass(frozen=True, slots=True)
+class Omissions:
+    """What a source leaves out by its default rules: how many files, by reason and suffix, and how many directories
+    it does not look into, by name."""
+
+    files: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    directories: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        return sum(sum(it.values()) for it in self.files.values())
 
 
 @dataclass(slots=True)

@@ -93,4 +93,6 @@ def read(
     if chunks and start_line is None and end_line is None:
         return engine.passage(chunks[0])
     first = start_line or (chunks[0].chunk.start_line if chunks else 1)
+    if end_line is not None and end_line < first:
+        raise BadInput(f"end_line {end_line:,} is before start_line {first:,}; swap them")
     return engine.lines(records[0], first, end_line)

@@ -84,7 +84,13 @@ def index_state(completeness: Completeness, found: int, running: str = "") -> st
     """What keeps an answer from being complete; of an empty answer also what was searched."""
     counted = not found or not all(it.complete for it in completeness.shares)
     shares = ", ".join(f"{it.indexed:,} of {it.listed:,} {it.source}" for it in completeness.shares)
-    parts = (f"{shares} indexed" if counted else "", *completeness.notes, *completeness.seen.sentences(), running)
+    left_out = f", {completeness.left_out:,} left out (see `status`)" if completeness.left_out else ""
+    parts = (
+        f"{shares} indexed{left_out}" if counted else "",
+        *completeness.notes,
+        *completeness.seen.sentences(),
+        running,
+    )
     return in_words_of_tools("; ".join(filter(None, parts)))
 
 
@@ -180,7 +186,7 @@ def _place_shape(hit: Hit, now: float) -> Shape:
         superseded = "superseded" in hit.evidence
         age = ago(record.moment_ns / _NS, now)
         type_ = record.facets.get("type", "")
-        return {"kind": "memory", "path": record.path, "type": type_, "age": age, "superseded": superseded}
+        return {"kind": "memory", "path": hit.path, "type": type_, "age": age, "superseded": superseded}
     return {"path": record.path}
 
 
@@ -189,11 +195,17 @@ def _answer_shape(answer: Answer, hits: Sequence[Shape], running: str) -> Shape:
     shape = {
         "hits": hits,
         "more": f"{left_out} more hits left out (raise `budget_tokens` or lower `limit`)" if left_out else "",
-        "abstained": _ABSTAINED if answer.abstained else "",
+        "abstained": _abstention(answer),
         "notes": [in_words_of_tools(it) for it in shown_notes(answer)],
         "index": index_state(answer.completeness, len(answer.hits), running),
     }
     return {"hits": hits, **without_empty(shape)}
+
+
+def _abstention(answer: Answer) -> str:
+    """Why nothing is shown: what the quotes require is said as it is, all else in the words of tools."""
+    requires = any(it.name == "phrases" for it in answer.steps)
+    return answer.abstained if requires or not answer.abstained else _ABSTAINED
 
 
 _ABSTAINED = (

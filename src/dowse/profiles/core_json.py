@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,7 @@ def completeness_json(answer: Answer, running: str = "") -> dict[str, object]:
         "indexed": answer.completeness.indexed,
         "listed": answer.completeness.listed,
         "skipped": answer.completeness.skipped,
+        "left_out": answer.completeness.left_out,
         "chunks": answer.completeness.chunks,
         "vectors": answer.completeness.vectors,
         "others": [it._asdict() for it in answer.completeness.others],
@@ -67,7 +69,7 @@ def hit_json(rank: int, hit: Hit) -> dict[str, object]:
         "chunk_id": hit.stored.chunk_id,
         "collection": record.collection,
         "kind": record.kind,
-        "path": record.path,
+        "path": hit.path,
         "start_line": chunk.start_line,
         "end_line": chunk.end_line,
         "trail": list(chunk.trail),
@@ -146,6 +148,20 @@ def status_skipped(status: Status) -> list[dict[str, str]]:
     return [{"collection": it.collection, "path": it.path, "reason": it.reason} for it in status.skipped]
 
 
+def status_left_out(status: Status) -> list[dict[str, object]]:
+    """How many files the default rules leave out, by collection and reason, with their suffixes."""
+    return [
+        {"collection": name, "reason": reason, "files": sum(suffixes.values()), "suffixes": dict(suffixes)}
+        for name, it in status.omissions.items()
+        for reason, suffixes in it.files.items()
+    ]
+
+
+def _passed_over(status: Status) -> dict[str, int]:
+    """How many directories were not looked into, by name."""
+    return dict(sum((Counter(it.directories) for it in status.omissions.values()), Counter[str]()))
+
+
 def status_quarantined(status: Status) -> list[dict[str, str]]:
     """Files that are indexed as plain text, because their parser failed."""
     return [{"collection": it.collection, "path": it.path, "reason": it.reason} for it in status.quarantined]
@@ -186,6 +202,8 @@ def status_json(status: Status, engine: Engine, leader: int | None = None) -> di
         "skipped": status_skipped(status),
         "skipped_count": len(status.skipped),
         "quarantined": status_quarantined(status),
+        "left_out": status_left_out(status),
+        "passed_over": _passed_over(status),
         "held_back": dict(status.held_back),
         "freshness": {
             "as_of": iso(completeness.synced_at) if completeness.synced_at else None,

@@ -46,7 +46,7 @@ def place_text(hit: Hit, answer: Answer) -> str:
 
 
 def _lines_of(hit: Hit, now: float) -> str:
-    return f"{hit.stored.record.path}:{hit.stored.chunk.start_line}-{hit.stored.chunk.end_line}"
+    return f"{hit.path}:{hit.stored.chunk.start_line}-{hit.stored.chunk.end_line}"
 
 
 def _commit(hit: Hit, now: float) -> str:

@@ -98,7 +98,8 @@ class MemorySearch:
     def _results(self, answer: Answer, content: Callable[[Hit], str]) -> str:
         title, lacking = "Memory Search Results", self._desk.notes(answer)
         if not answer.hits:
-            return page(title, answer.completeness.sentence(0), lacking)
+            said = "; ".join(it for it in (answer.abstained, answer.completeness.sentence(0)) if it)
+            return page(title, said, lacking)
         caveats = self._desk.caveats([it.stored.record for it in answer.hits])
         blocks = [
             result(rank, hit.stored.record, headings(hit), hit.score, _noted(told), content(hit))

@@ -39,7 +39,7 @@ def is_factual(query: str) -> bool:
 def results_text(answer: Answer, place: Callable[[Record], str], passage: Callable[[Hit], str]) -> str:
     """`[1] path § headings (0.83)` and the passage below it, for each; of an empty answer what was searched."""
     if not answer.hits:
-        return answer.completeness.sentence(0)
+        return "; ".join(it for it in (answer.abstained, answer.completeness.sentence(0)) if it)
     return "\n\n".join(
         f"{one_line(_header(rank, hit, place))}\n{escaped(passage(hit), HEADER)}"
         for rank, hit in enumerate(answer.hits, 1)

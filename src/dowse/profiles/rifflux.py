@@ -9,7 +9,7 @@ from typing import Annotated
 
 from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.errors import IndexUnusable
+from dowse.errors import IndexUnusable, advised
 from dowse.live.jobs import Job, Jobs
 from dowse.live.keeping import Keeping
 from dowse.model import FILES, IN_FILES, NOT_LOOKED, Hit, Query, Scope
@@ -17,8 +17,9 @@ from dowse.profiles.pending import if_pending
 from dowse.profiles.rifflux_indexing import AutoReindex, Reindexing, located
 from dowse.profiles.rifflux_json import Mode, backend, chunk_json, if_any, job_json, scores_json, watcher_json
 from dowse.profiles.rifflux_settings import Options
-from dowse.profiles.tool import Param, Profile, Reply, Tool
+from dowse.profiles.tool import Param, Profile, Reply, Tool, Wording
 
+MENDING = "rifflux-rebuild"  # the command that makes an index of this contract anew
 INSTRUCTIONS = """\
 Hybrid search over the Markdown files indexed on this machine. `reindex` brings files in, `search_rifflux` finds \
 chunks (hybrid, lexical or semantic), `get_chunk` and `get_file` read them, `index_status` tells the state."""
@@ -58,7 +59,7 @@ class Rifflux:
             Tool(self.index_status, "State of the index"),
             Tool(self.reindex, "Index files", read_only=False),
         )
-        return Profile("rifflux", "rifflux", INSTRUCTIONS, tools)
+        return Profile("rifflux", "rifflux", INSTRUCTIONS, tools, Wording(mending=MENDING))
 
     # --- the tools ---
 
@@ -149,7 +150,9 @@ class Rifflux:
         try:
             return self._open(db_path)
         except IndexUnusable as error:
-            raise IndexUnusable(f"{error} (for this server: `rifflux-rebuild`)") from error
+            text = advised(str(error), MENDING)
+            hint = "" if MENDING in text else f" (for this server: `{MENDING}`)"
+            raise type(error)(f"{text}{hint}") from error
 
     def _job_json(self, job: Job) -> dict[str, object]:
         return job_json(job, self._jobs.elapsed_s(job))

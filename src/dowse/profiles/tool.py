@@ -31,10 +31,12 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How a contract words what it refuses, with `{name}` in it; empty: in our own words."""
+    """How a contract words what it refuses, with `{name}` in it; empty: in our own words. `mending` is its own command
+    that makes its index anew."""
 
     missing: str = ""
     unknown_tool: str = ""
+    mending: str = ""
 
 
 OUR_WORDING = Wording()
@@ -52,7 +54,7 @@ class Tool:
     read_only: bool = True
     idempotent: bool = True
     destructive: bool = False
-    strict: bool = False
+    strict: bool = True
     wording: Wording | None = None
     brief: bool = False
 

@@ -56,6 +56,7 @@ def _completeness(parts: Mapping[str, Completeness]) -> Completeness:
         indexed=sum(it.indexed for it in every),
         listed=sum(it.listed for it in every),
         skipped=sum(it.skipped for it in every),
+        left_out=sum(it.left_out for it in every),
         chunks=sum(it.chunks for it in every),
         vectors=sum(it.vectors for it in every),
         synced_at=min(it.synced_at for it in every),

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from dowse.model import Hit, Query, Step
 from dowse.search.confidence import held, stems_of, with_confidence
+from dowse.search.recipes import recipe_named
 from dowse.search.search import Ranked
 from dowse.search.understand.classify import QueryKind, classify
 
@@ -37,18 +38,26 @@ class Found:
     abstained: str = ""
 
 
+def check_recipe(name: str) -> None:
+    """Refuse a recipe that does not exist, before any work is done for it."""
+    if _split(name)[0] != AUTO:
+        recipe_named(name)
+
+
 def answer(query: Query, ask: Ask) -> Found:
     """What the query's recipe finds, each hit with how sure one may be of it; with `auto`, what the recipe that suits
     the query finds, or why nothing is shown."""
     name, files = _split(query.recipe)
     if name != AUTO:
         ranked = ask(query)
-        return Found(_told(ranked, query), ranked.steps)
+        return Found(_told(ranked, query), ranked.steps, ranked.unheld)
     kind = classify(query.text)
     first, second = (recipe + files for recipe in _BY_KIND[kind])
     ranked = ask(replace(query, recipe=first))
     found = support(ranked.hits, query.text)
     steps = [_decided("plan", f"{kind}: {first}"), *ranked.steps]
+    if ranked.unheld:
+        return Found([], steps, ranked.unheld)
     if found < _WEAK:
         again = ask(replace(query, recipe=second))
         steps += [_decided("retry", f"{found:.0%} of the words were found, so {second} was tried too"), *again.steps]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 
 from dowse.errors import OtherVectors
-from dowse.model import Scope, Scored
+from dowse.model import Query, Scope, Scored
 from dowse.search.families import gathered
 from dowse.search.run import QueryVector, Run
-from dowse.text.terms import MAX_QUERY_CHARS, Terms, headline, parse
+from dowse.text.terms import MAX_QUERY_CHARS, Term, Terms, headline, parse
 
 _TRIES = 3  # an index is not switched twice within one search
 _COSINE_DIGITS = 6  # vectors are stored with less, so a difference beyond is noise
@@ -44,6 +44,8 @@ def semantic(run: Run) -> list[Scored]:
 
 def nearest(run: Run, limit: int) -> tuple[list[Scored], str]:
     """The chunks nearest to the query by meaning, or why there are none."""
+    if run.holders is not None and not run.holders:
+        return [], ""
     for _ in range(_TRIES):
         query = query_vector(run)
         if query.vector is None:
@@ -58,7 +60,19 @@ def nearest(run: Run, limit: int) -> tuple[list[Scored], str]:
 
 def _near(run: Run, query: QueryVector, scope: Scope, limit: int) -> list[Scored]:
     assert query.vector is not None  # asked before
-    return run.store.near(query.vector, scope, limit, query.made_by)
+    return run.store.near(query.vector, scope, limit, query.made_by, run.holders)
+
+
+def phrases_of(query: Query) -> tuple[Term, ...]:
+    """What the query requires by quotes; a sketch of the answer quotes only what a document might."""
+    return () if query.hypothesis == query.text else parse(query.text).required
+
+
+def find_holders(run: Run, phrases: Sequence[Term]) -> frozenset[int]:
+    """Look up once which chunks hold the phrases, for all that find candidates and all that add hits."""
+    run.holders = frozenset()  # nothing is vouched for where the words can not be looked up
+    run.holders = frozenset(run.store.holding(phrases))
+    return run.holders
 
 
 def query_vector(run: Run) -> QueryVector:

@@ -61,6 +61,8 @@ class Run:
     shares: dict[str, float] = field(default_factory=dict)
     # What the query's subject prefers: factors by collection and path.
     priors: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    # The keys of the chunks that hold every phrase in quotes; None where no phrase is required.
+    holders: frozenset[int] | None = None
     # The query as the encoder sees it, once somebody has asked for it.
     vector: QueryVector | None = None
     clock: Callable[[], float] = time.perf_counter

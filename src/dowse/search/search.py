@@ -5,19 +5,21 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
 from dowse.errors import DowseError, IndexDamaged, PartDamaged
-from dowse.model import Hit, Query, Scored, Step
+from dowse.model import EVERYTHING, Hit, Query, Scored, Step
 from dowse.search.families import families_of, family_of, parted
 from dowse.search.fuse import SCORE_NAMES, Rankings, evidence_for, fuse
 from dowse.search.kinds import FAMILIES, SUCCEEDING
 from dowse.search.recipes import Recipe, Route, recipe_named
 from dowse.search.refine.stage import Concerning, Stage, stage_name
+from dowse.search.retrieve import find_holders, matched, phrases_of
 from dowse.search.run import NOTHING, Models, Result, Run
 from dowse.store.base import Store
+from dowse.text.terms import Term, Terms, quoted
 
 EVEN: Mapping[str, float] = MappingProxyType({})
 # Of kinds whose hits may lose most of their score (superseded, out of date), those behind them must be there to follow.
@@ -40,6 +42,8 @@ class Ranked:
     hits: list[Hit]
     steps: list[Step]
     unrelated: float = 0.0
+    # Why nothing can be found: no passage holds the phrases that the query requires.
+    unheld: str = ""
 
 
 def search(
@@ -58,6 +62,9 @@ def search(
     run = Run(query, store, models, recipe.pool(query.limit), recipe.weights, rrf_k, priors=priors, now=now)
     routes = {name: route for name, route in recipe.routes.items() if route.applies(query.text)}
     run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in routes.items()}
+    if phrases := phrases_of(query):
+        nothing: frozenset[int] = frozenset()
+        run.step("phrases", NOTHING, partial(_unless_damaged, partial(find_holders, run, phrases), nothing, run))
     for prepare in recipe.prepare:
         run.step(stage_name(prepare), NOTHING, partial(prepare, run))
     rankings = _rankings(routes, run, begin)
@@ -65,7 +72,26 @@ def search(
     hits = run.step("load", best, partial(_load, best, rankings, run))
     for stage in _wanted(recipe.stages, run):
         hits = run.step(stage_name(stage), hits, partial(_unless_damaged, partial(stage, hits, run), hits, run))
-    return Ranked(hits, run.steps, run.vector.traits.unrelated if run.vector else 0.0)
+        hits = [hit for hit in hits if _is_held(hit.stored.key, run)]  # a stage may have added some
+    unheld = "" if hits or not phrases else _unheld(phrases, run)
+    return Ranked(hits, run.steps, run.vector.traits.unrelated if run.vector else 0.0, unheld)
+
+
+def _is_held(key: int, run: Run) -> bool:
+    return run.holders is None or key in run.holders
+
+
+def _unheld(phrases: tuple[Term, ...], run: Run) -> str:
+    """That no passage inside the scope holds what is required; nothing where one does, or nobody can tell."""
+    scope = run.query.scope
+    try:
+        if matched(Terms(phrases), scope, run):
+            return ""
+    except (PartDamaged, IndexDamaged):
+        return ""
+    wanted = " and ".join(f'"{it}"' for it in quoted(run.query.text))
+    where = "" if replace(scope, below=()) == EVERYTHING else " in this scope"
+    return f"no indexed passage{where} holds {wanted}; remove the quotes to search for the words"
 
 
 def _rankings(routes: Mapping[str, Route], run: Run, begin: Begin) -> dict[str, list[Scored]]:
@@ -95,7 +121,8 @@ def _begun(name: str, route: Route, run: Run, begin: Begin) -> Callable[[], list
 def _retrieved(name: str, route: Route, run: Run, *, alone: bool) -> list[Scored]:
     guarded = _unless_damaged if alone else _or_note
     nothing: list[Scored] = []
-    return run.step(name, NOTHING, partial(guarded, partial(route.retriever, run), nothing, run))
+    found = run.step(name, NOTHING, partial(guarded, partial(route.retriever, run), nothing, run))
+    return found if run.holders is None else [it for it in found if it.key in run.holders]
 
 
 def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[Scored]:

@@ -62,6 +62,7 @@ def breadth_of(workspace: Workspace) -> str:
         include=settings.include,
         exclude=settings.exclude,
         default_excludes=settings.default_excludes,
+        extensions=settings.extra_extensions,
         use_gitignore=settings.gitignore,
         max_file_bytes=settings.max_file_bytes,
         barred=frozenset({Places.of(settings).data_dir}),

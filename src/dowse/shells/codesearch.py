@@ -13,6 +13,7 @@ import click
 from dowse.errors import DowseError
 from dowse.live.rebuilding import Rebuilding, remove
 from dowse.profiles.codesearch_words import listed
+from dowse.shells.alias_commands import advising, run_healing
 from dowse.shells.cli.index import build
 from dowse.shells.cli.streams import guarded
 from dowse.shells.codesearch_asking import (
@@ -30,6 +31,7 @@ from dowse.shells.codesearch_asking import (
     workspace_at,
 )
 from dowse.shells.serving import codesearch_profile, serve_made
+from dowse.shells.workspace import Workspace
 
 _max_age = click.option("--max-age-hours", type=int, default=24, help="Taken, but every run compares with the disk.")
 
@@ -47,7 +49,12 @@ for command in (find, fast, grep, info, def_audit, tips):
 def main(arguments: Sequence[str] | None = None) -> None:
     """One line on stderr and exit code 2 for whatever the user can mend."""
     try:
-        commands.main(arguments, prog_name="search-index", standalone_mode=False)
+        workspaces: list[Workspace] = []
+        with advising("search-index cleanup"):
+            run_healing(
+                lambda: commands.main(arguments, prog_name="search-index", standalone_mode=False, obj=workspaces),
+                workspaces,
+            )
     except click.ClickException as error:
         error.show()
         sys.exit(2)
@@ -71,15 +78,15 @@ def index(directory: Path, no_ignore: bool, **_: Any) -> None:  # noqa: ANN401
 
 @commands.command("content-index")
 @dir_option
-@click.option("-e", "--ext", default="", help="Taken, but every text file is indexed; name extensions when asking.")
+@click.option("-e", "--ext", default="", help="Index these too, comma separated; other text files always are.")
 @click.option("--min-token-len", type=int, default=2, help="Taken, but words of one character are never indexed.")
 @_max_age
 @hidden_option
 @no_ignore_option
 @threads_option
-def content_index(directory: Path, no_ignore: bool, **_: Any) -> None:  # noqa: ANN401
+def content_index(directory: Path, ext: str, no_ignore: bool, **_: Any) -> None:  # noqa: ANN401
     """The same as index: there is one index of everything."""
-    _index(directory, no_ignore=no_ignore)
+    _index(directory, no_ignore=no_ignore, ext=ext)
 
 
 @commands.command("def-index")
@@ -133,6 +140,7 @@ def serve(
         watch=watch,
         debounce_ms=debounce_ms,
         bulk_threshold=bulk_threshold,
+        extra_extensions=ext or None,
     )
     serve_made(
         lambda backstage: codesearch_profile(workspace, backstage, listed(ext), metrics=metrics),
@@ -140,6 +148,6 @@ def serve(
     )
 
 
-def _index(directory: Path, *, no_ignore: bool) -> None:
+def _index(directory: Path, *, no_ignore: bool, ext: str = "") -> None:
     flags = {"gitignore": False, "default_excludes": False} if no_ignore else {}
-    click.echo(build(workspace_at(directory, **flags)).text())
+    click.echo(build(workspace_at(directory, extra_extensions=ext or None, **flags)).text())

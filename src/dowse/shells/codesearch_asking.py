@@ -87,7 +87,7 @@ def fast(
     """Find files and directories by name, in the index."""
     only: Only = "directories" if dirs_only else "files" if files_only else ""
     names = _names(pattern, given, only, least_bytes=min_size, most_bytes=max_size)
-    _print(file_lines(FileTools(_desk(given["directory"], renew=auto_reindex)).indexed(names).data))
+    _print(file_lines(FileTools(_desk(given["directory"], ext=given["ext"], renew=auto_reindex)).indexed(names).data))
 
 
 @click.command()
@@ -119,7 +119,7 @@ def grep(pattern: str, directory: Path, ext: str, auto_reindex: bool, **given: A
         around=_around(given),
         count_only=given["count"],
     )
-    _print(grep_lines(GrepTool(_desk(directory, renew=auto_reindex)).found(asked).data))
+    _print(grep_lines(GrepTool(_desk(directory, ext=ext, renew=auto_reindex)).found(asked).data))
 
 
 @click.command("def-audit")
@@ -149,12 +149,16 @@ def tips() -> None:
 
 
 def workspace_at(directory: Path, **flags: object) -> Workspace:
-    return codesearch_workspace((directory,), flags=flags, environment=os.environ, cwd=Path.cwd())
+    workspace = codesearch_workspace((directory,), flags=flags, environment=os.environ, cwd=Path.cwd())
+    context = click.get_current_context(silent=True)
+    if context and isinstance(context.obj, list):  # whoever runs the command heals what it meets
+        context.obj.append(workspace)
+    return workspace
 
 
-def _desk(directory: Path, *, renew: bool = False, extensions: tuple[str, ...] = ()) -> Desk:
-    """Over an index that is there: it is built first where there is none."""
-    workspace = workspace_at(directory)
+def _desk(directory: Path, *, ext: str = "", renew: bool = False, extensions: tuple[str, ...] = ()) -> Desk:
+    """Over an index that is there: it is built first where there is none, with files of the extensions asked for."""
+    workspace = workspace_at(directory, extra_extensions=ext or None)
     if renew:
         build(workspace, history_for_s=FIRST_HISTORY_S)
     engine = ready(workspace)

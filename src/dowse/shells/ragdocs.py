@@ -12,12 +12,13 @@ from dowse.live.rebuilding import Rebuilding
 from dowse.profiles.core_json import report_json
 from dowse.profiles.ragdocs import Ragdocs
 from dowse.profiles.ragdocs_git import GitHistory
-from dowse.shells.alias_commands import print_json, run
+from dowse.shells.alias_commands import print_json, run, run_in
 from dowse.shells.cli.search import ready
 from dowse.shells.ragdocs_settings import ragdocs_workspace
 from dowse.shells.serving import serve
 from dowse.shells.workspace import Workspace
 
+_MENDING = "mcp-markdown-ragdocs rebuild-index"
 _project = click.option("--project", type=click.Path(path_type=Path), help="The directory; default: the current one.")
 
 
@@ -41,7 +42,7 @@ def mcp(project: Path | None) -> None:
 @_project
 def query(text: str, as_json: bool, top_n: int, project: Path | None) -> None:
     """Search; where there is no index yet, it is built first."""
-    run(lambda: _query(text, as_json, top_n, _workspace(project)))
+    run_in(lambda: _workspace(project), lambda it: _query(text, as_json, top_n, it), _MENDING)
 
 
 @main.command("search-commits")
@@ -50,7 +51,7 @@ def query(text: str, as_json: bool, top_n: int, project: Path | None) -> None:
 @_project
 def search_commits(text: str, top_n: int, project: Path | None) -> None:
     """Search what commits said and changed."""
-    run(lambda: _search_commits(text, top_n, _workspace(project)))
+    run_in(lambda: _workspace(project), lambda it: _search_commits(text, top_n, it), _MENDING)
 
 
 @main.command("rebuild-index")

@@ -9,10 +9,11 @@ import click
 
 from dowse.live.jobs import Jobs
 from dowse.live.rebuilding import Rebuilding, remove
-from dowse.profiles.rifflux import Rifflux
+from dowse.profiles.rifflux import MENDING, Rifflux
 from dowse.profiles.rifflux_indexing import located
+from dowse.profiles.rifflux_json import Mode
 from dowse.profiles.rifflux_settings import Options
-from dowse.shells.alias_commands import print_json, run
+from dowse.shells.alias_commands import print_json, run, run_in
 from dowse.shells.backstage import Engines
 from dowse.shells.serving import rifflux_workspace, serve
 from dowse.shells.workspace import Workspace
@@ -45,7 +46,7 @@ def mcp(db: str | None, watch_paths: tuple[str, ...]) -> None:
 @click.option("--force", is_flag=True, help="Index unchanged files again too.")
 def reindex(path: str, db: str | None, force: bool) -> None:
     """Index the Markdown files below a directory; only new and changed ones are read."""
-    run(lambda: print_json(_tools(_workspace(db)).reindex(path=path, force=force).data))
+    run_in(lambda: _workspace(db), lambda it: print_json(_tools(it).reindex(path=path, force=force).data), MENDING)
 
 
 @click.command()
@@ -53,9 +54,13 @@ def reindex(path: str, db: str | None, force: bool) -> None:
 @click.option("--mode", default="hybrid", show_default=True, type=click.Choice(["hybrid", "lexical", "semantic"]))
 @click.option("--top-k", default=10, show_default=True, type=click.IntRange(1, 100), help="How many results at most.")
 @_db
-def query(query: str, mode: str, top_k: int, db: str | None) -> None:
+def query(query: str, mode: Mode, top_k: int, db: str | None) -> None:
     """Search the index."""
-    run(lambda: print_json(_tools(_workspace(db)).search_rifflux(query, top_k, mode).data))  # type: ignore[arg-type]
+
+    def ask(workspace: Workspace) -> None:
+        print_json(_tools(workspace).search_rifflux(query, top_k, mode).data)
+
+    run_in(lambda: _workspace(db), ask, MENDING)
 
 
 @click.command()

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 from pydantic_core import PydanticCustomError
 
-from dowse.errors import BadInput
+from dowse.errors import BadInput, IndexUnusable, advised
 from dowse.profiles.tool import MAX_ITEMS, OUR_WORDING, Param, Profile, Reply, Tool, Wording
 
 MAX_CHARS = 20_000_000  # of a text; contracts have bounds of their own below it
@@ -54,7 +54,12 @@ class BoundTool:
         except ValidationError as error:
             prefix = "" if self.wording.missing else f"{self.tool.name}: "
             raise BadInput(f"{prefix}{'; '.join(self._complaints(error))}") from None
-        return self.tool.call(**{self.own[name]: getattr(checked, name) for name in checked.model_fields_set})
+        try:
+            return self.tool.call(**{self.own[name]: getattr(checked, name) for name in checked.model_fields_set})
+        except IndexUnusable as error:
+            if not self.wording.mending:
+                raise
+            raise type(error)(advised(str(error), self.wording.mending)) from error
 
     def renamed(self, given: Mapping[str, object]) -> dict[str, object]:
         """`topK` is taken for `top_k` and the other way round: families of clients differ in casing only."""

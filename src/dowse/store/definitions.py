@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
@@ -49,6 +49,13 @@ class Definition:
         return self.trail[-1] if self.trail else ""
 
 
+class Named(NamedTuple):
+    """A definition by its name alone."""
+
+    name: str
+    kind: str
+
+
 class Found(NamedTuple):
     """The best of them in order; `total` counts all, `before_stats` also those that `least` leaves out."""
 
@@ -76,6 +83,10 @@ class Definitions(Protocol):
 
     def around(self, record: Record, line: int) -> list[Definition]:
         """The definitions that hold the line, innermost first."""
+        ...
+
+    def defined_in(self, keys: Sequence[int]) -> Mapping[int, tuple[Named, ...]]:
+        """Names and kinds of the definitions that begin in the lines of these chunks, by the chunk's key."""
         ...
 
     def definition_kinds(self) -> frozenset[str]: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -67,8 +67,15 @@ class Vectors(Protocol):
         """The vectors of these chunks in the index that answers, as far as they have one."""
         ...
 
-    def near(self, vector: Vector, scope: Scope, limit: int, made_by: str | None = None) -> list[Scored]:
-        """The nearest chunks by cosine; a zero vector is at 0.0 from everything.
+    def near(
+        self,
+        vector: Vector,
+        scope: Scope,
+        limit: int,
+        made_by: str | None = None,
+        among: Collection[int] | None = None,
+    ) -> list[Scored]:
+        """The nearest chunks by cosine, only of those `among` if given; a zero vector is at 0.0 from everything.
 
         Raises OtherVectors when the index that answers is of another encoder than the vector.
         """

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from dowse.model import Scope, Scored
-from dowse.text.terms import Terms
+from dowse.text.terms import Term, Terms
 
 
 class Weights(NamedTuple):
@@ -22,4 +23,8 @@ class Weights(NamedTuple):
 class Words(Protocol):
     def match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
         """The best chunks by BM25, higher is better; never raises for any terms."""
+        ...
+
+    def holding(self, required: Sequence[Term]) -> list[int]:
+        """The keys of all chunks that hold every one of these terms, whatever the scope."""
         ...

@@ -111,8 +111,7 @@ class Terms:
 def parse(text: str) -> Terms:
     # Letters and their accents as one: written apart, an accent would cut the word in two.
     text = unicodedata.normalize("NFC", text[:MAX_QUERY_CHARS])
-    phrases = [first or second for first, second in _QUOTED.findall(text)]
-    required = _unique(term for phrase in phrases for term in _phrase(phrase))
+    required = _unique(term for phrase in quoted(text) for term in _phrase(phrase))
     if len(text) > MAX_PHRASED_CHARS:
         # A long text quotes what others said; it does not ask for it.
         required = []
@@ -121,6 +120,11 @@ def parse(text: str) -> Terms:
     wanted = [term for term in expanded if term not in required]
     telling = [term for term in wanted if not _is_stop_word(term)]
     return Terms(tuple(required), tuple((telling or ([] if required else wanted))[:MAX_TERMS]))
+
+
+def quoted(text: str) -> list[str]:
+    """The phrases in quotes, as they are written."""
+    return [first or second for first, second in _QUOTED.findall(text)]
 
 
 def headline(text: str) -> str:

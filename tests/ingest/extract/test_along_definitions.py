@@ -65,7 +65,7 @@ def test_a_namespace_is_gone_through_without_a_trail():
         Symbol("one", "function", 2, 21, 1, 0),
         Symbol("two", "function", 23, 42, 1, 0),
     ]
-    assert [trail for _, trail in trails(text, blocks_along(text, symbols))] == [(), ("one",), ("two",), ()]
+    assert [trail for _, trail in trails(text, blocks_along(text, symbols))] == [(), ("one",), ("two",)]
 
 
 def test_definitions_on_one_line_and_without_a_last_line_feed():
@@ -107,3 +107,16 @@ def test_a_member_written_outside_of_its_class_is_a_piece_of_its_own_below_its_n
 def test_namespaces_in_namespaces_have_an_end():
     symbols = [Symbol("a", "namespace", 1, 2, level=it, parent=it - 1 if it else None) for it in range(5_000)]
     assert [(it.start, it.end) for it in blocks_along("a\nb\n", symbols)] == [(0, 4)]
+
+
+def test_what_only_closes_something_is_no_block_of_its_own():
+    body = "".join(f"        call_{number}(with, some, arguments);\n" for number in range(40))
+    text = f"class Box\n{{\n    void First()\n    {{\n{body}    }}\n\n    void Last()\n    {{\n{body}    }}\n}}\n"
+    symbols = [
+        Symbol("Box", "class", 1, 89),
+        Symbol("First", "method", 3, 45, 1, 0),
+        Symbol("Last", "method", 47, 88, 1, 0),
+    ]
+    blocks = blocks_along(text, symbols)
+    assert [trail for _, trail in trails(text, blocks)] == [("Box",), ("Box", "First"), ("Box", "Last")]
+    assert text[blocks[-1].start : blocks[-1].end].endswith("    }\n}\n")

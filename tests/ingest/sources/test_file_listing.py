@@ -96,6 +96,32 @@ def test_known_binaries_are_not_offered(root):
     listing = FileSource(root).listing()
     assert [item.path for item in listing.items] == ["c.md"]
     assert listing.refused == []
+    assert listing.left_out == {("binary", ".png"): 1, ("binary", ".pdf"): 1}
+
+
+_LEFT_OUT = {
+    ("data", ".csv"): 2, ("data", ".log"): 1, ("data", ".svg"): 1, ("binary", ".pdf"): 1, ("binary", ".o"): 1,
+    ("generated", ".json"): 1, ("generated", ".lock"): 1,
+}  # fmt: skip
+
+
+def test_what_is_left_out_is_counted_by_reason_and_suffix(root):
+    make(root, "a.md", "o", "x/so", "one.csv", "x/two.csv", "x/run.log", "logo.svg", "paper.pdf", "m.o")
+    make(root, "package-lock.json", "x/poetry.lock", ".DS_Store", "mine.csv", "theirs.png", "node_modules/y/n.csv")
+    make(root, "x/node_modules/z.png", "x/venv/v.py", "ignored.csv", "no/deep.png")
+    (root / ".gitignore").write_text("ignored.csv\n")
+    (root / ".dowseignore").write_text("theirs.png\nno/\n")
+    listing = FileSource(root, exclude=("mine.csv",)).listing()
+    assert [item.path for item in listing.items] == [".dowseignore", ".gitignore", "a.md", "o", "x/so"]
+    assert listing.left_out == _LEFT_OUT
+    assert listing.passed_over == {"node_modules/": 2, "venv/": 1}
+
+
+def test_extensions_bring_back_what_is_left_out_by_default(root):
+    make(root, "a.csv", "b.log", "c.tsv", "node_modules/d.csv")
+    listing = FileSource(root, extensions=("csv", ".LOG")).listing()
+    assert [item.path for item in listing.items] == ["a.csv", "b.log"]
+    assert listing.left_out == {("data", ".tsv"): 1}
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
+from dowse.ingest.extract.spans import is_closing
 from dowse.model import Block, Symbol
 
 # Chosen on public code search sets, where definitions as they come did worse than these and so did larger unions.
@@ -69,7 +70,7 @@ class _Cutter:
         return tuple(reversed(names))
 
     def cut(self) -> list[_Piece]:
-        return _joined(self._apart(None, _Piece(0, len(self._text), ()), 0))
+        return self._joined(self._apart(None, _Piece(0, len(self._text), ()), 0))
 
     def _apart(self, place: int | None, whole: _Piece, depth: int) -> list[_Piece]:
         """What is defined inside, piece by piece, and what lies between."""
@@ -94,7 +95,7 @@ class _Cutter:
         piece = _Piece(start, end, trail if is_open else (*trail, *self._named(place)))
         if depth >= MAX_DEPTH or (piece.size <= WHOLE_CHARS and not is_open):
             return [piece]
-        return _joined(self._apart(place, piece, depth if is_open else depth + 1))
+        return self._joined(self._apart(place, piece, depth if is_open else depth + 1))
 
     def _spans(self, place: int | None, whole: _Piece) -> Iterator[tuple[int, int, int]]:
         for inner in sorted(self._inside[place], key=lambda it: self._symbols[it].start_line):
@@ -113,17 +114,20 @@ class _Cutter:
             line -= 1
         return self._lines[line]
 
-
-def _joined(pieces: list[_Piece]) -> list[_Piece]:
-    """Small neighbours together, below the trail they share."""
-    joined: list[_Piece] = []
-    for piece in pieces:
-        before = joined[-1] if joined else None
-        if before and max(before.size, piece.size) <= ALONE_CHARS and piece.end - before.start <= JOINED_CHARS:
-            joined[-1] = _Piece(before.start, piece.end, _shared(before.trail, piece.trail))
-        else:
-            joined.append(piece)
-    return joined
+    def _joined(self, pieces: list[_Piece]) -> list[_Piece]:
+        """Small neighbours together, below the trail they share; closing marks with what they close."""
+        joined: list[_Piece] = []
+        for piece in pieces:
+            before = joined[-1] if joined else None
+            if before and is_closing(self._text, piece.start, piece.end):
+                joined[-1] = before._replace(end=piece.end)
+            elif before and is_closing(self._text, before.start, before.end):
+                joined[-1] = piece._replace(start=before.start)
+            elif before and max(before.size, piece.size) <= ALONE_CHARS and piece.end - before.start <= JOINED_CHARS:
+                joined[-1] = _Piece(before.start, piece.end, _shared(before.trail, piece.trail))
+            else:
+                joined.append(piece)
+        return joined
 
 
 def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

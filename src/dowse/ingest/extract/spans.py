@@ -7,6 +7,8 @@ from bisect import bisect_left
 from itertools import accumulate
 
 _LINE_FEED = re.compile("\n")
+# Marks and words that only close what others began. Possessive: it must not be tried twice.
+_CLOSING = re.compile(r"(?:[\W_]|(?:end|fi|done|esac)(?!\w))*+")
 _PAGE_BYTES = 128
 _CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
 
@@ -52,3 +54,8 @@ def line_end(text: str, offset: int) -> int:
     if offset == 0 or text[offset - 1] == "\n":
         return offset
     return text.find("\n", offset) + 1 or len(text)
+
+
+def is_closing(text: str, start: int, end: int) -> bool:
+    """Whether there is nothing in this span but blanks, marks and words such as `end`."""
+    return _CLOSING.fullmatch(text, start, end) is not None

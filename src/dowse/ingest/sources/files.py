@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dowse.errors import BadInput, Unreadable
 from dowse.ingest.sources.base import Listing
-from dowse.ingest.sources.defaults import DEFAULT_EXCLUDE, MAX_FILE_BYTES
+from dowse.ingest.sources.defaults import MAX_FILE_BYTES, default_exclude
 from dowse.ingest.sources.ledger import Ledger, TooManyItems, too_large
 from dowse.ingest.sources.part import WHOLE, part_of
 from dowse.ingest.sources.regular_file import ChangingError, NotRegularError, opened_below, read_whole
@@ -32,9 +32,10 @@ class FileSource:
     """Lists what git would not ignore, reads nothing outside the root, and follows no links. Files of secrets are held
     back, and known values masked in all others, whoever reads them, unless it shall `show_secrets`.
 
-    `exclude` comes on top of the default excludes; `under` narrows the listing to these directories
-    and files; `barred` are absolute directories that are not entered, such as other collections' roots; `form` is that
-    of its items. `is_stored`: the root is a real path, and read no more once it leads elsewhere.
+    `exclude` comes on top of the default excludes, which let files with these `extensions` in; `under` narrows the
+    listing to these directories and files; `barred` are absolute directories that are not entered, such as other
+    collections' roots; `form` is that of its items. `is_stored`: the root is a real path, and read no
+    more once it leads elsewhere.
     """
 
     root: Path
@@ -42,6 +43,7 @@ class FileSource:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     default_excludes: bool = True
+    extensions: tuple[str, ...] = ()
     max_file_bytes: int = MAX_FILE_BYTES
     use_gitignore: bool = True
     show_secrets: bool = False
@@ -76,7 +78,7 @@ class FileSource:
 
         return survey(
             root,
-            select(self.include, self._excluded(), part_of(self.under), self._held()),
+            select(self.include, self._excluded(), part_of(self.under), self._held(), self.exclude),
             self._barred(),
             use_gitignore=self.use_gitignore,
             max_file_bytes=self.max_file_bytes,
@@ -152,7 +154,7 @@ class FileSource:
         return held_below(str(self.root), self.show_secrets)
 
     def _excluded(self) -> tuple[str, ...]:
-        return (*DEFAULT_EXCLUDE, *self.exclude) if self.default_excludes else self.exclude
+        return (*default_exclude(self.extensions), *self.exclude) if self.default_excludes else self.exclude
 
     def _barred(self) -> frozenset[str]:
         return frozenset(str(place.resolve()) for place in self.barred)

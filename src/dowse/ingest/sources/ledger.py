@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections import Counter
 
 from dowse.ingest.sources.base import Listing
 from dowse.ingest.sources.regular_file import kind_of
@@ -13,6 +14,8 @@ from dowse.model import Item
 from dowse.text.globs import Matcher
 from dowse.text.secrets import HELD_BACK
 from dowse.text.surrogates import is_text, spelt_out
+
+NO_SUFFIX = "no suffix"
 
 
 class TooManyItems(Exception):
@@ -23,7 +26,17 @@ class Ledger:
     """One survey's findings below `root`, which is absolute and resolved; with `most`, it raises TooManyItems at the
     first item beyond that."""
 
-    __slots__ = ("_held", "_items", "_max_file_bytes", "_most", "_refused", "_root", "_unseen")
+    __slots__ = (
+        "_held",
+        "_items",
+        "_left_out",
+        "_max_file_bytes",
+        "_most",
+        "_passed_over",
+        "_refused",
+        "_root",
+        "_unseen",
+    )
 
     def __init__(self, root: str, max_file_bytes: int, held: Matcher = hold_nothing, most: int | None = None) -> None:
         self._root = root
@@ -33,10 +46,24 @@ class Ledger:
         self._items: dict[str, Item] = {}
         self._refused: dict[str, str] = {}
         self._unseen: set[str] = set()
+        self._left_out: Counter[tuple[str, str]] = Counter()
+        self._passed_over: set[str] = set()
 
     def listing(self) -> Listing:
         items = [self._items[path] for path in sorted(self._items)]
-        return Listing(items, sorted(self._refused.items()), sorted(self._unseen))
+        names = Counter(it.rpartition("/")[2] + "/" for it in self._passed_over)
+        listing = Listing(items, sorted(self._refused.items()), sorted(self._unseen), left_out=self._left_out)
+        listing.passed_over = names
+        return listing
+
+    def leave_out(self, path: str, reason: str) -> None:
+        """Counts a regular file; no path is kept, because there may be millions."""
+        stem, _, suffix = path.rpartition("/")[2].rpartition(".")
+        self._left_out[reason, f".{suffix.lower()}" if stem else NO_SUFFIX] += 1
+
+    def pass_over(self, directory: str) -> None:
+        """Counts a directory that is not looked into, once."""
+        self._passed_over.add(spelt_out(directory))
 
     def add(self, path: str, status: os.stat_result) -> None:
         """An entry that is not a directory, by the status of itself, not of what it may link to."""

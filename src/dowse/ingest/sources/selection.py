@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dowse.ingest.sources.defaults import BINARY, why_excluded
 from dowse.ingest.sources.part import WHOLE, Part
 from dowse.text.globs import Matcher, compile_globs
 from dowse.text.secrets import is_secret_file
@@ -27,25 +28,44 @@ class Selection:
     binary_suffixes: frozenset[str]
     part: Part = WHOLE
     held: Matcher = hold_nothing
+    chosen: Matcher = hold_nothing  # what the user's own settings exclude
 
     def has_directory(self, path: str) -> bool:
         """Whether something in it may be wanted: it is not excluded, and is in the part or leads there."""
         return (self.part.holds(path) or self.part.is_on_the_way(path)) and not self.excluded(path + "/")
+
+    def passes_over(self, path: str) -> bool:
+        """Whether a directory of the part is not looked into, although nobody chose that."""
+        return self.part.holds(path) and self.excluded(path + "/") and not self.chosen(path + "/")
 
     def has_file(self, path: str) -> bool:
         if not self.part.holds(path) or self._is_binary(path):
             return False
         return self.included(path) and not self.excluded(path)
 
+    def why_left_out(self, path: str) -> str:
+        """Why a file that is not wanted is left out, although nobody chose that; empty where somebody did."""
+        if not self.part.holds(path) or not self.included(path) or self.chosen(path):
+            return ""
+        return BINARY if self._is_binary(path) else why_excluded(path)
+
     def _is_binary(self, path: str) -> bool:
-        return "." + path.rpartition(".")[2].lower() in self.binary_suffixes
+        stem, _, suffix = path.rpartition("/")[2].rpartition(".")
+        return bool(stem) and f".{suffix.lower()}" in self.binary_suffixes
 
 
-def select(include: tuple[str, ...], exclude: tuple[str, ...], part: Part, held: Matcher = hold_nothing) -> Selection:
-    """No include globs means everything that is not excluded."""
+def select(
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    part: Part,
+    held: Matcher = hold_nothing,
+    chosen: tuple[str, ...] = (),
+) -> Selection:
+    """No include globs means everything that is not excluded; `chosen` are those excludes that are no default."""
     from dowse.ingest.extract.table import KNOWN_BINARY_SUFFIXES  # brings the extractors with it
 
-    return Selection(compile_globs(include or ("**",)), compile_globs(exclude), KNOWN_BINARY_SUFFIXES, part, held)
+    included, excluded = compile_globs(include or ("**",)), compile_globs(exclude)
+    return Selection(included, excluded, KNOWN_BINARY_SUFFIXES, part, held, compile_globs(chosen))
 
 
 def select_folders(exclude: tuple[str, ...]) -> Selection:

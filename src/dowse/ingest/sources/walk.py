@@ -51,10 +51,16 @@ class Walk:
         files = [entry for entry in entries if not entry.is_dir(follow_symlinks=False)]
         for entry in files if is_anybodys else ():
             path = prefix + entry.name
-            if self.selection.has_file(path) and not _ignored((rules, own), base, entry.name):
-                _add(ledger, path, entry)
+            if self.selection.has_file(path):
+                if not _ignored((rules, own), base, entry.name):
+                    _add(ledger, path, entry)
+            elif (why := self.selection.why_left_out(path)) and not _ignored((rules, own), base, entry.name):
+                _leave_out(ledger, path, entry, why)
         names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
         wanted = [name for name in names if self.selection.has_directory(prefix + name)]
+        for name in set(names).difference(wanted) if is_anybodys else ():
+            if self.selection.passes_over(prefix + name) and not rules.ignores(base, name + "/"):
+                ledger.pass_over(prefix + name)
         return [(prefix + name, rules) for name in wanted if not rules.ignores(base, name + "/")]
 
     def _is_nested(self, directory: str) -> bool:
@@ -66,6 +72,11 @@ class Walk:
 
 def _ignored(stacks: Iterable[IgnoreRules], base: str, name: str) -> bool:
     return any(rules.ignores(base, name) for rules in stacks)
+
+
+def _leave_out(ledger: Ledger, path: str, entry: os.DirEntry[str], why: str) -> None:
+    if entry.is_file(follow_symlinks=False):
+        ledger.leave_out(path, why)
 
 
 def _add(ledger: Ledger, path: str, entry: os.DirEntry[str]) -> None:

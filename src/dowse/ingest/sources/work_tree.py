@@ -14,7 +14,7 @@ from dowse.ingest.sources.selection import Selection
 
 
 class WorkTree:
-    __slots__ = ("_doors", "_ground", "_is_open", "_root", "_selection")
+    __slots__ = ("_doors", "_ground", "_is_open", "_passed", "_root", "_selection")
 
     def __init__(self, root: str, selection: Selection, doors: Doors, ground: BareGround) -> None:
         self._root = root
@@ -22,6 +22,7 @@ class WorkTree:
         self._doors = doors
         self._ground = ground
         self._is_open = {"": True}
+        self._passed = {"": ""}
 
     def take(self, territory: str, names: Iterable[str], ledger: Ledger) -> list[str]:
         """Writes the named files down; returns the repositories nested in it: territories too."""
@@ -31,7 +32,7 @@ class WorkTree:
 
     def _is_nested(self, path: str, ledger: Ledger) -> bool:
         """Whether the path is a repository of its own; if it is a file, it is written down."""
-        directory, _, name = path.rpartition("/")
+        directory = path.rpartition("/")[0]
         try:
             if not self._may_enter(directory):
                 return False
@@ -45,10 +46,31 @@ class WorkTree:
             place = f"{self._root}/{path}"
             return self._selection.has_directory(path) and (is_work_tree(place) or has_other_git(place))
         # git takes only what has a `.git` for a repository, and names what is in a bare one like any file.
-        is_anybodys = self._ground.around(directory) is None
-        if is_anybodys and self._selection.has_file(path) and not self._ignores(directory, name):
-            ledger.add(path, status)
+        if self._ground.around(directory) is None:
+            self._write_down(path, status, ledger)
         return False
+
+    def _write_down(self, path: str, status: os.stat_result, ledger: Ledger) -> None:
+        directory, _, name = path.rpartition("/")
+        if self._selection.has_file(path):
+            if not self._ignores(directory, name):
+                ledger.add(path, status)
+        elif passed := self._passed_over(directory):
+            ledger.pass_over(passed)
+        elif (
+            (why := self._selection.why_left_out(path))
+            and stat.S_ISREG(status.st_mode)
+            and not self._ignores(directory, name)
+        ):
+            ledger.leave_out(path, why)
+
+    def _passed_over(self, directory: str) -> str:
+        """The outermost directory around that is not looked into; empty if there is none."""
+        return looked_up(directory, self._passed, self._look_for_passed)
+
+    def _look_for_passed(self, directory: str) -> str:
+        above = self._passed[directory.rpartition("/")[0]]
+        return above or (directory if self._selection.passes_over(directory) else "")
 
     def _may_enter(self, directory: str) -> bool:
         """Whether no part of the way is a link, barred, ignored or only git's."""

@@ -4,7 +4,7 @@ and it is not a test, an example, a shim or built output."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -13,6 +13,7 @@ from dowse.model import Hit
 from dowse.search.refine.copies import built_copies, older_versions
 from dowse.search.refine.stage import by_score, rescored
 from dowse.search.run import Run
+from dowse.store.definitions import Named
 from dowse.text.defined import alike, defined_names, name_parts
 from dowse.text.mentions import mentioned
 from dowse.text.names import camel_parts, words
@@ -26,6 +27,9 @@ _ASIDE = re.compile(
     r"(^|/)(tests?|testing|__tests__|specs?|examples?|compat|_compat|legacy|deprecated|benchmarks?|fixtures?|vendor"
     r"|dist|build|locale)(/|$)|(^|/)migrations/\d|(^|/)(test_|conftest)[^/]*$|[._](test|spec)\.[a-z]+$|\.d\.[cm]?ts$|\.cjs$"
 )
+# What holds a value has a word of prose for a name too often to say what a place is about.
+_DATA = frozenset({"field", "property", "variable", "const", "constant", "enumMember", "column", "event", "parameter"})
+_CASELESS = frozenset({"sql"})  # languages in which names differ by more than case
 _ENTRANCE = re.compile(r"(^|/)(__init__\.py|index\.[jt]sx?|mod\.rs)$")
 
 
@@ -37,6 +41,7 @@ class _Asked:
     names: frozenset[str]
     copies: frozenset[str]
     files: frozenset[str]
+    defined: Mapping[int, tuple[Named, ...]]  # by the key of a candidate, as the parsers found them
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +69,29 @@ class CodePriors:
         paths = {hit.stored.record.path for hit in hits if hit.stored.record.kind in self.kinds}
         text = (headline(run.query.text) if self.of_headline else run.query.text)[:_ASKED_CHARS]
         copies = built_copies(paths) | older_versions(paths, text)
-        asked = _Asked(asked_words(text), written_names(text), copies, mentioned(run.query.text, paths))
+        files = mentioned(run.query.text, paths)
+        defined = run.store.defined_in([hit.stored.key for hit in hits if hit.stored.record.kind in self.kinds])
+        asked = _Asked(asked_words(text), written_names(text), copies, files, defined)
         return by_score([self._rescored(hit, asked) for hit in hits])
 
     def _rescored(self, hit: Hit, asked: _Asked) -> Hit:
         record = hit.stored.record
         if record.kind not in self.kinds:
             return hit
-        defined = defined_names(hit.stored.chunk.text)
-        prior = self._of_path(record.path, asked) * (1 + self._of_names(defined, asked))
-        if not defined and _ENTRANCE.search(record.path):
+        written = defined_names(hit.stored.chunk.text)
+        parsed = asked.defined.get(hit.stored.key, ())
+        defined = {*written, *(it.name for it in parsed if it.kind not in _DATA)}
+        exact = {*defined, *(it.name for it in parsed if _is_identifier(it.name))}
+        if parsed and record.facets.get("language") in _CASELESS:
+            exact = {name for name in asked.names if name.lower() in {it.lower() for it in exact}}
+        prior = self._of_path(record.path, asked) * (1 + self._of_names(defined, exact, asked))
+        if not written and _ENTRANCE.search(record.path):
             prior *= self.entrance
         return rescored(hit, hit.score * prior, prior=prior)
 
-    def _of_names(self, defined: Collection[str], asked: _Asked) -> float:
-        exact = 0.0 if asked.names.isdisjoint(defined) else self.exact
-        return exact + self.defines * _defines(defined, asked.words)
+    def _of_names(self, defined: Collection[str], exact: Collection[str], asked: _Asked) -> float:
+        named = 0.0 if asked.names.isdisjoint(exact) else self.exact
+        return named + self.defines * _defines(defined, asked.words)
 
     def _of_path(self, path: str, asked: _Asked) -> float:
         factor = 1 + self.stem * _share(_stem_parts(path), asked.words)
@@ -104,7 +116,7 @@ def asked_words(text: str) -> tuple[str, ...]:
     """
     found = [word for word in words(text[:_ASKED_CHARS]) if word.lower() not in STOP_WORDS]
     if len(found) > _LONG_WORDS:
-        found = [word for word in found if "_" in word.strip("_") or camel_parts(word)]
+        found = [word for word in found if _is_identifier(word)]
     parts = dict.fromkeys(part for word in found for part in name_parts(word) if len(part) > 1)
     return tuple(parts)[:_ASKED_WORDS]
 
@@ -114,7 +126,13 @@ def written_names(text: str) -> frozenset[str]:
     found = list(words(text[:_ASKED_CHARS]))
     if len(found) == 1:
         return frozenset(found)
-    return frozenset(word for word in found if "_" in word.strip("_") or camel_parts(word))
+    return frozenset(word for word in found if _is_identifier(word))
+
+
+@lru_cache(maxsize=50_000)
+def _is_identifier(word: str) -> bool:
+    """Whether no prose would write it."""
+    return "_" in word.strip("_") or bool(camel_parts(word))
 
 
 def _defines(names: Iterable[str], asked: tuple[str, ...]) -> float:

@@ -15,6 +15,7 @@ import click
 from dowse.engine import Engine
 from dowse.errors import BadInput
 from dowse.evaluate import (
+    MEASURES,
     Comparison,
     Gold,
     Scores,
@@ -28,6 +29,8 @@ from dowse.evaluate import (
 )
 from dowse.model import Query
 from dowse.places import Places
+from dowse.search.plan import AUTO, check_recipe
+from dowse.search.recipes import RECIPES
 from dowse.shells.cli import self_eval, self_report
 from dowse.shells.cli.options import json_option, root_option, settings_options, workspace_of
 from dowse.shells.cli.progress import progress_bar
@@ -84,7 +87,11 @@ def command(
         return 0
     if queries or write:
         raise BadInput("--queries and --write belong to --self; a gold set is measured whole and changes nothing")
+    if measure not in MEASURES:
+        raise BadInput(f"unknown measure {measure!r}; choose one of {', '.join(MEASURES)}")
     names = recipes or ("lexical", "semantic", "hybrid")
+    for name in names:
+        check_recipe(name)
     with _opened(gold, workspace) as (engine, labelled):
         scores = {name: evaluate(labelled, _runner(engine, name)) for name in names}
     comparisons = {name: compare_scores(scores[names[0]], scores[name], measure, seed=_SEED) for name in names[1:]}
@@ -129,9 +136,13 @@ def _corpus_workspace(gold: Path, workspace: Workspace) -> Workspace:
 
 
 def _runner(engine: Engine, recipe: str) -> Callable[[str], list[str]]:
+    """Asks for whole files; of a recipe that ranks passages alone, each file counts where its first one stands."""
+    whole = f"{recipe}-files"
+    name = whole if whole in RECIPES or recipe == AUTO else recipe
+
     def run(text: str) -> list[str]:
-        hits = engine.search(Query(text, limit=_DEPTH, recipe=f"{recipe}-files")).hits
-        return [hit.stored.record.path for hit in hits]
+        hits = engine.search(Query(text, limit=_DEPTH, recipe=name)).hits
+        return list(dict.fromkeys(hit.stored.record.path for hit in hits))
 
     return run
 

@@ -44,7 +44,8 @@ def command(
 ) -> int:
     """Which definitions the changes since the last commit touch, and who calls them.
 
-    Lines are those of the files now, which are brought in first as for every question. Exit code 1: no changes.
+    In a repository below the indexed directory, the changes are those of that repository. Lines are those of the files
+    now, which are brought in first as for every question. Exit code 1: no changes.
     """
     workspace = workspace_of(root, flags)
     query = CallQuery(
@@ -57,7 +58,7 @@ def command(
     )
     with ready(workspace) as engine:
         here = Paths.of(engine, workspace)
-        found = _of_work_tree(engine, workspace, here.asked(query))
+        found = _of_work_tree(engine, workspace, here.asked(query), Path.cwd() if root is None else workspace.root)
     if as_json:
         click.echo(json.dumps(with_root(impact_json(found), here), ensure_ascii=False))
     else:
@@ -67,12 +68,12 @@ def command(
     return 0 if found.touched or found.beside or found.unknown else 1
 
 
-def _of_work_tree(engine: Engine, workspace: Workspace, query: CallQuery) -> Impact:
+def _of_work_tree(engine: Engine, workspace: Workspace, query: CallQuery, place: Path) -> Impact:
     roots = [it for it in engine.collections() if workspace.root.is_relative_to(it.root)]
     if not roots:
         raise BadInput(f"{workspace.root} is not indexed; `dowse index` first")
     collection = max(roots, key=lambda it: len(it.root))
-    changes = engine.uncommitted(collection)
+    changes = engine.uncommitted(collection, place)
     if changes.problem:
         raise BadInput(f"{changes.problem}; changes are told from the last commit of a git work tree")
     return engine.impact(changes.lines, query, collection.name)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from dowse.engine import Engine
 from dowse.errors import BadInput
-from dowse.model import FILES, Collection, Scope
+from dowse.model import FILES, Collection, Hit, Scope
 from dowse.shells.workspace import Workspace
 from dowse.text.globs import literal
 
@@ -74,6 +74,8 @@ class Paths:
         seen = {name: self._walk(value) for name, value in values.items()}
         if "path" in values and "collection" in values:
             seen["path"] = self.show(values["path"], values["collection"])
+        if values.get("place") and isinstance(it, Hit):
+            seen["place"] = self.show(values["place"])
         for name in _PATHS_OF_ROOT.get(type(it).__name__, ()):
             seen[name] = tuple(map(self.show, values[name]))
         record = values.get("record")

@@ -17,6 +17,7 @@ from dowse.errors import BadInput, IndexBusy, NotIndexed
 from dowse.model import Answer, Query
 from dowse.profiles.core_asking import file_kinds, make_scope, of_files
 from dowse.profiles.core_json import answer_json
+from dowse.search.plan import check_recipe
 from dowse.shells.breadth import Breadth
 from dowse.shells.cli.hits import DEFAULT_LINES, Layout, format_answer
 from dowse.shells.cli.options import json_option, roots_option, settings_options, workspace_of
@@ -116,6 +117,7 @@ def command(
         budget,
         hypothesis,
     )
+    check_recipe(asked.recipe)
     with opened_roots(workspaces) as opened:
         answer = opened.search(asked)
         # Before the engine is closed, which may finish indexing a file that changed.

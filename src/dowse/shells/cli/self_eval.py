@@ -28,6 +28,7 @@ from dowse.evaluate.tune import DEFAULT, RATIOS, ROUNDS
 from dowse.ingest.embed import Progress
 from dowse.ingest.sources.git.work_tree.commit_log import recent_commits
 from dowse.model import FILES, Query, Scope
+from dowse.search.plan import check_recipe
 from dowse.search.recipes import RECIPES
 from dowse.shells.cli.progress import progress_bar
 from dowse.shells.cli.search import ready
@@ -64,6 +65,8 @@ def run(workspace: Workspace, recipes: Sequence[str], size: int, measure: str) -
     """Draw the questions, ask them of every trial, and compare each with the default weights."""
     if measure not in _MEASURES:
         raise BadInput(f"unknown measure {measure!r}; choose one of {', '.join(_MEASURES)}")
+    for name in recipes:
+        check_recipe(name)
     with ready(workspace) as engine:
         fused = _can_fuse(engine)
         sample = draw(questions(engine.export(), _history(engine)), size, _SEED)

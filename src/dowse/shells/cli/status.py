@@ -64,7 +64,26 @@ def _lines(data: dict[str, Any], here: Paths) -> list[str]:
         )
         lines.append(f"held back {told}")
     lines += [f"note      {note}" for note in data["freshness"]["notes"]]
+    lines += _left_out_lines(data["left_out"], data["passed_over"])
     return [*lines, *_listed("skipped  ", data["skipped"], here), *_listed("unparsed ", data["quarantined"], here)]
+
+
+def _left_out_lines(left_out: list[dict[str, Any]], passed_over: dict[str, int]) -> list[str]:
+    lines = []
+    for row in left_out:
+        counts = sorted(row["suffixes"].items(), key=lambda it: (-it[1], it[0]))
+        suffixes = _first_few([f"{suffix} {count:,}" for suffix, count in counts])
+        advice = "; `--extra-extensions csv` indexes those that end in .csv" if row["reason"] == "data" else ""
+        lines.append(f"left out  {row['files']:,} {row['reason']} files: {suffixes}{advice}")
+    if passed_over:
+        names = _first_few([f"{name} {count:,}" for name, count in passed_over.items()])
+        lines.append(f"not read  directories that tools fill: {names}; what ignore files name is not counted")
+    return lines
+
+
+def _first_few(words: list[str]) -> str:
+    more = f" and {len(words) - _SHOWN:,} more" if len(words) > _SHOWN else ""
+    return ", ".join(words[:_SHOWN]) + more
 
 
 def _kept(title: str, collection: dict[str, Any], what: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dowse.model import IN_FILES, Record, Symbol
-from dowse.store.definitions import HEADING, TYPES, Definition, FileFacts, Found, Wanted
+from dowse.store.definitions import HEADING, TYPES, Definition, FileFacts, Found, Named, Wanted
 from dowse.store.dicts.state import State
 from dowse.text.matching import EXACT, nearness, regex_search
 from dowse.text.names import last_name
@@ -31,6 +31,19 @@ class DictDefinitions(State):
         mine = [it for it in self._all() if (it.record.collection, it.record.path) == (record.collection, record.path)]
         holding = [it for it in mine if it.symbol.start_line <= line <= it.symbol.end_line]
         return sorted(holding, key=lambda it: (it.symbol.end_line - it.symbol.start_line, -it.ordinal))
+
+    def defined_in(self, keys: Sequence[int]) -> dict[int, tuple[Named, ...]]:
+        found: dict[int, tuple[Named, ...]] = {}
+        for key in (it for it in keys if it in self._rows):
+            stored = self._rows[key].stored
+            place, lines = (stored.record.collection, stored.record.path), stored.chunk
+            found[key] = tuple(
+                Named(it.symbol.name, it.symbol.kind)
+                for it in self._all()
+                if (it.record.collection, it.record.path) == place
+                and lines.start_line <= it.symbol.start_line <= lines.end_line
+            )
+        return found
 
     def definition_kinds(self) -> frozenset[str]:
         return frozenset(it.symbol.kind for it in self._all())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -75,14 +75,23 @@ class DictVectors(State):
         held = self._answering.rows
         return {key: np.array(held[key], dtype=np.float32) for key in keys if key in held}
 
-    def near(self, vector: Vector, scope: Scope, limit: int, made_by: str | None = None) -> list[Scored]:
+    def near(
+        self,
+        vector: Vector,
+        scope: Scope,
+        limit: int,
+        made_by: str | None = None,
+        among: Collection[int] | None = None,
+    ) -> list[Scored]:
         index = self._answering
         if made_by is not None and made_by != index.made_by:
             raise OtherVectors(f"the vectors are of {index.made_by} now, not of {made_by}; ask again")
         query = [float(value) for value in vector]
         wanted = self._within(scope)
         scored = [
-            Scored(key, _cosine(row, query)) for key, row in index.rows.items() if wanted(self._rows[key].stored.record)
+            Scored(key, _cosine(row, query))
+            for key, row in index.rows.items()
+            if wanted(self._rows[key].stored.record) and (among is None or key in among)
         ]
         return sorted(scored, key=lambda it: (-it.score, it.key))[: max(limit, 0)]
 

@@ -45,6 +45,14 @@ class DictWords(State):
         ]
         return sorted(matching, key=lambda it: (-it.score, it.key))[:limit]
 
+    def holding(self, required: Sequence[Term]) -> list[int]:
+        tokens = {term: self._tokens(" ".join(term.words)) for term in required}
+        return [
+            key
+            for key, row in self._rows.items()
+            if all(any(_occurrences(row.columns, tokens[term], term.prefix)) for term in tokens)
+        ]
+
     def _bm25(
         self, ranked: Sequence[Term], hits: Mapping[int, Mapping[Term, tuple[int, ...]]], weights: Weights
     ) -> dict[int, float]:

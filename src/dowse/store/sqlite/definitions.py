@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dowse.model import IN_FILES, Record, Scope, Symbol
-from dowse.store.definitions import HEADING, TYPES, Definition, FileFacts, Found, Wanted
+from dowse.store.definitions import HEADING, TYPES, Definition, FileFacts, Found, Named, Wanted
 from dowse.store.sqlite.candidates import MEASURES, Candidates, candidates
 from dowse.store.sqlite.catalog import SqliteCatalog
 from dowse.store.sqlite.database import Row
@@ -25,6 +25,12 @@ from dowse.store.sqlite.rows import (
 from dowse.store.sqlite.symbol_names import Name, as_lines, matching_names, names_with
 from dowse.text.matching import PART, PREFIX
 
+_MOST_CHUNKS = 100_000  # whose names are kept
+_DEFINED_IN = (
+    "SELECT chunks.id, symbols.name, symbols.kind FROM json_each(?) AS picked CROSS JOIN chunks CROSS JOIN symbols "
+    "WHERE chunks.id = picked.value AND symbols.record = chunks.record AND symbols.kind != ? "
+    "AND symbols.start_line BETWEEN chunks.start_line AND chunks.end_line"
+)
 _GROUPED = 3  # columns of a group
 _TYPES = ", ".join(f"'{kind}'" for kind in TYPES)
 
@@ -68,6 +74,18 @@ class SqliteDefinitions(SqliteCatalog):
                 (record.collection, record.path, HEADING, line, line),
             )
             return self._with_trails(rows)
+
+    def defined_in(self, keys: Sequence[int]) -> dict[int, tuple[Named, ...]]:
+        """Kept for each state of the records, because the same chunks are candidates again and again."""
+        known: dict[int, tuple[Named, ...]] = self.remembered("names defined in chunks", dict)
+        if unknown := [key for key in keys if key not in known]:
+            if len(known) > _MOST_CHUNKS:
+                known.clear()
+            found: defaultdict[int, list[Named]] = defaultdict(list)
+            for key, name, kind in self.db.rows(_DEFINED_IN, (as_json(unknown), HEADING)):
+                found[key].append(Named(name, kind))
+            known |= {key: tuple(found[key]) for key in unknown}
+        return {key: known.get(key, ()) for key in keys}
 
     def definition_kinds(self) -> frozenset[str]:
         statement = "SELECT DISTINCT kind FROM symbols WHERE kind != ?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from dowse.errors import PartDamaged
@@ -54,11 +55,20 @@ class SqliteWords(Reading):
         if not terms or limit < 1:
             return []
         with self._damage.within(WORDS):
-            if self.db.remembered("mending", lambda: WORDS in unfinished(self.db.reader())):
-                self._damage.note(WORDS, ANEW)
-                raise PartDamaged(WORDS, ANEW)
+            self._refuse_while_mended()
             with self.db.moment():  # so that counts and rows agree
                 return self._match(terms, scope, weights, limit)
+
+    def holding(self, required: Sequence[Term]) -> list[int]:
+        with self._damage.within(WORDS):
+            self._refuse_while_mended()
+            expression = compile_match(Terms(tuple(required)))
+            return [key for (key,) in self.db.rows("SELECT rowid FROM words WHERE words MATCH ?", (expression,))]
+
+    def _refuse_while_mended(self) -> None:
+        if self.db.remembered("mending", lambda: WORDS in unfinished(self.db.reader())):
+            self._damage.note(WORDS, ANEW)
+            raise PartDamaged(WORDS, ANEW)
 
     def _match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
         connection = self.db.reader()

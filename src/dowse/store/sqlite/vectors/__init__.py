@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from json import loads
 from typing import TYPE_CHECKING
 
@@ -77,13 +77,27 @@ class SqliteVectors:
         )
         return {key: np.frombuffer(blob, dtype=np.float16).astype(np.float32) for key, blob in rows}
 
-    def near(self, vector: Vector, scope: Scope, limit: int, made_by: str | None = None) -> list[Scored]:
+    def near(
+        self,
+        vector: Vector,
+        scope: Scope,
+        limit: int,
+        made_by: str | None = None,
+        among: Collection[int] | None = None,
+    ) -> list[Scored]:
         with self._damage.within("vectors"):
-            return self._near(vector, scope, limit, made_by)
+            return self._near(vector, scope, limit, made_by, among)
 
-    def _near(self, vector: Vector, scope: Scope, limit: int, made_by: str | None) -> list[Scored]:
+    def _near(
+        self, vector: Vector, scope: Scope, limit: int, made_by: str | None, among: Collection[int] | None
+    ) -> list[Scored]:
+        import numpy as np
+
         scope = self._scopes.narrowed(scope)
         allowed = None if scope == EVERYTHING else self._scopes.once("keys", scope, lambda: self._keys(scope))
+        if among is not None:
+            wanted = np.fromiter(among, dtype=np.int64, count=len(among))
+            allowed = wanted if allowed is None else np.intersect1d(wanted, allowed)
         self.db.remembered("vectors", self._held.refresh)
         return self._held.near(vector, allowed, limit, made_by)
 
