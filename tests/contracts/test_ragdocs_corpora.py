@@ -13,14 +13,14 @@ from dowse.live.jobs import Jobs
 from dowse.profiles.ragdocs import Ragdocs
 from support import OpenEngine, write
 
-Documents = Callable[[dict[str, str]], Ragdocs]
+Documents = Callable[..., Ragdocs]
 
 
 @pytest.fixture
 def documents(root: Path, open_engine: OpenEngine) -> Documents:
-    def indexed(files: dict[str, str]) -> Ragdocs:
+    def indexed(files: dict[str, str], **settings: object) -> Ragdocs:
         write(root, files)
-        engine = open_engine(min_chunk_chars=5, repair_ms=0)
+        engine = open_engine(**{"min_chunk_chars": 5, "repair_ms": 0, **settings})
         engine.index([root])
         return Ragdocs(lambda: engine, Jobs(), patience_s=0)
 
@@ -45,6 +45,34 @@ def test_stats_of_repetitions(documents: Documents) -> None:
         assert shown is not None
         assert shown.group(1, 4, 6) == counts
         assert len(answer.results) == int(counts[1])
+
+
+@pytest.mark.parametrize("encoder", ["hashing", "static"])
+@pytest.mark.parametrize("tool", ["query_documents", "query_unique_documents"])
+def test_different_records_of_one_form_are_all_shown(documents: Documents, encoder: str, tool: str) -> None:
+    advice = "Please back up the database before the upgrade and read the notes. It takes about ten minutes."
+    release = "# Release {0}.0\n\nRelease {0}.0 of the product is out. {1} Build {2}.\n"
+    tools = documents({f"r{it}.md": release.format(it, advice, it * 31) for it in range(160)}, encoder=encoder)
+    answer = page_of(getattr(tools, tool)("release upgrade database", top_n=20).text)
+    assert len(set(answer.paths)) == 20
+
+
+@pytest.mark.parametrize("encoder", ["hashing", "static"])
+def test_near_copies_are_shown_once(documents: Documents, encoder: str) -> None:
+    text = (
+        "The pilot boards the vessel two miles before the bar and stays until the quay. He knows the sands, speaks to "
+        "the tower by radio, and hands the papers to the harbour master in the evening, who signs them."
+    )
+    other = (
+        text.replace("evening", "morning").replace("radio", "lamp").replace("sands", "rocks").replace("two", "three")
+    )
+    others = {f"{it}.md": f"# Pilot {it}\n\nPilot {it} lives in street {it * 7}.\n" for it in range(20)}
+    tools = documents(
+        {"old.md": f"# Pilots\n\n{text}\n", "new.md": f"# Pilots\n\n{other}\n", **others}, encoder=encoder
+    )
+    answer = page_of(tools.query_documents("pilot boards vessel before the bar", top_n=20).text)
+    assert len({"old.md", "new.md"}.intersection(answer.paths)) == 1
+    assert len(answer.results) > 10
 
 
 def test_the_beginning_shown_is_that_of_what_was_found_not_of_the_section_around_it(documents: Documents) -> None:
