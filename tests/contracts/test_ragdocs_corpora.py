@@ -75,6 +75,26 @@ def test_near_copies_are_shown_once(documents: Documents, encoder: str) -> None:
     assert len(answer.results) > 10
 
 
+def test_in_a_small_wiki_what_the_best_links_to_comes_before_the_rest(documents: Documents) -> None:
+    others = {f"other{it}.md": f"# Other {it}\n\nBread and butter number{it} of baker{it}.\n" for it in range(6)}
+    files = {
+        "hub.md": "# Anchor\n\nThe anchor holds the vessel. See [[zone]].\n",
+        "zone.md": "# Zone\n\nMud.\n",
+        **others,
+    }
+    tools = documents(files)
+    assert page_of(tools.query_documents("anchor of a vessel").text).paths == ["hub.md", "zone.md"]
+    for top_n in (2, 5, 50):
+        every = page_of(tools.query_documents("anchor of a vessel", top_n=top_n, min_score=0).text)
+        assert every.paths[:2] == ["hub.md", "zone.md"]
+
+
+def test_at_most_two_passages_of_a_document(documents: Documents) -> None:
+    sections = "".join(f"## Part {it}\n\n{f'whale w{it} x{it} y{it} z{it} ' * 100}\n\n" for it in range(9))
+    answer = page_of(documents({"long.md": f"# Long\n\n{sections}"}).query_documents("whale", top_n=10).text)
+    assert answer.paths == ["long.md", "long.md"]
+
+
 def test_the_beginning_shown_is_that_of_what_was_found_not_of_the_section_around_it(documents: Documents) -> None:
     intro = "The cache holds answers that were costly to compute, and is shared by all the workers there are. " * 3
     tools = documents({"cache.md": f"# Cache\n\n{intro}\n\n## Eviction\n\nEntries nobody asked for go first.\n"})

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from made_hits import hit
 
 from dowse.model import Hit, Query
-from dowse.search.confidence import held, stems_of, with_confidence
+from dowse.search.confidence import confidence_scores, held, stems_of, with_confidence
+from dowse.search.run import Models, QueryVector, Run
+from dowse.store.base import Weights
+from dowse.store.dicts import DictStore
 from support import OpenEngine, write
 
 ASKED = "parser configuration"
@@ -44,6 +47,28 @@ def test_what_is_shown_instead_of_what_was_found_is_as_sure_as_that() -> None:
     found = hit(BOTH, cosine=0.8)
     for shown in (hit(NEITHER), hit(NEITHER, cosine=0.1)):
         assert sureness([replace(shown, instead_of=found)], unrelated=0.6) == sureness([found], unrelated=0.6)
+
+
+def scored(*hits: Hit) -> list[float]:
+    run = Run(Query(ASKED), DictStore(), Models(lambda _: QueryVector(None)), 100, Weights(), 60)
+    return [it.score for it in confidence_scores(list(hits), run)]
+
+
+def test_as_a_score_it_is_that_of_the_first_whatever_the_rank_and_the_fused_score() -> None:
+    (first,) = sureness([hit(BOTH)])
+    assert scored(*[hit(BOTH)] * 30) == [first] * 30
+    assert scored() == []
+
+
+def test_as_a_score_it_keeps_the_order() -> None:
+    none, one, both = (sureness([hit(it)])[0] for it in (NEITHER, ONE, BOTH))
+    assert scored(hit(NEITHER), hit(ONE), hit(BOTH), hit(ONE), hit(NEITHER)) == [both, both, both, one, none]
+
+
+def test_what_joined_by_a_link_has_a_share_of_the_surest() -> None:
+    linked = replace(hit(NEITHER), evidence={"link_factor": 0.5})
+    (best,) = sureness([hit(BOTH)])
+    assert scored(hit(BOTH), linked)[1] == pytest.approx(best / 2, abs=1e-4)
 
 
 @given(

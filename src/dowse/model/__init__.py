@@ -18,6 +18,7 @@ from dowse.model.answers import (
     Stored,
 )
 from dowse.model.questions import (
+    AS_USUAL,
     EVERYTHING,
     Below,
     Facet,
@@ -25,6 +26,7 @@ from dowse.model.questions import (
     Pace,
     Query,
     Scope,
+    Tuning,
 )
 from dowse.model.records import (
     CHARS_PER_TOKEN,
@@ -60,6 +62,7 @@ from dowse.model.reports import (
 )
 
 __all__ = [
+    "AS_USUAL",
     "CHARS_PER_TOKEN",
     "COMMITS",
     "EVERYTHING",
@@ -101,6 +104,7 @@ __all__ = [
     "Stored",
     "Symbol",
     "SyncReport",
+    "Tuning",
     "Version",
     "normal_path",
     "public_chunk_id",

@@ -2,7 +2,7 @@
 
 Scores of fusions and retrievers are of scales of their own, which differ from recipe to recipe; what is told here means
 the same for every recipe and every kind: how many of the words asked for a hit holds, how much nearer in meaning it is
-than unrelated texts are, and how far up it came. It decides no rank.
+than unrelated texts are, and how far up it came. It decides no rank, but may be the score of a recipe.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from dowse.model import Hit
 from dowse.search.refine.code import asked_words
-from dowse.search.refine.stage import rescored
+from dowse.search.refine.stage import UNSCALED, rescored
+from dowse.search.run import Run
 
 _READ_CHARS = 4_000
 _SHORT, _STEM_SHARE = 4, 0.65
@@ -45,6 +47,20 @@ def with_confidence(hits: Sequence[Hit], text: str, unrelated: float) -> list[Hi
     stems = stems_of(text)
     shares = [_share(hit.found, stems, unrelated, rank) for rank, hit in enumerate(hits, 1)]
     return [rescored(hit, hit.score, confidence=round(it, 4)) for hit, it in zip(hits, shares, strict=True)]
+
+
+def confidence_scores(hits: list[Hit], run: Run) -> list[Hit]:
+    """Each score as how sure one may be of the hit by its words and meaning, as if it came first: how many are wanted
+    must not decide which are good enough. A hit is as sure as what ranks below it, so that scores keep their order; one
+    that joined by a link has a share of what the surest has."""
+    unrelated = run.vector.traits.unrelated if run.vector else 0.0
+    stems = stems_of(run.query.text)
+    own = [_share(hit.found, stems, unrelated, rank=1) for hit in hits]
+    surest = max(own, default=0.0)
+    linked = [surest * hit.evidence.get("link_factor", 0.0) for hit in hits]
+    rising = accumulate(map(max, reversed(own), reversed(linked)), max)
+    shares = [round(it, 4) for it in rising][::-1]
+    return [rescored(hit, share, **{UNSCALED: hit.score}) for hit, share in zip(hits, shares, strict=True)]
 
 
 def _share(hit: Hit, stems: Sequence[str], unrelated: float, rank: int) -> float:
