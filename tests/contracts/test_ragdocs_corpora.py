@@ -89,6 +89,21 @@ def test_in_a_small_wiki_what_the_best_links_to_comes_before_the_rest(documents:
         assert every.paths[:2] == ["hub.md", "zone.md"]
 
 
+def test_a_description_is_searched_and_counts_more_than_the_text(documents: Documents, root: Path) -> None:
+    front = "---\ndescription: Where to moor for the night\n---\n"
+    files = {f"{it}.md": f"# Page {it}\n\nYou may moor at berth{it}, and sail on.\n" for it in range(5)}
+    text = "# Overview\n\nThe quay is long, and the lamps are lit.\n"
+    tools = documents({**files, "described.md": f"{front}{text}"}, encoder="none")
+    assert page_of(tools.query_documents("moor").text).paths[0] == "described.md"
+    write(
+        root,
+        {"described.md": f"{front.replace('moor', 'rest')}# Overview\n\nThe quay is long, and the lamps are lit.\n"},
+    )
+    tools._engine().index([root])
+    assert "described.md" not in page_of(tools.query_documents("moor").text).paths
+    assert page_of(tools.query_documents("rest for the night").text).paths[0] == "described.md"
+
+
 def test_at_most_two_passages_of_a_document(documents: Documents) -> None:
     sections = "".join(f"## Part {it}\n\n{f'whale w{it} x{it} y{it} z{it} ' * 100}\n\n" for it in range(9))
     answer = page_of(documents({"long.md": f"# Long\n\n{sections}"}).query_documents("whale", top_n=10).text)

@@ -31,6 +31,7 @@ from dowse.model.questions import (
 from dowse.model.records import (
     CHARS_PER_TOKEN,
     COMMITS,
+    DESCRIPTION,
     FILES,
     IN_FILES,
     LEFT_OUT,
@@ -65,6 +66,7 @@ __all__ = [
     "AS_USUAL",
     "CHARS_PER_TOKEN",
     "COMMITS",
+    "DESCRIPTION",
     "EVERYTHING",
     "FILES",
     "IN_FILES",

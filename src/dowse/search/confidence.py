@@ -87,7 +87,7 @@ def held(hit: Hit, stems: Sequence[str]) -> float:
     if not stems:
         return 1.0
     chunk, record = hit.stored.chunk, hit.stored.record
-    text = " ".join((record.path, record.title, *chunk.trail, chunk.text[:_READ_CHARS])).lower()
+    text = " ".join((record.path, record.title, record.labels, *chunk.trail, chunk.text[:_READ_CHARS])).lower()
     if any(stem.startswith(" ") for stem in stems):  # to part all words takes longer than all the rest
         text = f" {_BETWEEN.sub(' ', text)} "
     return sum(stem in text for stem in stems) / len(stems)

@@ -43,6 +43,7 @@ from dowse.text.terms import headline
 # the identifier, and a path repeats what the title says.
 WORDS = Weights(title=2.0, trail=1.5, text=1.0, names=0.5, tags=1.0, path=0.5)
 # What the ragdocs contract has, unless its user or a query says otherwise.
+_BOOSTS = Weights(title=3.0, trail=2.5, text=1.0, names=0.5, tags=2.0, path=0.5)
 _LEAST, _USUAL_BIAS = 0.3, AS_USUAL.recency_bias
 _RERANKED = 0.2  # how much a reranker's opinion counts beside the order it is asked about
 # How much of the loss by age counts: fused scores lie close together, so that little moves them far.
@@ -191,6 +192,7 @@ def _ragdocs(tuning: Tuning) -> tuple[Recipe, ...]:
         stages=(*linked, *once, several, *shown),
         prepare=prepare,
         weigh=weigh,
+        weights=_BOOSTS,
         folded_per_hit=depth,
     )
     unique = (*linked, *once, *((several,) if tuning.mmr_enabled else ()), PerRecord(1), *shown)
