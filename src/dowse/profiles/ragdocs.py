@@ -11,7 +11,7 @@ from dowse.engine import Engine
 from dowse.live.jobs import Jobs
 from dowse.model import AS_USUAL, Answer, Hit, Query, Record, Scope, Tuning
 from dowse.profiles.core_text import running_text
-from dowse.profiles.ragdocs_exclusion import excluded_globs
+from dowse.profiles.ragdocs_exclusion import ALL_DOCUMENTS, DocumentFiles, excluded_globs
 from dowse.profiles.ragdocs_git import GitHistory
 from dowse.profiles.ragdocs_memories import memory_tools
 from dowse.profiles.ragdocs_memory_desk import NO_OPTIONS, MemoryDesk, MemoryOptions
@@ -61,19 +61,21 @@ class Ragdocs:
         patience_s: float,
         memory: MemoryOptions = NO_OPTIONS,
         tuning: Tuning = AS_USUAL,
+        files: DocumentFiles = ALL_DOCUMENTS,
     ) -> None:
         self._engine = engine
         self._jobs = jobs
         self._patient_until = jobs.clock() + patience_s
-        self._tuning = tuning
+        self._tuning, self._files = tuning, files
         self._memory = MemoryDesk(engine, self._wait, self._notes, memory)
 
     def profile(self) -> Profile:
+        hypothesis = Tool(self.search_with_hypothesis, "Search by a sketch of the answer", strict=True)
         tools = (
             Tool(self.query_documents, "Search documents", strict=True),
             Tool(self.query_unique_documents, "Search documents, each once", strict=True),
             Tool(self.query_documents_compressed, "Search documents, condensed", strict=True),
-            Tool(self.search_with_hypothesis, "Search by a sketch of the answer", strict=True),
+            *((hypothesis,) if self._tuning.hyde_enabled else ()),
             GitHistory(self._engine, self._wait, self._states).tool(),
         )
         return Profile("ragdocs", "mcp-markdown-ragdocs", INSTRUCTIONS, (*tools, *memory_tools(self._memory)))
@@ -160,7 +162,8 @@ class Ragdocs:
         self._wait()
         engine = self._engine()
         roots = [it.root for it in engine.collections()]
-        scope = Scope(kinds=("doc",), excluded=excluded_globs(excluded_files, roots))
+        excluded = (*self._files.excluded, *excluded_globs(excluded_files, roots))
+        scope = Scope(kinds=("doc",), paths=self._files.included, excluded=excluded)
         return engine.search(replace(query, scope=scope, tuning=self._tuning))
 
     def _wait(self) -> None:
