@@ -50,17 +50,20 @@ def with_confidence(hits: Sequence[Hit], text: str, unrelated: float) -> list[Hi
 
 
 def confidence_scores(hits: list[Hit], run: Run) -> list[Hit]:
-    """Each score as how sure one may be of the hit by its words and meaning, as if it came first: how many are wanted
-    must not decide which are good enough. A hit is as sure as what ranks below it, so that scores keep their order; one
-    that joined by a link has a share of what the surest has."""
+    """Each score as how sure one may be of the hit by its words, or by words and meaning, as if it came first: how many
+    are wanted must not decide which are good enough. A hit is as sure as what ranks below it, so that scores keep their
+    order; one that is linked with another has a share of what that has."""
     unrelated = run.vector.traits.unrelated if run.vector else 0.0
     stems = stems_of(run.query.text)
-    own = [_share(hit.found, stems, unrelated, rank=1) for hit in hits]
-    surest = max(own, default=0.0)
-    linked = [surest * hit.evidence.get("link_factor", 0.0) for hit in hits]
-    rising = accumulate(map(max, reversed(own), reversed(linked)), max)
-    shares = [round(it, 4) for it in rising][::-1]
-    return [rescored(hit, share, **{UNSCALED: hit.score}) for hit, share in zip(hits, shares, strict=True)]
+    own = {hit.stored.key: _share_of_first(hit.found, stems, unrelated) for hit in hits}
+    linked = (own.get(run.linked_from.get(it.stored.key, -1), 0.0) * it.evidence.get("link_factor", 0.0) for it in hits)
+    shares = [max(own[hit.stored.key], by_link) for hit, by_link in zip(hits, linked, strict=True)]
+    falling = list(accumulate(reversed(shares), max))[::-1]
+    return [rescored(hit, round(it, 4), **{UNSCALED: hit.score}) for hit, it in zip(hits, falling, strict=True)]
+
+
+def _share_of_first(hit: Hit, stems: Sequence[str], unrelated: float) -> float:
+    return max(_share(hit, stems, unrelated, 1), _BY_WORDS.share(held(hit, stems), 0.0, 1))
 
 
 def _share(hit: Hit, stems: Sequence[str], unrelated: float, rank: int) -> float:

@@ -42,7 +42,7 @@ class GraphNeighbours:
         best = {node_of(hit.stored.record): place for place, hit in reversed([*enumerate(hits)])}
         lifted = list(hits)
         for node in ranks.keys() & best.keys():
-            lifted[best[node]] = self._claimed(hits[best[node]], ranks[node], hits)
+            lifted[best[node]] = self._claimed(hits[best[node]], hits, ranks[node], run)
         others = {node: rank for node, rank in ranks.items() if node not in best}
         return by_score([*lifted, *islice(self._joining(others, hits, graph, run), self.limit)])
 
@@ -59,10 +59,11 @@ class GraphNeighbours:
         for node, rank in ranks.items():
             first = first_passage(graph.records[node], is_wanted, run.store)
             if first is not None:
-                yield self._claimed(Hit(first, -math.inf, {}), rank, hits)
+                yield self._claimed(Hit(first, -math.inf, {}), hits, rank, run)
 
-    def _claimed(self, hit: Hit, rank: int, hits: list[Hit]) -> Hit:
+    def _claimed(self, hit: Hit, hits: list[Hit], rank: int, run: Run) -> Hit:
         """The hit with what the link is worth, if that is more, and in any case by which link."""
+        run.linked_from[hit.stored.key] = hits[rank - 1].stored.key
         score = max(hit.score, times(hits[rank - 1].score, self.factor))
         return rescored(hit, score, linked_from_rank=rank, link_factor=self.factor)
 
