@@ -81,6 +81,7 @@ def test_what_it_says_of_files_search_and_chunks(tmp_path: Path) -> None:
         [parsers]
         "**/*.md" = "MarkdownParser"
         "**/*.rst" = "RstParser"
+        "{" = "MarkdownParser"
         """,
     )
     setup = find_setup(tmp_path, {})
@@ -94,7 +95,7 @@ def test_what_it_says_of_files_search_and_chunks(tmp_path: Path) -> None:
     )  # fmt: skip
     assert setup.documents == tmp_path / "docs"
     assert setup.files == DocumentFiles(("**/*.md",))
-    assert setup.notes == ("these parsers are not known here: **/*.rst",)
+    assert setup.notes == ("of [parsers] these have no effect here: **/*.rst, {",)
 
 
 HIDDEN_TOO = "[indexing]\nexclude = ['**/old/**']\nexclude_hidden_dirs = false\ndocuments_path = '/usr'"

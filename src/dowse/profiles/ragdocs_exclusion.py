@@ -61,11 +61,11 @@ def _globs(name: str, roots: Sequence[str]) -> Iterator[str]:
     yield lead + literal(path)
     if posixpath.splitext(path)[1].removeprefix(".") not in _SUFFIXES and not name.endswith("/"):
         yield f"{lead}{literal(path)}.{{{','.join(_SUFFIXES)}}}"
-    if any(it in path for it in _WILDCARDS) and _is_glob(path):
+    if any(it in path for it in _WILDCARDS) and is_glob(path):
         yield lead + path
 
 
-def _is_glob(pattern: str) -> bool:
+def is_glob(pattern: str) -> bool:
     """Brackets and braces may be nothing but part of a file's name."""
     try:
         compile_globs([pattern])

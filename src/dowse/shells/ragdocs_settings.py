@@ -18,7 +18,7 @@ from dowse.config import Settings, is_of_another_user, parse_setting
 from dowse.errors import BadInput
 from dowse.model import AS_USUAL, Pace, Tuning
 from dowse.places import Places, checked_root, is_directory
-from dowse.profiles.ragdocs_exclusion import ALL_DOCUMENTS, HIDDEN_DIRECTORIES, TOOL_DIRECTORIES, DocumentFiles
+from dowse.profiles.ragdocs_exclusion import ALL_DOCUMENTS, HIDDEN_DIRECTORIES, TOOL_DIRECTORIES, DocumentFiles, is_glob
 from dowse.profiles.ragdocs_memory_desk import NO_OPTIONS, MemoryOptions
 from dowse.shells.ragdocs_places import NAME, configuration_places, own_configuration, own_memories
 from dowse.shells.workspace import Workspace, find_workspace
@@ -233,9 +233,10 @@ class _Reader:
     def _parsed(self, table: Mapping[str, object]) -> tuple[str, ...]:
         """The globs of `[parsers]`: what they do not match is no document."""
         parsers = _keys(table.get("parsers", {}))
-        if unknown := sorted(glob for glob, parser in parsers.items() if parser not in _PARSERS):
-            self._notes.append(f"these parsers are not known here: {', '.join(unknown)[:_MOST_NAMED]}")
-        return tuple(glob for glob, parser in parsers.items() if parser in _PARSERS)
+        known = [glob for glob, parser in parsers.items() if parser in _PARSERS and is_glob(glob)]
+        if unknown := sorted(parsers.keys() - known):
+            self._notes.append(f"of [parsers] these have no effect here: {', '.join(unknown)[:_MOST_NAMED]}")
+        return tuple(known)
 
     def _documents(self, given: Given) -> Path | None:
         place = ("indexing", "documents_path")
