@@ -45,7 +45,7 @@ def with_confidence(hits: Sequence[Hit], text: str, unrelated: float) -> list[Hi
     """The hits, in their order, with how sure one may be of each, or of what it is shown instead of; `unrelated` is the
     cosine below which texts have nothing to do with each other, 0 where nobody knows."""
     stems = stems_of(text)
-    shares = [_share(hit.found, stems, unrelated, rank) for rank, hit in enumerate(hits, 1)]
+    shares = [_share(hit.found, held(hit.found, stems), unrelated, rank) for rank, hit in enumerate(hits, 1)]
     return [rescored(hit, hit.score, confidence=round(it, 4)) for hit, it in zip(hits, shares, strict=True)]
 
 
@@ -63,11 +63,12 @@ def confidence_scores(hits: list[Hit], run: Run) -> list[Hit]:
 
 
 def _share_of_first(hit: Hit, stems: Sequence[str], unrelated: float) -> float:
-    return max(_share(hit, stems, unrelated, 1), _BY_WORDS.share(held(hit, stems), 0.0, 1))
+    words = held(hit, stems)
+    return max(_share(hit, words, unrelated, 1), _BY_WORDS.share(words, 0.0, 1))
 
 
-def _share(hit: Hit, stems: Sequence[str], unrelated: float, rank: int) -> float:
-    words, cosine = held(hit, stems), hit.evidence.get("cosine")
+def _share(hit: Hit, words: float, unrelated: float, rank: int) -> float:
+    cosine = hit.evidence.get("cosine")
     if unrelated > 0 and cosine is not None:
         return _BY_BOTH.share(words, max(0.0, (cosine - unrelated) / (1 - unrelated)), rank)
     return _BY_WORDS.share(words, 0.0, rank)

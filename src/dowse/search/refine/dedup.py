@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain
 
 from dowse.encoders.base import SAME, UNMEASURED
 from dowse.model import Hit
@@ -36,7 +37,7 @@ def exact_dedup(hits: list[Hit], run: Run) -> list[Hit]:
 
 @dataclass(frozen=True, slots=True)
 class NgramDedup:
-    """Passages that share most of their runs of `n` words (Jaccard, weighed by `_Overlap`)."""
+    """Passages that share most of their runs of `n` words (Jaccard), also where common ones count less (`_Overlap`)."""
 
     threshold: float = 0.7
     n: int = 3
@@ -48,8 +49,9 @@ class NgramDedup:
 
         def original(place: int) -> int | None:
             grams = overlap.parts[place]
-            sharing = {holder for gram in grams for holder in holders.get(gram, ())}
-            alike = [it for it in sharing if overlap.jaccard(place, it) >= self.threshold]
+            shared = Counter(holder for gram in grams for holder in holders.get(gram, ()))
+            near = [it for it, both in shared.items() if self._same(both, len(grams) + len(overlap.parts[it]))]
+            alike = [it for it in near if overlap.jaccard(place, it) >= self.threshold]
             if alike:
                 return min(alike)
             for gram in grams:
@@ -57,6 +59,9 @@ class NgramDedup:
             return None
 
         return _folded(hits, original)
+
+    def _same(self, both: int, sizes: int) -> bool:
+        return both / (sizes - both) >= self.threshold
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +79,17 @@ class SemanticDedup:
         likeness = cosines(hits, run)
         if likeness is None:
             return hits
-        rows = likeness.tolist()
         asked = self.threshold if run.query.same_above is None else run.query.same_above
         least = _converted(asked, (run.vector.traits if run.vector else UNMEASURED).same)
         least_words = _converted(asked, _SAME_WORDS)
+        rows = (likeness >= least).tolist()
+        if not any(any(row[:place]) for place, row in enumerate(rows)):
+            return hits  # to part all words takes longer than all the rest
         overlap = _Overlap([frozenset(_WORD.findall(_normal(hit))) for hit in hits])
         kept: list[int] = []
 
         def original(place: int) -> int | None:
-            near = (it for it in kept if rows[place][it] >= least)
+            near = (it for it in kept if rows[place][it])
             alike = next((it for it in near if overlap.jaccard(place, it) >= least_words), None)
             if alike is None:
                 kept.append(place)
@@ -105,16 +112,14 @@ class _Overlap:
 
     def __init__(self, parts: Sequence[Set[str]]) -> None:
         self.parts = parts
-        counts = Counter(part for each in parts for part in each)
-        self._weights = {part: min(1.0, _FEW / count) for part, count in counts.items()}
-        self._sizes = [self._weight(each) for each in parts]
+        self._counts = Counter(chain.from_iterable(parts))
 
     def jaccard(self, one: int, other: int) -> float:
-        both = self._weight(self.parts[one] & self.parts[other])
-        return both / ((self._sizes[one] + self._sizes[other] - both) or 1.0)
+        mine, others = self.parts[one], self.parts[other]
+        return self._weight(mine & others) / (self._weight(mine | others) or 1.0)
 
     def _weight(self, parts: Iterable[str]) -> float:
-        return sum(self._weights[part] for part in parts)
+        return sum(min(1.0, _FEW / self._counts[part]) for part in parts)
 
 
 def _folded(hits: list[Hit], original: _Original) -> list[Hit]:
