@@ -84,7 +84,9 @@ class Settings:
     max_commits: int = _setting(100_000, "how many commits of a repository are indexed, the newest first")
     delta_lines: int = _setting(200, "how many lines of what a commit changed are indexed")
     memories: str = _setting(
-        "project", "where memories are kept: project (.memories in the root) or user (the data directory)"
+        "project",
+        "where memories are kept: project (.memories in the root), user (the data directory) or a directory by its "
+        "absolute path",
     )
     max_chunk_chars: int = _setting(2000, "the longest piece of text that is ranked as one")
     min_chunk_chars: int = _setting(120, "shorter pieces are joined with their neighbours")
@@ -126,8 +128,8 @@ class Settings:
         _check("parse_timeout_s", self.parse_timeout_s, 0.01, 86_400)
         _check("max_commits", self.max_commits, 1, 2**40)
         _check("delta_lines", self.delta_lines, 0, 1_000_000)
-        if self.memories not in ("project", "user"):
-            raise BadInput(f"memories must be project or user, not {self.memories[:50]!r}")
+        if self.memories not in ("project", "user") and not Path(self.memories).is_absolute():
+            raise BadInput(f"memories must be project, user or an absolute path, not {self.memories[:50]!r}")
         _check("max_chunk_chars", self.max_chunk_chars, 50, 100_000)
         _check("min_chunk_chars", self.min_chunk_chars, 1, self.max_chunk_chars)
         _check("rrf_k", self.rrf_k, 1, 1_000_000)

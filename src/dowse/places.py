@@ -18,14 +18,16 @@ _KEPT = ("indexes", "vectors", "models", "run")  # what the data directory has o
 @dataclass(frozen=True, slots=True)
 class Places:
     data_dir: Path
+    memory_folder: Path | None = None  # where the user keeps memories, if not in the data directory
 
     @classmethod
     def of(cls, settings: Settings) -> Places:
+        folder = None if settings.memories in ("project", "user") else Path(settings.memories)
         if settings.data_dir is not None:
-            return cls(settings.data_dir.absolute())
+            return cls(settings.data_dir.absolute(), folder)
         from platformdirs import user_data_path
 
-        return cls(user_data_path("dowse", appauthor=False))
+        return cls(user_data_path("dowse", appauthor=False), folder)
 
     @property
     def vectors(self) -> Path:
@@ -39,7 +41,7 @@ class Places:
     @property
     def memories(self) -> Path:
         """What the user wants to be remembered in every project."""
-        return self.data_dir / "memories"
+        return self.memory_folder or self.data_dir / "memories"
 
     @property
     def indexes(self) -> Path:

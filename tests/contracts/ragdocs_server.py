@@ -17,7 +17,7 @@ STATS = re.compile(
     r"- Original results: (\d+)\n"
     r"- After score filter \(≥(0\.\d+|1\.0)\): (\d+)\n"
     r"- After deduplication: (\d+)\n"
-    r"(?:- After document limit \(1 per doc\): (\d+)\n)?"
+    r"(?:- After document limit \([12] per doc\): (\d+)\n)?"
     r"- Clusters merged: (\d+)"
 )
 _RESULT = re.compile(r"\[(\d+)\] (.+) § (.+) \((\d\.\d\d)\)\n")

@@ -13,14 +13,14 @@ from dowse.live.jobs import Jobs
 from dowse.profiles.ragdocs import Ragdocs
 from support import OpenEngine, write
 
-Documents = Callable[[dict[str, str]], Ragdocs]
+Documents = Callable[..., Ragdocs]
 
 
 @pytest.fixture
 def documents(root: Path, open_engine: OpenEngine) -> Documents:
-    def indexed(files: dict[str, str]) -> Ragdocs:
+    def indexed(files: dict[str, str], **settings: object) -> Ragdocs:
         write(root, files)
-        engine = open_engine(min_chunk_chars=5, repair_ms=0)
+        engine = open_engine(**{"min_chunk_chars": 5, "repair_ms": 0, **settings})
         engine.index([root])
         return Ragdocs(lambda: engine, Jobs(), patience_s=0)
 
@@ -45,6 +45,69 @@ def test_stats_of_repetitions(documents: Documents) -> None:
         assert shown is not None
         assert shown.group(1, 4, 6) == counts
         assert len(answer.results) == int(counts[1])
+
+
+@pytest.mark.parametrize("encoder", ["hashing", "static"])
+@pytest.mark.parametrize("tool", ["query_documents", "query_unique_documents"])
+def test_different_records_of_one_form_are_all_shown(documents: Documents, encoder: str, tool: str) -> None:
+    advice = "Please back up the database before the upgrade and read the notes. It takes about ten minutes."
+    release = "# Release {0}.0\n\nRelease {0}.0 of the product is out. {1} Build {2}.\n"
+    tools = documents({f"r{it}.md": release.format(it, advice, it * 31) for it in range(160)}, encoder=encoder)
+    answer = page_of(getattr(tools, tool)("release upgrade database", top_n=20).text)
+    assert len(set(answer.paths)) == 20
+
+
+@pytest.mark.parametrize("encoder", ["hashing", "static"])
+def test_near_copies_are_shown_once(documents: Documents, encoder: str) -> None:
+    text = (
+        "The pilot boards the vessel two miles before the bar and stays until the quay. He knows the sands, speaks to "
+        "the tower by radio, and hands the papers to the harbour master in the evening, who signs them."
+    )
+    other = (
+        text.replace("evening", "morning").replace("radio", "lamp").replace("sands", "rocks").replace("two", "three")
+    )
+    others = {f"{it}.md": f"# Pilot {it}\n\nPilot {it} lives in street {it * 7}.\n" for it in range(20)}
+    tools = documents(
+        {"old.md": f"# Pilots\n\n{text}\n", "new.md": f"# Pilots\n\n{other}\n", **others}, encoder=encoder
+    )
+    answer = page_of(tools.query_documents("pilot boards vessel before the bar", top_n=20).text)
+    assert len({"old.md", "new.md"}.intersection(answer.paths)) == 1
+    assert len(answer.results) > 10
+
+
+def test_in_a_small_wiki_what_the_best_links_to_comes_before_the_rest(documents: Documents) -> None:
+    others = {f"other{it}.md": f"# Other {it}\n\nBread and butter number{it} of baker{it}.\n" for it in range(6)}
+    files = {
+        "hub.md": "# Anchor\n\nThe anchor holds the vessel. See [[zone]].\n",
+        "zone.md": "# Zone\n\nMud.\n",
+        **others,
+    }
+    tools = documents(files)
+    assert page_of(tools.query_documents("anchor of a vessel").text).paths == ["hub.md", "zone.md"]
+    for top_n in (2, 5, 50):
+        every = page_of(tools.query_documents("anchor of a vessel", top_n=top_n, min_score=0).text)
+        assert every.paths[:2] == ["hub.md", "zone.md"]
+
+
+def test_a_description_is_searched_and_counts_more_than_the_text(documents: Documents, root: Path) -> None:
+    front = "---\ndescription: Where to moor for the night\n---\n"
+    files = {f"{it}.md": f"# Page {it}\n\nYou may moor at berth{it}, and sail on.\n" for it in range(5)}
+    text = "# Overview\n\nThe quay is long, and the lamps are lit.\n"
+    tools = documents({**files, "described.md": f"{front}{text}"}, encoder="none")
+    assert page_of(tools.query_documents("moor").text).paths[0] == "described.md"
+    write(
+        root,
+        {"described.md": f"{front.replace('moor', 'rest')}# Overview\n\nThe quay is long, and the lamps are lit.\n"},
+    )
+    tools._engine().index([root])
+    assert "described.md" not in page_of(tools.query_documents("moor").text).paths
+    assert page_of(tools.query_documents("rest for the night").text).paths[0] == "described.md"
+
+
+def test_at_most_two_passages_of_a_document(documents: Documents) -> None:
+    sections = "".join(f"## Part {it}\n\n{f'whale w{it} x{it} y{it} z{it} ' * 100}\n\n" for it in range(9))
+    answer = page_of(documents({"long.md": f"# Long\n\n{sections}"}).query_documents("whale", top_n=10).text)
+    assert answer.paths == ["long.md", "long.md"]
 
 
 def test_the_beginning_shown_is_that_of_what_was_found_not_of_the_section_around_it(documents: Documents) -> None:

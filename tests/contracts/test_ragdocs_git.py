@@ -68,7 +68,7 @@ def test_the_text(commits: Served, hashes: list[str]) -> None:
             f"**Commit:** `{hashes[4][:8]}`",
             "**Author:** Ben Ölander <ben@example.org>",
             "**Date:** 2023-11-18 22:13:20 UTC",
-            "**Score:** 1.000",
+            "**Score:** 0.690",
             "",
             "### Message",
             "",
@@ -130,17 +130,18 @@ def test_filters_come_before_ranking(commits: Served, arguments: dict[str, Any],
         assert len(titles(commits, query, **arguments, top_n=1)) == 1
 
 
-def test_scores_are_between_one_and_the_least(commits: Served) -> None:
+def test_scores_are_confidences_and_fall_to_the_least(commits: Served) -> None:
     def scores(**arguments: Any) -> list[float]:
         found = text(commits, TOOL, query="parser tides", top_n=100, **arguments)
         return [float(it) for it in re.findall(r"^\*\*Score:\*\* (\d\.\d{3})$", found, re.MULTILINE)]
 
     every = scores()
-    assert every[0] == 1.0
+    assert 0.3 < every[0] < 1
     assert every == sorted(every, reverse=True)
     assert len(every) > 1
     least = (every[0] + every[-1]) / 2
     assert scores(min_score=least) == [it for it in every if it >= least]
+    assert scores(min_score=1.0) == []
 
 
 def test_the_schema(commits: Served) -> None:

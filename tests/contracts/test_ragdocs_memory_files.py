@@ -317,3 +317,12 @@ def test_every_tool_takes_the_name_of_a_memory_in_a_folder(server: Served, folde
     deleted = did(server, "delete_memory", filename="done/both")
     assert Path(deleted["moved_to"]).parent == folder / ".trash/done"
     assert names(server, "stoatish weaselish otterish") & {"done/both.md", "plans/old.md", "plans/otters.md"} == set()
+
+
+def test_memories_that_its_users_have_already_are_found_and_written_to(tmp_path: Path) -> None:
+    own = tmp_path / "share/mcp-markdown-ragdocs/memories"
+    write(own, {"old.md": note("The barnacle was scraped off.", type="fact", tags=["hull"])})
+    with noting(tmp_path / "work", XDG_DATA_HOME=str(tmp_path / "share")) as served:
+        assert names(served, query="barnacle") == {"old.md"}
+        did(served, "create_memory", filename="new", content="The hull is clean.")
+    assert (own / "new.md").is_file()

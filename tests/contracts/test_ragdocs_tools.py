@@ -62,10 +62,10 @@ def test_the_tools_their_parameters_defaults_and_bounds(docs: Served) -> None:
 
 
 def test_the_text_of_an_answer(docs: Served) -> None:
-    answer = text(docs, "query_documents", query="why is the tide highest at springs?", top_n=1)
+    answer = text(docs, "query_documents", query="why is the tide highest at springs?", top_n=1, min_score=0)
     assert answer == (
         "# Search Results\n\n"
-        "[1] tides.md § Tides > Springs (1.00)\n"
+        "[1] tides.md § Tides > Springs (0.69)\n"
         "# Tides\n\n## Springs\n\nAt springs the tide is highest, some days after a new or a full moon."
     )
 
@@ -84,7 +84,7 @@ def test_results_are_numbered_and_fall_in_score(docs: Served, tool: str, title: 
     assert [it.rank for it in answer.results] == [*range(1, len(answer.results) + 1)]
     scores = [it.score for it in answer.results]
     assert scores == sorted(scores, reverse=True)
-    assert 0.3 <= scores[-1] <= scores[0] == 1
+    assert 0.3 <= scores[-1] <= scores[0] < 1
 
 
 def test_a_document_without_headings_has_no_section(docs: Served) -> None:
@@ -122,27 +122,40 @@ def test_top_n(docs: Served, tool: str) -> None:
     assert page(docs, tool, query="harbour tide lamp") == page(docs, tool, query="harbour tide lamp", topN=5)
 
 
-def test_several_passages_of_a_document_or_one_of_each(docs: Served) -> None:
+def test_two_passages_of_a_document_at_most_or_one_of_each(docs: Served) -> None:
     query = "harbour berth quay rule"
-    several = page(docs, "query_documents", query=query, top_n=10).paths
-    unique = page(docs, "query_unique_documents", query=query, top_n=10).paths
-    assert several.count("guide/harbour.md") > 2
+    several = page(docs, "query_documents", query=query, top_n=10, min_score=0).paths
+    unique = page(docs, "query_unique_documents", query=query, top_n=10, min_score=0).paths
+    assert several.count("guide/harbour.md") == 2
     assert len(unique) == len(set(unique)) == 5
 
 
 def test_compressed_is_another_name(docs: Served) -> None:
-    arguments = {"query": "moon tide", "top_n": 3, "min_score": 0.5, "similarity_threshold": 0.9}
+    arguments = {"query": "moon tide", "top_n": 3, "min_score": 0.4, "similarity_threshold": 0.9}
     assert text(docs, "query_documents_compressed", **arguments) == text(docs, "query_documents", **arguments)
 
 
-def test_min_score_is_a_share_of_the_best(docs: Served) -> None:
+def test_min_score_is_a_confidence(docs: Served) -> None:
     query = "the lamp of the lighthouse"
     every = page(docs, "query_documents", query=query, min_score=0, top_n=50)
-    assert any(it.score < 0.9 for it in every.results)
-    near = page(docs, "query_documents", query=query, min_score=0.9, top_n=50)
-    assert near.results
-    assert all(it.score >= 0.9 for it in near.results)
-    assert [it.score for it in page(docs, "query_documents", query=query, min_score=1).results] == [1.0]
+    assert any(it.score < 0.3 for it in every.results)
+    sure = page(docs, "query_documents", query=query, min_score=0.5, top_n=50)
+    assert sure.results
+    assert all(it.score >= 0.5 for it in sure.results)
+    assert page(docs, "query_documents", query=query, min_score=1).results == []
+
+
+NONSENSE = "qwxv zzyrk blorptang"
+
+
+@pytest.mark.parametrize("tool", [*QUERY_TOOLS, "search_with_hypothesis"])
+def test_nonsense_finds_nothing(docs: Served, tool: str) -> None:
+    name = "hypothesis" if tool == "search_with_hypothesis" else "query"
+    assert page(docs, tool, **{name: NONSENSE}).results == []
+    if name == "query":
+        lax = page(docs, tool, query=NONSENSE, min_score=0)
+        assert lax.results
+        assert all(it.score < 0.3 for it in lax.results)
 
 
 def test_only_documents_are_found(docs: Served) -> None:
@@ -161,13 +174,14 @@ def test_stats_only_when_asked_for_or_something_was_left_out(docs: Served) -> No
     assert shown is not None
     original, least, sure, once, limited, merged = shown.groups()
     assert original == sure == once != "0"
-    assert (least, limited, merged) == ("0.0", None, "0")
+    assert (least, merged) == ("0.0", "0")
+    assert 0 < int(limited) < int(once)  # of the harbour, two passages only
 
 
 def test_stats_of_a_score_filter(docs: Served) -> None:
-    shown = STATS.fullmatch(page(docs, "query_documents", query="springs moon", min_score=0.9).stats)
+    shown = STATS.fullmatch(page(docs, "query_documents", query="springs moon", min_score=0.6).stats)
     assert shown is not None
-    assert shown[2] == "0.9"
+    assert shown[2] == "0.6"
     assert int(shown[1]) > int(shown[3]) >= int(shown[4]) >= 1
 
 

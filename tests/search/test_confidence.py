@@ -10,8 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_hits import hit
 
+from dowse.encoders.base import Traits
 from dowse.model import Hit, Query
-from dowse.search.confidence import held, stems_of, with_confidence
+from dowse.search.confidence import confidence_scores, held, stems_of, with_confidence
+from dowse.search.run import Models, QueryVector, Run
+from dowse.store.base import Weights
+from dowse.store.dicts import DictStore
 from support import OpenEngine, write
 
 ASKED = "parser configuration"
@@ -44,6 +48,45 @@ def test_what_is_shown_instead_of_what_was_found_is_as_sure_as_that() -> None:
     found = hit(BOTH, cosine=0.8)
     for shown in (hit(NEITHER), hit(NEITHER, cosine=0.1)):
         assert sureness([replace(shown, instead_of=found)], unrelated=0.6) == sureness([found], unrelated=0.6)
+
+
+def run_for_asked(unrelated: float = 0.0) -> Run:
+    run = Run(Query(ASKED), DictStore(), Models(lambda _: QueryVector(None)), 100, Weights(), 60)
+    run.vector = QueryVector(None, traits=Traits(unrelated=unrelated))
+    return run
+
+
+def keyed(*hits: Hit) -> list[Hit]:
+    return [replace(it, stored=replace(it.stored, key=key)) for key, it in enumerate(hits)]
+
+
+def scored(*hits: Hit, unrelated: float = 0.0) -> list[float]:
+    return [it.score for it in confidence_scores(keyed(*hits), run_for_asked(unrelated))]
+
+
+def test_as_a_score_it_is_that_of_the_first_whatever_the_rank_and_the_fused_score() -> None:
+    (first,) = sureness([hit(BOTH)])
+    assert scored(*[hit(BOTH)] * 30) == [first] * 30
+    assert scored() == []
+
+
+def test_as_a_score_it_keeps_the_order() -> None:
+    none, one, both = (sureness([hit(it)])[0] for it in (NEITHER, ONE, BOTH))
+    assert scored(hit(NEITHER), hit(ONE), hit(BOTH), hit(ONE), hit(NEITHER)) == [both, both, both, one, none]
+
+
+def test_as_a_score_words_alone_may_vouch_and_so_may_meaning() -> None:
+    (by_words,) = sureness([hit(BOTH)])
+    assert scored(hit(BOTH, cosine=0.61), unrelated=0.6) == [by_words]
+    assert scored(hit(NEITHER, cosine=0.95), unrelated=0.6) == sureness([hit(NEITHER, cosine=0.95)], unrelated=0.6)
+
+
+def test_what_is_linked_with_a_hit_has_a_share_of_what_that_has() -> None:
+    sure, unsure, linked = keyed(hit(BOTH), hit(ONE), replace(hit(NEITHER), evidence={"link_factor": 0.5}))
+    for source, expected in ((sure, sureness([sure])[0] / 2), (unsure, sureness([linked])[0])):
+        run = run_for_asked()
+        run.linked_from[linked.stored.key] = source.stored.key
+        assert confidence_scores([sure, unsure, linked], run)[-1].score == pytest.approx(expected, abs=1e-4)
 
 
 @given(

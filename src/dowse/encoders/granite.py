@@ -59,7 +59,7 @@ class GraniteEncoder:
 
     @property
     def traits(self) -> Traits:
-        return Traits(unrelated=0.62)
+        return Traits(unrelated=0.62, same=0.94)
 
     @property
     def fingerprint(self) -> str:

@@ -155,7 +155,7 @@ class Indexing(Syncing):
 
     def _memory_folders(self, root: Path) -> list[Path]:
         """Those that come with a root, whoever wrote them; a link in their place may lead anywhere."""
-        kept = [Places.of(self.settings).memories.resolve()] if self.settings.memories == "user" else []
+        kept = [Places.of(self.settings).memories.resolve()] if self.settings.memories != "project" else []
         return [it for it in (root / FOLDER, *kept) if is_directory(it) and not it.is_symlink()]
 
     def _is_emptied(self, root: Path, under: tuple[str, ...], report: SyncReport) -> bool:

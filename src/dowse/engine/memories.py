@@ -74,7 +74,7 @@ class Merged:
 class Memories(Fresh):
     def memory_folder(self) -> Path:
         """Where memories are written to; it may not exist yet."""
-        if self.settings.memories == "user":
+        if self.settings.memories != "project":
             return Places.of(self.settings).memories.resolve()
         known = [Path(it.root) for it in self._store.collections() if it.source == FILES]
         roots = [it for it in known if it.is_absolute() and is_stored_root(it)]
@@ -211,7 +211,7 @@ class Memories(Fresh):
     # --- the folder and the index ---
 
     def _folder(self) -> Folder:
-        is_private = self.settings.memories == "user"
+        is_private = self.settings.memories != "project"
         return Folder(self.memory_folder(), is_private, self.settings.lock_timeout_s)
 
     def _indexed(self, name: str, *others: str) -> Written:

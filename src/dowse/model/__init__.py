@@ -18,6 +18,7 @@ from dowse.model.answers import (
     Stored,
 )
 from dowse.model.questions import (
+    AS_USUAL,
     EVERYTHING,
     Below,
     Facet,
@@ -25,10 +26,12 @@ from dowse.model.questions import (
     Pace,
     Query,
     Scope,
+    Tuning,
 )
 from dowse.model.records import (
     CHARS_PER_TOKEN,
     COMMITS,
+    DESCRIPTION,
     FILES,
     IN_FILES,
     LEFT_OUT,
@@ -62,8 +65,10 @@ from dowse.model.reports import (
 )
 
 __all__ = [
+    "AS_USUAL",
     "CHARS_PER_TOKEN",
     "COMMITS",
+    "DESCRIPTION",
     "EVERYTHING",
     "FILES",
     "IN_FILES",
@@ -105,6 +110,7 @@ __all__ = [
     "Stored",
     "Symbol",
     "SyncReport",
+    "Tuning",
     "Version",
     "normal_path",
     "public_chunk_id",

@@ -67,6 +67,45 @@ class Pace(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Tuning:
+    """What a user of the ragdocs contract may change of its recipes, by the names it has there; these are its defaults.
+
+    `None` stands for what the recipe has, unless a query asks for another value.
+    """
+
+    recency_bias: float = 0.5
+    min_confidence: float | None = None
+    max_chunks_per_doc: int = 2
+    dedup_enabled: bool = True
+    dedup_similarity_threshold: float | None = None
+    ngram_dedup_enabled: bool = True
+    ngram_dedup_threshold: float = 0.7
+    mmr_enabled: bool = False
+    mmr_lambda: float = 0.7
+    rerank_enabled: bool = False
+    rerank_top_n: int = 10
+    adaptive_weights_enabled: bool = True
+    code_search_enabled: bool = False
+    code_search_weight: float = 1.0
+    query_expansion_enabled: bool = True
+    query_expansion_min_frequency: int = 3
+    community_detection_enabled: bool = True
+    community_boost_factor: float = 1.1
+    dynamic_weights_enabled: bool = True
+    variance_threshold: float = 0.1
+    min_weight_factor: float = 0.5
+    hyde_enabled: bool = True
+    tag_expansion_enabled: bool = True
+    tag_expansion_max_tags: int = 5
+    tag_expansion_depth: int = 2
+    parent_retrieval_enabled: bool = True
+    parent_chunk_max_chars: int = 4000
+
+
+AS_USUAL = Tuning()
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     text: str
     scope: Scope = EVERYTHING
@@ -80,5 +119,7 @@ class Query:
     same_above: float | None = None
     # How fast records fade, where the caller wants other paces than those of their kind.
     paces: tuple[Pace, ...] = ()
+    # What of the recipe is changed, where it is one of the ragdocs contract.
+    tuning: Tuning = AS_USUAL
     # On whose behalf it is asked: what this subject prefers counts.
     subject: str = ""

@@ -17,6 +17,8 @@ FILES, COMMITS, MEMORIES = "files", "commits", "memories"
 """What a collection is read from: the files below a directory, the history of a repository, a folder of memories."""
 IN_FILES = ("doc", "code")
 """The kinds that files of a project have; commits and memories are kinds of their own."""
+DESCRIPTION = "description"
+"""The facet that says what a document is about; it is searched."""
 UNPARSED = "unparsed"
 """The facet of a record that was indexed as plain text because its parser failed: why it did."""
 MASKED, LEFT_OUT = "masked", "left_out"
@@ -176,6 +178,11 @@ class Record:
     def moment_ns(self) -> int:
         """When it was written, or what it tells of happened: what filters by time and recency go by."""
         return self.mtime_ns if self.at_ns is None else self.at_ns
+
+    @property
+    def labels(self) -> str:
+        """What it is found by besides its title and text: tags, other names, and what it says it is about."""
+        return " ".join(filter(None, (*self.tags, *self.aliases, self.facets.get(DESCRIPTION, ""))))
 
 
 class Glance(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Annotated
 
 from dowse.engine import Engine
 from dowse.live.jobs import Jobs
-from dowse.model import Answer, Hit, Query, Record, Scope
+from dowse.model import AS_USUAL, Answer, Hit, Query, Record, Scope, Tuning
 from dowse.profiles.core_text import running_text
-from dowse.profiles.ragdocs_exclusion import excluded_globs
+from dowse.profiles.ragdocs_exclusion import ALL_DOCUMENTS, DocumentFiles, excluded_globs
 from dowse.profiles.ragdocs_git import GitHistory
 from dowse.profiles.ragdocs_memories import memory_tools
 from dowse.profiles.ragdocs_memory_desk import NO_OPTIONS, MemoryDesk, MemoryOptions
@@ -39,7 +39,7 @@ Memories are notes of your own that outlive a session: `create_memory` writes on
 
 Question = Annotated[str, Param("A question or keywords about the documents")]
 TopN = Annotated[int, Param("How many results at most", ge=1, le=100)]
-MinScore = Annotated[float, Param("The least score of a result; the best one has 1", ge=0, le=1)]
+MinScore = Annotated[float, Param("The least score of a result: how sure it is, from 0 to 1", ge=0, le=1)]
 Similarity = Annotated[float, Param("Passages as like as this (cosine) are shown once", ge=0.5, le=1)]
 ShowStats = Annotated[bool, Param("Always say how many results were left out, and why")]
 ExcludedFiles = Annotated[
@@ -58,19 +58,27 @@ class Ragdocs:
     """
 
     def __init__(
-        self, engine: Callable[[], Engine], jobs: Jobs, patience_s: float, memory: MemoryOptions = NO_OPTIONS
+        self,
+        engine: Callable[[], Engine],
+        jobs: Jobs,
+        patience_s: float,
+        memory: MemoryOptions = NO_OPTIONS,
+        tuning: Tuning = AS_USUAL,
+        files: DocumentFiles = ALL_DOCUMENTS,
     ) -> None:
         self._engine = engine
         self._jobs = jobs
         self._patient_until = jobs.clock() + patience_s
+        self._tuning, self._files = tuning, files
         self._memory = MemoryDesk(engine, self._wait, self._notes, memory)
 
     def profile(self) -> Profile:
+        hypothesis = Tool(self.search_with_hypothesis, "Search by a sketch of the answer", strict=True)
         tools = (
             Tool(self.query_documents, "Search documents", strict=True),
             Tool(self.query_unique_documents, "Search documents, each once", strict=True),
             Tool(self.query_documents_compressed, "Search documents, condensed", strict=True),
-            Tool(self.search_with_hypothesis, "Search by a sketch of the answer", strict=True),
+            *((hypothesis,) if self._tuning.hyde_enabled else ()),
             GitHistory(self._engine, self._wait, self._states).tool(),
         )
         return Profile("ragdocs", "mcp-markdown-ragdocs", INSTRUCTIONS, (*tools, *memory_tools(self._memory)))
@@ -88,9 +96,8 @@ class Ragdocs:
     ) -> Reply:
         """Search the documents by words and by meaning; passages that say the same come once, several of one
         document may come."""
-        wanted = Query(query.strip(), limit=top_n, recipe="ragdocs", min_score=min_score)
-        answer = self._answer(replace(wanted, same_above=similarity_threshold), excluded_files)
-        return self._passages("Search Results", answer, show_stats)
+        answer = self._answer(self._asked("ragdocs", query, top_n, min_score, similarity_threshold), excluded_files)
+        return self._passages("Search Results", answer, show_stats, self._tuning.max_chunks_per_doc)
 
     def query_unique_documents(
         self,
@@ -103,9 +110,10 @@ class Ragdocs:
     ) -> Reply:
         """Search the documents by words and by meaning, with at most one passage of each: to see which documents
         speak of something."""
-        wanted = Query(query.strip(), limit=top_n, recipe="ragdocs-unique", min_score=min_score)
-        answer = self._answer(replace(wanted, same_above=similarity_threshold), excluded_files)
-        return self._passages("Search Results (Unique Documents)", answer, show_stats)
+        answer = self._answer(
+            self._asked("ragdocs-unique", query, top_n, min_score, similarity_threshold), excluded_files
+        )
+        return self._passages("Search Results (Unique Documents)", answer, show_stats, 1)
 
     def query_documents_compressed(
         self,
@@ -142,12 +150,24 @@ class Ragdocs:
 
     # --- how they do it ---
 
+    def _asked(self, recipe: str, query: str, top_n: int, min_score: float, same_above: float) -> Query:
+        """The stricter of what is asked for and what the user has configured counts."""
+        least, same = self._tuning.min_confidence, self._tuning.dedup_similarity_threshold
+        return Query(
+            query.strip(),
+            limit=top_n,
+            recipe=recipe,
+            min_score=max(min_score, least or 0.0),
+            same_above=min(same_above, 1.0 if same is None else same),
+        )
+
     def _answer(self, query: Query, excluded_files: Sequence[str]) -> Answer:
         self._wait()
         engine = self._engine()
         roots = [it.root for it in engine.collections()]
-        scope = Scope(kinds=("doc",), excluded=excluded_globs(excluded_files, roots))
-        return engine.search(replace(query, scope=scope))
+        excluded = (*self._files.excluded, *excluded_globs(excluded_files, roots))
+        scope = Scope(kinds=("doc",), paths=self._files.included, excluded=excluded)
+        return engine.search(replace(query, scope=scope, tuning=self._tuning))
 
     def _wait(self) -> None:
         """Until the documents are indexed and have vectors: a better encoder's may follow later."""
@@ -157,10 +177,10 @@ class Ragdocs:
                 return
             self._jobs.wait(job, min(left_s, _LOOK_AGAIN_S))
 
-    def _passages(self, title: str, answer: Answer, show_stats: bool) -> Reply:
+    def _passages(self, title: str, answer: Answer, show_stats: bool, per_document: int) -> Reply:
         passage = self._beginning if is_factual(answer.query.text) else whole_passage
         results = results_text(answer, self._place, passage)
-        return self._reply(title, answer, results, stats_text(answer, always=show_stats))
+        return self._reply(title, answer, results, stats_text(answer, per_document, always=show_stats))
 
     def _beginning(self, hit: Hit) -> str:
         """Of what was found itself: the section around it may begin with something else."""

@@ -1,18 +1,35 @@
-"""What the ragdocs contract takes for `excluded_files`, as globs: file names, names without suffix, paths, globs."""
+"""Which files are documents to the ragdocs contract, and what it takes for `excluded_files`, as globs: file names,
+names without suffix, paths, globs."""
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from dowse.errors import BadInput
 from dowse.text.globs import MAX_GLOB_CHARS, compile_globs, literal
 
 MAX_EXCLUDED = 200  # every file is compared with each of them
 
+TOOL_DIRECTORIES = tuple(
+    f"**/{it}/**" for it in (".venv", "venv", "build", "dist", ".git", "node_modules", "__pycache__", ".pytest_cache")
+)
+HIDDEN_DIRECTORIES = "**/.*/**"
+
 _SUFFIXES = ("md", "markdown", "txt")  # those the contract knows
 _WILDCARDS = "*?[{"
+
+
+class DocumentFiles(NamedTuple):
+    """Globs of the files that are documents (all, if empty), and of those that are none whatever else they are."""
+
+    included: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = (*TOOL_DIRECTORIES, HIDDEN_DIRECTORIES)
+
+
+ALL_DOCUMENTS = DocumentFiles()
 
 
 def excluded_globs(names: Sequence[str], roots: Sequence[str]) -> tuple[str, ...]:
@@ -44,11 +61,11 @@ def _globs(name: str, roots: Sequence[str]) -> Iterator[str]:
     yield lead + literal(path)
     if posixpath.splitext(path)[1].removeprefix(".") not in _SUFFIXES and not name.endswith("/"):
         yield f"{lead}{literal(path)}.{{{','.join(_SUFFIXES)}}}"
-    if any(it in path for it in _WILDCARDS) and _is_glob(path):
+    if any(it in path for it in _WILDCARDS) and is_glob(path):
         yield lead + path
 
 
-def _is_glob(pattern: str) -> bool:
+def is_glob(pattern: str) -> bool:
     """Brackets and braces may be nothing but part of a file's name."""
     try:
         compile_globs([pattern])

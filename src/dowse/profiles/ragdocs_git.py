@@ -36,7 +36,9 @@ class GitHistory:
         self,
         query: Annotated[str, Param("What the commits are about")],
         top_n: Annotated[int, Param("How many commits at most", ge=1, le=100)] = 5,
-        min_score: Annotated[float, Param("The least score; the best commit has 1", ge=0, le=1)] = 0.0,
+        min_score: Annotated[
+            float, Param("The least score of a commit: how sure it is, from 0 to 1", ge=0, le=1)
+        ] = 0.0,
         file_pattern: Annotated[str | None, Param("Only commits that touched files matching this glob")] = None,
         author: Annotated[str | None, Param("Part of the author's name or address")] = None,
         after: Annotated[int | None, Param("Not older, seconds since 1970", ge=0, le=_LAST_SECOND)] = None,

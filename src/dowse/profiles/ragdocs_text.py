@@ -26,6 +26,7 @@ _LOOKING_UP = (
 )  # fmt: skip
 
 _RETRIEVERS = ("lexical", "semantic")
+_DEDUPLICATION = ("semantic_dedup", "ngram_dedup", "exact_dedup")  # the last that was done comes first
 _STALE = {"changed": "has changed since it was indexed", "gone": "is gone since it was indexed"}
 
 
@@ -77,20 +78,22 @@ def beginning(text: str) -> str:
     return f"{text[:_CUT_CHARS].rstrip()}..." if len(text) > _CUT_CHARS else text
 
 
-def stats_text(answer: Answer, *, always: bool) -> str:
+def stats_text(answer: Answer, per_document: int, *, always: bool) -> str:
     """How many results each kind of compression left; empty when there was none and nobody asked."""
     left = {step.name: step.after for step in answer.steps}
     before = {step.name: step.before for step in answer.steps}
-    if not always and left["load"] == left["semantic_dedup"]:
+    once = next(left[name] for name in _DEDUPLICATION if name in left)
+    limited = left.get("per_record", once)
+    if not always and left["load"] == once:
         return ""
     lines = [
         f"- Original results: {left['load']}",
         f"- After score filter (≥{answer.query.min_score}): {left['min_confidence']}",
-        f"- After deduplication: {left['semantic_dedup']}",
+        f"- After deduplication: {once}",
     ]
-    if "per_record" in left:
-        lines.append(f"- After document limit (1 per doc): {left['per_record']}")
-    merged = before["semantic_dedup"] - left["semantic_dedup"]
+    if per_document == 1 or limited < once:
+        lines.append(f"- After document limit ({per_document} per doc): {limited}")
+    merged = before.get("semantic_dedup", once) - once
     return "\n".join(["# Compression Stats", "", *lines, f"- Clusters merged: {merged}"])
 
 

@@ -2,7 +2,7 @@
 
 Scores of fusions and retrievers are of scales of their own, which differ from recipe to recipe; what is told here means
 the same for every recipe and every kind: how many of the words asked for a hit holds, how much nearer in meaning it is
-than unrelated texts are, and how far up it came. It decides no rank.
+than unrelated texts are, and how far up it came. It decides no rank, but may be the score of a recipe.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from dowse.model import Hit
 from dowse.search.refine.code import asked_words
-from dowse.search.refine.stage import rescored
+from dowse.search.refine.stage import UNSCALED, rescored
+from dowse.search.run import Run
 
 _READ_CHARS = 4_000
 _SHORT, _STEM_SHARE = 4, 0.65
@@ -43,12 +45,30 @@ def with_confidence(hits: Sequence[Hit], text: str, unrelated: float) -> list[Hi
     """The hits, in their order, with how sure one may be of each, or of what it is shown instead of; `unrelated` is the
     cosine below which texts have nothing to do with each other, 0 where nobody knows."""
     stems = stems_of(text)
-    shares = [_share(hit.found, stems, unrelated, rank) for rank, hit in enumerate(hits, 1)]
+    shares = [_share(hit.found, held(hit.found, stems), unrelated, rank) for rank, hit in enumerate(hits, 1)]
     return [rescored(hit, hit.score, confidence=round(it, 4)) for hit, it in zip(hits, shares, strict=True)]
 
 
-def _share(hit: Hit, stems: Sequence[str], unrelated: float, rank: int) -> float:
-    words, cosine = held(hit, stems), hit.evidence.get("cosine")
+def confidence_scores(hits: list[Hit], run: Run) -> list[Hit]:
+    """Each score as how sure one may be of the hit by its words, or by words and meaning, as if it came first: how many
+    are wanted must not decide which are good enough. A hit is as sure as what ranks below it, so that scores keep their
+    order; one that is linked with another has a share of what that has."""
+    unrelated = run.vector.traits.unrelated if run.vector else 0.0
+    stems = stems_of(run.query.text)
+    own = {hit.stored.key: _share_of_first(hit.found, stems, unrelated) for hit in hits}
+    linked = (own.get(run.linked_from.get(it.stored.key, -1), 0.0) * it.evidence.get("link_factor", 0.0) for it in hits)
+    shares = [max(own[hit.stored.key], by_link) for hit, by_link in zip(hits, linked, strict=True)]
+    falling = list(accumulate(reversed(shares), max))[::-1]
+    return [rescored(hit, round(it, 4), **{UNSCALED: hit.score}) for hit, it in zip(hits, falling, strict=True)]
+
+
+def _share_of_first(hit: Hit, stems: Sequence[str], unrelated: float) -> float:
+    words = held(hit, stems)
+    return max(_share(hit, words, unrelated, 1), _BY_WORDS.share(words, 0.0, 1))
+
+
+def _share(hit: Hit, words: float, unrelated: float, rank: int) -> float:
+    cosine = hit.evidence.get("cosine")
     if unrelated > 0 and cosine is not None:
         return _BY_BOTH.share(words, max(0.0, (cosine - unrelated) / (1 - unrelated)), rank)
     return _BY_WORDS.share(words, 0.0, rank)
@@ -71,7 +91,7 @@ def held(hit: Hit, stems: Sequence[str]) -> float:
     if not stems:
         return 1.0
     chunk, record = hit.stored.chunk, hit.stored.record
-    text = " ".join((record.path, record.title, *chunk.trail, chunk.text[:_READ_CHARS])).lower()
+    text = " ".join((record.path, record.title, record.labels, *chunk.trail, chunk.text[:_READ_CHARS])).lower()
     if any(stem.startswith(" ") for stem in stems):  # to part all words takes longer than all the rest
         text = f" {_BETWEEN.sub(' ', text)} "
     return sum(stem in text for stem in stems) / len(stems)

@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from dowse.encoders.base import SAME
 from dowse.errors import BadInput
-from dowse.model import Scored
+from dowse.model import AS_USUAL, Scored, Tuning
+from dowse.search.confidence import confidence_scores
 from dowse.search.kinds import LIMITED, PASSING, SUCCEEDING
-from dowse.search.refine.calibrate import Calibrate, MinConfidence, Vouched, normalise
+from dowse.search.refine.calibrate import Calibrate, MinConfidence, Vouched
 from dowse.search.refine.code import CODE, CodePriors
 from dowse.search.refine.context import ParentSection
 from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
-from dowse.search.refine.diversity import PerRecord
+from dowse.search.refine.diversity import Mmr, PerRecord
 from dowse.search.refine.fading import Fading, FadingAmongOwn
 from dowse.search.refine.files import FileScores
 from dowse.search.refine.graph import CommunityBoost, GraphNeighbours
@@ -40,6 +42,10 @@ from dowse.text.terms import headline
 # A match in a title or heading says more than one in the text; the parts of identifiers say less than
 # the identifier, and a path repeats what the title says.
 WORDS = Weights(title=2.0, trail=1.5, text=1.0, names=0.5, tags=1.0, path=0.5)
+# What the ragdocs contract has, unless its user or a query says otherwise.
+_BOOSTS = Weights(title=3.0, trail=2.5, text=1.0, names=0.5, tags=2.0, path=0.5)
+_LEAST, _USUAL_BIAS = 0.3, AS_USUAL.recency_bias
+_RERANKED = 0.2  # how much a reranker's opinion counts beside the order it is asked about
 # How much of the loss by age counts: fused scores lie close together, so that little moves them far.
 _AGE = 0.05
 _AS_THEY_COME: tuple[Stage, ...] = (subject_priors, best_first, within_budget)
@@ -53,20 +59,6 @@ PASSAGES: tuple[Stage | Concerning, ...] = (
     best_first,
     within_budget,
 )
-# None far behind the best, nothing said twice. Scores are shares of the best, not of a fixed scale: how many retrievers
-# had something to say, which differs from index to index, must not decide whether anything is shown.
-_SURE_AND_ONCE: tuple[Stage, ...] = (
-    subject_priors,
-    normalise,
-    MinConfidence(0.3),
-    exact_dedup,
-    NgramDedup(),
-    SemanticDedup(),
-)
-# Few passages that say different things: what they link to joins them, newer ones first.
-_CONDENSED: tuple[Stage, ...] = (GraphNeighbours(), CommunityBoost(), RecencyTiers(), *_SURE_AND_ONCE)
-# Each with the section around it.
-_WIDENED: tuple[Stage, ...] = (best_first, ParentSection(), within_budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +136,6 @@ _PLAIN = _routes(lexical=Route(lexical), semantic=Route(semantic, apart=True))
 
 _HYBRID = Recipe("hybrid", _OF_PASSAGES, weigh=(encoder_worth,))
 _HYBRID_FILES = Recipe("hybrid-files", _OF_FILES, weigh=(encoder_worth,), pool_least=_FILE_POOL)
-# Words and meaning by what is asked for, with words and tags that go with it counting for a little.
-_RAGDOCS = Recipe(
-    "ragdocs",
-    _routes(**_PLAIN, expanded=Route(Expanded(), weight=0.3), tagged=Route(Tagged(), weight=0.3)),
-    stages=(*_CONDENSED, *_WIDENED),
-    prepare=(AdaptiveWeights(),),
-    weigh=(VarianceWeights(),),
-)
 # Notes fade at the pace of their type. What is only old is not left out: whether it is about what was asked is judged
 # before its age is, and a successor that is not about it does not join.
 _MEMORIES = Recipe(
@@ -161,11 +145,11 @@ _MEMORIES = Recipe(
     weigh=(shared_out,),
     folded_per_hit=4,
 )
-# Each commit once, the newer of two that are alike first; scores are shares of the best.
+# Each commit once, the newer of two that are alike first; scores are confidences.
 _COMMITS = Recipe(
     "commits",
     _PLAIN,
-    stages=(Fading(_AGE), PerRecord(1), normalise, MinConfidence(0.0), *_AS_THEY_COME),
+    stages=(Fading(_AGE), PerRecord(1), confidence_scores, MinConfidence(0.0), *_AS_THEY_COME),
     weigh=(encoder_worth,),
     folded_per_hit=3,
 )
@@ -182,6 +166,75 @@ def _reranked(name: str, rerank: Rerank) -> tuple[Recipe, Recipe]:
     )
 
 
+def _ragdocs(tuning: Tuning) -> tuple[Recipe, ...]:
+    """The recipes of the ragdocs contract: few passages that say different things, each with the section around it.
+    Words and meaning count by what is asked for, words and tags that go with it count for a little, what the best link
+    to joins them, and newer ones come first."""
+    routes = dict(_PLAIN)
+    if tuning.query_expansion_enabled:
+        routes["expanded"] = Route(Expanded(min_frequency=tuning.query_expansion_min_frequency), weight=0.3)
+    if tuning.tag_expansion_enabled:
+        tagged = Tagged(tuning.tag_expansion_max_tags, tuning.tag_expansion_depth)
+        routes["tagged"] = Route(tagged, weight=0.3)
+    code = {"code_blocks": Route(CodeBlocks(), tuning.code_search_weight)}
+    prepare: tuple[Prepare, ...] = (AdaptiveWeights(),) if tuning.adaptive_weights_enabled else ()
+    weigh: tuple[Weigh, ...] = ()
+    if tuning.dynamic_weights_enabled:
+        weigh = (VarianceWeights(tuning.variance_threshold, tuning.min_weight_factor),)
+    # Most candidates may be of one record, the more so the fewer of it are shown.
+    depth = 10 if tuning.max_chunks_per_doc == 1 else 4
+    linked, once = _linked(tuning), _sure_and_once(tuning)
+    several: Stage = Mmr(tuning.mmr_lambda) if tuning.mmr_enabled else PerRecord(tuning.max_chunks_per_doc)
+    shown = _shown(tuning)
+    documents = Recipe(
+        "ragdocs",
+        _routes(**routes, **(code if tuning.code_search_enabled else {})),
+        stages=(*linked, *once, several, *shown),
+        prepare=prepare,
+        weigh=weigh,
+        weights=_BOOSTS,
+        folded_per_hit=depth,
+    )
+    unique = (*linked, *once, *((several,) if tuning.mmr_enabled else ()), PerRecord(1), *shown)
+    return (
+        documents,
+        replace(documents, name="ragdocs-unique", stages=unique, folded_per_hit=10),
+        replace(documents, name="ragdocs-code", routes=_routes(**routes, **code)),
+        Recipe(
+            "ragdocs-hypothesis",
+            _only(_PLAIN, "semantic"),
+            stages=(*once, several, *shown),
+            folded_per_hit=depth,
+        ),
+    )
+
+
+def _linked(tuning: Tuning) -> tuple[Stage, ...]:
+    """What the hits link to joins them, and what is new counts more: as much as a bias of one half says, twice as much
+    with 1, nothing with 0."""
+    company = (CommunityBoost(tuning.community_boost_factor),) if tuning.community_detection_enabled else ()
+    usual = RecencyTiers()
+    tiers = tuple((days, 1 + (factor - 1) * tuning.recency_bias / _USUAL_BIAS) for days, factor in usual.tiers)
+    return (GraphNeighbours(), *company, usual if tuning.recency_bias == _USUAL_BIAS else RecencyTiers(tiers))
+
+
+def _sure_and_once(tuning: Tuning) -> tuple[Stage, ...]:
+    """None that nothing speaks for, nothing said twice. Scores are confidences: a share of the best would be 1 for
+    nonsense, too, and a fused score depends on how many retrievers had something to say, which differs from index to
+    index."""
+    least = _LEAST if tuning.min_confidence is None else tuning.min_confidence
+    same = SAME if tuning.dedup_similarity_threshold is None else tuning.dedup_similarity_threshold
+    ngrams = (NgramDedup(tuning.ngram_dedup_threshold),) if tuning.ngram_dedup_enabled else ()
+    meaning = (SemanticDedup(same),) if tuning.dedup_enabled else ()
+    return (subject_priors, confidence_scores, MinConfidence(least), exact_dedup, *ngrams, *meaning)
+
+
+def _shown(tuning: Tuning) -> tuple[Stage, ...]:
+    judged = (Rerank("cross", weight=_RERANKED, top=tuning.rerank_top_n),) if tuning.rerank_enabled else ()
+    section = (ParentSection(tuning.parent_chunk_max_chars),) if tuning.parent_retrieval_enabled else ()
+    return (*judged, best_first, *section, within_budget)
+
+
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {
         recipe.name: recipe
@@ -193,18 +246,9 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
             replace(_HYBRID_FILES, name="lexical-files", routes=_only(_OF_FILES, "lexical", "headline")),
             replace(_HYBRID_FILES, name="semantic-files", routes=_only(_OF_FILES, "semantic")),
             _HYBRID_FILES,
-            *_reranked("rerank", Rerank("cross", weight=0.2)),
-            *_reranked("late", Rerank("late", weight=0.2)),
-            _RAGDOCS,
-            # Most candidates may be of one record.
-            replace(_RAGDOCS, name="ragdocs-unique", stages=(*_CONDENSED, PerRecord(1), *_WIDENED), folded_per_hit=10),
-            replace(_RAGDOCS, name="ragdocs-code", routes=_routes(**_RAGDOCS.routes, code_blocks=Route(CodeBlocks()))),
-            Recipe(
-                "ragdocs-hypothesis",
-                _only(_PLAIN, "semantic"),
-                stages=(*_SURE_AND_ONCE, PerRecord(2), *_WIDENED),
-                folded_per_hit=4,
-            ),
+            *_reranked("rerank", Rerank("cross", weight=_RERANKED)),
+            *_reranked("late", Rerank("late", weight=_RERANKED)),
+            *_ragdocs(AS_USUAL),
             replace(_RIFFLUX, name="rifflux-lexical", routes=_only(_PLAIN, "lexical")),
             replace(_RIFFLUX, name="rifflux-semantic", routes=_only(_PLAIN, "semantic")),
             _RIFFLUX,
@@ -215,7 +259,9 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
 )
 
 
-def recipe_named(name: str) -> Recipe:
+def recipe_named(name: str, tuning: Tuning = AS_USUAL) -> Recipe:
     if name not in RECIPES:
         raise BadInput(f"there is no recipe {name!r}; known are auto, {', '.join(RECIPES)}")
-    return RECIPES[name]
+    if tuning == AS_USUAL:
+        return RECIPES[name]
+    return next((it for it in _ragdocs(tuning) if it.name == name), RECIPES[name])

@@ -71,6 +71,8 @@ class Run:
     notes: list[str] = field(default_factory=list)
     # A kind of the family of each candidate, by its key, where several families of kinds may be found.
     kinds: dict[int, str] = field(default_factory=dict)
+    # Of each hit that is linked with a better one, by its key: the key of that one.
+    linked_from: dict[int, int] = field(default_factory=dict)
     # The passage that stands for a record where whole records are ranked.
     faces: dict[tuple[str, str], Stored] = field(default_factory=dict)
     # The kinds of records that the index has and the query may be answered with, once somebody has asked.

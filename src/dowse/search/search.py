@@ -58,7 +58,7 @@ def search(
     now: Callable[[], float] = time.time,
 ) -> Ranked:
     """`begin` may start work on another thread, and gives what waits for its result; ages are counted from `now`."""
-    recipe = recipe_named(query.recipe)
+    recipe = recipe_named(query.recipe, query.tuning)
     run = Run(query, store, models, recipe.pool(query.limit), recipe.weights, rrf_k, priors=priors, now=now)
     routes = {name: route for name, route in recipe.routes.items() if route.applies(query.text)}
     run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in routes.items()}

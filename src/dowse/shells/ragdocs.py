@@ -14,12 +14,16 @@ from dowse.profiles.ragdocs import Ragdocs
 from dowse.profiles.ragdocs_git import GitHistory
 from dowse.shells.alias_commands import print_json, run, run_in
 from dowse.shells.cli.search import ready
-from dowse.shells.ragdocs_settings import ragdocs_workspace
+from dowse.shells.ragdocs_settings import Setup, ragdocs_workspace, setup_lines
 from dowse.shells.serving import serve
 from dowse.shells.workspace import Workspace
 
 _MENDING = "mcp-markdown-ragdocs rebuild-index"
-_project = click.option("--project", type=click.Path(path_type=Path), help="The directory; default: the current one.")
+_project = click.option(
+    "--project",
+    type=click.Path(path_type=Path),
+    help="The directory, or the name of a project of the configuration; default: the current one.",
+)
 
 
 @click.group()
@@ -42,7 +46,7 @@ def mcp(project: Path | None) -> None:
 @_project
 def query(text: str, as_json: bool, top_n: int, project: Path | None) -> None:
     """Search; where there is no index yet, it is built first."""
-    run_in(lambda: _workspace(project), lambda it: _query(text, as_json, top_n, it), _MENDING)
+    run_in(lambda: _found(project)[0], lambda it: _query(text, as_json, top_n, it, _found(project)[1]), _MENDING)
 
 
 @main.command("search-commits")
@@ -51,14 +55,27 @@ def query(text: str, as_json: bool, top_n: int, project: Path | None) -> None:
 @_project
 def search_commits(text: str, top_n: int, project: Path | None) -> None:
     """Search what commits said and changed."""
-    run_in(lambda: _workspace(project), lambda it: _search_commits(text, top_n, it), _MENDING)
+    run_in(lambda: _found(project)[0], lambda it: _search_commits(text, top_n, it), _MENDING)
 
 
 @main.command("rebuild-index")
 @_project
 def rebuild_index(project: Path | None) -> None:
     """Index every file again, and put the new index in the place of the old one."""
-    run(lambda: _rebuild(_workspace(project)))
+    run(lambda: _rebuild(_found(project)[0]))
+
+
+@main.command("check-config")
+@_project
+def check_config(project: Path | None) -> None:
+    """Say which configuration counts, what of it has no effect, and what is wrong with it."""
+    run(lambda: _check_config(*_found(project)))
+
+
+def _check_config(workspace: Workspace, setup: Setup) -> None:
+    for line in setup_lines(workspace, setup, Path.cwd()):
+        click.echo(line)
+    click.echo("the configuration is valid")
 
 
 def _rebuild(workspace: Workspace) -> None:
@@ -72,15 +89,15 @@ def _search_commits(text: str, top_n: int, workspace: Workspace) -> None:
         click.echo(tool.search_git_history(text, top_n).text)
 
 
-def _query(text: str, as_json: bool, top_n: int, workspace: Workspace) -> None:
+def _query(text: str, as_json: bool, top_n: int, workspace: Workspace, setup: Setup) -> None:
     with ready(workspace) as engine:
-        tools = Ragdocs(lambda: engine, Jobs(), patience_s=0)
+        tools = Ragdocs(lambda: engine, Jobs(), 0, setup.memory, setup.tuning, setup.files)
         if as_json:
             print_json({"query": text, "results": tools.rows(text, top_n)})
         else:
             click.echo(tools.query_documents(text, top_n).text)
 
 
-def _workspace(project: Path | None) -> Workspace:
+def _found(project: Path | None) -> tuple[Workspace, Setup]:
     roots = () if project is None else (project,)
-    return ragdocs_workspace(roots, flags={}, environment=os.environ, cwd=Path.cwd())[0]
+    return ragdocs_workspace(roots, flags={}, environment=os.environ, cwd=Path.cwd())

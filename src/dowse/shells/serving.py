@@ -67,9 +67,10 @@ def make_profile(
         workspace = codesearch_workspace(roots, flags=flags, environment=environment, cwd=cwd)
         return codesearch_profile(workspace, backstage)
     if name == "ragdocs":
-        workspace, memory = ragdocs_workspace(roots, flags=flags, environment=environment, cwd=cwd)
-        behind = backstage.behind(workspace, *_places(workspace, roots, cwd))
-        return Ragdocs(behind.engine, behind.jobs, workspace.settings.first_answer_s, memory).profile()
+        workspace, setup = ragdocs_workspace(roots, flags=flags, environment=environment, cwd=cwd)
+        behind = backstage.behind(workspace, *_places(workspace, setup.roots, cwd))
+        patience_s = workspace.settings.first_answer_s
+        return Ragdocs(behind.engine, behind.jobs, patience_s, setup.memory, setup.tuning, setup.files).profile()
     if name == "all" and len(roots) > 1:
         raise BadInput("the profile all serves one directory; start a server for each")
     served = [find_workspace(cwd=cwd, environment=environment, flags=flags, root=it) for it in roots or (None,)]

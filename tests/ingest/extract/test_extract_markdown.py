@@ -200,6 +200,25 @@ def test_the_nearest_telling_heading_gives_a_link_its_kind(heading, kind):
     assert [link.kind for link in extract(f"{heading}\n\n[[A]] [b](https://c.d)\n").links] == [kind, "url"]
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "kind"),
+    [
+        ("tests/plan.md", "[[A]]", "tests"),
+        ("docs/test/plan.md", "[a](b.md)", "tests"),
+        ("docs/test_plan.md", "# Other\n\n[[A]]", "tests"),
+        ("docs/login.test.md", "[[A]]", "tests"),
+        ("tests/plan.md", "# See also\n\n[[A]]", "related"),
+        ("tests/plan.md", "![[A]]", "transcludes"),
+        ("tests/plan.md", "<https://a.b>", "url"),
+        ("docs/testing.md", "[[A]]", "links_to"),
+        ("docs/latest/plan.md", "[[A]]", "links_to"),
+        ("docs/specs/plan.md", "[[A]]", "links_to"),
+    ],
+)
+def test_links_in_a_test_file_are_of_tests_unless_a_heading_says_otherwise(path, text, kind):
+    assert [link.kind for link in extract(text, path).links] == [kind]
+
+
 def test_links_know_their_line_and_surroundings():
     before, after = "earlier words " * 20, " later words" * 20
     links = extract(f"---\na: b\n---\nfirst\n\n{before}é [[A]]{after}\n\n[[B]]\n").links
@@ -232,6 +251,13 @@ def test_front_matter_becomes_aliases_and_facets():
     )
     assert found.aliases == ("a", "b c")
     assert found.facets == {"status": "draft", "date": "2024-01-02"}
+
+
+def test_a_description_is_kept_whole_whatever_else_there_is():
+    many = "".join(f"k{n}: v\n" for n in range(50))
+    assert extract(f"---\n{many}description: {'x' * 900}\n---\n").facets["description"] == "x" * 900
+    assert len(extract(f"---\ndescription: {'x' * 5000}\n---\n").facets["description"]) == 1000
+    assert "description" not in extract("---\ndescription: [a]\n---\n").facets
 
 
 def test_facets_are_few():

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from refine_support import put, run_over
 
 from dowse.model import Hit
-from dowse.search.refine.calibrate import Calibrate, MinConfidence, normalise
+from dowse.search.confidence import confidence_scores
+from dowse.search.refine.calibrate import Calibrate, MinConfidence
 from dowse.search.refine.context import Neighbours, ParentSection
 from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
 from dowse.search.refine.diversity import Mmr, PerRecord
@@ -34,8 +35,8 @@ SETTLING: tuple[Stage, ...] = (
     exact_dedup, NgramDedup(), SemanticDedup(), PerRecord(1), MinConfidence(0.2), Neighbours(), ParentSection(30),
 )  # fmt: skip
 STAGES: tuple[Stage, ...] = (
-    *SETTLING, normalise, RecencyTiers(), HalfLifeDecay(30, 0.9), HalfLifeDecay(0, 1), Mmr(), Mmr(0.2), Calibrate(),
-    CommunityBoost(), subject_priors, Fading(), Validity(), Superseded(), Quotas(),
+    *SETTLING, confidence_scores, RecencyTiers(), HalfLifeDecay(30, 0.9), HalfLifeDecay(0, 1), Mmr(), Mmr(0.2),
+    Calibrate(), CommunityBoost(), subject_priors, Fading(), Validity(), Superseded(), Quotas(),
 )  # fmt: skip
 
 WORDS = st.lists(st.sampled_from(["retry", "Retry", "cache", "über", "?", "\n", "猫"]), max_size=8).map(" ".join)

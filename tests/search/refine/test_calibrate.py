@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from refine_support import hits, places, put, run_over
 
 from dowse.encoders.base import Traits
-from dowse.search.refine.calibrate import Calibrate, MinConfidence, Vouched, normalise
+from dowse.search.refine.calibrate import Calibrate, MinConfidence, Vouched
 from dowse.search.refine.stage import rescored
 from dowse.search.run import QueryVector
 from dowse.store.dicts import DictStore
@@ -35,22 +35,6 @@ def test_confidences_keep_the_order_of_any_scores(one: float, other: float, stee
 
 def test_not_a_number_is_no_confidence() -> None:
     assert Calibrate().confidence(math.nan) == pytest.approx(0)
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ([], []), ([3.0], [1.0]), ([0.0], [1.0]), ([-2.0], [1.0]), ([4.0, 2.0, 1.0], [1.0, 0.5, 0.25]),
-        ([2.0, 2.0], [1.0, 1.0]), ([2.0, 0.0, -1.0], [1.0, 0.0, 0.0]), ([-1.0, -1.0, -2.0], [1.0, 1.0, 0.0]),
-    ],
-)  # fmt: skip
-def test_shares_of_the_best(memory: DictStore, before: list[float], after: list[float]) -> None:
-    put(memory, "a.md", *(f"text {place}" for place in range(len(before))))
-    found = hits(memory, {f"a.md#{place}": score for place, score in enumerate(before)})
-    shares = normalise(found, run_over(memory))
-    assert [it.score for it in shares] == after
-    assert [it.evidence["unnormalised"] for it in shares] == before
-    assert [it.score for it in normalise(shares, run_over(memory))] == after
 
 
 @pytest.mark.parametrize(("least", "kept", "notes"), [

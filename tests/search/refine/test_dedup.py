@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from refine_support import hits, places, put, run_over, vectors
 
+from dowse.encoders.base import Traits
 from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
 from dowse.search.refine.stage import Stage
+from dowse.search.run import QueryVector
 from dowse.store.base import Store
 from dowse.store.dicts import DictStore
 
@@ -79,7 +83,7 @@ def test_of_two_that_it_repeats_the_better_one_counts_it(memory: DictStore) -> N
     ],
 )
 def test_semantic(store: Store, rows: list[list[float]], expected: dict[int, float]) -> None:
-    put(store, "a.md", *(f"text {place}" for place in range(len(rows))))
+    put(store, "a.md", *(f"{LONG} {place}" for place in range(len(rows))))
     vectors(store, {f"a.md#{place}": row for place, row in enumerate(rows)})
     found = hits(store, {f"a.md#{place}": 1 - place / 10 for place in range(len(rows))})
     run = run_over(store)
@@ -87,14 +91,14 @@ def test_semantic(store: Store, rows: list[list[float]], expected: dict[int, flo
     assert run.notes == []
 
 
-def test_the_same_vector_is_alike_at_any_threshold(store: Store) -> None:
-    put(store, "a.md", "one", "two")
+def test_the_same_vector_and_words_are_alike_at_any_threshold(store: Store) -> None:
+    put(store, "a.md", "one two", "two one")
     vectors(store, {"a.md#0": [0.1, 0.2, 0.3], "a.md#1": [0.1, 0.2, 0.3]})
     assert places(SemanticDedup(1.0)(hits(store, {"a.md#0": 2, "a.md#1": 1}), run_over(store))) == ["a.md#0"]
 
 
 def test_without_vectors_nothing_is_compared_and_the_step_says_so(store: Store) -> None:
-    put(store, "a.md", "one", "two", "three")
+    put(store, "a.md", "one", "two", "one")
     found, run = hits(store, {"a.md#0": 3, "a.md#1": 2, "a.md#2": 1}), run_over(store)
     assert SemanticDedup()(found, run) == found
     assert run.notes == ["skipped: the hits have no vectors"]
@@ -102,6 +106,46 @@ def test_without_vectors_nothing_is_compared_and_the_step_says_so(store: Store) 
     run.notes.clear()
     assert places(SemanticDedup()(found, run)) == ["a.md#0", "a.md#1"]
     assert run.notes == ["1 of 3 hits have no vector and are taken to be like no other"]
+
+
+@pytest.mark.parametrize(
+    ("other", "left"),
+    [
+        (f"{LONG} again and again", 1),
+        ("what is sent once more after an error waits twice as long each time and gives up after the fifth", 2),
+    ],
+)
+def test_vectors_alone_do_not_make_two_passages_the_same(store: Store, other: str, left: int) -> None:
+    put(store, "a.md", LONG, other)
+    vectors(store, {"a.md#0": [1, 0], "a.md#1": [1, 0.01]})
+    assert len(SemanticDedup()(hits(store, {"a.md#0": 2, "a.md#1": 1}), run_over(store))) == left
+
+
+@pytest.mark.parametrize(
+    ("same", "asked", "left"),
+    [(0.85, 0.85, 1), (0.95, 0.85, 2), (0.95, 0.8, 1), (0.95, 0.5, 1), (0.85, 0.95, 2)],
+)
+def test_the_threshold_is_converted_to_the_scale_of_the_encoder(
+    store: Store, same: float, asked: float, left: int
+) -> None:
+    put(store, "a.md", LONG, f"{LONG} again")
+    vectors(store, {"a.md#0": [1, 0], "a.md#1": [0.94, 0.3412]})  # a cosine of 0.94
+    run = run_over(store)
+    run.query = replace(run.query, same_above=asked)
+    run.vector = QueryVector(None, traits=Traits(same=same))
+    assert len(SemanticDedup()(hits(store, {"a.md#0": 2, "a.md#1": 1}), run)) == left
+
+
+@pytest.mark.parametrize("stage", [NgramDedup(), SemanticDedup()])
+@pytest.mark.parametrize(("copies", "left"), [(2, 1), (40, 40)])
+def test_passages_of_one_form_are_different_where_many_have_that_form(
+    store: Store, stage: Stage, copies: int, left: int
+) -> None:
+    form = "release {0} is out please back up the database before the upgrade and read the notes of the product first"
+    put(store, "a.md", *(form.format(f"r{it}") for it in range(copies)))
+    vectors(store, {f"a.md#{it}": [1, it / 1000] for it in range(copies)})
+    found = hits(store, {f"a.md#{it}": 1 - it / 100 for it in range(copies)})
+    assert len(stage(found, run_over(store))) == left
 
 
 def test_counts_add_up_over_stages(memory: DictStore) -> None:

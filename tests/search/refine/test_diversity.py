@@ -26,7 +26,10 @@ def test_mmr_mixes_relevance_and_novelty(store: Store, lambda_: float, expected:
     put(store, "a.md", "one", "two", "three")
     vectors(store, ROWS)
     found = Mmr(lambda_)(hits(store, SCORES), run_over(store))
-    assert list(scores(found).items()) == list(expected.items())
+    assert [(place, round(it.evidence["mmr"], 6)) for place, it in zip(places(found), found, strict=True)] == list(
+        expected.items()
+    )
+    assert [it.score for it in found] == [*SCORES.values()]
     evidence = {place: hit.evidence for place, hit in zip(places(found), found, strict=True)}
     assert evidence["a.md#1"]["relevance"] == pytest.approx(0.8)
     assert evidence["a.md#1"]["novelty"] == pytest.approx(0.0)
@@ -44,7 +47,8 @@ def test_equal_scores_are_equally_relevant(store: Store) -> None:
     put(store, "a.md", "one", "two", "three")
     vectors(store, ROWS)
     found = Mmr()(hits(store, dict.fromkeys(SCORES, 0.2)), run_over(store))
-    assert scores(found) == {"a.md#0": 1.0, "a.md#2": 1.0, "a.md#1": 0.7}
+    assert [round(it.evidence["mmr"], 6) for it in found] == [1.0, 1.0, 0.7]
+    assert scores(found) == {"a.md#0": 0.2, "a.md#2": 0.2, "a.md#1": 0.2}
 
 
 def test_mmr_needs_vectors_and_says_so(store: Store) -> None:

@@ -60,11 +60,16 @@ def test_links_stay_in_their_collection(store: Store) -> None:
         # outgoing links first, then incoming; a record without chunks has nothing to show
         (GraphNeighbours(), {"docs/hub.md#1": 0.8}, {"docs/hub.md#1": 0.8, "docs/a.md#0": 0.4, "docs/b.md#0": 0.4}),
         (GraphNeighbours(), {"src/x.py#0": 0.8}, {"src/x.py#0": 0.8, "docs/a.md#0": 0.4}),
-        # linked with two hits: the better one counts; those that are there already stay as they are
+        # linked with two hits: the better one counts; those that are there already are lifted, by their best passage
         (
             GraphNeighbours(),
             {"docs/hub.md#0": 0.8, "docs/c.md#0": 0.3, "docs/b.md#0": 0.1},
-            {"docs/hub.md#0": 0.8, "docs/a.md#0": 0.4, "docs/c.md#0": 0.3, "docs/b.md#0": 0.1},
+            {"docs/hub.md#0": 0.8, "docs/b.md#0": 0.4, "docs/a.md#0": 0.4, "docs/c.md#0": 0.3},
+        ),
+        (
+            GraphNeighbours(limit=0),
+            {"docs/hub.md#0": 0.8, "docs/b.md#0": 0.7, "docs/a.md#1": 0.2, "docs/a.md#0": 0.1},
+            {"docs/hub.md#0": 0.8, "docs/b.md#0": 0.7, "docs/a.md#1": 0.4, "docs/a.md#0": 0.1},
         ),
         (GraphNeighbours(0.25, limit=1), {"docs/hub.md#0": 0.8}, {"docs/hub.md#0": 0.8, "docs/a.md#0": 0.2}),
         (GraphNeighbours(links=("related",)), {"docs/hub.md#0": 0.8}, {"docs/hub.md#0": 0.8}),
@@ -82,12 +87,22 @@ def test_neighbours(linked: Store, stage: GraphNeighbours, found: dict[str, floa
 def test_a_neighbour_says_where_it_comes_from(linked: Store) -> None:
     found = hits(linked, {"src/x.py#0": 0.8, "docs/b.md#0": 0.7})
     joined = GraphNeighbours()(found, run_over(linked))
-    assert joined[:2] == found
-    assert {place: hit.evidence for place, hit in zip(places(joined), joined, strict=True) if hit not in found} == {
+    assert {place: hit.evidence for place, hit in zip(places(joined), joined, strict=True)} == {
+        "src/x.py#0": {},
+        "docs/b.md#0": {},
         "docs/a.md#0": {"linked_from_rank": 1, "link_factor": 0.5},
         "docs/c.md#0": {"linked_from_rank": 2, "link_factor": 0.5},
         "docs/hub.md#0": {"linked_from_rank": 2, "link_factor": 0.5},
     }
+
+
+def test_more_hits_lose_none_that_joined_by_a_link(linked: Store) -> None:
+    few = GraphNeighbours()(hits(linked, {"docs/hub.md#0": 0.8}), run_over(linked))
+    many = GraphNeighbours()(
+        hits(linked, {"docs/hub.md#0": 0.8, "docs/a.md#0": 0.1, "docs/c.md#0": 0.05}), run_over(linked)
+    )
+    assert scores(few).items() <= scores(many).items()
+    assert {place: it.evidence for place, it in zip(places(many), many, strict=True)}["docs/a.md#0"] == few[1].evidence
 
 
 @pytest.mark.parametrize(

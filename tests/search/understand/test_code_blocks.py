@@ -35,6 +35,13 @@ def test_most_of_the_words_must_be_in_the_code(store: Store, text: str, found: b
     assert bool(CodeBlocks()(run_for(store, text))) is found
 
 
+@pytest.mark.parametrize("query", ["parse json", "parse_json", "parseJson", "json parse"])
+@pytest.mark.parametrize("code", ["parse_json(text)", "_parse_json(text)", "PARSE_JSON = 1", "parseJson(text)"])
+def test_names_in_code_are_found_by_their_parts(store: Store, query: str, code: str) -> None:
+    put(store, "a.md", f"Call it:\n```python\n{code}\n```")
+    assert paths(store, CodeBlocks()(run_for(store, query))) == ["a.md"]
+
+
 def test_ranked_by_words(store: Store) -> None:
     put(store, "a.md", "```\nretry()\nother()\nand_more()\n```")
     put(store, "b.md", "```\nretry(retry)\n```")

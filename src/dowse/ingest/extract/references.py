@@ -23,6 +23,7 @@ _RELATIONS = (
     ("tests", re.compile(r"\btest(?:s|ed|ing)?\b", re.IGNORECASE)),
     ("related", re.compile(r"\brelated\b|\bsee also\b", re.IGNORECASE)),
 )
+_TEST_FILE = re.compile(r"(^|/)(tests?|__tests__)/|(^|/)test[_-][^/]*$|[._-]tests?\.\w+$", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//|(?:mailto|tel):", re.IGNORECASE)
 _BARE_ADDRESS = re.compile(r"https?://[^\s<>\[\]\"`|]+", re.IGNORECASE)
 _TAG = re.compile(r"(?<![^\s(\[\"',;])#(\w[\w/-]*)")
@@ -35,20 +36,25 @@ def links(
     found: Outline,
     below: Sequence[tuple[str, ...]],
     lines: Lines,
-    relate: Relate | None = None,
+    relate: Relate,
 ) -> tuple[Link, ...]:
     """Every usable reference of a document, whose body begins at `start`, in order of appearance; what relates them is
-    told by `relate`, or else by the headings they stand below."""
+    told by `relate`."""
     addresses = (each for prose in found.prose for each in _bare_addresses(text, prose))
     references = sorted([*found.references, *addresses], key=lambda each: each.start)
-    named = [_relation(trail) for trail in below]
-    relations = relate(references) if relate else [named[each.section] for each in references]
-    described = ((each, _target(each), relation) for each, relation in zip(references, relations, strict=True))
+    described = ((each, _target(each), relation) for each, relation in zip(references, relate(references), strict=True))
     return tuple(
         Link(_kind(each, target, relation), target, lines.at(each.start), _context(text, start, each))
         for each, target, relation in described
         if target
     )
+
+
+def by_place(path: str, below: Sequence[tuple[str, ...]]) -> Relate:
+    """Links are related by the nearest heading that says something about them, else by the sort of file they are in."""
+    otherwise = "tests" if _TEST_FILE.search(path) else "links_to"
+    named = [_relation(trail, otherwise) for trail in below]
+    return lambda references: [named[each.section] for each in references]
 
 
 def tags(text: str, prose: Sequence[Prose]) -> Iterator[str]:
@@ -87,13 +93,12 @@ def _kind(reference: Reference, target: str, relation: str) -> str:
     return "url" if _ADDRESS.match(target) else relation
 
 
-def _relation(trail: tuple[str, ...]) -> str:
-    """The nearest heading that says something about its links decides."""
+def _relation(trail: tuple[str, ...], otherwise: str) -> str:
     for name in reversed(trail):
         for relation, words in _RELATIONS:
             if words.search(name):
                 return relation
-    return "links_to"
+    return otherwise
 
 
 def _context(text: str, body: int, reference: Reference) -> str:

@@ -1,4 +1,4 @@
-"""Scores made comparable: a confidence from a fused score, a share of the best, and a least value to be shown."""
+"""Scores made comparable: a confidence from a fused score, and a least value to be shown."""
 
 from __future__ import annotations
 
@@ -25,19 +25,6 @@ class Calibrate:
     def confidence(self, score: float) -> float:
         exponent = max(-_STEEPEST, self.steepness * (score - self.threshold))  # in this order, NaN is the least
         return 1 / (1 + math.exp(-min(_STEEPEST, exponent)))
-
-
-def normalise(hits: list[Hit], run: Run) -> list[Hit]:
-    """Each score as a share of the best one, from 0 to 1."""
-    best = max((hit.score for hit in hits), default=0.0)
-    return [rescored(hit, _share(hit.score, best), unnormalised=hit.score) for hit in hits]
-
-
-def _share(score: float, best: float) -> float:
-    """Of a best that is not positive there are no shares: what equals it is as good as the best, the rest nothing."""
-    if score == best:
-        return 1.0
-    return max(0.0, score / best) if best > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dowse.model import Hit
 from dowse.search.refine.blend import min_max
 from dowse.search.refine.likeness import cosines
-from dowse.search.refine.stage import rescored
+from dowse.search.refine.stage import relevance, rescored
 from dowse.search.run import Run
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Mmr:
     """Maximal marginal relevance: each next hit is the best mix of being relevant and unlike those before it.
 
-    A score becomes `lambda_ × relevance + (1 - lambda_) × novelty`, both from 0 to 1. It orders as the classic
-    difference does, and falls from each hit to the next, because novelty only shrinks as hits are chosen.
+    It is `lambda_ × relevance + (1 - lambda_) × novelty`, both from 0 to 1, which orders as the classic difference
+    does. Scores stay with the places: where one stands says how good an answer is there, not how new it is.
     """
 
     lambda_: float = 0.7
@@ -34,14 +34,15 @@ class Mmr:
     def _chosen(self, hits: list[Hit], likeness: Matrix) -> Iterator[Hit]:
         import numpy as np
 
-        relevance = np.array(min_max([hit.score for hit in hits]))
+        relevances = np.array(min_max([relevance(hit) for hit in hits]))
         redundancy = np.zeros(len(hits))
         waiting = np.ones(len(hits), dtype=bool)
-        for _ in hits:
-            values = self.lambda_ * relevance + (1 - self.lambda_) * (1 - redundancy)
+        for place in hits:
+            values = self.lambda_ * relevances + (1 - self.lambda_) * (1 - redundancy)
             best = int(np.argmax(np.where(waiting, values, -np.inf)))
             novelty = 1 - float(redundancy[best])
-            yield rescored(hits[best], float(values[best]), relevance=float(relevance[best]), novelty=novelty)
+            mixed = {"mmr": float(values[best]), "relevance": float(relevances[best]), "novelty": novelty}
+            yield rescored(hits[best], place.score, **mixed)
             waiting[best] = False
             redundancy = np.maximum(redundancy, np.minimum(likeness[best], 1.0))
 

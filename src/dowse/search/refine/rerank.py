@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dowse.model import TRAIL_SEPARATOR, Hit
 from dowse.search.refine.blend import blended
-from dowse.search.refine.stage import rescored
+from dowse.search.refine.stage import relevance, rescored
 from dowse.search.run import Judged, Run
 
 
@@ -44,7 +44,7 @@ class Rerank:
             return Judged(None, f"failed and was left out: {type(error).__name__}: {error}")
 
     def _ordered(self, hits: list[Hit], opinion: tuple[float, ...]) -> list[Hit]:
-        fused = [hit.score for hit in hits]
+        fused = [relevance(hit) for hit in hits]
         blend = blended({"fused": fused, "rerank": opinion}, {"fused": 1 - self.weight, "rerank": self.weight})
         scored = [
             rescored(hit, hit.score, rerank=score, blend=both)

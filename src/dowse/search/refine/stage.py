@@ -35,6 +35,14 @@ def rescored(hit: Hit, score: float, **evidence: float) -> Hit:
     return replace(hit, score=score, evidence={**hit.evidence, **evidence})
 
 
+UNSCALED = "unscaled"
+
+
+def relevance(hit: Hit) -> float:
+    """What the hit is ranked by: its score, or what that was before it became a confidence, which many may share."""
+    return hit.evidence.get(UNSCALED, hit.score)
+
+
 def by_score(hits: list[Hit]) -> list[Hit]:
     """Best first; equal scores stay in the order they came in."""
     return sorted(hits, key=lambda hit: -hit.score)

@@ -80,7 +80,7 @@ class DictWords(State):
             trail,
             chunk.text,
             extra,
-            " ".join((*record.tags, *record.aliases)),
+            record.labels,
             record.path,
         )
         return tuple(map(self._tokens, texts))

@@ -22,6 +22,7 @@ SEALED = "ordinal, public_id, role, start_line, end_line, digest, title, trail, 
 _INSERT = f"INSERT INTO chunks ({SEALED}, seal, record) VALUES ({', '.join('?' * 14)})"
 _ROLE = 2
 _CONTENT = 5  # from here on, the values do not change with the place of a chunk
+_LABELS = 5  # among those
 
 
 class Before(Enum):
@@ -54,17 +55,18 @@ def put_chunks(
     Returns the seals of all, in their order.
     """
     kept = _NOTHING_KEPT if before is Before.NOTHING else _kept(connection, key)
-    tags = " ".join((*record.tags, *record.aliases))
+    labels = record.labels
     seals: list[int] = []
     for piece in pieces:
         trail, place = join_trail(piece.chunk.trail), _place(record, piece)
         same = kept.sound.get((piece.chunk.role, piece.digest, trail, piece.chunk.text))
-        if before is Before.SAME_WORDS and same:
+        wanted = "" if piece.chunk.role in UNENCODED else labels
+        if before is Before.SAME_WORDS and same and same[-1][1][_LABELS] == wanted:
             row_key, content = same.pop()
             seals.append(seal((*place, *content)))
             connection.execute(_MOVE, (*place, seals[-1], row_key))
             continue
-        read = _read(record, trail, piece, tags)
+        read = _read(record, trail, piece, labels)
         seals.append(seal((*place, piece.digest, *read)))
         connection.execute(_INSERT, (*place, piece.digest, *read, seals[-1], key))
         words.add((connection.last_insert_rowid(), *read))
@@ -95,11 +97,11 @@ def _place(record: Record, piece: Piece) -> Row:
     return chunk.ordinal, public_chunk_id(record.path, chunk.ordinal), chunk.role, chunk.start_line, chunk.end_line
 
 
-def _read(record: Record, trail: str, piece: Piece, tags: str) -> Row:
+def _read(record: Record, trail: str, piece: Piece, labels: str) -> Row:
     """What the words index reads."""
     if piece.chunk.role in UNENCODED:
         return "", trail, piece.chunk.text, "", "", ""
-    return record.title, trail, piece.chunk.text, _names(record, trail, piece), tags, record.path
+    return record.title, trail, piece.chunk.text, _names(record, trail, piece), labels, record.path
 
 
 def _names(record: Record, trail: str, piece: Piece) -> str:
