@@ -24,8 +24,10 @@ TOKENIZER = "tokenizer"
 
 # The largest magnitude of a rounded number, and what an unsigned byte holds for zero.
 LARGEST, ZERO = 127, 128
-# The inner layer is four times as wide as the others. In four parts, each rounded by itself, it loses half as much.
-INNER_PARTS = 4
+# The inner layer is four times as wide as the others. In parts, each rounded by itself, it loses half as much.
+INNER_PARTS = 8
+# Some places of a vector are always large. Divided by this power of their size, they leave more steps to the others.
+EVENNESS = 0.3
 # A row of zeros has no largest magnitude to divide by.
 SMALLEST_PEAK = 1e-30
 
@@ -67,6 +69,7 @@ class _Writer:
     graph: Graph
     pack: Pack
     integers: bool
+    _sizes: dict[str, Floats] = field(default_factory=dict)
     _rounded: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def embeddings(self) -> str:
@@ -90,34 +93,37 @@ class _Writer:
         return self._apply("Slice", hidden, *ends, self._integers("axis1", 1))
 
     def layer(self, name: str, asking: str, hidden: str) -> str:
-        """Attention and feed-forward, each added to its input and normalised after."""
-        attended = self._norm_sum(
-            f"{name}.aln", asking, self._floats(f"{name}.ao.b"), self._attention(name, asking, hidden)
-        )
-        return self._norm_sum(
-            f"{name}.fln", attended, self._floats(f"{name}.f2.b"), *self._feed_forward(name, attended)
-        )
+        """Attention and feed-forward, each added to its input and normalised after.
 
-    def _attention(self, name: str, asking: str, hidden: str) -> str:
+        Where only one token asks, floats cost nothing.
+        """
+        exact = not self.integers or asking != hidden
+        attention = self._attention(name, asking, hidden, exact)
+        attended = self._norm_sum(f"{name}.aln", asking, self._floats(f"{name}.ao.b"), attention)
+        terms = self._feed_forward(name, attended, exact)
+        return self._norm_sum(f"{name}.fln", attended, self._floats(f"{name}.f2.b"), *terms)
+
+    def _attention(self, name: str, asking: str, hidden: str, exact: bool) -> str:
         queries, keys, values = np.split(self.pack.grouped[f"{name}.qkv.w"].floats(), 3)
-        projected = [
-            self._times(source, f"{name}.{part}", matrix)
-            for part, source, matrix in (("q", asking, queries), ("k", hidden, keys), ("v", hidden, values))
-        ]
-        inputs = (*projected, self._floats(f"{name}.qkv.b"))
+        inputs = (
+            self._times(asking, f"{name}.q", queries, exact),
+            self._times(hidden, f"{name}.k", keys, not self.integers),
+            self._times(hidden, f"{name}.v", values, not self.integers),
+            self._floats(f"{name}.qkv.b"),
+        )
         attended = self._apply("MultiHeadAttention", *inputs, domain=MICROSOFT, num_heads=HEADS)
-        return self._times(attended, f"{name}.ao.w", self.pack.grouped[f"{name}.ao.w"].floats())
+        return self._times(attended, f"{name}.ao.w", self.pack.grouped[f"{name}.ao.w"].floats(), exact)
 
-    def _feed_forward(self, name: str, attended: str) -> Iterator[str]:
+    def _feed_forward(self, name: str, attended: str, exact: bool) -> Iterator[str]:
         """Terms whose sum is the result."""
-        count = INNER_PARTS if self.integers else 1
+        count = 1 if exact else INNER_PARTS
         inward = np.split(self.pack.grouped[f"{name}.f1.w"].floats(), count)
         biases = np.split(self.pack.floats[f"{name}.f1.b"], count)
         outward = np.split(self.pack.grouped[f"{name}.f2.w"].floats(), count, axis=1)
         for part, (narrow, bias, wide) in enumerate(zip(inward, biases, outward, strict=True)):
-            inner = self._times(attended, f"{name}.f1.w{part}", narrow)
+            inner = self._times(attended, f"{name}.f1.w{part}", narrow, exact)
             active = self._apply("BiasGelu", inner, self._constant(f"{name}.f1.b{part}", bias), domain=MICROSOFT)
-            yield self._times(active, f"{name}.f2.w{part}", wide)
+            yield self._times(active, f"{name}.f2.w{part}", wide, exact)
 
     def alone(self, hidden: str) -> str:
         return self._apply("Squeeze", hidden, self._integers("axis1", 1))
@@ -129,11 +135,13 @@ class _Writer:
         output = Port(vectors, FLOAT, (*each, len(self.pack.floats["emb_ln.w"])))
         return self.graph.model([Port(IDS, INT64, ("texts", "tokens"))], [output], {TOKENIZER: self.pack.tokenizer})
 
-    def _times(self, source: str, name: str, matrix: Floats) -> str:
-        """The source times a matrix whose rows are outputs."""
-        if not self.integers:
+    def _times(self, source: str, name: str, matrix: Floats, exact: bool) -> str:
+        """The source times a matrix whose rows are outputs; not exact: in integers."""
+        if exact:
             return self._apply("MatMul", source, self._constant(name, matrix.T))
         rounded, peaks = self._rounded_rows(source)
+        if source in self._sizes:
+            matrix = matrix * self._sizes[source]
         scales = np.maximum(np.abs(matrix).max(axis=1), SMALLEST_PEAK) / LARGEST
         weights = np.rint(matrix / scales[:, np.newaxis]).astype(np.int8)
         inputs = (rounded, self._constant(name, weights.T), self._step(), self._constant(f"{name}.scales", scales))
@@ -141,11 +149,14 @@ class _Writer:
         return self._apply("Mul", product, peaks)
 
     def _rounded_rows(self, source: str) -> tuple[str, str]:
-        """Each row as bytes, and its largest magnitude, by which it was divided before."""
+        """Each row as bytes, and its largest magnitude, by which it was divided after its places were evened out."""
         if source not in self._rounded:
+            even = source
+            if source in self._sizes:
+                even = self._apply("Mul", source, self._constant(f"{source}.even", 1 / self._sizes[source]))
             last, least = self._integers("last_axis", -1), self._number("smallest_peak", SMALLEST_PEAK)
-            peaks = self._apply("Max", self._apply("ReduceMax", self._apply("Abs", source), last), least)
-            divided = self._apply("Div", source, peaks)
+            peaks = self._apply("Max", self._apply("ReduceMax", self._apply("Abs", even), last), least)
+            divided = self._apply("Div", even, peaks)
             self._rounded[source] = self._apply("QuantizeLinear", divided, self._step(), self._zero()), peaks
         return self._rounded[source]
 
@@ -157,7 +168,11 @@ class _Writer:
 
     def _norm(self, name: str, source: str) -> str:
         weights = self._floats(f"{name}.w"), self._floats(f"{name}.b")
-        return self._apply("LayerNormalization", source, *weights, axis=-1, epsilon=EPSILON)
+        normalised = self._apply("LayerNormalization", source, *weights, axis=-1, epsilon=EPSILON)
+        # Normalised numbers are about 1, so what they are stretched and moved by says how large each place is.
+        sizes = np.hypot(self.pack.floats[f"{name}.w"], self.pack.floats[f"{name}.b"]) ** EVENNESS
+        self._sizes[normalised] = sizes.astype(np.float32)
+        return normalised
 
     def _norm_sum(self, name: str, *terms: str) -> str:
         """The normalised sum. SkipLayerNormalization, made for this, takes longer."""
