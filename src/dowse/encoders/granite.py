@@ -87,8 +87,7 @@ class GraniteEncoder:
 class Transformer:
     """A session with its tokenizer: texts with content in, what the graph makes of them out.
 
-    Threads run texts side by side, at the priority of whoever asks. Sharing the work of one text among them takes two
-    thirds more CPU time, and is slower too.
+    Threads run texts side by side, at the priority of whoever asks; none shares the work of one text.
     """
 
     def __init__(self, graph_file: Path, build: Callable[[], bytes], threads: int | None) -> None:
