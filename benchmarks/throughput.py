@@ -1,23 +1,21 @@
-"""How many chunks each encoder does per second and per second of CPU; the transformer in both kinds of numbers."""
+"""How many chunks each encoder does per second and per CPU-second, and how near a transformer comes to its runtime."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from dowse.config import Settings
 from dowse.encoders.base import Encoder
 from dowse.encoders.choose import choose
-from dowse.encoders.granite import GraniteEncoder, installed_weights
 from dowse.engine import Engine
 from dowse.ingest.embed import embed_text
 from dowse.ingest.sources.corpus import CorpusSource
 from measuring import say
 from report import Section, table
-from timing import Cost, costed, p
+from timing import Cost, costed
 
 SOURCES = ("anthropic_docs", "anthropic_codebase")
 CHUNKS = 256
@@ -29,11 +27,6 @@ def measure(bench: Path, work: Path, encoders: Sequence[str]) -> Section:
     texts = _chunks(bench)
     models = work / "data" / "models"
     measured = {name: choose(name, cache_dir=models).encoder for name in encoders if name != "none"}
-    alike = []
-    if TRANSFORMER in measured:
-        floats = GraniteEncoder(installed_weights(), cache_dir=models, integers=False)
-        measured[f"{TRANSFORMER} in float32"] = floats
-        alike = _alike(measured[TRANSFORMER], floats, texts)
     costs = _costs(measured, texts)
     rows = [[name, *_rates(cost, len(texts)), _against(cost, costs)] for name, cost in costs.items()]
     if TRANSFORMER in measured:
@@ -45,7 +38,6 @@ def measure(bench: Path, work: Path, encoders: Sequence[str]) -> Section:
         "before, one after another.",
         "",
         *table(["encoder", "chunks per second", "per CPU-second", "ratio of CPU"], rows),
-        *alike,
     ]
     return Section("throughput", "Throughput of the encoders", lines)
 
@@ -86,12 +78,6 @@ def _rates(cost: Cost, count: int) -> list[str]:
 
 def _against(cost: Cost, costs: Mapping[str, Cost]) -> str:
     return f"{costs[TRANSFORMER].cpu_ms / cost.cpu_ms:,.2f} × {TRANSFORMER}" if TRANSFORMER in costs else ""
-
-
-def _alike(encoder: Encoder, floats: Encoder, texts: Sequence[str]) -> list[str]:
-    cosines = sorted((encoder.encode(texts) * floats.encode(texts)).sum(axis=1).tolist())
-    shown = f"mean {fmean(cosines):.5f}, 1st percentile {p(cosines, 1):.5f}, least {cosines[0]:.5f}"
-    return ["", f"Cosine of {TRANSFORMER}'s vectors to those in float32: {shown}."]
 
 
 class _Recorder:

@@ -42,16 +42,11 @@ RUN_TOKENS = 512
 
 
 class GraniteEncoder:
-    """Loads on first use, once; may be used from several threads.
+    """Loads on first use, once; may be used from several threads."""
 
-    `integers` says whether to multiply in 8-bit integers; None leaves it to the processor. Vectors of both are so alike
-    (cosine .999) that they share a fingerprint: an index may be moved between machines, and need not be made anew.
-    """
-
-    def __init__(
-        self, weights: Path, *, cache_dir: Path, threads: int | None = None, integers: bool | None = None
-    ) -> None:
-        self._model = Once(lambda: _load(weights, cache_dir, threads, integers))
+    def __init__(self, weights: Path, *, cache_dir: Path, threads: int | None = None) -> None:
+        graph_file = cache_dir / f"granite-{GRAPH_FORMAT}-{PACK_SHA256[:16]}.onnx"
+        self._model = Once(lambda: Transformer(graph_file, partial(_graph, weights), threads))
 
     @property
     def name(self) -> str:
@@ -92,8 +87,7 @@ class GraniteEncoder:
 class Transformer:
     """A session with its tokenizer: texts with content in, what the graph makes of them out.
 
-    Threads run texts side by side, at the priority of whoever asks. Sharing the work of one text among them takes two
-    thirds more CPU time, and is slower too.
+    Threads run texts side by side, at the priority of whoever asks; none shares the work of one text.
     """
 
     def __init__(self, graph_file: Path, build: Callable[[], bytes], threads: int | None) -> None:
@@ -133,22 +127,11 @@ class Transformer:
         return rows
 
 
-def _load(weights: Path, cache_dir: Path, threads: int | None, integers: bool | None) -> Transformer:
-    """Graphs of both kinds of numbers have names of their own, because several machines may use one directory."""
-    from dowse.encoders.session import multiplies_bytes_exactly
-
-    if integers is None:
-        integers = multiplies_bytes_exactly()
-    numbers = "int8" if integers else "float32"
-    graph_file = cache_dir / f"granite-{GRAPH_FORMAT}-{numbers}-{PACK_SHA256[:16]}.onnx"
-    return Transformer(graph_file, partial(_graph, weights, integers), threads)
-
-
-def _graph(weights: Path, integers: bool) -> bytes:
+def _graph(weights: Path) -> bytes:
     from dowse.encoders.pack import read_pack
     from dowse.encoders.roberta import model_file
 
-    return model_file(read_pack(weights, PACK_SHA256), integers=integers)
+    return model_file(read_pack(weights, PACK_SHA256))
 
 
 def _blank(text: str) -> bool:

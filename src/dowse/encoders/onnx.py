@@ -12,11 +12,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-FLOAT, UINT8, INT64 = 1, 2, 7
+FLOAT, INT64 = 1, 7
 MICROSOFT = "com.microsoft"
-_TENSOR_TYPES = {"float32": FLOAT, "uint8": UINT8, "int8": 3, "int64": INT64}
+_TENSOR_TYPES = {"float32": FLOAT, "int8": 3, "int64": INT64}
 _IR_VERSION = 8
-_OPSETS = {"": 18, MICROSOFT: 1}
+_OPSETS = {"": 17, MICROSOFT: 1}
 
 Attribute = int | float
 

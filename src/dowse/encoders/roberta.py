@@ -1,19 +1,18 @@
 """A RoBERTa encoder as an ONNX graph: token ids in, one unit vector per text, or per token, out.
 
-The texts of one run have equally many tokens: attention without a mask takes a tenth less time.
+The texts of one run have equally many tokens: attention without a mask takes less time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dowse.encoders.onnx import FLOAT, INT64, MICROSOFT, Graph, Port
-from dowse.encoders.pack import Floats, Pack
+from dowse.encoders.pack import Pack
 
 LAYERS = 6
 HEADS = 12
@@ -22,20 +21,10 @@ EPSILON = 1e-12
 IDS = "ids"
 TOKENIZER = "tokenizer"
 
-# The largest magnitude of a rounded number, and what an unsigned byte holds for zero.
-LARGEST, ZERO = 127, 128
-# The inner layer is four times as wide as the others. In four parts, each rounded by itself, it loses half as much.
-INNER_PARTS = 4
-# A row of zeros has no largest magnitude to divide by.
-SMALLEST_PEAK = 1e-30
 
-
-def model_file(pack: Pack, *, integers: bool) -> bytes:
-    """The ONNX file of the pack's model; it carries the tokenizer along as a note.
-
-    `integers`: matrices are multiplied in 8-bit integers, which needs a processor that adds such products exactly.
-    """
-    writer = _Writer(Graph(), pack, integers)
+def model_file(pack: Pack) -> bytes:
+    """The ONNX file of the pack's model; it carries the tokenizer along as a note."""
+    writer = _Writer(Graph(), pack)
     hidden = writer.embeddings()
     for layer in range(LAYERS):
         # Only the first token is read at the end, so the last layer works for it alone: a sixth less work.
@@ -45,11 +34,11 @@ def model_file(pack: Pack, *, integers: bool) -> bytes:
 
 
 def tokens_file(pack: Pack) -> bytes:
-    """The same model in float32 up to its last layer but one, with a vector of each token.
+    """The same model up to its last layer but one, with a vector of each token.
 
     The last one only gathers what the first token is to say: compared by its other tokens, texts are told apart worse.
     """
-    writer = _Writer(Graph(), pack, integers=False)
+    writer = _Writer(Graph(), pack)
     hidden = writer.embeddings()
     for layer in range(LAYERS - 1):
         hidden = writer.layer(f"l{layer}", hidden, hidden)
@@ -60,14 +49,11 @@ def tokens_file(pack: Pack) -> bytes:
 class _Writer:
     """The layers as graph nodes.
 
-    In integers, each token's numbers are divided by their own largest magnitude before they are rounded. One scale for
-    all tokens, as onnxruntime's dynamic quantisation has, loses quality and makes a vector depend on its neighbours.
+    Weights become float32: rounding activations to int8 loses quality, by token and by block too.
     """
 
     graph: Graph
     pack: Pack
-    integers: bool
-    _rounded: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def embeddings(self) -> str:
         """Words + positions + the one token type in use. The word table, two thirds of all, stays int8."""
@@ -91,33 +77,21 @@ class _Writer:
 
     def layer(self, name: str, asking: str, hidden: str) -> str:
         """Attention and feed-forward, each added to its input and normalised after."""
-        attended = self._norm_sum(
-            f"{name}.aln", asking, self._floats(f"{name}.ao.b"), self._attention(name, asking, hidden)
-        )
-        return self._norm_sum(
-            f"{name}.fln", attended, self._floats(f"{name}.f2.b"), *self._feed_forward(name, attended)
-        )
+        attention = self._attention(name, asking, hidden)
+        attended = self._norm_sum(f"{name}.aln", attention, asking, f"{name}.ao.b")
+        inner = self._times(attended, f"{name}.f1")
+        active = self._apply("BiasGelu", inner, self._floats(f"{name}.f1.b"), domain=MICROSOFT)
+        return self._norm_sum(f"{name}.fln", self._times(active, f"{name}.f2"), attended, f"{name}.f2.b")
 
     def _attention(self, name: str, asking: str, hidden: str) -> str:
         queries, keys, values = np.split(self.pack.grouped[f"{name}.qkv.w"].floats(), 3)
         projected = [
-            self._times(source, f"{name}.{part}", matrix)
+            self._apply("MatMul", source, self._constant(f"{name}.{part}", matrix.T))
             for part, source, matrix in (("q", asking, queries), ("k", hidden, keys), ("v", hidden, values))
         ]
         inputs = (*projected, self._floats(f"{name}.qkv.b"))
         attended = self._apply("MultiHeadAttention", *inputs, domain=MICROSOFT, num_heads=HEADS)
-        return self._times(attended, f"{name}.ao.w", self.pack.grouped[f"{name}.ao.w"].floats())
-
-    def _feed_forward(self, name: str, attended: str) -> Iterator[str]:
-        """Terms whose sum is the result."""
-        count = INNER_PARTS if self.integers else 1
-        inward = np.split(self.pack.grouped[f"{name}.f1.w"].floats(), count)
-        biases = np.split(self.pack.floats[f"{name}.f1.b"], count)
-        outward = np.split(self.pack.grouped[f"{name}.f2.w"].floats(), count, axis=1)
-        for part, (narrow, bias, wide) in enumerate(zip(inward, biases, outward, strict=True)):
-            inner = self._times(attended, f"{name}.f1.w{part}", narrow)
-            active = self._apply("BiasGelu", inner, self._constant(f"{name}.f1.b{part}", bias), domain=MICROSOFT)
-            yield self._times(active, f"{name}.f2.w{part}", wide)
+        return self._times(attended, f"{name}.ao")
 
     def alone(self, hidden: str) -> str:
         return self._apply("Squeeze", hidden, self._integers("axis1", 1))
@@ -126,48 +100,24 @@ class _Writer:
         return self._apply("LpNormalization", hidden, axis=-1, p=2)
 
     def file(self, vectors: str, *each: str) -> bytes:
+        inputs = [Port(IDS, INT64, ("texts", "tokens"))]
         output = Port(vectors, FLOAT, (*each, len(self.pack.floats["emb_ln.w"])))
-        return self.graph.model([Port(IDS, INT64, ("texts", "tokens"))], [output], {TOKENIZER: self.pack.tokenizer})
+        return self.graph.model(inputs, [output], {TOKENIZER: self.pack.tokenizer})
 
-    def _times(self, source: str, name: str, matrix: Floats) -> str:
-        """The source times a matrix whose rows are outputs."""
-        if not self.integers:
-            return self._apply("MatMul", source, self._constant(name, matrix.T))
-        rounded, peaks = self._rounded_rows(source)
-        scales = np.maximum(np.abs(matrix).max(axis=1), SMALLEST_PEAK) / LARGEST
-        weights = np.rint(matrix / scales[:, np.newaxis]).astype(np.int8)
-        inputs = (rounded, self._constant(name, weights.T), self._step(), self._constant(f"{name}.scales", scales))
-        product = self._apply("MatMulIntegerToFloat", *inputs, self._zero(), domain=MICROSOFT)
-        return self._apply("Mul", product, peaks)
-
-    def _rounded_rows(self, source: str) -> tuple[str, str]:
-        """Each row as bytes, and its largest magnitude, by which it was divided before."""
-        if source not in self._rounded:
-            last, least = self._integers("last_axis", -1), self._number("smallest_peak", SMALLEST_PEAK)
-            peaks = self._apply("Max", self._apply("ReduceMax", self._apply("Abs", source), last), least)
-            divided = self._apply("Div", source, peaks)
-            self._rounded[source] = self._apply("QuantizeLinear", divided, self._step(), self._zero()), peaks
-        return self._rounded[source]
-
-    def _step(self) -> str:
-        return self._number("step", 1 / LARGEST)
-
-    def _zero(self) -> str:
-        return self._constant("middle", np.array(ZERO, np.uint8))
+    def _times(self, source: str, name: str) -> str:
+        matrix = self.pack.grouped[f"{name}.w"].floats().T
+        return self._apply("MatMul", source, self._constant(f"{name}.w", matrix))
 
     def _norm(self, name: str, source: str) -> str:
         weights = self._floats(f"{name}.w"), self._floats(f"{name}.b")
         return self._apply("LayerNormalization", source, *weights, axis=-1, epsilon=EPSILON)
 
-    def _norm_sum(self, name: str, *terms: str) -> str:
-        """The normalised sum. SkipLayerNormalization, made for this, takes longer."""
-        return self._norm(name, self._apply("Sum", *terms))
+    def _norm_sum(self, name: str, source: str, before: str, bias: str) -> str:
+        """SkipLayerNormalization, made for this, takes longer."""
+        return self._norm(name, self._apply("Sum", source, before, self._floats(bias)))
 
     def _floats(self, name: str) -> str:
         return self._constant(name, self.pack.floats[name])
-
-    def _number(self, name: str, value: float) -> str:
-        return self._constant(name, np.array(value, np.float32))
 
     def _integers(self, name: str, *values: int) -> str:
         return self._constant(name, np.array(values, np.int64))
