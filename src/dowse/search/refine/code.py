@@ -80,18 +80,17 @@ class CodePriors:
             return hit
         written = defined_names(hit.stored.chunk.text)
         parsed = asked.defined.get(hit.stored.key, ())
-        defined = {*written, *(it.name for it in parsed if it.kind not in _DATA)}
-        exact = {*defined, *(it.name for it in parsed if _is_identifier(it.name))}
-        if parsed and record.facets.get("language") in _CASELESS:
-            exact = {name for name in asked.names if name.lower() in {it.lower() for it in exact}}
-        prior = self._of_path(record.path, asked) * (1 + self._of_names(defined, exact, asked))
+        defined = (*written, *(it.name for it in parsed if it.kind not in _DATA and it.name not in written))
+        is_exact = not asked.names.isdisjoint(defined) or (
+            bool(asked.names and parsed) and _is_named(parsed, asked.names, record.facets.get("language", ""))
+        )
+        prior = self._of_path(record.path, asked) * (1 + self._of_names(defined, is_exact, asked))
         if not written and _ENTRANCE.search(record.path):
             prior *= self.entrance
         return rescored(hit, hit.score * prior, prior=prior)
 
-    def _of_names(self, defined: Collection[str], exact: Collection[str], asked: _Asked) -> float:
-        named = 0.0 if asked.names.isdisjoint(exact) else self.exact
-        return named + self.defines * _defines(defined, asked.words)
+    def _of_names(self, defined: Collection[str], is_exact: bool, asked: _Asked) -> float:
+        return self.exact * is_exact + self.defines * _defines(defined, asked.words)
 
     def _of_path(self, path: str, asked: _Asked) -> float:
         factor = 1 + self.stem * _share(_stem_parts(path), asked.words)
@@ -127,6 +126,14 @@ def written_names(text: str) -> frozenset[str]:
     if len(found) == 1:
         return frozenset(found)
     return frozenset(word for word in found if _is_identifier(word))
+
+
+def _is_named(parsed: Iterable[Named], names: frozenset[str], language: str) -> bool:
+    """Whether one of the definitions has one of these names; what holds data counts if no prose would write it."""
+    if language in _CASELESS:
+        folded = {name.lower() for name in names}
+        return any(it.name.lower() in folded and (it.kind not in _DATA or _is_identifier(it.name)) for it in parsed)
+    return any(it.name in names and _is_identifier(it.name) for it in parsed)
 
 
 @lru_cache(maxsize=50_000)
