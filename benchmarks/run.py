@@ -17,6 +17,7 @@
     python benchmarks/run.py history --made-up 100000             a whole history, and what is asked meanwhile
     python benchmarks/run.py agents --runs 3                      real agent programs, and what their models see
     python benchmarks/run.py crashes --kills 1000                 kills at random moments, and what they leave
+    python benchmarks/run.py mixed --clones ../clones             one question over all kinds, in whole repositories
     python benchmarks/run.py answers --repositories ../gin ../django
                                                                   how long answers are, in both forms
 
@@ -53,7 +54,11 @@ def main() -> int:
     os.environ["DOWSE_SHARE"] = "false"  # servers are measured one by one; what is about sharing says so
     parser = _parser()
     options = parser.parse_args()
-    wanted = {"history": options.repository or options.made_up, "answers": options.repositories}
+    wanted = {
+        "history": options.repository or options.made_up,
+        "answers": options.repositories,
+        "mixed": options.clones,
+    }
     parts = options.parts or [it for it in PARTS if wanted.get(it, True)]
     if unknown := sorted(set(parts) - set(PARTS)):
         parser.error(f"there is no part {', '.join(unknown)}; choose from {', '.join(PARTS)}")
@@ -185,6 +190,15 @@ def _answers(options: argparse.Namespace) -> Done:
     return measured, len(options.repositories) >= 3, good
 
 
+def _mixed(options: argparse.Namespace) -> Done:
+    import mixed
+
+    if not options.clones:
+        raise SystemExit("mixed needs clones with their history; say where they are with --clones")
+    measured, whole, good = mixed.measure(options.bench, options.clones, options.work, options.encoder, PROJECT)
+    return measured, whole, good
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "quality": _quality,
     "ablation": _ablation,
@@ -200,6 +214,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "crashes": _crashes,
     "history": _history,
     "answers": _answers,
+    "mixed": _mixed,
 }
 UNLABELLED = {"code", "freshness", "clients", "agents", "shared", "crashes", "history", "answers"}
 """What needs no labelled sets."""
@@ -267,6 +282,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="whose code is asked about; three or more are written",
     )
+    add = parser.add_argument_group("mixed").add_argument
+    add("--clones", type=Path, metavar="DIR", help="where clones of the labelled repositories are, by their names")
+    add("--encoder", default="static", metavar="NAME", help="whose vectors are asked besides words (default: static)")
     return parser
 
 

@@ -37,8 +37,14 @@ def gathered(scope: Scope, run: Run, limit: int, ask: Ask) -> list[Scored]:
     for family in families:
         if family not in best:
             best[family] = ask(replace(_about(family, scope), kinds=_kinds(family, scope)), limit)
-            run.kinds |= dict.fromkeys((it.key for it in best[family]), family.kinds[0])
+            run.kinds |= _kinds_of(family, best[family], run)
     return in_order(it for found in best.values() for it in found[:limit])
+
+
+def _kinds_of(family: Family, found: list[Scored], run: Run) -> dict[int, str]:
+    if len(family.kinds) > 1:
+        return run.store.kinds_of([it.key for it in found])
+    return dict.fromkeys((it.key for it in found), family.kinds[0])
 
 
 def _together(scope: Scope, families: Iterable[Family], run: Run, limit: int, ask: Ask) -> dict[Family, list[Scored]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from dowse.model import IN_FILES, Pace
@@ -33,6 +35,16 @@ PACES = (
     Pace("memory", "reflection", 0.95, 0.2),
     Pace("memory", "", 0.90, 0.1),
     Pace("commit", "", 0.5 ** (1 / 365), 0.3),
+)
+# What a score of a kind counts, by what a question is about (`understand.classify.subject`).
+LEANINGS: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {
+        "change": {"commit": 1.0, "memory": 0.3, "doc": 0.3, "code": 0.3},
+        "decision": {"memory": 1.0, "commit": 0.3, "doc": 0.3, "code": 0.3},
+        "usage": {"doc": 1.0, "code": 0.5, "commit": 0.5, "memory": 0.7},
+        "workings": {"code": 1.0, "doc": 0.5, "commit": 0.5, "memory": 0.7},
+        "report": {"code": 1.0, "doc": 0.5, "commit": 0.5, "memory": 0.7},
+    }
 )
 LIMITED = tuple(kind for family in FAMILIES if family.share < 1 for kind in family.kinds)
 PASSING = tuple({pace.kind: None for pace in PACES})

@@ -10,13 +10,15 @@ from functools import partial
 from types import MappingProxyType
 
 from dowse.errors import DowseError, IndexDamaged, PartDamaged
-from dowse.model import Hit, Query, Scored, Step
+from dowse.model import IN_FILES, Hit, Query, Scored, Step
 from dowse.search.families import families_of, family_of, parted
 from dowse.search.fuse import SCORE_NAMES, Rankings, evidence_for, fuse
-from dowse.search.kinds import FAMILIES, SUCCEEDING
+from dowse.search.kinds import FAMILIES, LEANINGS, SUCCEEDING
 from dowse.search.recipes import Recipe, Route, recipe_named
 from dowse.search.refine.stage import Concerning, Stage, stage_name
+from dowse.search.repeats import first_of_each
 from dowse.search.run import NOTHING, Models, Result, Run
+from dowse.search.understand.classify import subject
 from dowse.store.base import Store
 
 EVEN: Mapping[str, float] = MappingProxyType({})
@@ -61,7 +63,10 @@ def search(
     for prepare in recipe.prepare:
         run.step(stage_name(prepare), NOTHING, partial(prepare, run))
     rankings = _rankings(routes, run, begin)
-    best = _first(_fused(recipe, rankings, run), recipe, run)
+    fused = _fused(recipe, rankings, run)
+    if recipe.once:
+        fused = run.step("once", fused, partial(first_of_each, fused, recipe.loaded(query.limit), run))
+    best = _first(fused, recipe, run)
     hits = run.step("load", best, partial(_load, best, rankings, run))
     for stage in _wanted(recipe.stages, run):
         hits = run.step(stage_name(stage), hits, partial(_unless_damaged, partial(stage, hits, run), hits, run))
@@ -100,12 +105,15 @@ def _retrieved(name: str, route: Route, run: Run, *, alone: bool) -> list[Scored
 
 def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[Scored]:
     """The retriever's candidates after its own stages; those not looked at follow in their order."""
+    ranking = _leaning(name, route.leaning, ranking, run)
     if not route.stages or not ranking or not _concerns(route, run):
         return ranking
     ranking, others = parted(ranking, route.kinds, run)
-    scores = dict(ranking[: route.refined])
-    evidence = SCORE_NAMES[name]
-    hits = [Hit(stored, scores[stored.key], {evidence: scores[stored.key]}) for stored in run.store.load(list(scores))]
+    scores, own = dict(ranking[: route.refined]), SCORE_NAMES[name]
+    hits = [
+        Hit(it, scores[it.key], {own: scores[it.key]} | run.evidence.get(it.key, {}))
+        for it in run.store.load(list(scores))
+    ]
     for stage in route.stages:
         hits = run.step(f"{name}.{stage_name(stage)}", hits, partial(stage, hits, run))
     for hit in hits:
@@ -114,6 +122,25 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
     rest = [Scored(it.key, min(it.score, lowest)) for it in ranking[route.refined :]]
     refined = [*(Scored(hit.stored.key, hit.score) for hit in hits), *rest]
     return sorted([*refined, *others], key=lambda it: -it.score) if others else refined
+
+
+def _leaning(name: str, share: float, ranking: list[Scored], run: Run) -> list[Scored]:
+    """The candidates by how much their kinds count for what the question is about. Kinds that were asked for are left
+    as they come, but for documents and code: whoever asks for files does not choose between them."""
+    findable, named = run.findable(), run.query.scope.kinds
+    if not share or len(findable) < 2 or not {*named} <= {*IN_FILES}:
+        return ranking
+    factors = {kind: factor**share for kind, factor in LEANINGS[subject(run.query.text)].items()}
+    kinds = run.kinds or run.store.kinds_of([it.key for it in ranking])
+    own = SCORE_NAMES[name]
+    leaned = []
+    for key, score in ranking:
+        factor = factors.get(kinds.get(key, ""), 1.0)
+        if factor != 1 and score > 0:
+            run.evidence[key][own] = score
+            score *= factor
+        leaned.append(Scored(key, score))
+    return sorted(leaned, key=lambda it: -it.score)
 
 
 def _concerns(route: Route, run: Run) -> bool:

@@ -8,18 +8,20 @@ from dataclasses import dataclass
 
 from dowse.model import Hit
 from dowse.search.families import family_of
-from dowse.search.kinds import Family
+from dowse.search.kinds import LEANINGS, Family
 from dowse.search.refine.links import Node, node_of
 from dowse.search.refine.stage import rescored
 from dowse.search.run import Run
+from dowse.search.understand.classify import subject
 
+_ASKED_FOR = 0.75  # the share of a family that the question is about
 _LEAST_PLACES = 4  # where fewer are wanted, they are for the best
 
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """As many hits as are wanted, the best first: of each family no more than its share, no record of a share twice,
-    unless nothing else is there; and at least one, where it has something `worth` that share of the best score. A query
+    """As many hits as are wanted, the best first: of each family no more than its share (more, where the question is
+    about what it holds), no record of a share twice, unless nothing else is there; and at least one, where it has something `worth` that share of the best score. A query
     that names its kinds gets them as they come."""
 
     worth: float = 0.66
@@ -28,7 +30,7 @@ class Quotas:
         families = {_family(hit) for hit in hits}
         if run.query.scope.kinds or len(families) < 2:
             return hits
-        places = list(self._places(hits, run.query.limit))
+        places = list(self._places(hits, run))
         reserved = self._reserved(hits, places, run.query.limit)
         kept = places[: len(places) - len(reserved)] if len(places) >= run.query.limit else places
         chosen = {*kept, *reserved}
@@ -36,16 +38,16 @@ class Quotas:
             run.notes.append(f"{_told(passed)} gave way to others")
         return [self._marked(hits[place], place in reserved) for place in sorted(chosen)]
 
-    def _places(self, hits: list[Hit], limit: int) -> Iterator[int]:
+    def _places(self, hits: list[Hit], run: Run) -> Iterator[int]:
         """The places of the hits that are kept: within the shares first, then whatever is best of the rest."""
+        limit, about = run.query.limit, LEANINGS[subject(run.query.text)]
         taken: dict[Family, set[Node]] = defaultdict(set)
         within: list[int] = []
         beyond: list[int] = []
         for place, hit in enumerate(hits):
             family, node = _family(hit), node_of(hit.stored.record)
-            fits = family.share >= 1 or (
-                node not in taken[family] and len(taken[family]) < max(1, int(limit * family.share))
-            )
+            share = _ASKED_FOR if about.get(hit.stored.record.kind) == 1 else family.share
+            fits = family.share >= 1 or (node not in taken[family] and len(taken[family]) < max(1, int(limit * share)))
             (within if fits else beyond).append(place)
             taken[family] |= {node} if fits else set()
         yield from [*within, *beyond][:limit]
