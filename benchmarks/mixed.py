@@ -45,7 +45,7 @@ STATES: Mapping[str, str] = {
     "zod": "v4.3.6", "django": "4.0", "octocode": "f5225350b9b992882235f3cbd9e446bb9df19d04", "dowse": "HEAD",
 }  # fmt: skip
 IN_DOCUMENTS = ("anthropic_docs", "anthropic_codebase", "qmd_eval", "chroma_chunking")
-BESIDE_DOCUMENTS = "fastapi"
+BESIDE_DOCUMENTS = "click"
 OF_COMMITS = (
     "why did we {}", "when did {} change", "which commit was about {}", "who changed {}", "what changed in {}",
 )  # fmt: skip

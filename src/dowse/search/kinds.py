@@ -36,15 +36,18 @@ PACES = (
     Pace("memory", "", 0.90, 0.1),
     Pace("commit", "", 0.5 ** (1 / 365), 0.3),
 )
-# What a score of a kind counts, by what a question is about (`understand.classify.subject`).
+# What a score of each kind counts where a question is about changes or decisions, or is answered by documents or code.
 LEANINGS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
         "change": {"commit": 1.0, "memory": 0.3, "doc": 0.3, "code": 0.3},
         "decision": {"memory": 1.0, "commit": 0.3, "doc": 0.3, "code": 0.3},
-        "usage": {"doc": 1.0, "code": 0.5, "commit": 0.5, "memory": 0.7},
-        "workings": {"code": 1.0, "doc": 0.5, "commit": 0.5, "memory": 0.7},
-        "report": {"code": 1.0, "doc": 0.5, "commit": 0.5, "memory": 0.7},
+        "documents": {"doc": 1.0, "code": 0.25, "commit": 0.4, "memory": 0.7},
+        "code": {"code": 1.0, "doc": 0.25, "commit": 0.4, "memory": 0.7},
     }
+)
+# Any other question is answered by documents where the best of them has so many times the BM25 score of the best code.
+DOCUMENTS_FROM: Mapping[str, float] = MappingProxyType(
+    {"usage": 0.7, "explanation": 1.2, "workings": 1.8, "report": 1.8},
 )
 LIMITED = tuple(kind for family in FAMILIES if family.share < 1 for kind in family.kinds)
 PASSING = tuple({pace.kind: None for pace in PACES})

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dowse.encoders.base import UNMEASURED, Traits
 from dowse.model import Query, Step, Stored
+from dowse.search.kinds import DOCUMENTS_FROM, LEANINGS
+from dowse.search.understand.classify import subject
 from dowse.store.base import Store, Weights
 
 if TYPE_CHECKING:
@@ -67,12 +69,16 @@ class Run:
     now: Callable[[], float] = time.time
     steps: list[Step] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    # A kind of the family of each candidate, by its key, where several families of kinds may be found.
+    # Whether what the question is about decides how much each kind counts: then each kind has its own candidates.
+    leans: bool = False
+    # The kind of each candidate, or one of its family, by its key, where several may be found.
     kinds: dict[int, str] = field(default_factory=dict)
     # The passage that stands for a record where whole records are ranked.
     faces: dict[tuple[str, str], Stored] = field(default_factory=dict)
     # The kinds of records that the index has and the query may be answered with, once somebody has asked.
     _findable: frozenset[str] | None = None
+    # What scores of each kind count, by what the question is about, once somebody has asked.
+    _leaning: Mapping[str, float] | None = None
     # What the stages of single retrievers have to say of a chunk, by its key.
     evidence: defaultdict[int, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
 
@@ -81,6 +87,19 @@ class Run:
             present, wanted = self.store.kinds(), self.query.scope.kinds
             self._findable = present.intersection(wanted) if wanted else present
         return self._findable
+
+    def leaning(self) -> Mapping[str, float]:
+        """What a score of each kind counts for what the question is about."""
+        if self._leaning is None:
+            self.lean(1.0)
+        assert self._leaning is not None
+        return self._leaning
+
+    def lean(self, documents: float) -> None:
+        """Decide it, by how many times the BM25 score of the best code that of the best document is."""
+        about = subject(self.query.text)
+        fits = "documents" if documents >= DOCUMENTS_FROM.get(about, 0.0) else "code"
+        self._leaning = LEANINGS.get(about, LEANINGS[fits])
 
     def branch(self) -> Run:
         """The same run for what goes on at the same time, with a log of its own."""

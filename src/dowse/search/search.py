@@ -13,12 +13,11 @@ from dowse.errors import DowseError, IndexDamaged, PartDamaged
 from dowse.model import IN_FILES, Hit, Query, Scored, Step
 from dowse.search.families import families_of, family_of, parted
 from dowse.search.fuse import SCORE_NAMES, Rankings, evidence_for, fuse
-from dowse.search.kinds import FAMILIES, LEANINGS, SUCCEEDING
+from dowse.search.kinds import FAMILIES, SUCCEEDING
 from dowse.search.recipes import Recipe, Route, recipe_named
 from dowse.search.refine.stage import Concerning, Stage, stage_name
 from dowse.search.repeats import first_of_each
 from dowse.search.run import NOTHING, Models, Result, Run
-from dowse.search.understand.classify import subject
 from dowse.store.base import Store
 
 EVEN: Mapping[str, float] = MappingProxyType({})
@@ -59,6 +58,7 @@ def search(
     recipe = recipe_named(query.recipe)
     run = Run(query, store, models, recipe.pool(query.limit), recipe.weights, rrf_k, priors=priors, now=now)
     routes = {name: route for name, route in recipe.routes.items() if route.applies(query.text)}
+    run.leans = any(route.leaning for route in routes.values())
     run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in routes.items()}
     for prepare in recipe.prepare:
         run.step(stage_name(prepare), NOTHING, partial(prepare, run))
@@ -127,12 +127,10 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
 def _leaning(name: str, share: float, ranking: list[Scored], run: Run) -> list[Scored]:
     """The candidates by how much their kinds count for what the question is about. Kinds that were asked for are left
     as they come, but for documents and code: whoever asks for files does not choose between them."""
-    findable, named = run.findable(), run.query.scope.kinds
-    if not share or len(findable) < 2 or not {*named} <= {*IN_FILES}:
+    if not share or not run.kinds or not {*run.query.scope.kinds} <= {*IN_FILES}:
         return ranking
-    factors = {kind: factor**share for kind, factor in LEANINGS[subject(run.query.text)].items()}
-    kinds = run.kinds or run.store.kinds_of([it.key for it in ranking])
-    own = SCORE_NAMES[name]
+    factors = {kind: factor**share for kind, factor in run.leaning().items()}
+    kinds, own = run.kinds, SCORE_NAMES[name]
     leaned = []
     for key, score in ranking:
         factor = factors.get(kinds.get(key, ""), 1.0)

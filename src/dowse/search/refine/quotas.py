@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from dowse.model import Hit
 from dowse.search.families import family_of
-from dowse.search.kinds import LEANINGS, Family
+from dowse.search.kinds import Family
 from dowse.search.refine.links import Node, node_of
 from dowse.search.refine.stage import rescored
 from dowse.search.run import Run
-from dowse.search.understand.classify import subject
 
 _ASKED_FOR = 0.75  # the share of a family that the question is about
 _LEAST_PLACES = 4  # where fewer are wanted, they are for the best
@@ -40,7 +39,7 @@ class Quotas:
 
     def _places(self, hits: list[Hit], run: Run) -> Iterator[int]:
         """The places of the hits that are kept: within the shares first, then whatever is best of the rest."""
-        limit, about = run.query.limit, LEANINGS[subject(run.query.text)]
+        limit, about = run.query.limit, run.leaning()
         taken: dict[Family, set[Node]] = defaultdict(set)
         within: list[int] = []
         beyond: list[int] = []

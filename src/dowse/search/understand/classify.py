@@ -9,7 +9,7 @@ from dowse.text.terms import STOP_WORDS
 
 QueryKind = Literal["identifier", "path", "keywords", "question", "passage"]
 Intent = Literal["factual", "navigational", "exploratory"]
-Subject = Literal["change", "decision", "usage", "workings", "report"]
+Subject = Literal["change", "decision", "usage", "explanation", "workings", "report"]
 
 # A text as long as this is not a question any more but something to find the like of. Nothing behind is looked at.
 PASSAGE_CHARS = 300
@@ -76,11 +76,12 @@ _OF_USAGE = re.compile(
     r"|.*\b(?:install\w*|set ?up|troubleshoot\w*|recommend\w*|best practices?|getting started|tutorials?|guides?|quick ?start"
     r"|documentation|docs|prerequisites?|requirements?|costs?|comparison|benchmarks?|step by step|templates?)\b"
 )
+_HOW_TO = ("how do i ", "how do we ", "how do you ")
 
 
 def subject(text: str) -> Subject:
-    """What a question is about: what was changed, what was agreed, how something is used, or how it works inside; of a
-    text that is none, what a long report is about is the code."""
+    """What a question is about: what was changed, what was agreed, how something is used, how it works, or where and by
+    what it is done; a long text reports something."""
     form = classify(text)
     if form == "passage":
         return "report"
@@ -91,6 +92,8 @@ def subject(text: str) -> Subject:
         return "decision"
     if _OF_CHANGE.match(asked):
         return "change"
+    if asked.startswith(("how does ", "how do ")) and not asked.startswith(_HOW_TO):
+        return "explanation"
     return "usage" if _OF_USAGE.match(asked) else "workings"
 
 
