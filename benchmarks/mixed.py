@@ -22,7 +22,7 @@ from statistics import fmean
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.ingest.sources.corpus import CorpusSource
-from dowse.model import Answer, Hit, Query, Scope
+from dowse.model import IN_FILES, Answer, Hit, Query, Scope
 from dowse.text.terms import STOP_WORDS
 from labelled.catalogue import SETS
 from labelled.measures import documents
@@ -36,8 +36,9 @@ MEMORIES = 30
 ASKED_OF_EACH = 10
 AIM = 0.02
 MEASURE = "ndcg@10"
+OWN = "dowse"
 README_QUESTION = "what happens when indexing is killed in the middle"
-README_ANSWER = "docs/architecture.md", "What breaks, and what then"
+README_ANSWER = "docs/architecture.md > What breaks, and what then"
 # What the sets were labelled on; a clone that lacks the tag is asked as it is.
 STATES: Mapping[str, str] = {
     "axios": "v1.15.0", "click": "8.3.2", "fastapi": "0.136.0", "flask": "3.1.3", "httpx": "0.28.1",
@@ -50,7 +51,12 @@ OF_COMMITS = (
     "why did we {}", "when did {} change", "which commit was about {}", "who changed {}", "what changed in {}",
 )  # fmt: skip
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.'-]{2,}")
-OF_MEMORIES = ("what did we decide about {}", "what was agreed on {}", "our decision on {}", "what do we remember of {}")
+OF_MEMORIES = (
+    "what did we decide about {}",
+    "what was agreed on {}",
+    "our decision on {}",
+    "what do we remember of {}",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,10 @@ class Outcome:
     chars: Counter[str]
 
 
+Outcomes = Mapping[str, Mapping[str, Sequence[Outcome]]]
+"""By set and repository."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mixture:
     """Where the sets, the clones by name and the work are, and which encoder is asked."""
@@ -84,9 +94,10 @@ class Mixture:
     work: Path
     encoder: str
 
-    def measure(self, names: Sequence[str]) -> dict[str, dict[str, list[Outcome]]]:
-        """The outcomes by set and part."""
+    def measure(self, names: Sequence[str]) -> tuple[Outcomes, str]:
+        """The outcomes by set and repository, and what comes first for the question of the README."""
         outcomes: dict[str, dict[str, list[Outcome]]] = {}
+        first = "not asked, its clone is not there"
         for name in names:
             place = self._checked_out(name)
             commits = _messages(place)
@@ -96,7 +107,9 @@ class Mixture:
                     found = [_outcome(engine, asked, question) for question in asked.questions]
                     outcomes.setdefault(asked.name, {})[name] = found
                     say(f"{name}, {asked.name}: {_line(found)}")
-        return outcomes
+                if name == OWN:
+                    first = _first(engine)
+        return outcomes, first
 
     def _checked_out(self, name: str) -> Path:
         """A copy of a clone at the state that was labelled, which memories may be written into."""
@@ -224,7 +237,9 @@ def _asked(labelled: LabelledSet, part: Part, kinds: tuple[str, ...], corpus: st
 
 def _outcome(engine: Engine, asked: Asked, question: Question) -> Outcome:
     of_kind = Query(question.text, Scope(kinds=asked.kinds), limit=10, recipe=asked.recipe)
-    beside, alone = engine.search(replace(of_kind, scope=Scope())), engine.search(of_kind)
+    # Who wants each file once asks for files, as `--files` does.
+    of_all = replace(of_kind, scope=Scope(kinds=IN_FILES if asked.recipe.endswith("-files") else ()))
+    beside, alone = engine.search(of_all), engine.search(of_kind)
     roots = {it.name: it.root for it in engine.collections()}
     chars: Counter[str] = Counter()
     for hit in beside.hits:
@@ -238,7 +253,9 @@ def _outcome(engine: Engine, asked: Asked, question: Question) -> Outcome:
 
 
 def _found(answer: Answer, asked: Asked, roots: Mapping[str, str]) -> list[Found]:
-    return [_seen(hit, not asked.corpus or roots.get(hit.stored.record.collection) == asked.corpus) for hit in answer.hits]
+    return [
+        _seen(hit, not asked.corpus or roots.get(hit.stored.record.collection) == asked.corpus) for hit in answer.hits
+    ]
 
 
 def _seen(hit: Hit, own: bool) -> Found:
@@ -256,8 +273,13 @@ def _line(found: Sequence[Outcome]) -> str:
     return f"{len(found)} questions, {with_kind:.4f} with the kind, {without:.4f} without"
 
 
-def section(outcomes: Mapping[str, Mapping[str, Sequence[Outcome]]], first: str) -> tuple[Section, bool]:
-    rows, good = [], not first.startswith("no")
+def _first(engine: Engine) -> str:
+    hits = engine.search(Query(README_QUESTION, limit=1, recipe="auto")).hits
+    return " > ".join([hits[0].stored.record.path, *hits[0].stored.chunk.trail[-1:]]) if hits else "nothing"
+
+
+def section(outcomes: Outcomes, first: str) -> tuple[Section, bool]:
+    rows, good = [], first == README_ANSWER
     for name, parts in outcomes.items():
         with_kind = fmean(fmean(it.score_with for it in part) for part in parts.values())
         without = fmean(fmean(it.score_without for it in part) for part in parts.values())
@@ -267,7 +289,9 @@ def section(outcomes: Mapping[str, Mapping[str, Sequence[Outcome]]], first: str)
         figures = [f"{with_kind:.4f}", f"{without:.4f}", f"{without - with_kind:+.4f}"]
         commits = fmean(it.kinds[:1] == ("commit",) for it in every)
         total: Counter[str] = sum((it.chars for it in every), Counter())
-        shares = " / ".join(f"{total[kind] / max(1, total.total()):.0%}" for kind in ("code", "doc", "commit", "memory"))
+        shares = " / ".join(
+            f"{total[kind] / max(1, total.total()):.0%}" for kind in ("code", "doc", "commit", "memory")
+        )
         cells = [name, f"{len(every)}", *figures, f"{commits:.0%}", shares, "yes" if holds else "**NO**"]
         rows.append(cells)
     header = ["set", "questions", "with its kind", "without", "difference", "a commit first", "characters", "holds"]
@@ -278,16 +302,15 @@ def section(outcomes: Mapping[str, Mapping[str, Sequence[Outcome]]], first: str)
         "",
         *table(header, rows),
         "",
-        f"The first question of the README, asked of this repository: {first}.",
+        f"The first question of the README, asked of this repository with its history: {first} (aim: {README_ANSWER}).",
     ]
     return Section("mixed", "One question over all kinds", lines), good
 
 
-def measure(sets: Path, clones: Path, work: Path, encoder: str, project: Path) -> tuple[Section, bool, bool]:
+def measure(sets: Path, clones: Path, work: Path, encoder: str) -> tuple[Section, bool, bool]:
     """The section, whether no repository was missing, and whether what is aimed at holds."""
     there = [name for name in STATES if (clones / name).is_dir()]
-    for name in STATES.keys() - set(there):
+    for name in STATES.keys() - {*there}:
         say(f"there is no clone {name} in {clones}; its questions are left out")
-    outcomes = Mixture(sets, clones, work, encoder).measure(there)
-    told, good = section(outcomes, "yes")
+    told, good = section(*Mixture(sets, clones, work, encoder).measure(there))
     return told, len(there) == len(STATES), good

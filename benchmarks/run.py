@@ -195,8 +195,7 @@ def _mixed(options: argparse.Namespace) -> Done:
 
     if not options.clones:
         raise SystemExit("mixed needs clones with their history; say where they are with --clones")
-    measured, whole, good = mixed.measure(options.bench, options.clones, options.work, options.encoder, PROJECT)
-    return measured, whole, good
+    return mixed.measure(options.bench, options.clones, options.work, options.encoder)
 
 
 PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from dowse.model import IN_FILES, Linked, Scope, Scored
+from dowse.model import Linked, Scope, Scored
 from dowse.search.kinds import FAMILIES, Family
 from dowse.search.run import Run
 
@@ -64,17 +64,11 @@ def _together(
     of_kind = {kind: found for family, found in best.items() for kind in family.kinds}
     for scored in together:
         of_kind.get(run.kinds.get(scored.key, ""), next(iter(of_kind.values()))).append(scored)
-    if leans and run.leans:
-        run.lean(_ratio(of_kind, together))
+    if leans and run.leans and together:
+        lowest = together[-1].score  # what was not found is below all that was
+        run.lean({kind: found[0].score if found else lowest for kind, found in of_kind.items()})
     least = limit * _ENOUGH if len(together) == limit * _TOGETHER else 0
     return {family: found for family, found in best.items() if len(found) >= least or not _needed(family, run)}
-
-
-def _ratio(of_kind: Mapping[str, list[Scored]], together: list[Scored]) -> float:
-    """The score of the best document in that of the best code; what was not found is below all that was."""
-    lowest = together[-1].score if together else 0.0
-    document, code = ((found[0].score if found else lowest) for found in (of_kind.get(it, []) for it in IN_FILES))
-    return document / code if code > 0 else 1.0
 
 
 def _needed(family: Family, run: Run) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dowse.encoders.base import UNMEASURED, Traits
 from dowse.model import Query, Step, Stored
-from dowse.search.kinds import DOCUMENTS_FROM, LEANINGS
+from dowse.search.kinds import leaning_of
 from dowse.search.understand.classify import subject
 from dowse.store.base import Store, Weights
 
@@ -91,15 +91,13 @@ class Run:
     def leaning(self) -> Mapping[str, float]:
         """What a score of each kind counts for what the question is about."""
         if self._leaning is None:
-            self.lean(1.0)
+            self.lean(dict.fromkeys(self.findable(), 1.0))
         assert self._leaning is not None
         return self._leaning
 
-    def lean(self, documents: float) -> None:
-        """Decide it, by how many times the BM25 score of the best code that of the best document is."""
-        about = subject(self.query.text)
-        fits = "documents" if documents >= DOCUMENTS_FROM.get(about, 0.0) else "code"
-        self._leaning = LEANINGS.get(about, LEANINGS[fits])
+    def lean(self, best: Mapping[str, float]) -> None:
+        """Decide that by the best score of each kind, once words were looked up; before, all count the same."""
+        self._leaning = leaning_of(subject(self.query.text), best)
 
     def branch(self) -> Run:
         """The same run for what goes on at the same time, with a log of its own."""

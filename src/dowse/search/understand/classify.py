@@ -74,7 +74,7 @@ _OF_USAGE = re.compile(
     r"(?:how (?:to|do i|do we|do you|can|could|should|much|many|long|often)|what|which|can|could|may|should|is it|is there"
     r"|are there|do i|does|i|my|the)\b"
     r"|.*\b(?:install\w*|set ?up|troubleshoot\w*|recommend\w*|best practices?|getting started|tutorials?|guides?|quick ?start"
-    r"|documentation|docs|prerequisites?|requirements?|costs?|comparison|benchmarks?|step by step|templates?)\b"
+    r"|documentation|docs|guidelines?|examples? of|prerequisites?|requirements?|costs?|comparison|benchmarks?|step by step|templates?)\b"
 )
 _HOW_TO = ("how do i ", "how do we ", "how do you ")
 
