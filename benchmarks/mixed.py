@@ -1,13 +1,12 @@
-"""One question over all kinds: every labelled set of code and documents asked inside a whole repository (sources, tests,
-documents, translations, history, memories), without a kind and with the kind of its answers.
+"""One question over all kinds: every labelled set of code and documents asked inside a whole repository (sources,
+tests, documents, translations, history, memories), without a kind and with the kind of its answers.
 
 Commits and memories have no labelled set. Their questions are made of the messages of commits: half of the words of a
-subject, in a sentence that asks for a change or for a decision. Each memory is made of the message of a commit, which is
-in the index too, so that only the wording of the question says which of the two is meant.
+subject, in a sentence that asks for a change or for a decision. Each memory is made of the message of a commit, which
+is in the index too, so that only the wording of the question says which of the two is meant.
 """
 
 from __future__ import annotations
-
 
 import re
 import shutil

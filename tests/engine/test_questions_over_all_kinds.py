@@ -53,13 +53,13 @@ def test_backoff_of_retries_grows():
 """,
 }
 _DOCUMENTS = {
-    "README.md": '# Courier\n\nAn HTTP client.\n\n```sh\ncourier ask "how to configure retries of failed requests"\n```\n',
-    "docs/en/retries.md": "# Retries\n\n## Configure retries\n\nTo configure retries of failed requests, set `retries` in "
-    "`courier.toml`. The backoff between two attempts doubles up to thirty seconds.\n",
+    "README.md": '# Courier\n\nA client.\n\n```sh\ncourier ask "how to configure retries of failed requests"\n```\n',
+    "docs/en/retries.md": "# Retries\n\n## Configure retries\n\nTo configure retries of failed requests, set `retries` "
+    "in `courier.toml`. The backoff between two attempts doubles up to thirty seconds.\n",
     "docs/de/retries.md": "# Wiederholungen\n\n## Retries konfigurieren\n\nUm retries zu konfigurieren (configure "
     "retries of failed requests), setze `retries` in `courier.toml`.\n",
-    "docs/fr/retries.md": "# Reprises\n\n## Configurer les retries\n\nPour configurer les retries (configure retries of "
-    "failed requests), voir `retries` dans `courier.toml`.\n",
+    "docs/fr/retries.md": "# Reprises\n\n## Configurer les retries\n\nPour configurer les retries (configure retries "
+    "of failed requests), voir `retries` dans `courier.toml`.\n",
     "docs/en/sessions.md": "# Sessions\n\nA session keeps cookies. To use one, open it with `courier.session()`.\n",
 }
 

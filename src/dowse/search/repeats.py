@@ -24,20 +24,30 @@ _QUOTES = "\"'`“”„«»‘’"
 _DOCUMENT = re.compile(r"\.(?:md|mdx|markdown|mkd|rst|txt|adoc|html?)$", re.IGNORECASE)
 # Directories, and endings of names, that tell a language: only where the same document is found in another one, too.
 _LANGUAGES = frozenset(
-    "am ar az be bg bn bs ca cs cy da de el em en eo es et eu fa fi fr ga gl gu he hi hr hu hy id is it ja ka kk km kn"
-    " ko lt lv mk ml mn mr ms my nb ne nl nn no pa pl pt ro ru si sk sl sq sr sv sw ta te th tl tr uk ur uz vi zh".split()
-)
+    [
+        "am", "ar", "az", "be", "bg", "bn", "bs", "ca", "cs", "cy", "da", "de", "el", "em", "en", "eo", "es", "et",
+        "eu", "fa", "fi", "fr", "ga", "gl", "gu", "he", "hi", "hr", "hu", "hy", "id", "is", "it", "ja", "ka", "kk",
+        "km", "kn", "ko", "lt", "lv", "mk", "ml", "mn", "mr", "ms", "my", "nb", "ne", "nl", "nn", "no", "pa", "pl",
+        "pt", "ro", "ru", "si", "sk", "sl", "sq", "sr", "sv", "sw", "ta", "te", "th", "tl", "tr", "uk", "ur", "uz",
+        "vi", "zh"
+    ]
+)  # fmt: skip
 _REGION = re.compile(r"[-_][a-z]{2,4}$", re.IGNORECASE)
 _ENDING = re.compile(r"[._-]([a-z]{2}(?:[-_][a-z]{2,4})?)(?=\.[a-z]+$)", re.IGNORECASE)
 _DEFAULT = frozenset(("", "en"))
 # What English questions hold and those of other languages hardly do.
-_ENGLISH = frozenset("the how what where when why which who are does did and for with from this that can".split())
+_ENGLISH = frozenset(
+    [
+        "the", "how", "what", "where", "when", "why", "which", "who", "are", "does", "did", "and", "for", "with",
+        "from", "this", "that", "can"
+    ]
+)  # fmt: skip
 
 Places = Mapping[int, tuple[str, str, int]]
 
 
 class Version(NamedTuple):
-    """A document in one language: its path without what tells the language, and the language, empty where nothing does."""
+    """A document in one language: its path without what tells the language, and that, empty where nothing does."""
 
     page: str
     language: str

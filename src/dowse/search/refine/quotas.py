@@ -20,8 +20,8 @@ _LEAST_PLACES = 4  # where fewer are wanted, they are for the best
 @dataclass(frozen=True, slots=True)
 class Quotas:
     """As many hits as are wanted, the best first: of each family no more than its share (more, where the question is
-    about what it holds), no record of a share twice, unless nothing else is there; and at least one, where it has something `worth` that share of the best score. A query
-    that names its kinds gets them as they come."""
+    about what it holds), no record of a share twice, unless nothing else is there; and at least one, where it has
+    something `worth` that share of the best score. A query that names its kinds gets them as they come."""
 
     worth: float = 0.66
 
@@ -30,7 +30,7 @@ class Quotas:
         if run.query.scope.kinds or len(families) < 2:
             return hits
         places = list(self._places(hits, run))
-        reserved = self._reserved(hits, places, run.query.limit)
+        reserved = self._reserved(hits, places, run)
         kept = places[: len(places) - len(reserved)] if len(places) >= run.query.limit else places
         chosen = {*kept, *reserved}
         if passed := [hit for place, hit in enumerate(hits[: run.query.limit]) if place not in chosen]:
@@ -51,18 +51,24 @@ class Quotas:
             taken[family] |= {node} if fits else set()
         yield from [*within, *beyond][:limit]
 
-    def _reserved(self, hits: list[Hit], kept: list[int], limit: int) -> list[int]:
-        """The best of each family that has no place, where it is worth one."""
-        if limit < _LEAST_PLACES:
+    def _reserved(self, hits: list[Hit], kept: list[int], run: Run) -> list[int]:
+        """The best of each family that has no place, where it is worth one, whatever the question is about."""
+        if run.query.limit < _LEAST_PLACES:
             return []
         first: dict[Family, int] = {}
         for place, hit in enumerate(hits):
             first.setdefault(_family(hit), place)
         without = first.keys() - {_family(hits[place]) for place in kept}
-        return [first[it] for it in without if hits[first[it]].score >= self.worth * hits[0].score]
+        best = max(_worth(hit, run) for hit in hits)
+        return [first[it] for it in without if _worth(hits[first[it]], run) >= self.worth * best]
 
     def _marked(self, hit: Hit, reserved: bool) -> Hit:
         return rescored(hit, hit.score, quota=1) if reserved else hit
+
+
+def _worth(hit: Hit, run: Run) -> float:
+    """The score of a fusion, or what a retriever gave before kinds were weighed."""
+    return hit.score if "rrf" in hit.evidence else hit.score / run.leaning().get(hit.stored.record.kind, 1.0)
 
 
 def _family(hit: Hit) -> Family:

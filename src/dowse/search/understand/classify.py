@@ -58,7 +58,8 @@ _CHANGED = (
     r"|touch|break|broke|land|releas|ship)\w*"
 )
 _OF_CHANGE = re.compile(
-    r"(?:in |by |since )?(?:which|what|whose) commits?\b|since when\b|what (?:has |was |is |have )?(?:recently )?changed\b"
+    r"(?:in |by |since )?(?:which|what|whose) commits?\b|since when\b"
+    r"|what (?:has |was |is |have )?(?:recently )?changed\b"
     r"|(?:who|when) (?:\w+ ){0,12}?" + _CHANGED + r"\b|who (?:wrote|made|did|is behind)\b"
     r"|why (?:did|was|were|has|have|had)\b|why (?:\w+ ){0,12}?" + _CHANGED + r"\b"
     r"|(?:the )?(?:last|latest|recent) (?:changes?|commits?)\b|(?:the )?history of\b"
@@ -67,14 +68,16 @@ _DECIDED = r"(?:decid|decision|agree|settl|chose|choose|prefer|conclu)\w*"
 _OF_DECISION = re.compile(
     r"\b(?:we|i|team|you|us) (?:\w+ )?(?:" + _DECIDED + r"|(?:remember|recall|note)d?\b)"
     r"|\b(?:is|was|were|been|got) (?:decided|agreed|settled)\b"
-    r"|\b(?:our|team's) (?:\w+ )?(?:decisions?|agreements?|conventions?|preferences?|choices?|polic(?:y|ies)|rules?|notes?)\b"
+    r"|\b(?:our|team's) (?:\w+ )?"
+    r"(?:decisions?|agreements?|conventions?|preferences?|choices?|polic(?:y|ies)|rules?|notes?)\b"
     r"|^(?:the )?(?:decisions?|agreements?) (?:on|about|for|regarding|to)\b"
 )
 _OF_USAGE = re.compile(
-    r"(?:how (?:to|do i|do we|do you|can|could|should|much|many|long|often)|what|which|can|could|may|should|is it|is there"
-    r"|are there|do i|does|i|my|the)\b"
-    r"|.*\b(?:install\w*|set ?up|troubleshoot\w*|recommend\w*|best practices?|getting started|tutorials?|guides?|quick ?start"
-    r"|documentation|docs|guidelines?|examples? of|prerequisites?|requirements?|costs?|comparison|benchmarks?|step by step|templates?)\b"
+    r"(?:how (?:to|do i|do we|do you|can|could|should|much|many|long|often)|what|which|can|could|may|should|is it"
+    r"|is there|are there|do i|does|i|my|the)\b"
+    r"|.*\b(?:install\w*|set ?up|troubleshoot\w*|recommend\w*|best practices?|getting started|tutorials?|guides?"
+    r"|guidelines?|quick ?start|documentation|docs|examples? of|prerequisites?|requirements?|costs?|comparison"
+    r"|benchmarks?|step by step|templates?)\b"
 )
 _HOW_TO = ("how do i ", "how do we ", "how do you ")
 
