@@ -20,6 +20,7 @@ from dowse.search.repeats import first_of_each
 from dowse.search.run import NOTHING, Models, Result, Run
 from dowse.store.base import Store
 
+LEXICAL = "lexical"  # its scores tell which kinds a question is answered by
 EVEN: Mapping[str, float] = MappingProxyType({})
 # Of kinds whose hits may lose most of their score (superseded, out of date), those behind them must be there to follow.
 _STAND_BY = 20
@@ -58,7 +59,7 @@ def search(
     recipe = recipe_named(query.recipe)
     run = Run(query, store, models, recipe.pool(query.limit), recipe.weights, rrf_k, priors=priors, now=now)
     routes = {name: route for name, route in recipe.routes.items() if route.applies(query.text)}
-    run.leans = any(route.leaning for route in routes.values())
+    run.leans = any(route.leaning for route in routes.values()) and LEXICAL in routes
     run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in routes.items()}
     for prepare in recipe.prepare:
         run.step(stage_name(prepare), NOTHING, partial(prepare, run))
@@ -127,7 +128,7 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
 def _leaning(name: str, share: float, ranking: list[Scored], run: Run) -> list[Scored]:
     """The candidates by how much their kinds count for what the question is about. Kinds that were asked for are left
     as they come, but for documents and code: whoever asks for files does not choose between them."""
-    if not share or not run.kinds or not {*run.query.scope.kinds} <= {*IN_FILES}:
+    if not share or not run.leans or not run.kinds or not {*run.query.scope.kinds} <= {*IN_FILES}:
         return ranking
     factors = {kind: factor**share for kind, factor in run.leaning().items()}
     kinds, own = run.kinds, SCORE_NAMES[name]

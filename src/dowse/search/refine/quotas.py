@@ -68,7 +68,8 @@ class Quotas:
 
 def _worth(hit: Hit, run: Run) -> float:
     """The score of a fusion, or what a retriever gave before kinds were weighed."""
-    return hit.score if "rrf" in hit.evidence else hit.score / run.leaning().get(hit.stored.record.kind, 1.0)
+    is_weighed = run.leans and "rrf" not in hit.evidence
+    return hit.score / run.leaning().get(hit.stored.record.kind, 1.0) if is_weighed else hit.score
 
 
 def _family(hit: Hit) -> Family:
