@@ -36,8 +36,8 @@ PACES = (
     Pace("memory", "", 0.90, 0.1),
     Pace("commit", "", 0.5 ** (1 / 365), 0.3),
 )
-# What a score of each kind counts where a question is about changes or decisions, asks for documents, is answered by them
-# although it asks for code, or by code.
+# What a score of each kind counts where a question is about changes or decisions, asks for documents, is answered by
+# them although it asks for code, or by code.
 LEANINGS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
         "change": {"commit": 1.0, "memory": 0.3, "doc": 0.2, "code": 0.1},
