@@ -43,7 +43,7 @@ from dowse.text.terms import headline
 WORDS = Weights(title=2.0, trail=1.5, text=1.0, names=0.5, tags=1.0, path=0.5)
 # How much of the loss by age counts: fused scores lie close together, so that little moves them far.
 _AGE = 0.05
-_COPIES = 5  # that may be folded away without leaving a place empty
+_COPIES = 2  # that may be folded away without leaving a place empty
 _AS_THEY_COME: tuple[Stage, ...] = (subject_priors, best_first, within_budget)
 # Of several families of kinds, what is old, over or superseded counts less, and none takes the places of all others.
 PASSAGES: tuple[Stage | Concerning, ...] = (

@@ -14,7 +14,7 @@ from dowse.search.families import families_of, family_of
 from dowse.search.refine.stage import by_score, rescored
 from dowse.search.run import Run
 
-_LOOKED_AT = 6  # candidates for each that is wanted
+_LOOKED_AT = 4  # candidates for each that is wanted
 _SAME = 0.8  # of the lines of two passages together
 _FEWEST_WORDS = 4  # fewer stand in a row by chance
 _SAYING = 0.5  # of the question's words are in the rest of a passage that says something about it
@@ -132,24 +132,29 @@ def _in_one_language(head: list[Scored], places: Places, run: Run) -> dict[int, 
 
 
 def fold_copies(hits: list[Hit], run: Run) -> list[Hit]:
-    """Passages of one family that have most of their lines in common, once."""
-    holders: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-    sizes: dict[int, int] = {}
+    """Passages of files that have most of their lines in common, once. Only those with the same longest line are
+    compared: to compare all takes longer than to find them."""
+    alike: defaultdict[str, list[int]] = defaultdict(list)
     copies: Counter[int] = Counter()
+    kept: list[int] = []
     for place, hit in enumerate(hits):
-        family = family_of(hit.stored.record.kind).name
-        lines = {(family, line.strip()) for line in hit.stored.chunk.text.splitlines()}
-        shared = Counter(holder for line in lines for holder in holders.get(line, ()))
-        alike = (it for it, both in shared.items() if both >= _SAME * (len(lines) + sizes[it] - both))
-        if (original := min(alike, default=None)) is not None:
-            copies[original] += 1
-            continue
-        sizes[place] = len(lines)
-        for line in lines:
-            holders[line].append(place)
-    if copies:
-        run.notes.append(f"{copies.total()} copies were folded into others")
-    return [_with_copies(hits[place], copies[place]) for place in sizes]
+        if family_of(hit.stored.record.kind).share >= 1:
+            longest = max(hit.stored.chunk.text.splitlines(), key=len, default="").strip()
+            original = next((it for it in alike[longest] if _is_copy(hit, hits[it])), None)
+            if original is not None:
+                copies[original] += 1
+                continue
+            alike[longest].append(place)
+        kept.append(place)
+    if not copies:
+        return hits
+    run.notes.append(f"{copies.total()} copies were folded into others")
+    return [_with_copies(hits[place], copies[place]) for place in kept]
+
+
+def _is_copy(hit: Hit, other: Hit) -> bool:
+    mine, its = ({line.strip() for line in it.stored.chunk.text.splitlines()} for it in (hit, other))
+    return len(mine & its) >= _SAME * len(mine | its)
 
 
 def _with_copies(hit: Hit, copies: int) -> Hit:
