@@ -79,6 +79,8 @@ class Run:
     _findable: frozenset[str] | None = None
     # What scores of each kind count, by what the question is about, once somebody has asked.
     _leaning: Mapping[str, float] | None = None
+    # The scores of each retriever before kinds were weighed, which its evidence tells.
+    unweighed: dict[str, dict[int, float]] = field(default_factory=dict)
     # What the stages of single retrievers have to say of a chunk, by its key.
     evidence: defaultdict[int, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from types import MappingProxyType
 
 from dowse.errors import DowseError, IndexDamaged, PartDamaged
@@ -111,9 +112,9 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
         return ranking
     ranking, others = parted(ranking, route.kinds, run)
     scores, own = dict(ranking[: route.refined]), SCORE_NAMES[name]
+    unweighed = run.unweighed.get(name, scores)
     hits = [
-        Hit(it, scores[it.key], {own: scores[it.key]} | run.evidence.get(it.key, {}))
-        for it in run.store.load(list(scores))
+        Hit(it, scores[it.key], {own: unweighed.get(it.key, scores[it.key])}) for it in run.store.load(list(scores))
     ]
     for stage in route.stages:
         hits = run.step(f"{name}.{stage_name(stage)}", hits, partial(stage, hits, run))
@@ -131,15 +132,11 @@ def _leaning(name: str, share: float, ranking: list[Scored], run: Run) -> list[S
     if not share or not run.leans or not run.kinds or not {*run.query.scope.kinds} <= {*IN_FILES}:
         return ranking
     factors = {kind: factor**share for kind, factor in run.leaning().items()}
-    kinds, own = run.kinds, SCORE_NAMES[name]
-    leaned = []
-    for key, score in ranking:
-        factor = factors.get(kinds.get(key, ""), 1.0)
-        if factor != 1 and score > 0:
-            run.evidence[key][own] = score
-            score *= factor
-        leaned.append(Scored(key, score))
-    return sorted(leaned, key=lambda it: -it.score)
+    of_key = {key: factors.get(kind, 1.0) for key, kind in run.kinds.items()}
+    run.unweighed[name] = dict(ranking)
+    leaned = [Scored(key, score * of_key.get(key, 1.0) if score > 0 else score) for key, score in ranking]
+    leaned.sort(key=itemgetter(1), reverse=True)
+    return leaned
 
 
 def _concerns(route: Route, run: Run) -> bool:
@@ -206,4 +203,8 @@ def _first(fused: list[Scored], recipe: Recipe, run: Run) -> list[Scored]:
 
 def _load(best: list[Scored], rankings: Rankings, run: Run) -> list[Hit]:
     scores, evidence = dict(best), evidence_for(best, rankings)
+    for name, own in run.unweighed.items():
+        for key, told in evidence.items():
+            if SCORE_NAMES[name] in told and key in own:
+                told[SCORE_NAMES[name]] = own[key]
     return [Hit(it, scores[it.key], evidence[it.key] | run.evidence[it.key]) for it in run.store.load([*scores])]
