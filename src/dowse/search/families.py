@@ -9,7 +9,7 @@ from dowse.model import Linked, Scope, Scored
 from dowse.search.kinds import FAMILIES, Family
 from dowse.search.run import Run
 
-_TOGETHER = 3  # times as many are asked for at once: mostly each family has enough among them
+_TOGETHER = 3  # times as many at most are asked for at once: mostly each family has enough among them
 _ENOUGH = 0.25  # of what a family would have been asked for alone
 
 Ask = Callable[[Scope, int], list[Scored]]
@@ -59,7 +59,8 @@ def _together(
         return {}
     if any(it not in best for it in families):
         scope = replace(scope, kinds=tuple(kind for it in best for kind in _kinds(it, scope)))
-    together = ask(scope, limit * _TOGETHER)
+    wanted = limit * min(_TOGETHER, len(best))
+    together = ask(scope, wanted)
     run.kinds |= run.store.kinds_of([it.key for it in together])
     of_kind = {kind: found for family, found in best.items() for kind in family.kinds}
     for scored in together:
@@ -67,7 +68,7 @@ def _together(
     if leans and run.leans and together:
         lowest = together[-1].score  # what was not found is below all that was
         run.lean({kind: found[0].score if found else lowest for kind, found in of_kind.items()})
-    least = limit * _ENOUGH if len(together) == limit * _TOGETHER else 0
+    least = limit * _ENOUGH if len(together) == wanted else 0
     return {family: found for family, found in best.items() if len(found) >= least or not _needed(family, run)}
 
 
