@@ -13,7 +13,7 @@ from dowse.search.refine.links import Node, node_of
 from dowse.search.refine.stage import rescored
 from dowse.search.run import Run
 
-_ASKED_FOR = 0.75  # the share of a family that the question is about
+_ASKED_FOR = 0.9  # the share of a family that the question is about
 _LEAST_PLACES = 4  # where fewer are wanted, they are for the best
 
 
