@@ -17,6 +17,7 @@
     python benchmarks/run.py history --made-up 100000             a whole history, and what is asked meanwhile
     python benchmarks/run.py agents --runs 3                      real agent programs, and what their models see
     python benchmarks/run.py crashes --kills 1000                 kills at random moments, and what they leave
+    python benchmarks/run.py mixed --clones ../clones             one question over all kinds, in whole repositories
     python benchmarks/run.py answers --repositories ../gin ../django
                                                                   how long answers are, in both forms
     python benchmarks/run.py first --repositories ../gin ../httpx ../starlette
@@ -56,8 +57,12 @@ def main() -> int:
     os.environ["DOWSE_BACKGROUND"] = "false"  # nothing goes on behind what is measured
     parser = _parser()
     options = parser.parse_args()
-    wanted = {"history": options.repository or options.made_up, "answers": options.repositories}
-    wanted["first"] = options.repositories
+    wanted = {
+        "history": options.repository or options.made_up,
+        "answers": options.repositories,
+        "mixed": options.clones,
+        "first": options.repositories,
+    }
     parts = options.parts or [it for it in PARTS if wanted.get(it, True)]
     if unknown := sorted(set(parts) - set(PARTS)):
         parser.error(f"there is no part {', '.join(unknown)}; choose from {', '.join(PARTS)}")
@@ -198,6 +203,14 @@ def _first(options: argparse.Namespace) -> Done:
     return measured, len(options.repositories) >= 3, good
 
 
+def _mixed(options: argparse.Namespace) -> Done:
+    import mixed
+
+    if not options.clones:
+        raise SystemExit("mixed needs clones with their history; say where they are with --clones")
+    return mixed.measure(options.bench, options.clones, options.work, options.encoder)
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "quality": _quality,
     "ablation": _ablation,
@@ -214,6 +227,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "history": _history,
     "answers": _answers,
     "first": _first,
+    "mixed": _mixed,
 }
 UNLABELLED = {"code", "freshness", "clients", "agents", "shared", "crashes", "history", "answers", "first"}
 """What needs no labelled sets."""
@@ -281,6 +295,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="whose code is asked about; three or more are written",
     )
+    add = parser.add_argument_group("mixed").add_argument
+    add("--clones", type=Path, metavar="DIR", help="where clones of the labelled repositories are, by their names")
+    add("--encoder", default="static", metavar="NAME", help="whose vectors are asked besides words (default: static)")
     return parser
 
 

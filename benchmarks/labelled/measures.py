@@ -87,7 +87,8 @@ def all_files(gold: frozenset[str]) -> Judge:
 
     def judge(found: Sequence[Found]) -> dict[str, float]:
         paths = distinct_paths(found)
-        return {f"acc@{k}": float(gold <= set(paths[:k])) for k in (1, 3, 5, 10)}
+        ndcg = metrics.ndcg([float(path in gold) for path in paths], [1.0] * len(gold), TOP)
+        return {f"acc@{k}": float(gold <= set(paths[:k])) for k in (1, 3, 5, 10)} | {"ndcg@10": ndcg}
 
     return judge
 
@@ -119,16 +120,27 @@ def coverage(path: str, references: Sequence[Span], texts: Mapping[str, Lined]) 
     """
 
     def judge(found: Sequence[Found]) -> dict[str, float]:
-        passages = [(hit.path, span_of(hit, texts[hit.path])) for hit in found]
+        passages = [(hit.path, span_of(hit, texts[hit.path])) for hit in found if hit.path in texts]
         retrieved = sum(span.end - span.start for _, span in passages)
         wanted = _union(references)
         held = _union([span for where, span in passages if where == path])
         covered = sum(max(0, min(a.end, b.end) - max(a.start, b.start)) for a in wanted for b in held)
         whole = sum(span.end - span.start for span in wanted)
         precision = covered / retrieved if retrieved else 0.0
-        return {"recall": covered / whole, "precision": precision, "iou": covered / (retrieved + whole - covered)}
+        values = {"recall": covered / whole, "precision": precision, "iou": covered / (retrieved + whole - covered)}
+        return values | {"ndcg@10": _ndcg_of_spans(passages, path, references)}
 
     return judge
+
+
+def _ndcg_of_spans(passages: Sequence[tuple[str, Span]], path: str, references: Sequence[Span]) -> float:
+    """Each reference counts at the first passage that overlaps it."""
+    left, gains = list(references), []
+    for where, span in passages:
+        met = [it for it in left if where == path and it.start < span.end and span.start < it.end]
+        left = [it for it in left if it not in met]
+        gains.append(float(bool(met)))
+    return metrics.ndcg(gains, [1.0] * max(1, int(sum(gains)) + len(left)), TOP)
 
 
 def span_of(hit: Found, lined: Lined) -> Span:

@@ -46,21 +46,27 @@ def chroma(directory: Path, fetched: Path) -> tuple[Part, ...]:
 
 
 def swebench(directory: Path, fetched: Path) -> tuple[Part, ...]:
+    return (issues(directory, unpacked("django", fetched)),)
+
+
+def issues(directory: Path, corpus: Path) -> Part:
+    """The issues of Django, asked of a corpus that has its layout."""
     questions = tuple(
         Question(entry["_id"], entry["text"], all_files(frozenset(entry["gold_files"])))
         for entry in _lines(directory / "django_dev.jsonl")
     )
-    return (Part("django", unpacked("django", fetched), questions),)
+    return Part("django", corpus, questions)
 
 
 def semble(directory: Path, fetched: Path) -> tuple[Part, ...]:
     """One part per repository."""
     return tuple(
-        _repository(labels, unpacked(labels.stem, fetched)) for labels in sorted((directory / "annotations").glob("*"))
+        repository(labels, unpacked(labels.stem, fetched)) for labels in sorted((directory / "annotations").glob("*"))
     )
 
 
-def _repository(labels: Path, corpus: Path) -> Part:
+def repository(labels: Path, corpus: Path) -> Part:
+    """The questions of one repository, asked of a corpus that has its layout, or the end of it."""
     paths = sorted(path.relative_to(corpus).as_posix() for path in corpus.rglob("*") if path.is_file())
     questions = tuple(
         Question(f"{labels.stem}:{number}", entry["query"], first_ranks(_targets(entry, paths)))

@@ -81,8 +81,10 @@ def test_first_ranks(targets: list[Target], found: list[Found], expected: float)
 
 def test_all_files_must_be_among_the_first_distinct_ones() -> None:
     found = [at("a"), at("a"), at("x"), at("b")]
-    assert all_files(frozenset({"a"}))(found) == {"acc@1": 1.0, "acc@3": 1.0, "acc@5": 1.0, "acc@10": 1.0}
-    assert all_files(frozenset({"a", "b"}))(found) == {"acc@1": 0.0, "acc@3": 1.0, "acc@5": 1.0, "acc@10": 1.0}
+    every = {"acc@1": 1.0, "acc@3": 1.0, "acc@5": 1.0, "acc@10": 1.0}
+    assert all_files(frozenset({"a"}))(found) == {**every, "ndcg@10": 1.0}
+    both = all_files(frozenset({"a", "b"}))(found)
+    assert both == {**every, "acc@1": 0.0, "ndcg@10": pytest.approx((1 + 1 / 2) / (1 + 1 / log2(3)))}
     assert all_files(frozenset({"a", "c"}))(found)["acc@10"] == 0.0
 
 
@@ -95,6 +97,7 @@ def test_coverage_counts_characters() -> None:
     assert values["recall"] == pytest.approx(4 / 9)
     assert values["precision"] == pytest.approx(4 / 14)
     assert values["iou"] == pytest.approx(4 / (14 + 5))
+    assert values["ndcg@10"] == pytest.approx(1 / (1 + 1 / log2(3)))  # one of two references, at the first place
 
 
 def test_overlapping_passages_cover_once_and_cost_twice() -> None:
@@ -104,7 +107,9 @@ def test_overlapping_passages_cover_once_and_cost_twice() -> None:
 
 
 def test_nothing_found_covers_nothing() -> None:
-    assert coverage("t.md", [Span(0, 5)], {"t.md": TEXT})([]) == {"recall": 0.0, "precision": 0.0, "iou": 0.0}
+    assert coverage("t.md", [Span(0, 5)], {"t.md": TEXT})([]) == dict.fromkeys(
+        ("recall", "precision", "iou", "ndcg@10"), 0.0
+    )
 
 
 SPANS = [

@@ -88,10 +88,15 @@ def _stem(word: str) -> str:
 
 def held(hit: Hit, stems: Sequence[str]) -> float:
     """The share of these that the hit holds, its path and names included; all, if there are none."""
-    if not stems:
-        return 1.0
     chunk, record = hit.stored.chunk, hit.stored.record
     text = " ".join((record.path, record.title, record.labels, *chunk.trail, chunk.text[:_READ_CHARS])).lower()
+    return share_held(text, stems)
+
+
+def share_held(text: str, stems: Sequence[str]) -> float:
+    """The share of these that a text in small letters holds; all, if there are none."""
+    if not stems:
+        return 1.0
     if any(stem.startswith(" ") for stem in stems):  # to part all words takes longer than all the rest
         text = f" {_BETWEEN.sub(' ', text)} "
     return sum(stem in text for stem in stems) / len(stems)

@@ -9,7 +9,7 @@ from dowse.model import Linked, Scope, Scored
 from dowse.search.kinds import FAMILIES, Family
 from dowse.search.run import Run
 
-_TOGETHER = 3  # times as many are asked for at once: mostly each family has enough among them
+_TOGETHER = 3  # times as many at most are asked for at once: mostly each family has enough among them
 _ENOUGH = 0.25  # of what a family would have been asked for alone
 
 Ask = Callable[[Scope, int], list[Scored]]
@@ -28,12 +28,13 @@ def families_of(kinds: Iterable[str]) -> tuple[Family, ...]:
     return tuple(it for it in FAMILIES if it in wanted)
 
 
-def gathered(scope: Scope, run: Run, limit: int, ask: Ask) -> list[Scored]:
-    """The best of every family that can be found, so many of each, in one ranking: their scores are of one scale."""
-    families = families_of(run.findable())
+def gathered(scope: Scope, run: Run, limit: int, ask: Ask, *, leans: bool = False) -> list[Scored]:
+    """The best of every family that can be found, so many of each, in one ranking: their scores are of one scale. Where
+    the run `leans`, they decide between documents and code."""
+    families = _parts(families_of(run.findable()), run)
     if len(families) < 2:
         return ask(_about(families[0], scope) if families else scope, limit)
-    best = _together(scope, families, run, limit, ask)
+    best = _together(scope, families, run, limit, ask, leans)
     for family in families:
         if family not in best:
             best[family] = ask(replace(_about(family, scope), kinds=_kinds(family, scope)), limit)
@@ -41,17 +42,39 @@ def gathered(scope: Scope, run: Run, limit: int, ask: Ask) -> list[Scored]:
     return in_order(it for found in best.values() for it in found[:limit])
 
 
-def _together(scope: Scope, families: Iterable[Family], run: Run, limit: int, ask: Ask) -> dict[Family, list[Scored]]:
+def _parts(families: tuple[Family, ...], run: Run) -> tuple[Family, ...]:
+    """The families, those of several kinds one for each, where it counts which of them a candidate is of."""
+    if not run.leans:
+        return families
+    found = run.findable()
+    return tuple(it._replace(kinds=(kind,)) for it in families for kind in it.kinds if kind in found) or families
+
+
+def _together(
+    scope: Scope, families: Iterable[Family], run: Run, limit: int, ask: Ask, leans: bool
+) -> dict[Family, list[Scored]]:
     """What one question finds of the families that have enough among the best of all; of the others, nothing."""
-    if any(_about(it, scope) != scope for it in families):
+    best: dict[Family, list[Scored]] = {it: [] for it in families if _about(it, scope) == scope}
+    if len(best) < 2:
         return {}
-    together = ask(scope, limit * _TOGETHER)
+    if any(it not in best for it in families):
+        scope = replace(scope, kinds=tuple(kind for it in best for kind in _kinds(it, scope)))
+    wanted = limit * min(_TOGETHER, len(best))
+    together = ask(scope, wanted)
     run.kinds |= run.store.kinds_of([it.key for it in together])
-    best: dict[Family, list[Scored]] = {family: [] for family in families}
+    of_kind = {kind: found for family, found in best.items() for kind in family.kinds}
     for scored in together:
-        best.setdefault(family_of(run.kinds.get(scored.key, "")), []).append(scored)
-    least = limit * _ENOUGH if len(together) == limit * _TOGETHER else 0
-    return {family: found for family, found in best.items() if len(found) >= least}
+        of_kind.get(run.kinds.get(scored.key, ""), next(iter(of_kind.values()))).append(scored)
+    if leans and run.leans and together:
+        lowest = together[-1].score  # what was not found is below all that was
+        run.lean({kind: found[0].score if found else lowest for kind, found in of_kind.items()})
+    least = limit * _ENOUGH if len(together) == wanted else 0
+    return {family: found for family, found in best.items() if len(found) >= least or not _needed(family, run)}
+
+
+def _needed(family: Family, run: Run) -> bool:
+    """Whether it must have candidates of its own: of documents and code, those that the question is about."""
+    return not run.leans or family.share < 1 or run.leaning()[family.kinds[0]] == 1
 
 
 def _about(family: Family, scope: Scope) -> Scope:
@@ -70,13 +93,11 @@ def in_order(ranking: Iterable[Scored]) -> list[Scored]:
 
 
 def parted(ranking: list[Scored], kinds: Collection[str], run: Run) -> tuple[list[Scored], list[Scored]]:
-    """Those whose family has one of these kinds, and the others; all of them where no kinds are named, or where only
-    one family was found."""
+    """Those of these kinds, and the others; all of them where no kinds are named, or where nobody asked for kinds."""
     if not kinds or not run.kinds:
         return ranking, []
-    families = {family_of(kind) for kind in kinds}
     concerned: list[Scored] = []
     others: list[Scored] = []
     for scored in ranking:
-        (concerned if family_of(run.kinds.get(scored.key, "")) in families else others).append(scored)
+        (concerned if run.kinds.get(scored.key, "") in kinds else others).append(scored)
     return concerned, others

@@ -27,6 +27,7 @@ from dowse.search.refine.stage import Concerning, Stage
 from dowse.search.refine.subjects import subject_priors
 from dowse.search.refine.superseded import Superseded
 from dowse.search.refine.validity import Validity
+from dowse.search.repeats import answers_before_quotes, fold_copies
 from dowse.search.retrieve import Retriever, headlined, lexical, semantic
 from dowse.search.run import Run
 from dowse.search.understand.adaptive import AdaptiveWeights
@@ -48,10 +49,13 @@ _LEAST, _USUAL_BIAS = 0.3, AS_USUAL.recency_bias
 _RERANKED = 0.2  # how much a reranker's opinion counts beside the order it is asked about
 # How much of the loss by age counts: fused scores lie close together, so that little moves them far.
 _AGE = 0.05
+_COPIES = 2  # that may be folded away without leaving a place empty
 _AS_THEY_COME: tuple[Stage, ...] = (subject_priors, best_first, within_budget)
 # Of several families of kinds, what is old, over or superseded counts less, and none takes the places of all others.
 PASSAGES: tuple[Stage | Concerning, ...] = (
     subject_priors,
+    fold_copies,
+    answers_before_quotes,
     Concerning(PASSING, FadingAmongOwn(_AGE)),
     Concerning(SUCCEEDING, Superseded()),
     Concerning(SUCCEEDING, Validity()),
@@ -66,7 +70,7 @@ class Route:
     """A retriever with its weight in the fusion, and stages that reorder the first `refined` of its own candidates
     by what only they show; the rest keeps its place behind them. It is left out where it does not apply to a query,
     and its stages where nothing of the kinds they concern can be found. One that is `apart` may be asked while those
-    before it are."""
+    before it are. `leaning` says how much of what the question leans to counts for its scores (`kinds.LEANINGS`)."""
 
     retriever: Retriever
     weight: float = 1.0
@@ -75,6 +79,7 @@ class Route:
     applies: Callable[[str], object] = bool
     kinds: tuple[str, ...] = ()
     apart: bool = False
+    leaning: float = 0.0
 
 
 # Done before anything is retrieved: reads the query, may change the run, gives what it found for the log.
@@ -86,7 +91,8 @@ Weigh = Callable[[Mapping[str, Sequence[Scored]], Run], Sized]
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """Each retriever gives `pool_per_hit` candidates for each hit asked for, and at least `pool_least`; stages that
-    fold some away see `folded_per_hit` of them for each retriever and hit."""
+    fold some away see `folded_per_hit` of them for each retriever and hit. `once`: what says the same again as a better
+    candidate is not loaded."""
 
     name: str
     routes: Mapping[str, Route]
@@ -98,13 +104,19 @@ class Recipe:
     pool_least: int = 100
     folded_per_hit: int = 2
     loaded_least: int = 0
+    once: bool = False
 
     def pool(self, limit: int) -> int:
         return max(self.pool_least, limit * self.pool_per_hit)
 
     def loaded(self, limit: int) -> int:
         """How many candidates the stages need to see: all of them only where some will be folded away."""
-        needed = limit if self.stages in (PASSAGES, _AS_THEY_COME) else limit * self.folded_per_hit * len(self.routes)
+        if self.stages == PASSAGES:
+            needed = limit + _COPIES
+        elif self.stages == _AS_THEY_COME:
+            needed = limit
+        else:
+            needed = limit * self.folded_per_hit * len(self.routes)
         return max(needed, self.loaded_least)
 
 
@@ -118,24 +130,29 @@ def _only(routes: Mapping[str, Route], *names: str) -> Mapping[str, Route]:
 
 # Cosines lie close together, so that little moves them far.
 _SOFT_PRIORS = CodePriors(defines=0.1, exact=0.2, stem=0.1, aside=0.7, entrance=0.9, copy=0.7, named=1.3)
+_SOFT_LEANING = 0.1
 _FILE_POOL = 300  # a file is judged by many of its passages
 _ALL = 1_000_000_000
 
 # Of a text of several lines, the first says what it is about: it counts as a retriever of its own.
 _OF_PASSAGES = _routes(
-    lexical=Route(lexical, stages=(CodePriors(),), kinds=CODE),
-    headline=Route(headlined, stages=(CodePriors(of_headline=True),), applies=headline, kinds=CODE),
-    semantic=Route(semantic, stages=(_SOFT_PRIORS,), kinds=CODE, apart=True),
+    lexical=Route(lexical, stages=(CodePriors(),), kinds=CODE, leaning=1.0),
+    headline=Route(headlined, stages=(CodePriors(of_headline=True),), applies=headline, kinds=CODE, leaning=1.0),
+    semantic=Route(semantic, stages=(_SOFT_PRIORS,), kinds=CODE, apart=True, leaning=_SOFT_LEANING),
 )
 _OF_FILES = _routes(
-    lexical=Route(lexical, stages=(CodePriors(), FileScores()), refined=_ALL),
-    headline=Route(headlined, stages=(CodePriors(of_headline=True), FileScores()), refined=_ALL, applies=headline),
-    semantic=Route(semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_ALL, apart=True),
+    lexical=Route(lexical, stages=(CodePriors(), FileScores()), refined=_ALL, leaning=1.0),
+    headline=Route(
+        headlined, stages=(CodePriors(of_headline=True), FileScores()), refined=_ALL, applies=headline, leaning=1.0
+    ),
+    semantic=Route(
+        semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_ALL, apart=True, leaning=_SOFT_LEANING
+    ),
 )
 _PLAIN = _routes(lexical=Route(lexical), semantic=Route(semantic, apart=True))
 
-_HYBRID = Recipe("hybrid", _OF_PASSAGES, weigh=(encoder_worth,))
-_HYBRID_FILES = Recipe("hybrid-files", _OF_FILES, weigh=(encoder_worth,), pool_least=_FILE_POOL)
+_HYBRID = Recipe("hybrid", _OF_PASSAGES, weigh=(encoder_worth,), once=True)
+_HYBRID_FILES = replace(_HYBRID, name="hybrid-files", routes=_OF_FILES, pool_least=_FILE_POOL)
 # Notes fade at the pace of their type. What is only old is not left out: whether it is about what was asked is judged
 # before its age is, and a successor that is not about it does not join.
 _MEMORIES = Recipe(

@@ -84,8 +84,12 @@ def query_vector(run: Run) -> QueryVector:
 
 def matched(terms: Terms, scope: Scope, run: Run) -> list[Scored]:
     """The run's best chunks by BM25 for these terms."""
-    found = gathered(scope, run, run.pool, lambda within, limit: run.store.match(terms, within, run.weights, limit))
-    return _stable(found, run, digits=None)
+    ask = partial(_match, run, terms)
+    return _stable(gathered(scope, run, run.pool, ask, leans=True), run, digits=None)
+
+
+def _match(run: Run, terms: Terms, scope: Scope, limit: int) -> list[Scored]:
+    return run.store.match(terms, scope, run.weights, limit)
 
 
 def _stable(ranking: list[Scored], run: Run, digits: int | None) -> list[Scored]:

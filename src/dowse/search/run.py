@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dowse.encoders.base import UNMEASURED, Traits
 from dowse.model import Query, Step, Stored
+from dowse.search.kinds import leaning_of
+from dowse.search.understand.classify import subject
 from dowse.store.base import Store, Weights
 
 if TYPE_CHECKING:
@@ -69,7 +71,9 @@ class Run:
     now: Callable[[], float] = time.time
     steps: list[Step] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    # A kind of the family of each candidate, by its key, where several families of kinds may be found.
+    # Whether what the question is about decides how much each kind counts: then each kind has its own candidates.
+    leans: bool = False
+    # The kind of each candidate, or one of its family, by its key, where several may be found.
     kinds: dict[int, str] = field(default_factory=dict)
     # Of each hit that is linked with a better one, by its key: the key of that one.
     linked_from: dict[int, int] = field(default_factory=dict)
@@ -77,6 +81,10 @@ class Run:
     faces: dict[tuple[str, str], Stored] = field(default_factory=dict)
     # The kinds of records that the index has and the query may be answered with, once somebody has asked.
     _findable: frozenset[str] | None = None
+    # What scores of each kind count, by what the question is about, once somebody has asked.
+    _leaning: Mapping[str, float] | None = None
+    # The scores of each retriever before kinds were weighed, which its evidence tells.
+    unweighed: dict[str, dict[int, float]] = field(default_factory=dict)
     # What the stages of single retrievers have to say of a chunk, by its key.
     evidence: defaultdict[int, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
 
@@ -85,6 +93,17 @@ class Run:
             present, wanted = self.store.kinds(), self.query.scope.kinds
             self._findable = present.intersection(wanted) if wanted else present
         return self._findable
+
+    def leaning(self) -> Mapping[str, float]:
+        """What a score of each kind counts for what the question is about."""
+        if self._leaning is None:
+            self.lean(dict.fromkeys(self.findable(), 1.0))
+        assert self._leaning is not None
+        return self._leaning
+
+    def lean(self, best: Mapping[str, float]) -> None:
+        """Decide that by the best score of each kind, once words were looked up; before, all count the same."""
+        self._leaning = leaning_of(subject(self.query.text), best)
 
     def branch(self) -> Run:
         """The same run for what goes on at the same time, with a log of its own."""

@@ -7,20 +7,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 from types import MappingProxyType
 
 from dowse.errors import DowseError, IndexDamaged, PartDamaged
-from dowse.model import EVERYTHING, Hit, Query, Scored, Step
+from dowse.model import EVERYTHING, IN_FILES, Hit, Query, Scored, Step
 from dowse.search.families import families_of, family_of, parted
 from dowse.search.fuse import SCORE_NAMES, Rankings, evidence_for, fuse
 from dowse.search.kinds import FAMILIES, SUCCEEDING
 from dowse.search.recipes import Recipe, Route, recipe_named
 from dowse.search.refine.stage import Concerning, Stage, stage_name
+from dowse.search.repeats import first_of_each
 from dowse.search.retrieve import find_holders, matched, phrases_of
 from dowse.search.run import NOTHING, Models, Result, Run
 from dowse.store.base import Store
 from dowse.text.terms import Term, Terms, quoted
 
+LEXICAL = "lexical"  # its scores tell which kinds a question is answered by
 EVEN: Mapping[str, float] = MappingProxyType({})
 # Of kinds whose hits may lose most of their score (superseded, out of date), those behind them must be there to follow.
 _STAND_BY = 20
@@ -61,6 +64,7 @@ def search(
     recipe = recipe_named(query.recipe, query.tuning)
     run = Run(query, store, models, recipe.pool(query.limit), recipe.weights, rrf_k, priors=priors, now=now)
     routes = {name: route for name, route in recipe.routes.items() if route.applies(query.text)}
+    run.leans = any(route.leaning for route in routes.values()) and LEXICAL in routes
     run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in routes.items()}
     if phrases := phrases_of(query):
         nothing: frozenset[int] = frozenset()
@@ -68,7 +72,10 @@ def search(
     for prepare in recipe.prepare:
         run.step(stage_name(prepare), NOTHING, partial(prepare, run))
     rankings = _rankings(routes, run, begin)
-    best = _first(_fused(recipe, rankings, run), recipe, run)
+    fused = _fused(recipe, rankings, run)
+    if recipe.once:
+        fused = run.step("once", fused, partial(first_of_each, fused, recipe.loaded(query.limit), run))
+    best = _first(fused, recipe, run)
     hits = run.step("load", best, partial(_load, best, rankings, run))
     for stage in _wanted(recipe.stages, run):
         hits = run.step(stage_name(stage), hits, partial(_unless_damaged, partial(stage, hits, run), hits, run))
@@ -127,12 +134,15 @@ def _retrieved(name: str, route: Route, run: Run, *, alone: bool) -> list[Scored
 
 def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[Scored]:
     """The retriever's candidates after its own stages; those not looked at follow in their order."""
+    ranking = _leaning(name, route.leaning, ranking, run)
     if not route.stages or not ranking or not _concerns(route, run):
         return ranking
     ranking, others = parted(ranking, route.kinds, run)
-    scores = dict(ranking[: route.refined])
-    evidence = SCORE_NAMES[name]
-    hits = [Hit(stored, scores[stored.key], {evidence: scores[stored.key]}) for stored in run.store.load(list(scores))]
+    scores, own = dict(ranking[: route.refined]), SCORE_NAMES[name]
+    unweighed = run.unweighed.get(name, scores)
+    hits = [
+        Hit(it, scores[it.key], {own: unweighed.get(it.key, scores[it.key])}) for it in run.store.load(list(scores))
+    ]
     for stage in route.stages:
         hits = run.step(f"{name}.{stage_name(stage)}", hits, partial(stage, hits, run))
     for hit in hits:
@@ -141,6 +151,19 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
     rest = [Scored(it.key, min(it.score, lowest)) for it in ranking[route.refined :]]
     refined = [*(Scored(hit.stored.key, hit.score) for hit in hits), *rest]
     return sorted([*refined, *others], key=lambda it: -it.score) if others else refined
+
+
+def _leaning(name: str, share: float, ranking: list[Scored], run: Run) -> list[Scored]:
+    """The candidates by how much their kinds count for what the question is about. Kinds that were asked for are left
+    as they come, but for documents and code: whoever asks for files does not choose between them."""
+    if not share or not run.leans or not run.kinds or not {*run.query.scope.kinds} <= {*IN_FILES}:
+        return ranking
+    factors = {kind: factor**share for kind, factor in run.leaning().items()}
+    of_key = {key: factors.get(kind, 1.0) for key, kind in run.kinds.items()}
+    run.unweighed[name] = dict(ranking)
+    leaned = [Scored(key, score * of_key.get(key, 1.0) if score > 0 else score) for key, score in ranking]
+    leaned.sort(key=itemgetter(1), reverse=True)
+    return leaned
 
 
 def _concerns(route: Route, run: Run) -> bool:
@@ -207,4 +230,8 @@ def _first(fused: list[Scored], recipe: Recipe, run: Run) -> list[Scored]:
 
 def _load(best: list[Scored], rankings: Rankings, run: Run) -> list[Hit]:
     scores, evidence = dict(best), evidence_for(best, rankings)
+    for name, own in run.unweighed.items():
+        for key, told in evidence.items():
+            if SCORE_NAMES[name] in told and key in own:
+                told[SCORE_NAMES[name]] = own[key]
     return [Hit(it, scores[it.key], evidence[it.key] | run.evidence[it.key]) for it in run.store.load([*scores])]

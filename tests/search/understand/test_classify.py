@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.search.understand.classify import PASSAGE_CHARS, PASSAGE_WORDS, Intent, QueryKind, classify, intent
+from dowse.search.understand.classify import (
+    PASSAGE_CHARS,
+    PASSAGE_WORDS,
+    Intent,
+    QueryKind,
+    Subject,
+    classify,
+    intent,
+    subject,
+)
 
 KINDS: dict[QueryKind, list[str]] = {
     "identifier": [
@@ -56,6 +65,33 @@ def test_intent(wanted: Intent, text: str) -> None:
     assert intent(text) == wanted
 
 
+SUBJECTS: dict[Subject, list[str]] = {
+    "change": [
+        "why did we cap the backoff", "Who changed the watcher?", "when was the retry added", "since when is this slow",
+        "which commit removed the cache", "what changed in the parser", "the history of the lexer",
+    ],
+    "decision": [
+        "what did we decide about retries", "what was agreed on jitter", "our convention for names",
+        "decisions about the cache", "what do we remember of the outage",
+    ],
+    "usage": [
+        "how to install it", "how do I configure retries", "what happens when it is killed", "can I use it offline",
+        "which encoder is the default", "how to search commits", "best practices for retries",
+    ],
+    "explanation": ["how does the commit search work", "how does it decide which handler to call"],
+    "workings": [
+        "parseConfig", "src/http.py", "where are routes registered", "session management",
+        "how are routes registered", "commit message parsing", "decision tree", "",
+    ],
+    "report": ["the server crashed " * 30],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("wanted", "text"), [(wanted, text) for wanted, texts in SUBJECTS.items() for text in texts])
+def test_subject(wanted: Subject, text: str) -> None:
+    assert subject(text) == wanted
+
+
 TEXTS = st.one_of(
     st.text(max_size=400),
     st.text("aA_.-:/\\`\"'([?* 1", max_size=400),
@@ -67,6 +103,7 @@ TEXTS = st.one_of(
 def test_any_text_is_of_one_kind(text: str) -> None:
     assert classify(text) in get_args(QueryKind)
     assert intent(text) in get_args(Intent)
+    assert subject(text) in get_args(Subject)
 
 
 @given(st.text(max_size=50), st.sampled_from([" ", "\n", "\t "]))

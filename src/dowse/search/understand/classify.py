@@ -9,6 +9,7 @@ from dowse.text.terms import STOP_WORDS
 
 QueryKind = Literal["identifier", "path", "keywords", "question", "passage"]
 Intent = Literal["factual", "navigational", "exploratory"]
+Subject = Literal["change", "decision", "usage", "explanation", "workings", "report"]
 
 # A text as long as this is not a question any more but something to find the like of. Nothing behind is looked at.
 PASSAGE_CHARS = 300
@@ -50,6 +51,53 @@ _PLACE_WORDS = frozenset(
         "manual", "documentation", "doc", "docs", "article", "overview", "readme"
     ]
 )  # fmt: skip
+# What a question is about, told by how it begins and by who did what in it. A word alone tells little: "how does it
+# decide" and "how to search commits" are about neither decisions nor commits.
+_CHANGED = (
+    r"(?:chang|add|remov|introduc|fix|drop|deprecat|renam|mov|replac|merg|revert|updat|delet|rewr[io]t|refactor|bump"
+    r"|touch|break|broke|land|releas|ship)\w*"
+)
+_OF_CHANGE = re.compile(
+    r"(?:in |by |since )?(?:which|what|whose) commits?\b|since when\b"
+    r"|what (?:has |was |is |have )?(?:recently )?changed\b"
+    r"|(?:who|when) (?:\w+ ){0,12}?" + _CHANGED + r"\b|who (?:wrote|made|did|is behind)\b"
+    r"|why (?:did|was|were|has|have|had)\b|why (?:\w+ ){0,12}?" + _CHANGED + r"\b"
+    r"|(?:the )?(?:last|latest|recent) (?:changes?|commits?)\b|(?:the )?history of\b"
+)  # fmt: skip
+_DECIDED = r"(?:decid|decision|agree|settl|chose|choose|prefer|conclu)\w*"
+_OF_DECISION = re.compile(
+    r"\b(?:we|i|team|you|us) (?:\w+ )?(?:" + _DECIDED + r"|(?:remember|recall|note)d?\b)"
+    r"|\b(?:is|was|were|been|got) (?:decided|agreed|settled)\b"
+    r"|\b(?:our|team's) (?:\w+ )?"
+    r"(?:decisions?|agreements?|conventions?|preferences?|choices?|polic(?:y|ies)|rules?|notes?)\b"
+    r"|^(?:the )?(?:decisions?|agreements?) (?:on|about|for|regarding|to)\b"
+)
+_OF_USAGE = re.compile(
+    r"(?:how (?:to|do i|do we|do you|can|could|should|much|many|long|often)|what|which|can|could|may|should|is it"
+    r"|is there|are there|do i|does|i|my|the)\b"
+    r"|.*\b(?:install\w*|set ?up|troubleshoot\w*|recommend\w*|best practices?|getting started|tutorials?|guides?"
+    r"|guidelines?|quick ?start|documentation|docs|examples? of|prerequisites?|requirements?|costs?|comparison"
+    r"|benchmarks?|step by step|templates?)\b"
+)
+_HOW_TO = ("how do i ", "how do we ", "how do you ")
+
+
+def subject(text: str) -> Subject:
+    """What a question is about: what was changed, what was agreed, how something is used, how it works, or where and by
+    what it is done; a long text reports something."""
+    form = classify(text)
+    if form == "passage":
+        return "report"
+    if form in ("identifier", "path"):
+        return "workings"
+    asked = " ".join(text.lower().split())
+    if _OF_DECISION.search(asked):
+        return "decision"
+    if _OF_CHANGE.match(asked):
+        return "change"
+    if asked.startswith(("how does ", "how do ")) and not asked.startswith(_HOW_TO):
+        return "explanation"
+    return "usage" if _OF_USAGE.match(asked) else "workings"
 
 
 def classify(text: str) -> QueryKind:
