@@ -52,7 +52,7 @@ KEPT_IN: Mapping[str, str] = MappingProxyType({"change": "commit", "decision": "
 ABOUT_IT = 0.5
 # Any other question is answered by documents where the best of them has so many times the BM25 score of the best code.
 DOCUMENTS_FROM: Mapping[str, float] = MappingProxyType(
-    {"change": 0.7, "decision": 0.7, "usage": 0.7, "explanation": 1.2, "workings": 1.5, "report": 2.0}
+    {"change": 0.7, "decision": 0.7, "usage": 0.7, "explanation": 1.15, "workings": 1.5, "report": 2.0}
 )
 
 
@@ -63,7 +63,7 @@ def leaning_of(about: str, best: Mapping[str, float]) -> Mapping[str, float]:
         return LEANINGS[about]
     if best.get("doc", 0.0) < DOCUMENTS_FROM[about] * best.get("code", 0.0):
         return LEANINGS["code"]
-    return LEANINGS["documents" if DOCUMENTS_FROM[about] <= 1 else "documented"]
+    return LEANINGS["documents" if DOCUMENTS_FROM[about] < 1.5 else "documented"]
 
 
 LIMITED = tuple(kind for family in FAMILIES if family.share < 1 for kind in family.kinds)
