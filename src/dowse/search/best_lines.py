@@ -72,6 +72,8 @@ class LineChoice:
         self._lines = text.strip("\n").split("\n")
         self._skipped = len(text) - len(text.lstrip("\n"))
         self._found = [_found(line, words) for line in self._lines]
+        self._phrases = ((1 << len(words.phrases)) - 1) << len(words.stems)
+        self._worths: dict[tuple[int, int], float] = {}
 
     def best(self, most_lines: int, most_chars: int) -> BestLines:
         """At most so many lines and characters of the text: where none of the words stands in it, its beginning.
@@ -79,24 +81,57 @@ class LineChoice:
         A line that is too long by itself is cut around the first word that was found in it.
         """
         lines = self._lines
-        start, end, best = _window(lines, self._found, most_lines)
+        start, end, best = self._window(most_lines)
         start, end = _within_chars(lines, start, end, best, most_chars)
         shown = tuple(_clipped(line, self._words, most_chars) for line in lines[start:end])
         whole = (start, end) == (0, len(lines)) and shown == tuple(lines)
         return BestLines(start + self._skipped, shown, not whole, _heading(lines, start, self._skipped))
 
+    def _window(self, most_lines: int) -> tuple[int, int, int]:
+        """First line, end, and the best line of the stretch that holds most of the words; the earliest of equals."""
+        found, count = self._found, len(self._lines)
+        if count <= most_lines or not any(found):
+            end = min(most_lines, count)
+            return 0, end, max(range(end), key=lambda at: (found[at].bit_count(), -at))
+        last = count - most_lines
+        starts = sorted({min(at, last) for at, words in enumerate(found) if words})
+        first = max(starts, key=lambda at: (self._worth(at, most_lines), -at))
+        best = max(range(first, first + most_lines), key=lambda at: (found[at].bit_count(), -at))
+        wanted = best - most_lines * 3 // 10  # less before it than behind it
+        around = range(max(0, best - most_lines + 1), min(best, last) + 1)
+        start = max(around, key=lambda at: (self._worth(at, most_lines), -abs(at - wanted)))
+        return start, start + most_lines, best
 
-def _found(line: str, words: Words) -> frozenset[str]:
+    def _worth(self, start: int, most_lines: int) -> float:
+        if (start, most_lines) not in self._worths:
+            held = matching = 0
+            defines = False
+            for at in range(start, min(start + most_lines, len(self._lines))):
+                if words := self._found[at]:
+                    held |= words
+                    matching += 1
+                    defines = defines or _DEFINITION.match(self._lines[at]) is not None
+            phrases = (held & self._phrases).bit_count()
+            repeated = _LINE_WEIGHT * min(matching, _COUNTED_LINES)
+            worth = held.bit_count() + _PHRASE_WEIGHT * phrases + _DEFINITION_WEIGHT * defines + repeated
+            self._worths[start, most_lines] = worth
+        return self._worths[start, most_lines]
+
+
+def _found(line: str, words: Words) -> int:
+    """A bit for each stem that the line holds, then one for each phrase."""
     lower = line.lower()
+    bits = 0
     # Most lines have none of the words, also without regard to what stands between them.
-    stems = [stem for stem in words.stems if stem.strip() in lower]
-    if not stems and not words.phrases:
-        return frozenset()
-    found = {stem for stem in stems if not stem.startswith(" ") or _stands_alone(stem.strip(), lower)}
+    for at, stem in enumerate(words.stems):
+        bare = stem.strip()
+        if bare in lower and (not stem.startswith(" ") or _stands_alone(bare, lower)):
+            bits |= 1 << at
     if any(phrase.split(" ", 1)[0] in lower for phrase in words.phrases):
         plain = f" {_BETWEEN_WORDS.sub(' ', lower)} "  # takes longer than all the rest
-        found.update(phrase for phrase in words.phrases if phrase in plain)
-    return frozenset(found)
+        for at, phrase in enumerate(words.phrases, len(words.stems)):
+            bits |= (phrase in plain) << at
+    return bits
 
 
 def _stands_alone(word: str, line: str) -> bool:
@@ -107,31 +142,6 @@ def _stands_alone(word: str, line: str) -> bool:
             return True
         at = line.find(word, at + 1)
     return False
-
-
-def _window(lines: list[str], found: list[frozenset[str]], most_lines: int) -> tuple[int, int, int]:
-    """First line, end, and the best line of the stretch that holds most of the words; the earliest of equals."""
-    if len(lines) <= most_lines or not any(found):
-        end = min(most_lines, len(lines))
-        return 0, end, max(range(end), key=lambda at: (len(found[at]), -at))
-    last = len(lines) - most_lines
-    starts = sorted({min(at, last) for at, words in enumerate(found) if words})
-    first = max(starts, key=lambda at: (_worth(lines, found, at, most_lines), -at))
-    best = max(range(first, first + most_lines), key=lambda at: (len(found[at]), -at))
-    wanted = best - most_lines * 3 // 10  # less before it than behind it
-    around = range(max(0, best - most_lines + 1), min(best, last) + 1)
-    start = max(around, key=lambda at: (_worth(lines, found, at, most_lines), -abs(at - wanted)))
-    return start, start + most_lines, best
-
-
-def _worth(lines: list[str], found: list[frozenset[str]], start: int, most_lines: int) -> float:
-    stretch = range(start, min(start + most_lines, len(lines)))
-    held = frozenset().union(*(found[at] for at in stretch))
-    phrases = sum(" " in word.strip() for word in held)
-    matching = sum(bool(found[at]) for at in stretch)
-    defines = any(found[at] and _DEFINITION.match(lines[at]) for at in stretch)
-    repeated = _LINE_WEIGHT * min(matching, _COUNTED_LINES)
-    return len(held) + _PHRASE_WEIGHT * phrases + _DEFINITION_WEIGHT * defines + repeated
 
 
 def _within_chars(lines: list[str], start: int, end: int, best: int, most_chars: int) -> tuple[int, int]:
