@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -552,9 +553,9 @@ class Watched:
     def __getattr__(self, name: str) -> object:
         return getattr(self._store, name)
 
-    def near(self, vector: Matrix, scope: Scope, limit: int, made_by: str | None = None) -> object:
+    def near(self, vector: Matrix, scope: Scope, limit: int, made_by: str | None = None, *among: Any) -> object:
         threading.Event().wait(0.001)  # time for a switch
-        found = self._store.near(vector, scope, limit, made_by)
+        found = self._store.near(vector, scope, limit, made_by, *among)
         assert made_by is not None
         self.seen.add(made_by)
         encoder = next(it for it in (OLD, NEW) if it.fingerprint == made_by)

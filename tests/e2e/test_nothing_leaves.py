@@ -33,7 +33,7 @@ _PLACE = re.compile(r'(?:(?:AT_FDCWD|\d+)<(?P<folder>[^>]*)>, )?"(?P<path>(?:[^"
 _FAMILY = re.compile(r"\b(?:AF|PF)_(\w+)")
 _WRITES = re.compile(r"\bO_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)\b")
 _NAMES = ("/etc/resolv.conf", "/etc/hosts", "/var/run/nscd/socket", "/run/systemd/resolve")
-_HARMLESS = ("/dev/null", "/dev/tty")
+_HARMLESS = ("/dev/null", "/dev/tty", "/proc/self/autogroup")  # the last: the priority of the process itself
 _CONTRACT = {"rifflux": (".tmp/rifflux",)}  # where the program keeps its index that a profile stands in for
 # What a required parameter of a tool is given; a parameter without a row fails the test.
 _GIVEN: dict[str, object] = {

@@ -191,19 +191,19 @@ def test_a_server_that_dies_halfway_is_gone_on_with_later(
         (good if len(request.seen.texts) <= limit["requests"] else hang_up)(request, texts)
 
     place = serve(mortal)
-    write(root, {f"{number}.md": f"# N\n\n{'word ' * 300}{number}\n" for number in range(20)})
+    write(root, {f"{number}.md": f"# N\n\n{'word ' * 300}{number}\n" for number in range(60)})
     engine = open_engine(encoder=f"tei:{place.url}")
     report = engine.index([root])
     stored = engine.status().counts.vectors
-    assert 0 < stored == report.embedded < 20
+    assert 0 < stored == report.embedded < 60
     assert report.notes[0].startswith(
-        f"vectors were made for some chunks, {20 - stored} wait for the next `dowse index`"
+        f"vectors were made for some chunks, {60 - stored} wait for the next `dowse index`"
     )
     assert "broke off" in report.notes[0]
     limit["requests"] = 1000
     again = engine.index([root])
-    assert (again.embedded, again.notes) == (20 - stored, [])
-    assert engine.status().counts.vectors == 20
+    assert (again.embedded, again.notes) == (60 - stored, [])
+    assert engine.status().counts.vectors == 60
 
 
 @pytest.mark.parametrize("behave", [status(400), nan_for_bad, short_for_bad, zero_for_bad, one_too_few, hang_up])

@@ -27,10 +27,14 @@ Call = Callable[..., Reply]
 
 def crowded(root: Path) -> None:
     """Many files, long lines, names that are defined and called everywhere."""
-    callers = "".join(f"def caller_{it}_{LONG}():\n    return handle({it})\n\n\n" for it in range(40))
+
+    def callers(package: int) -> str:
+        names = (f"caller_{package}_{it}_{LONG}" for it in range(40))
+        return "".join(f"def {name}():\n    return handle({package}, '{name}')\n\n\n" for name in names)
+
     write(root, {
         "src/handle.py": f"def handle(request):\n    '''Handle the request.'''\n{BODY}    return retry(request)\n",
-        **{f"src/package_{it}/module_of_a_long_name.py": f"from src.handle import handle\n\n\n{callers}"
+        **{f"src/package_{it}/module_of_a_long_name.py": f"from src.handle import handle\n\n\n{callers(it)}"
            for it in range(12)},
         **{f"src/same_{it}.py": f"class Repo{it}:\n    def save(self, item):\n        pass\n" for it in range(60)},
         **{f"docs/page_{it}.md": f"# Ferry {it}\n\n{PROSE}\n\nSee [handle](../src/handle.py).\n" for it in range(30)},

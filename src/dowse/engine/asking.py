@@ -29,10 +29,9 @@ class Asking(Memories):
         return found if again is None else self._answered(query, again)
 
     def _answered(self, query: Query, outlook: Outlook) -> Answer:
-        with self._store.moment():
-            found = answer(query, self._ranked)
-            hits = tuple(self._checked(found.hits))
-            steps, completeness = (outlook.step, *found.steps), self.completeness(outlook.seen)
+        found = answer(query, self._ranked)
+        hits = tuple(self._checked(found.hits))
+        steps, completeness = (outlook.step, *found.steps), self.completeness(outlook.seen)
         return Answer(query, hits, steps, completeness, self.now(), found.abstained)
 
     def _ranked(self, query: Query) -> Ranked:

@@ -16,6 +16,7 @@ from dowse.search.run import Run
 
 _LOOKED_AT = 4  # candidates for each that is wanted
 _SAME = 0.8  # of the lines of two passages together
+_FEWEST_LINES = 3  # of a copy: shorter texts are alike by chance
 _FEWEST_WORDS = 4  # fewer stand in a row by chance
 _SAYING = 0.5  # of the question's words are in the rest of a passage that says something about it
 _QUOTING = 0.5  # what is left of the score of a passage that does not
@@ -153,8 +154,8 @@ def fold_copies(hits: list[Hit], run: Run) -> list[Hit]:
 
 
 def _is_copy(hit: Hit, other: Hit) -> bool:
-    mine, its = ({line.strip() for line in it.stored.chunk.text.splitlines()} for it in (hit, other))
-    return len(mine & its) >= _SAME * len(mine | its)
+    mine, its = ({line.strip() for line in it.stored.chunk.text.splitlines()} - {""} for it in (hit, other))
+    return len(mine) >= _FEWEST_LINES and len(mine & its) >= _SAME * len(mine | its)
 
 
 def _with_copies(hit: Hit, copies: int) -> Hit:
