@@ -69,7 +69,7 @@ def _cost(root: Path, environment: Mapping[str, str]) -> Row:
     _, first = children_costed(run, "search", "how are errors handled")
     told, rest = children_costed(run, "index")
     status = run("status")
-    files, chunks = status["counts"]["records"], told["embedded"]
+    files, chunks = status["records"], told["embedded"]
     rate = chunks / rest.cpu_ms * 1000
     large_s = LARGE_FILES / max(told["listed"], 1) * rest.cpu_ms / 1000
     return [
