@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from families_support import fill
 from dowse.errors import BadInput
 from dowse.model import Query, Scored
 from dowse.search.recipes import RECIPES
-from dowse.search.run import Models, QueryVector
+from dowse.search.run import Models, QueryVector, Run
 from dowse.search.search import Ranked, search
 from dowse.store.dicts import DictStore
 
@@ -111,3 +113,18 @@ def test_a_route_alone_is_not_begun_apart(store: DictStore) -> None:
         raise AssertionError("there is nothing to do meanwhile")
 
     assert search(Query("anchor", recipe="semantic"), store, Models(encoded), rrf_k=60, begin=never).steps
+
+
+def test_the_kinds_of_candidates_are_not_iterated_while_another_route_adds_to_them(
+    store: DictStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class LookedUpOnly(dict[int, str]):
+        def items(self) -> NoReturn:
+            raise AssertionError("it may change size meanwhile")
+
+        keys = values = __iter__ = items
+
+    kinds = LookedUpOnly()
+    monkeypatch.setattr("dowse.search.search.Run", partial(Run, kinds=kinds))
+    query = Query("anchor kite", recipe="hybrid")
+    assert search(query, store, Models(encoded), rrf_k=60).hits and len(kinds)

@@ -252,9 +252,11 @@ def test_killed_it_goes_on_where_it_was_until_everything_is_encoded(project: Pro
 
 def test_one_is_enough_and_it_ends_when_told_to(project: Project) -> None:
     process = project.encodes()
+    process.send_signal(signal.SIGSTOP)  # however long the second takes, the first does not complete meanwhile
     assert project.finish().wait() == 0
     assert [it.pid for it in project.jobs()] == [process.pid]
     process.terminate()
+    process.send_signal(signal.SIGCONT)
     assert process.wait() == 0
     told = json.loads(project.run("jobs", "--json", "-k", "1"))["jobs"][0]
     assert (told["name"], told["status"]) == ("encode", "cancelled")

@@ -159,9 +159,10 @@ def _leaning(name: str, share: float, ranking: list[Scored], run: Run) -> list[S
     if not share or not run.leans or not run.kinds or not {*run.query.scope.kinds} <= {*IN_FILES}:
         return ranking
     factors = {kind: factor**share for kind, factor in run.leaning().items()}
-    of_key = {key: factors.get(kind, 1.0) for key, kind in run.kinds.items()}
+    # Another retriever may be adding its candidates to `kinds` meanwhile: look up, do not iterate.
+    kind_of = run.kinds.get
     run.unweighed[name] = dict(ranking)
-    leaned = [Scored(key, score * of_key.get(key, 1.0) if score > 0 else score) for key, score in ranking]
+    leaned = [Scored(key, score * factors.get(kind_of(key, ""), 1.0) if score > 0 else score) for key, score in ranking]
     leaned.sort(key=itemgetter(1), reverse=True)
     return leaned
 
