@@ -96,6 +96,8 @@ def ask(engine: Engine, question: str, *kinds: str, limit: int = 5) -> list[Hit]
         ("RetryPolicy", "code", "src/retry.py"),
         ("how to configure retries of failed requests", "doc", "docs/en/retries.md"),
         ("how do I use a session", "doc", "docs/en/sessions.md"),
+        ("open a session", "doc", "docs/en/sessions.md"),
+        ("set the backoff between attempts", "doc", "docs/en/retries.md"),
         ("why did we cap the backoff of retries", "commit", ""),
         ("when was the backoff of retries changed", "commit", ""),
         ("who changed the backoff of retries", "commit", ""),

@@ -77,11 +77,13 @@ SUBJECTS: dict[Subject, list[str]] = {
     "usage": [
         "how to install it", "how do I configure retries", "what happens when it is killed", "can I use it offline",
         "which encoder is the default", "how to search commits", "best practices for retries",
+        "return a file from an endpoint", "Send an email in the background", "test the client with several files",
     ],
     "explanation": ["how does the commit search work", "how does it decide which handler to call"],
     "workings": [
         "parseConfig", "src/http.py", "where are routes registered", "session management",
-        "how are routes registered", "commit message parsing", "decision tree", "",
+        "how are routes registered", "commit message parsing", "decision tree", "", "combining a list of reducers",
+        "file upload handling", "where the cache is filled", "test client", "how a router is created",
     ],
     "report": ["the server crashed " * 30],
 }  # fmt: skip

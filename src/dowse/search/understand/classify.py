@@ -80,6 +80,9 @@ _OF_USAGE = re.compile(
     r"|benchmarks?|step by step|templates?)\b"
 )
 _HOW_TO = ("how do i ", "how do we ", "how do you ")
+# "return a file from an endpoint": a task in the imperative, told by an article where a noun phrase has none. A
+# participle ("combining a list") or a small word ("where the cache is") in front of it commands nothing.
+_TASK = re.compile(r"(?!\w+(?:ing|ed)\b)([a-z]{2,}) (?:an?|the|my|our|this|these|multiple|several|custom) \w")
 
 
 def subject(text: str) -> Subject:
@@ -97,7 +100,12 @@ def subject(text: str) -> Subject:
         return "change"
     if asked.startswith(("how does ", "how do ")) and not asked.startswith(_HOW_TO):
         return "explanation"
-    return "usage" if _OF_USAGE.match(asked) else "workings"
+    return "usage" if _OF_USAGE.match(asked) or _is_task(asked) else "workings"
+
+
+def _is_task(asked: str) -> bool:
+    task = _TASK.match(asked)
+    return task is not None and task[1] not in STOP_WORDS and task[1] not in _QUESTION_WORDS
 
 
 def classify(text: str) -> QueryKind:
