@@ -20,6 +20,7 @@ import mcp_types as types
 
 from dowse.engine import Engine
 from dowse.ingest.workers.wire import receive, send, send_bytes
+from dowse.processes import collect_garbage_rarely
 from dowse.shells.backstage import Backstage
 from dowse.shells.mcp import Call, Turns, answer_call
 from dowse.shells.serving import log_to_stderr, make_profile
@@ -178,6 +179,7 @@ def main() -> None:
     log_to_stderr(os.environ)
     try:
         flags = pickle.loads(receive(questions))
+        collect_garbage_rarely()
         send_bytes(answers, b"ready")
         _answer_all(flags, questions, answers)
     except (EOFError, OSError):

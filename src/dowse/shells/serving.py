@@ -10,6 +10,7 @@ from pathlib import Path
 from dowse.config import load_settings
 from dowse.errors import BadInput
 from dowse.places import checked_root
+from dowse.processes import collect_garbage_rarely
 from dowse.profiles import codesearch, rifflux_settings
 from dowse.profiles.all import every_tool
 from dowse.profiles.codesearch_desk import Desk, Options
@@ -48,6 +49,7 @@ def serve_made(make: Callable[[Backstage], Profile], environment: Mapping[str, s
     backstage.start()
     from dowse.shells.mcp import serve_stdio
 
+    collect_garbage_rarely()
     serve_stdio(profile, on_exit=backstage.close)
 
 

@@ -19,6 +19,7 @@ import anyio
 import anyio.abc
 
 from dowse.errors import DowseError
+from dowse.processes import collect_garbage_rarely
 from dowse.shells.backstage import Backstage
 from dowse.shells.mcp import Turns, serve_lines
 from dowse.shells.readers import Readers, make_question
@@ -55,6 +56,7 @@ def run_daemon(start: Start, listening: Listening, *, detached: bool) -> None:
     log.info("serving %s as process %d", start.workspace.index, os.getpid())
     idle_s = start.workspace.settings.daemon_idle_s
     sys.setswitchinterval(_SWITCH_S)
+    collect_garbage_rarely()
     anyio.run(lambda: Daemon(listening, sessions, backstage, turns, readers, idle_s=idle_s).run())
 
 

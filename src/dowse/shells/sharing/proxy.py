@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import socket
+import stat
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -20,6 +22,8 @@ _STDIN, _STDOUT = 0, 1
 _READ_BYTES = 65_536
 # A pipe that is ready takes this much without blocking, whatever mode it is in: its mode is not ours alone to change.
 _WRITE_BYTES = select.PIPE_BUF
+# How our servers begin an answer. Whoever reads the whole of it spends as long on that as on everything else.
+_ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":(-?\d{1,18}|"[ -!#-\[\]-~]*"),"(?:result|error)":')
 _MANY_BYTES = 1_000_000  # what waits to be written before the other side is read no further
 _LAST_READS = 16  # together as much as a pipe may hold
 _LAST_ANSWERS_S = 3.0  # the server itself gives them two and a half
@@ -64,6 +68,7 @@ class Proxy:
         self._refused_until = 0.0
         self._trouble = ""
         self._exit_code = 0
+        self._is_nonblocking = False  # our own end of stdout
         self._leave_at: float | None = None
         self._there_at = clock()  # when the client's end was last seen open, or took an answer
 
@@ -71,6 +76,7 @@ class Proxy:
         """Until the client or everything has ended; 1 if there was no server at the end, 2 if there never can be."""
         waking, wake = socket.socketpair()
         wake.setblocking(False)
+        self._is_nonblocking = _reopen_output()
         signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
@@ -158,6 +164,8 @@ class Proxy:
             data = b""  # closed under us: nothing more will come
         for line in self._from_client.feed(data):
             self._forward(line)
+        if self._to_server and self._server is not None:
+            self._write_server()  # most of the time it takes it at once
         if not data:
             self._forward(self._from_client.rest())
             self._end_input(_LAST_SERVER_S if self._server is None else _LAST_ANSWERS_S)
@@ -209,7 +217,9 @@ class Proxy:
         try:
             if events & ~select.POLLOUT:
                 raise BrokenPipeError
-            written = os.write(_STDOUT, self._to_client[:_WRITE_BYTES])
+            written = os.write(_STDOUT, self._to_client if self._is_nonblocking else self._to_client[:_WRITE_BYTES])
+        except BlockingIOError:
+            return
         except OSError:
             # Nobody reads our answers: there is nothing left to do.
             self._to_client.clear()
@@ -267,15 +277,15 @@ class Proxy:
             self._lose_server()
             return
         self._hear(data)
+        if self._to_client and self._is_nonblocking:
+            self._write_client(select.POLLOUT)
 
     def _hear(self, data: bytes) -> None:
         for line in self._from_server.feed(data):
             self._deliver(line or b"")
 
     def _deliver(self, line: bytes) -> None:
-        message = _parsed(line)
-        if "method" not in message and "id" in message:
-            key = _key(message["id"])
+        if (key := _answered(line)) is not None:
             if key == self._swallowed:
                 self._swallowed = None
                 return
@@ -333,6 +343,27 @@ class Proxy:
         self._refused_until = self._now() + _TRY_AGAIN_S
         self._to_server.clear()
         self._fail_all(self._trouble)
+
+
+def _reopen_output() -> bool:
+    """Whether stdout does not block from now on: a pipe is opened once more, so that nobody else's end changes."""
+    try:
+        if sys.platform != "linux" or not stat.S_ISFIFO(os.fstat(_STDOUT).st_mode):
+            return False
+        again = os.open("/proc/self/fd/1", os.O_WRONLY | os.O_NONBLOCK)
+        os.dup2(again, _STDOUT)
+        os.close(again)
+    except OSError:
+        return False
+    return True
+
+
+def _answered(line: bytes) -> str | None:
+    """The key of the request that this line answers; None where it is no answer."""
+    if begin := _ANSWER.match(line):
+        return begin[1].decode()
+    message = _parsed(line)
+    return _key(message["id"]) if "method" not in message and "id" in message else None
 
 
 def _parsed(line: bytes) -> Mapping[str, object]:
