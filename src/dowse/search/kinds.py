@@ -36,13 +36,14 @@ PACES = (
     Pace("memory", "", 0.90, 0.1),
     Pace("commit", "", 0.5 ** (1 / 365), 0.3),
 )
-# What a score of each kind counts where a question is about changes or decisions, asks for documents, is answered by
-# them although it asks for code, or by code.
+# What a score of each kind counts where a question is about changes or decisions, asks for documents, names a task (for
+# whoever uses the code, or changes it), is answered by documents although it asks for code, or by code.
 LEANINGS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
         "change": {"commit": 1.0, "memory": 0.3, "doc": 0.2, "code": 0.1},
         "decision": {"memory": 1.0, "doc": 0.4, "commit": 0.3, "code": 0.1},
         "documents": {"doc": 1.0, "code": 0.25, "commit": 0.25, "memory": 0.7},
+        "task": {"doc": 1.0, "code": 0.45, "commit": 0.25, "memory": 0.7},
         "documented": {"doc": 1.0, "code": 0.7, "commit": 0.25, "memory": 0.7},
         "code": {"code": 1.0, "doc": 0.4, "commit": 0.25, "memory": 0.7},
     }
@@ -58,6 +59,8 @@ DOCUMENTS_FROM: Mapping[str, float] = MappingProxyType(
 
 def leaning_of(about: str, best: Mapping[str, float]) -> Mapping[str, float]:
     """What a score of each kind counts for a question about this, by the best BM25 score of each kind."""
+    if about == "task":
+        return LEANINGS["task"]
     kept_in = KEPT_IN.get(about, "")
     if kept_in and best.get(kept_in, 0.0) >= ABOUT_IT * max(best.values(), default=0.0):
         return LEANINGS[about]

@@ -77,6 +77,8 @@ SUBJECTS: dict[Subject, list[str]] = {
     "usage": [
         "how to install it", "how do I configure retries", "what happens when it is killed", "can I use it offline",
         "which encoder is the default", "how to search commits", "best practices for retries",
+    ],
+    "task": [
         "return a file from an endpoint", "Send an email in the background", "test the client with several files",
     ],
     "explanation": ["how does the commit search work", "how does it decide which handler to call"],

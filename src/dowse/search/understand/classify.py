@@ -9,7 +9,7 @@ from dowse.text.terms import STOP_WORDS
 
 QueryKind = Literal["identifier", "path", "keywords", "question", "passage"]
 Intent = Literal["factual", "navigational", "exploratory"]
-Subject = Literal["change", "decision", "usage", "explanation", "workings", "report"]
+Subject = Literal["change", "decision", "usage", "task", "explanation", "workings", "report"]
 
 # A text as long as this is not a question any more but something to find the like of. Nothing behind is looked at.
 PASSAGE_CHARS = 300
@@ -86,8 +86,8 @@ _TASK = re.compile(r"(?!\w+(?:ing|ed)\b)([a-z]{2,}) (?:an?|the|my|our|this|these
 
 
 def subject(text: str) -> Subject:
-    """What a question is about: what was changed, what was agreed, how something is used, how it works, or where and by
-    what it is done; a long text reports something."""
+    """What a question is about: what was changed, what was agreed, how something is used or to be done, how it works,
+    or where and by what it is done; a long text reports something."""
     form = classify(text)
     if form == "passage":
         return "report"
@@ -100,7 +100,9 @@ def subject(text: str) -> Subject:
         return "change"
     if asked.startswith(("how does ", "how do ")) and not asked.startswith(_HOW_TO):
         return "explanation"
-    return "usage" if _OF_USAGE.match(asked) or _is_task(asked) else "workings"
+    if _OF_USAGE.match(asked):
+        return "usage"
+    return "task" if _is_task(asked) else "workings"
 
 
 def _is_task(asked: str) -> bool:
