@@ -52,6 +52,14 @@ def collect_garbage_rarely() -> None:
     gc.set_threshold(_MANY_OBJECTS, 10, 10)
 
 
+def thread_cpu_s(native_id: int) -> float | None:
+    """Seconds of processor time that a thread of this process has used; None where the system does not say."""
+    try:
+        return int((_PROC / "self" / "task" / str(native_id) / "schedstat").read_text().split()[0]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return None
+
+
 def this_process() -> Process:
     return process_now(os.getpid())
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Awaitable, Callable
 from threading import Event
 
 import anyio
 import pytest
 
-from dowse.shells.mcp import Turns
+from dowse.shells.mcp import Call, Turns
 
 FOR_EVER_S = 3600.0
 
@@ -43,6 +45,20 @@ def test_a_call_that_takes_long_keeps_no_other_from_its_turn() -> None:
         Turns(1, 0.01), [("a", gate.wait), ("b", answered.set)], lambda: anyio.to_thread.run_sync(wait(answered, gate))
     )
     assert answered.is_set()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system tells the processor time of a thread")
+def test_a_call_that_computes_keeps_its_turn_until_it_has_had_its_share_of_a_processor() -> None:
+    begun = time.thread_time()
+
+    def compute() -> tuple[bool, bool, bool]:
+        while time.thread_time() - begun < 0.1:
+            pass
+        return call.is_at_work(0.2, 3.0), call.is_at_work(0.2, 0.01), call.is_at_work(30.0, 3.0)
+
+    call = Call(compute, lambda: None)
+    call.run()
+    assert call.outcome == (True, False, False)  # at work; for long enough; mostly waiting
 
 
 def wait(answered: Event, gate: Event) -> Callable[[], None]:

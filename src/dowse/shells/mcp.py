@@ -25,6 +25,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from dowse.errors import DowseError
+from dowse.processes import thread_cpu_s
 from dowse.profiles.tool import Profile, Reply, Tool
 from dowse.shells import parent
 from dowse.shells.leaving import Leaving
@@ -41,9 +42,11 @@ _MAX_ERROR_CHARS = 1000
 _MANY_UNANSWERED = 500  # who asks more without reading the answers is heard again when it has
 _CALLS_AT_A_TIME = 8  # of one connection
 # Of all connections: a search has threads of its own, and more of them than processors make every answer slower. A call
-# that takes longer may be waiting for a lock or a job, and keeps no other from its turn.
+# that takes longer may be waiting for a lock or a job, and keeps no other from its turn. On a busy machine it may also
+# be at work all the time: another thread would slow down both.
 _TURNS = max(1, min(8, (os.cpu_count() or 2) // 2))
 _TURN_S = 0.25
+_AT_WORK = 0.1  # the share of its time that it had a processor for
 _IDLE_THREAD_S = 30.0
 _CROWD = 8  # connections that wait at the same time, before another process is worth its memory
 _LOOK_S = 0.01
@@ -73,13 +76,21 @@ class Call:
     has_turn: bool = True
     outcome: object = None
     error: BaseException | None = None
+    thread: int = 0
+    cpu_before_s: float = 0.0
 
     def run(self) -> None:
+        self.cpu_before_s, self.thread = time.thread_time(), threading.get_native_id()
         try:
             self.outcome = self.work()
         except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
             self.error = error
         self.done()
+
+    def is_at_work(self, passed_s: float, most_s: float) -> bool:
+        """Whether it has used some of the time, but not yet as much of a processor as a turn may take."""
+        cpu_s = thread_cpu_s(self.thread) if self.thread else None
+        return cpu_s is not None and _AT_WORK * passed_s < cpu_s - self.cpu_before_s < most_s
 
 
 class Turns:
@@ -99,8 +110,9 @@ class Turns:
         self._waiting: dict[object, deque[Call]] = {}
         self._running = self._idle = 0
 
-    def has_waiting(self) -> bool:
-        return bool(self._waiting)
+    def count_waiting(self) -> int:
+        """Connections of which a call waits for its turn."""
+        return len(self._waiting)
 
     async def run(self, connection: object, work: Callable[[], Result], question: object = None) -> Result:
         """What the work returns, which is done in a thread. After some time others have its turn, too. A question may
@@ -189,8 +201,10 @@ class Turns:
 
     def _share_turn(self, call: Call) -> None:
         with self._changed:
-            began = call.started_at
-            if call.has_turn and began is not None and time.monotonic() - began >= self._seconds:
+            if not call.has_turn or call.started_at is None:
+                return
+            passed_s = time.monotonic() - call.started_at
+            if passed_s >= self._seconds and not call.is_at_work(passed_s, self._seconds):
                 call.has_turn = False
                 self._running -= 1
                 if self._waiting:

@@ -36,6 +36,7 @@ ANSWERED_FROM_INDEX: Final[Mapping[str, frozenset[str]]] = {
 }
 _IDLE_S: Final = 60.0
 _AHEAD: Final = 3
+_ONE_MORE_AHEAD_FOR: Final = 12  # connections that wait
 _START_AGAIN_S: Final = 10.0
 # Modules in the directory where the server was started are not to be trusted (-P).
 _START: Final = "import sys; sys.path[:] = sys.argv[1:]; from dowse.shells.readers import main; main()"
@@ -147,11 +148,13 @@ class Readers:
                 reader.close()
 
     def _serve(self, reader: Reader) -> None:
-        """A few questions are asked ahead: this thread may wait long for the interpreter, the process must not."""
+        """A few questions are asked ahead, more in a larger crowd: this thread may wait long for the interpreter, the
+        process must not."""
         asked: deque[tuple[object, Call]] = deque()
         try:
             while asked or not self._closed:
-                while len(asked) < _AHEAD and (taken := self._turns.take_question(0 if asked else _IDLE_S)):
+                ahead = _AHEAD + self._turns.count_waiting() // _ONE_MORE_AHEAD_FOR
+                while len(asked) < ahead and (taken := self._turns.take_question(0 if asked else _IDLE_S)):
                     asked.append(taken)
                     if self._is_quiet():
                         reader.ask(cast(Question, taken[1].question))

@@ -50,7 +50,7 @@ def run_daemon(start: Start, listening: Listening, *, detached: bool) -> None:
     else:
         log_to_stderr(start.environment)
     turns = Turns()
-    backstage = Backstage(on_open=lambda engine: engine.spare_processors_when(turns.has_waiting))
+    backstage = Backstage(on_open=lambda engine: engine.spare_processors_when(lambda: turns.count_waiting() > 0))
     readers = Readers(turns, start.flags, backstage.is_quiet)
     sessions = Sessions(start.workspace.index, this_build(), start.flags, start.environment, backstage)
     log.info("serving %s as process %d", start.workspace.index, os.getpid())
