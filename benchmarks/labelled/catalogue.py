@@ -6,7 +6,7 @@ Published figures, and those of plain FTS5, come with the sets (their SOURCE.md)
 from __future__ import annotations
 
 from labelled.model import LabelledSet, Published
-from labelled.readers import beir, chroma, octocode, semble, swebench
+from labelled.readers import beir, chroma, dialogue, octocode, semble, swebench
 
 DEEP, PAGE, FEW = 100, 10, 5
 
@@ -134,6 +134,7 @@ SETS = {
                 Published("text-embedding-3-large, 200 tokens", {"recall": 0.881, "precision": 0.07, "iou": 0.069}),
             ),
         ),
+        LabelledSet("notes", dialogue, ("ndcg@10", "recall@100", "mrr"), files=True, depth=DEEP),
         LabelledSet(
             "qmd_eval",
             beir,

@@ -13,6 +13,8 @@ from labelled.fetch import unpacked
 from labelled.measures import Lined, Span, Target, all_files, coverage, documents, first_ranks, line_ranges, resolved
 from labelled.model import Part, Question
 
+_FEWEST_WORDS = 5
+
 
 def beir(directory: Path, fetched: Path) -> tuple[Part, ...]:
     questions = []
@@ -63,6 +65,30 @@ def semble(directory: Path, fetched: Path) -> tuple[Part, ...]:
     return tuple(
         repository(labels, unpacked(labels.stem, fetched)) for labels in sorted((directory / "annotations").glob("*"))
     )
+
+
+def dialogue(directory: Path, fetched: Path) -> tuple[Part, ...]:
+    """Meetings of QMSum (MIT licence): each thing that somebody says is a note of its own, with the speaker's name, and
+    the questions have the notes that answer them. What has hardly any words is no note."""
+    transcripts, corpus = fetched / "src" / "qmsum" / "data" / "ALL" / "jsonl" / "test.jsonl", fetched / "notes.jsonl"
+    if not transcripts.is_file():
+        raise SystemExit(f"notes: git clone https://github.com/Yale-LILY/QMSum {fetched / 'src' / 'qmsum'}")
+    notes: list[str] = []
+    questions = []
+    for number, meeting in enumerate(_lines(transcripts)):
+        said = {
+            turn: f"{it['speaker']}: {it['content']}"
+            for turn, it in enumerate(meeting["meeting_transcripts"])
+            if len(it["content"].split()) >= _FEWEST_WORDS
+        }
+        notes += [json.dumps({"_id": f"{number}-{turn}", "title": "", "text": text}) for turn, text in said.items()]
+        for place, asked in enumerate(meeting["specific_query_list"]):
+            spans = [range(int(first), int(last) + 1) for first, last in asked["relevant_text_span"]]
+            relevant = {f"{number}-{turn}": 1.0 for span in spans for turn in span if turn in said}
+            if relevant:
+                questions.append(Question(f"{number}-{place}", asked["query"], documents(relevant)))
+    corpus.write_text("\n".join(notes) + "\n", encoding="utf-8")
+    return (Part("notes", corpus, tuple(questions)),)
 
 
 def repository(labels: Path, corpus: Path) -> Part:

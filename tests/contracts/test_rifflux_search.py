@@ -13,7 +13,7 @@ import pytest
 from rifflux_server import Served
 
 from dowse.model import EVERYTHING, Chunk, Record, Scored
-from dowse.search.fuse import fuse
+from dowse.search.fuse import fuse_ranks
 from dowse.search.recipes import WORDS, recipe_named
 from dowse.store.base import Piece
 from dowse.store.dicts import DictStore
@@ -135,7 +135,7 @@ def test_rrf_001_one_over_k_plus_rank(library: Served) -> None:
         assert part["rrf"] == pytest.approx(sum(1 / (60 + rank) for rank in ranks))
     # The contract's own example: c2 is second in the one list and first in the other.
     rankings = {"lexical": [Scored(1, 9.0), Scored(2, 8.0)], "semantic": [Scored(2, 0.9), Scored(3, 0.8)]}
-    assert {it.key: it.score for it in fuse(rankings, ONE, 60)} == pytest.approx(
+    assert {it.key: it.score for it in fuse_ranks(rankings, ONE, 60)} == pytest.approx(
         {1: 1 / 61, 2: 1 / 62 + 1 / 61, 3: 1 / 62}
     )
 
@@ -157,7 +157,9 @@ def test_rrf_004_scores_are_not_averaged() -> None:
     """RRF-004 However large a raw score is, only its rank counts."""
     modest = {"lexical": [Scored(1, 2.0), Scored(2, 1.0)], "semantic": [Scored(2, 0.2), Scored(1, 0.1)]}
     extreme = {"lexical": [Scored(1, 9e9), Scored(2, 1.0)], "semantic": [Scored(2, 0.2), Scored(1, 0.1)]}
-    assert [(it.key, it.score) for it in fuse(modest, ONE, 60)] == [(it.key, it.score) for it in fuse(extreme, ONE, 60)]
+    assert [(it.key, it.score) for it in fuse_ranks(modest, ONE, 60)] == [
+        (it.key, it.score) for it in fuse_ranks(extreme, ONE, 60)
+    ]
 
 
 # --- semantic and lexical ---

@@ -191,8 +191,8 @@ def test_its_name_and_its_fingerprint_lead_to_it(static, tmp_path):
     assert fast().fingerprint == static.fingerprint
 
 
-def test_it_counts_for_less_than_words_and_yields_to_them(static):
-    assert traits_of(static) == Traits(worth=0.3, unrelated=0.0, yields=True)
+def test_it_counts_for_less_than_words(static):
+    assert traits_of(static) == Traits(worth=0.3, unrelated=0.0)
 
 
 def test_making_it_imports_no_heavy_library():

@@ -1,11 +1,11 @@
-"""Fusion by ranks."""
+"""Fusion by ranks and by scores."""
 
 from __future__ import annotations
 
 import pytest
 
 from dowse.model import Scored
-from dowse.search.fuse import evidence_for, fuse
+from dowse.search.fuse import evidence_for, fuse_ranks, fuse_scores
 
 
 def ranking(*keys: int) -> list[Scored]:
@@ -14,7 +14,7 @@ def ranking(*keys: int) -> list[Scored]:
 
 def test_scores_add_up_by_rank() -> None:
     rankings = {"lexical": ranking(1, 2), "semantic": ranking(2, 3)}
-    fused = fuse(rankings, {"lexical": 1.0, "semantic": 1.0}, 60)
+    fused = fuse_ranks(rankings, {"lexical": 1.0, "semantic": 1.0}, 60)
     assert [it.key for it in fused] == [2, 1, 3]
     assert [it.score for it in fused] == pytest.approx([1 / 62 + 1 / 61, 1 / 61, 1 / 62])
     evidence = evidence_for(fused[:2], rankings)
@@ -26,7 +26,7 @@ def test_scores_add_up_by_rank() -> None:
 
 
 def test_weights_and_k_count() -> None:
-    fused = fuse({"lexical": ranking(1), "semantic": ranking(2)}, {"lexical": 1.0, "semantic": 3.0}, 9)
+    fused = fuse_ranks({"lexical": ranking(1), "semantic": ranking(2)}, {"lexical": 1.0, "semantic": 3.0}, 9)
     assert [(it.key, it.score) for it in fused] == [(2, 0.3), (1, 0.1)]
 
 
@@ -36,8 +36,42 @@ def test_weights_and_k_count() -> None:
 )
 def test_empty_sides_and_ties(lexical: tuple[int, ...], semantic: tuple[int, ...], expected: list[int]) -> None:
     rankings = {"lexical": ranking(*lexical), "semantic": ranking(*semantic)}
-    assert [it.key for it in fuse(rankings, {"lexical": 1.0, "semantic": 1.0}, 60)] == expected
+    assert [it.key for it in fuse_ranks(rankings, {"lexical": 1.0, "semantic": 1.0}, 60)] == expected
 
 
 def test_one_retriever_keeps_its_own_score() -> None:
     assert evidence_for(ranking(7), {"lexical": ranking(7)}) == {7: {"bm25": 10.0, "lexical_rank": 1}}
+
+
+def test_scores_are_fused_by_how_far_they_stand_out() -> None:
+    words = [Scored(1, 30.0), *(Scored(key, 10.0 - key / 10) for key in range(2, 12))]
+    meaning = [Scored(12, 0.7), *(Scored(key, 0.69) for key in range(2, 12)), Scored(1, 0.69)]
+    ones = {"lexical": 1.0, "semantic": 1.0}
+    by_score, by_rank = (
+        fuse_scores({"lexical": words, "semantic": meaning}, ones),
+        fuse_ranks({"lexical": words, "semantic": meaning}, ones, 60),
+    )
+    assert by_score[0].key == 1 != by_rank[0].key  # last by meaning, where all are alike
+    assert {it.key for it in by_score} == {it.key for it in by_rank} == {*range(1, 13)}
+    assert min(it.score for it in by_score) == pytest.approx(1.0)
+
+
+def test_words_that_match_little_count_as_none_elsewhere() -> None:
+    """One match among many candidates stands out as much as it does."""
+    meaning = [Scored(key, 0.9 - key / 100) for key in range(20)]
+    fused = fuse_scores({"lexical": [Scored(19, 3.0)], "semantic": meaning}, {"lexical": 1.0, "semantic": 1.0})
+    assert fused[0].key == 19
+    assert [it.key for it in fused[1:]] == [*range(19)]
+
+
+@pytest.mark.parametrize("weights", [{"lexical": 1.0, "semantic": 0.0}, {"lexical": 0.0, "semantic": 0.0}])
+def test_what_weighs_nothing_changes_no_order(weights: dict[str, float]) -> None:
+    words = [Scored(3, 2.0), Scored(1, 1.0), Scored(2, 1.0)]
+    fused = fuse_scores({"lexical": words, "semantic": [Scored(2, 0.9), Scored(4, 0.8)]}, weights)
+    assert [it.key for it in fused] == [3, 1, 2, 4]
+
+
+def test_nothing_and_one_are_fused_too() -> None:
+    assert fuse_scores({"lexical": [], "semantic": []}, {"lexical": 1.0, "semantic": 1.0}) == []
+    alone = fuse_scores({"lexical": [Scored(1, 2.0)], "semantic": []}, {"lexical": 1.0, "semantic": 1.0})
+    assert [it.key for it in alone] == [1]

@@ -40,7 +40,7 @@ def paths(engine: Engine, text: str, **rest: object) -> list[str]:
 def test_each_mode_answers_with_its_evidence(engine: Engine, recipe: str) -> None:
     answer = engine.search(Query("exponential backoff", recipe=recipe))
     assert "retry" in answer.hits[0].stored.record.path
-    wanted = {"lexical": {"bm25"}, "semantic": {"cosine"}, "hybrid": {"bm25", "cosine", "rrf"}}[recipe]
+    wanted = {"lexical": {"bm25"}, "semantic": {"cosine"}, "hybrid": {"bm25", "cosine", "fused"}}[recipe]
     assert wanted <= set(answer.hits[0].evidence)
     scores = [hit.score for hit in answer.hits]
     assert scores == sorted(scores, reverse=True)

@@ -37,12 +37,11 @@ SAME = 0.85
 @dataclass(frozen=True, slots=True)
 class Traits:
     """What measurement tells of an encoder: how much its ranking is worth beside words (1 is as much), the cosine
-    below which two texts have nothing to do with each other (0 if that is not known), whether it is worth less the
-    more clearly words tell good from bad, and the cosine above which two passages say the same."""
+    below which two texts have nothing to do with each other (0 if that is not known), and the cosine above which two
+    passages say the same."""
 
     worth: float = 1.0
     unrelated: float = 0.0
-    yields: bool = False
     same: float = SAME
 
 

@@ -34,7 +34,7 @@ class HashingEncoder:
     @property
     def traits(self) -> Traits:
         # BM25 ranks words better: what is near only fills up, in its own order, behind what has the words.
-        return Traits(worth=1e-6)
+        return Traits(worth=0.0)
 
     @property
     def fingerprint(self) -> str:

@@ -67,10 +67,7 @@ _PLACES: Mapping[str, Callable[[Hit, float], str]] = {"commit": _commit, "memory
 
 
 def evidence_text(evidence: Mapping[str, float]) -> str:
-    return ", ".join(
-        f"{name.replace('_', ' ')} {value:.4g}" if name != "rrf" else f"rrf {value:.4f}"
-        for name, value in evidence.items()
-    )
+    return ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in evidence.items())
 
 
 def completeness_text(answer: Answer, running: str) -> str:

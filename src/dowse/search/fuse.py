@@ -1,8 +1,9 @@
-"""Weighted reciprocal rank fusion: ranks are added up, scores are only kept as evidence."""
+"""One ranking from several, by the scores of each or by ranks alone (weighted reciprocal rank fusion)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import sqrt
 from operator import itemgetter
 
 from dowse.model import Scored
@@ -20,8 +21,38 @@ SCORE_NAMES = {
 }
 
 
-def fuse(rankings: Rankings, weights: Mapping[str, float], k: int) -> list[Scored]:
-    """One ranking from several: a chunk's score is the sum of weight / (k + rank), rank from 1."""
+LEXICAL = "lexical"  # its scores tell which kinds a question is answered by
+# A score that a retriever did not give: words that match nothing score 0, but a cosine is only known to be lower.
+ABSENT_IS_ZERO = frozenset({LEXICAL, "headline"})
+
+
+def fuse_scores(rankings: Rankings, weights: Mapping[str, float]) -> list[Scored]:
+    """By how many standard deviations each score lies above the mean of all candidates, weighted and added up. A match
+    that stands out among few counts as much as it should, which ranks alone do not tell."""
+    keys = list(dict.fromkeys(key for ranking in rankings.values() for key, _ in ranking))
+    total = sum(weights[name] for name in rankings) or 1.0
+    fused = dict.fromkeys(keys, 0.0)
+    for name, ranking in rankings.items():
+        if not ranking or not weights[name]:
+            continue
+        own = dict(ranking)
+        absent = 0.0 if name in ABSENT_IS_ZERO else min(own.values())
+        missing = len(keys) - len(own)
+        mean = (sum(own.values()) + missing * absent) / len(keys)
+        squares = sum((score - mean) ** 2 for score in own.values()) + missing * (absent - mean) ** 2
+        if squares <= 0:
+            continue
+        share = weights[name] / total / sqrt(squares / len(keys))
+        base = share * (absent - mean)
+        for key in keys:
+            fused[key] += share * (own[key] - mean) if key in own else base
+    lowest = min(fused.values(), default=0.0) - 1  # what multiplies scores later needs them above 0
+    # Stable, also in reverse: the first retriever's order decides ties.
+    return [Scored(key, score - lowest) for key, score in sorted(fused.items(), key=itemgetter(1), reverse=True)]
+
+
+def fuse_ranks(rankings: Rankings, weights: Mapping[str, float], k: int) -> list[Scored]:
+    """A chunk's score is the sum of weight / (k + rank), rank from 1."""
     scores: dict[int, float] = {}
     for name, ranking in rankings.items():
         weight = weights[name]
@@ -31,7 +62,11 @@ def fuse(rankings: Rankings, weights: Mapping[str, float], k: int) -> list[Score
     return [Scored(key, score) for key, score in sorted(scores.items(), key=itemgetter(1), reverse=True)]
 
 
-def evidence_for(fused: Sequence[Scored], rankings: Rankings) -> dict[int, dict[str, float]]:
+# What the sum is called in the evidence, of scores and of ranks.
+FUSED, RRF = "fused", "rrf"
+
+
+def evidence_for(fused: Sequence[Scored], rankings: Rankings, total: str = RRF) -> dict[int, dict[str, float]]:
     """How these came to their places: what each retriever gave them, and the sum where there were several."""
     evidence: dict[int, dict[str, float]] = {it.key: {} for it in fused}
     for name, ranking in rankings.items():
@@ -41,5 +76,5 @@ def evidence_for(fused: Sequence[Scored], rankings: Rankings) -> dict[int, dict[
                 evidence[key] |= {own_score: score, own_rank: rank}
     if len(rankings) > 1:
         for key, score in fused:
-            evidence[key]["rrf"] = score
+            evidence[key][total] = score
     return evidence

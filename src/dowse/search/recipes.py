@@ -92,7 +92,7 @@ Weigh = Callable[[Mapping[str, Sequence[Scored]], Run], Sized]
 class Recipe:
     """Each retriever gives `pool_per_hit` candidates for each hit asked for, and at least `pool_least`; stages that
     fold some away see `folded_per_hit` of them for each retriever and hit. `once`: what says the same again as a better
-    candidate is not loaded."""
+    candidate is not loaded. `by_score`: scores are fused, not ranks."""
 
     name: str
     routes: Mapping[str, Route]
@@ -105,6 +105,7 @@ class Recipe:
     folded_per_hit: int = 2
     loaded_least: int = 0
     once: bool = False
+    by_score: bool = False
 
     def pool(self, limit: int) -> int:
         return max(self.pool_least, limit * self.pool_per_hit)
@@ -151,7 +152,7 @@ _OF_FILES = _routes(
 )
 _PLAIN = _routes(lexical=Route(lexical), semantic=Route(semantic, apart=True))
 
-_HYBRID = Recipe("hybrid", _OF_PASSAGES, weigh=(encoder_worth,), once=True)
+_HYBRID = Recipe("hybrid", _OF_PASSAGES, weigh=(encoder_worth,), once=True, by_score=True)
 _HYBRID_FILES = replace(_HYBRID, name="hybrid-files", routes=_OF_FILES, pool_least=_FILE_POOL)
 # Notes fade at the pace of their type. What is only old is not left out: whether it is about what was asked is judged
 # before its age is, and a successor that is not about it does not join.
@@ -169,6 +170,7 @@ _COMMITS = Recipe(
     stages=(Fading(_AGE), PerRecord(1), confidence_scores, MinConfidence(0.0), *_AS_THEY_COME),
     weigh=(encoder_worth,),
     folded_per_hit=3,
+    by_score=True,
 )
 # The Rifflux contract fixes the order, and the depth: twice as many candidates as hits.
 _RIFFLUX = Recipe("rifflux-hybrid", _PLAIN, stages=_AS_THEY_COME, pool_per_hit=2, pool_least=1)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from dowse.errors import DowseError, IndexDamaged, PartDamaged
 from dowse.model import EVERYTHING, IN_FILES, Hit, Query, Scored, Step
 from dowse.search.families import families_of, family_of, parted
-from dowse.search.fuse import SCORE_NAMES, Rankings, evidence_for, fuse
+from dowse.search.fuse import FUSED, LEXICAL, RRF, SCORE_NAMES, Rankings, evidence_for, fuse_ranks, fuse_scores
 from dowse.search.kinds import FAMILIES, SUCCEEDING
 from dowse.search.recipes import Recipe, Route, recipe_named
 from dowse.search.refine.stage import Concerning, Stage, stage_name
@@ -23,7 +23,6 @@ from dowse.search.run import NOTHING, Models, Result, Run
 from dowse.store.base import Store
 from dowse.text.terms import Term, Terms, quoted
 
-LEXICAL = "lexical"  # its scores tell which kinds a question is answered by
 EVEN: Mapping[str, float] = MappingProxyType({})
 # Of kinds whose hits may lose most of their score (superseded, out of date), those behind them must be there to follow.
 _STAND_BY = 20
@@ -76,7 +75,7 @@ def search(
     if recipe.once:
         fused = run.step("once", fused, partial(first_of_each, fused, recipe.loaded(query.limit), run))
     best = _first(fused, recipe, run)
-    hits = run.step("load", best, partial(_load, best, rankings, run))
+    hits = run.step("load", best, partial(_load, best, rankings, recipe, run))
     for stage in _wanted(recipe.stages, run):
         hits = run.step(stage_name(stage), hits, partial(_unless_damaged, partial(stage, hits, run), hits, run))
         hits = [hit for hit in hits if _is_held(hit.stored.key, run)]  # a stage may have added some
@@ -206,7 +205,8 @@ def _fused(recipe: Recipe, rankings: dict[str, list[Scored]], run: Run) -> list[
     found = [scored for ranking in rankings.values() for scored in ranking]
     for weigh in recipe.weigh:
         run.step(stage_name(weigh), found, partial(weigh, rankings, run))
-    return run.step("fuse", found, partial(fuse, rankings, run.shares, run.rrf_k))
+    by_rank = partial(fuse_ranks, rankings, run.shares, run.rrf_k)
+    return run.step("fuse", found, partial(fuse_scores, rankings, run.shares) if recipe.by_score else by_rank)
 
 
 def _first(fused: list[Scored], recipe: Recipe, run: Run) -> list[Scored]:
@@ -229,8 +229,8 @@ def _first(fused: list[Scored], recipe: Recipe, run: Run) -> list[Scored]:
     return kept
 
 
-def _load(best: list[Scored], rankings: Rankings, run: Run) -> list[Hit]:
-    scores, evidence = dict(best), evidence_for(best, rankings)
+def _load(best: list[Scored], rankings: Rankings, recipe: Recipe, run: Run) -> list[Hit]:
+    scores, evidence = dict(best), evidence_for(best, rankings, FUSED if recipe.by_score else RRF)
     for name, own in run.unweighed.items():
         for key, told in evidence.items():
             if SCORE_NAMES[name] in told and key in own:

@@ -7,21 +7,38 @@ from pathlib import Path
 import pytest
 
 from dowse.encoders.base import Traits
-from dowse.model import Query, Scored
+from dowse.model import Chunk, Query, Record, Scored
 from dowse.search.run import Models, QueryVector, Run
-from dowse.search.understand.worth import encoder_worth, undecided
-from dowse.store.base import Weights
+from dowse.search.understand.worth import encoder_worth
+from dowse.store.base import Piece, Weights
 from dowse.store.dicts import DictStore
 from support import OpenEngine, write
 
 
-@pytest.mark.parametrize(("worth", "share", "counted"), [(1.0, 2.0, 0), (0.1, 0.2, 1), (0.0, 0.0, 1)])
-def test_the_share_of_meaning_follows_the_encoder(worth: float, share: float, counted: int) -> None:
-    run = Run(Query("x"), DictStore(), Models(lambda _: QueryVector(None)), 10, Weights(), 60)
+def weighed(worth: float, *passages: tuple[str, int]) -> float:
+    """The share of meaning, of 2, where the nearest are of these kinds and lengths."""
+    store = DictStore()
+    store.add_collection("/c")
+    for number, (kind, length) in enumerate(passages):
+        record = Record("c", f"{number}", kind, "", 1, 1, "d", "c")
+        store.put(record, [Piece(Chunk(0, "x" * length, 1, 1), b"%16d" % number)], (), [], text=None)
+    keys = [it.key for it in store.export()]
+    run = Run(Query("x"), store, Models(lambda _: QueryVector(None)), 10, Weights(), 60)
     run.shares = {"lexical": 1.0, "semantic": 2.0}
     run.vector = QueryVector(None, traits=Traits(worth=worth))
-    assert len(encoder_worth({"semantic": [Scored(1, 0.5)]}, run)) == counted
-    assert run.shares == {"lexical": 1.0, "semantic": pytest.approx(share)}
+    run.kinds = store.kinds_of(keys)
+    assert len(encoder_worth({"semantic": [Scored(key, 0.5) for key in keys]}, run)) == len(passages)
+    assert run.shares["lexical"] == 1.0
+    return run.shares["semantic"]
+
+
+def test_the_share_of_meaning_follows_the_encoder_the_lengths_and_the_kinds() -> None:
+    assert weighed(1.0, ("doc", 300)) == pytest.approx(1.0)
+    assert weighed(0.5, ("doc", 300)) == pytest.approx(0.5)
+    assert weighed(1.0, ("doc", 100), ("doc", 500)) == pytest.approx(1.0)
+    assert weighed(1.0, ("doc", 60)) < 0.4 < 1.6 < weighed(1.0, ("doc", 1500))
+    code, both = weighed(1.0, ("code", 300)), weighed(1.0, ("code", 300), ("doc", 300))
+    assert code > both > 1.0
 
 
 def test_without_a_vector_nothing_changes() -> None:
@@ -42,35 +59,3 @@ def test_hashing_never_reorders_what_words_found_but_fills_up(root: Path, open_e
         )
     assert hybrid[: len(lexical)] == lexical
     assert len(hybrid) > len(lexical)
-
-
-PAGE = 10
-
-
-@pytest.mark.parametrize(
-    ("scores", "expected"),
-    [
-        ([], 1.0),
-        ([9.0] * (PAGE - 1), 1.0),
-        ([9.0] * PAGE, 1.0),
-        ([9.0] * (PAGE - 1) + [4.5], 0.25),
-        ([9.0] * (PAGE - 1) + [4.5, 0.1], 0.25),
-        ([9.0] + [0.0] * PAGE, 0.0),
-        ([9.0] + [-1.0] * PAGE, 0.0),
-        ([0.0] * PAGE, 1.0),
-        ([-2.0] * PAGE, 1.0),
-        ([1.0] + [2.0] * PAGE, 1.0),
-    ],
-)
-def test_words_decide_where_the_best_stands_out_of_its_page(scores: list[float], expected: float) -> None:
-    assert undecided([Scored(key, score) for key, score in enumerate(scores)]) == expected
-
-
-@pytest.mark.parametrize(("last", "share"), [(9.0, 0.3), (4.5, 0.075), (0.0, 0.0)])
-def test_an_encoder_that_yields_counts_as_far_as_words_leave_it_open(last: float, share: float) -> None:
-    run = Run(Query("x"), DictStore(), Models(lambda _: QueryVector(None)), 10, Weights(), 60)
-    run.shares = {"lexical": 1.0, "semantic": 1.0}
-    run.vector = QueryVector(None, traits=Traits(worth=0.3, yields=True))
-    words = [Scored(key, 9.0) for key in range(PAGE - 1)] + [Scored(PAGE, last)]
-    encoder_worth({"lexical": words, "semantic": []}, run)
-    assert run.shares["semantic"] == pytest.approx(share)

@@ -56,8 +56,8 @@ class CodePriors:
     """
 
     kinds: tuple[str, ...] = CODE
-    defines: float = 1.0
-    exact: float = 4.0
+    defines: float = 0.5
+    exact: float = 4.5
     stem: float = 1.0
     aside: float = 0.3
     entrance: float = 0.5

@@ -17,7 +17,7 @@ class FileScores:
     counts, because long documents are not better ones.
     """
 
-    decay: float = 0.5
+    decay: float = 0.7
     passages: int = 8
     kinds: tuple[str, ...] = ("code",)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from dowse.model import Hit
 from dowse.search.families import family_of
+from dowse.search.fuse import FUSED, LEXICAL
 from dowse.search.kinds import Family
 from dowse.search.refine.links import Node, node_of
 from dowse.search.refine.stage import rescored
@@ -67,9 +68,12 @@ class Quotas:
 
 
 def _worth(hit: Hit, run: Run) -> float:
-    """The score of a fusion, or what a retriever gave before kinds were weighed."""
-    is_weighed = run.leans and "rrf" not in hit.evidence
-    return hit.score / run.leaning().get(hit.stored.record.kind, 1.0) if is_weighed else hit.score
+    """What a retriever gave before kinds were weighed: of several, the one that goes by words."""
+    if not run.leans:
+        return hit.score
+    if FUSED in hit.evidence:
+        return run.unweighed.get(LEXICAL, {}).get(hit.stored.key, 0.0)
+    return hit.score / run.leaning().get(hit.stored.record.kind, 1.0)
 
 
 def _family(hit: Hit) -> Family:

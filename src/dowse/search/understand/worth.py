@@ -1,4 +1,4 @@
-"""How much meaning counts beside words: as much as the encoder's ranking is worth."""
+"""How much meaning counts beside words: by the encoder, by how long the passages are, and by their kind."""
 
 from __future__ import annotations
 
@@ -7,24 +7,29 @@ from collections.abc import Mapping, Sequence, Sized
 from dowse.model import Scored
 from dowse.search.run import NOTHING, Run
 
-_PAGE = 10
+# Chosen by leaving each labelled set out in turn (docs/decisions.md).
+_HALF_AT_CHARS = 300  # a passage of so many counts half: of a short one, the name of a person decides what is near
+_KINDS: Mapping[str, float] = {"code": 2.5}  # code is asked for in words that it does not use itself
+_LOOKED_AT = 20
 
 
 def encoder_worth(rankings: Mapping[str, Sequence[Scored]], run: Run) -> Sized:
-    """A weak encoder at the weight of a good one ranks worse than words alone do; one that yields counts the less the
-    more clearly words tell the best."""
-    if run.vector is None or "semantic" not in run.shares or run.vector.traits.worth == 1:
+    """A weak encoder at the weight of a good one ranks worse than words alone do."""
+    ranking = rankings.get("semantic", ())
+    if run.vector is None or not ranking:
         return NOTHING
-    traits = run.vector.traits
-    run.shares["semantic"] *= traits.worth
-    if traits.yields:
-        run.shares["semantic"] *= undecided(rankings.get("lexical", ()))
-    return rankings["semantic"]
+    nearest = [it.key for it in ranking[:_LOOKED_AT]]
+    run.shares["semantic"] *= run.vector.traits.worth * _of_lengths(nearest, run) * _of_kinds(nearest, run)
+    return ranking
 
 
-def undecided(ranking: Sequence[Scored]) -> float:
-    """From 0, one stands out, to 1: the last of the first page is as good as the best, or there is no full page."""
-    if len(ranking) < _PAGE or ranking[0].score <= 0:
-        return 1.0
-    share = max(0.0, ranking[_PAGE - 1].score) / ranking[0].score
-    return min(1.0, share) ** 2
+def _of_lengths(keys: Sequence[int], run: Run) -> float:
+    lengths = run.store.text_lengths(keys).values()
+    mean = sum(lengths) / len(lengths) if lengths else 0.0
+    return mean / (mean + _HALF_AT_CHARS)
+
+
+def _of_kinds(keys: Sequence[int], run: Run) -> float:
+    (only, *others) = run.findable() or {""}
+    kinds = [run.kinds.get(key, "") for key in keys] if others else [only]
+    return sum(_KINDS.get(kind, 1.0) for kind in kinds) / len(kinds)

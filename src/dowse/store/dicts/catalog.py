@@ -152,6 +152,9 @@ class DictCatalog(DictWords, DictVectors):
     def kinds_of(self, keys: Sequence[int]) -> dict[int, str]:
         return {it.key: it.record.kind for it in self.load(keys)}
 
+    def text_lengths(self, keys: Sequence[int]) -> dict[int, int]:
+        return {it.key: len(it.chunk.text) for it in self.load(keys)}
+
     def by_chunk_id(self, chunk_id: str, collection: str | None = None) -> list[Stored]:
         return [it for it in self._in_order() if it.chunk_id == chunk_id and _in(it.record, collection)]
 

@@ -63,6 +63,13 @@ class Reading(CatalogBase):
         )
         return dict(rows)
 
+    def text_lengths(self, keys: Sequence[int]) -> dict[int, int]:
+        rows = self.db.rows(
+            "SELECT id, length(text) FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(keys)),),
+        )
+        return dict(rows)
+
     def by_chunk_id(self, chunk_id: str, collection: str | None = None) -> list[Stored]:
         return self._stored("chunks.public_id = ?", chunk_id, collection)
 
