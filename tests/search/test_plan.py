@@ -71,7 +71,7 @@ def test_the_second_answer_must_be_better() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unrelated", "cosine", "shown"), [(0.6, 0.5, False), (0.6, 0.6, True), (0.0, 0.0, True), (0.6, 0.0, False)]
+    ("unrelated", "cosine", "shown"), [(0.6, 0.5, False), (0.6, 0.6, False), (0.6, 0.7, True), (0.0, 0.0, True), (0.6, 0.0, False)]
 )
 def test_neither_words_nor_meaning(unrelated: float, cosine: float, shown: bool) -> None:
     hits = [hit("bananas are yellow", cosine)]
@@ -140,7 +140,7 @@ def test_a_successor_in_other_words_is_shown_where_only_its_predecessor_has_the_
             found = engine.search(Query("zebra", limit=limit, recipe="auto"))
             first = found.hits[:superseded]
             assert {it.stored.record.path for it in first} == {f"new{number}.md" for number in range(superseded)}
-            assert first[0].evidence["confidence"] > 0.5
+            assert first[0].evidence["confidence"] > 0.4
             assert "retry" not in [it.name for it in found.steps]
 
 

@@ -49,6 +49,16 @@ def with_confidence(hits: Sequence[Hit], text: str, unrelated: float) -> list[Hi
     return [rescored(hit, hit.score, confidence=round(it, 4)) for hit, it in zip(hits, shares, strict=True)]
 
 
+def best_share(hits: Sequence[Hit], text: str, unrelated: float) -> float:
+    """How sure one may be of the best of these by words and meaning, whatever its rank. One that meaning did not find
+    is no nearer than unrelated texts are."""
+    stems = stems_of(text)
+    cosines = [hit.found.evidence.get("cosine", unrelated) for hit in hits]
+    nearness = [(cosine - unrelated) / (1 - unrelated) for cosine in cosines]
+    shares = (_BY_BOTH.share(held(hit.found, stems), near, 1) for hit, near in zip(hits, nearness, strict=True))
+    return max(shares, default=0.0)
+
+
 def confidence_scores(hits: list[Hit], run: Run) -> list[Hit]:
     """Each score as how sure one may be of the hit by its words, or by words and meaning, as if it came first: how many
     are wanted must not decide which are good enough. A hit is as sure as what ranks below it, so that scores keep their
@@ -70,7 +80,7 @@ def _share_of_first(hit: Hit, stems: Sequence[str], unrelated: float) -> float:
 def _share(hit: Hit, words: float, unrelated: float, rank: int) -> float:
     cosine = hit.evidence.get("cosine")
     if unrelated > 0 and cosine is not None:
-        return _BY_BOTH.share(words, max(0.0, (cosine - unrelated) / (1 - unrelated)), rank)
+        return _BY_BOTH.share(words, (cosine - unrelated) / (1 - unrelated), rank)
     return _BY_WORDS.share(words, 0.0, rank)
 
 

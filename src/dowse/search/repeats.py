@@ -44,7 +44,7 @@ _ENGLISH = frozenset(
     ]
 )  # fmt: skip
 
-_FILES_OF = frozenset({"code"})
+_SPREAD = frozenset({"code"})
 _NEXT_OF_FILE = 0.93
 
 Places = Mapping[int, tuple[str, str, int]]
@@ -98,20 +98,16 @@ def first_of_each(fused: list[Scored], wanted: int, run: Run) -> list[Scored]:
 
 
 def _with_other_files(head: list[Scored], places: Places, run: Run) -> list[Scored]:
-    """Each further passage of a file of code counts a little less: a page of one file tells less than one of several.
-    A strong loss would spoil answers that are several passages of one file."""
-    findable = run.findable()
-    if len(run.shares) < 2 or not findable.intersection(_FILES_OF):
+    """Where code may be found, each further passage of a file counts a little less: a page of one file tells less than
+    one of several. A strong loss would spoil answers that are several passages of one file."""
+    if len(run.shares) < 2 or run.findable().isdisjoint(_SPREAD):
         return head
-    alone = len(findable) == 1
     taken: Counter[tuple[str, str]] = Counter()
     counted: list[Scored] = []
     for key, score in head:
-        if key in places and (alone or run.kinds.get(key, "") in _FILES_OF):
-            place = places[key][:2]
-            score *= _NEXT_OF_FILE ** taken[place]
-            taken[place] += 1
-        counted.append(Scored(key, score))
+        place = places.get(key, ("", "", 0))[:2]
+        counted.append(Scored(key, score * _NEXT_OF_FILE ** taken[place]))
+        taken[place] += 1
     return sorted(counted, key=lambda it: -it.score)
 
 

@@ -105,7 +105,9 @@ class CodePriors:
 
 @lru_cache(maxsize=50_000)
 def _stem_parts(path: str) -> tuple[str, ...]:
-    return name_parts(PurePosixPath(path).stem)
+    """The words of a file's name; what a folder opens with is named after the folder."""
+    place = PurePosixPath(path)
+    return name_parts(place.parent.name if _ENTRANCE.search(path) else place.stem)
 
 
 def asked_words(text: str) -> tuple[str, ...]:
