@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from made_hits import hit
 
+from dowse.encoders.base import Traits
 from dowse.model import Hit, Query, Step, Stored
 from dowse.search.plan import answer, support
 from dowse.search.search import Ranked
@@ -19,12 +20,12 @@ class Asked:
 
     def __init__(self, unrelated: float = 0.0, **found: list[Hit]) -> None:
         self.found = found
-        self.unrelated = unrelated
+        self.traits = Traits(unrelated=unrelated)
         self.recipes: list[str] = []
 
     def __call__(self, query: Query) -> Ranked:
         self.recipes.append(query.recipe)
-        return Ranked(self.found.get(query.recipe, []), [Step(query.recipe, 0, 0, 0.0)], self.unrelated)
+        return Ranked(self.found.get(query.recipe, []), [Step(query.recipe, 0, 0, 0.0)], self.traits)
 
 
 def places(hits: list[Hit]) -> list[Stored]:
@@ -71,7 +72,8 @@ def test_the_second_answer_must_be_better() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unrelated", "cosine", "shown"), [(0.6, 0.5, False), (0.6, 0.6, False), (0.6, 0.7, True), (0.0, 0.0, True), (0.6, 0.0, False)]
+    ("unrelated", "cosine", "shown"),
+    [(0.6, 0.5, False), (0.6, 0.6, False), (0.6, 0.7, True), (0.0, 0.0, True), (0.6, 0.0, False)],
 )
 def test_neither_words_nor_meaning(unrelated: float, cosine: float, shown: bool) -> None:
     hits = [hit("bananas are yellow", cosine)]

@@ -48,7 +48,7 @@ class StaticEncoder:
     @property
     def traits(self) -> Traits:
         # With this, no set we measure falls below words alone.
-        return Traits(worth=0.3, unrelated=0.2)
+        return Traits(worth=0.3, unrelated=0.2, least_sure=0.15)
 
     @property
     def fingerprint(self) -> str:

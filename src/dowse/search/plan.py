@@ -27,8 +27,6 @@ _BY_KIND: Mapping[QueryKind, tuple[str, str]] = MappingProxyType(
 )
 _LOOKED_AT = 3
 _WEAK = 0.25
-# What holds back one in fifty questions that the files do answer, and most of those that they do not.
-_LEAST_SURE = 0.15
 
 Ask = Callable[[Query], Ranked]
 
@@ -70,7 +68,7 @@ def answer(query: Query, ask: Ask) -> Found:
 
 
 def _told(ranked: Ranked, query: Query) -> list[Hit]:
-    return with_confidence(ranked.hits, query.text, ranked.unrelated)
+    return with_confidence(ranked.hits, query.text, ranked.traits.unrelated)
 
 
 def _decided(name: str, why: str) -> Step:
@@ -85,14 +83,14 @@ def _sure(ranked: Ranked, query: Query, found: float, steps: list[Step]) -> Foun
     """Hits that share hardly any words and no meaning with the query only mislead whoever asked. Words alone tell too
     little to hold them back: that takes an encoder for which the cosine of unrelated texts is known."""
     first = ranked.hits[:_LOOKED_AT]
-    sure = best_share(first, query.text, ranked.unrelated)
-    if not first or ranked.unrelated <= 0 or sure >= _LEAST_SURE:
+    sure = best_share(first, query.text, ranked.traits.unrelated)
+    if not first or ranked.traits.unrelated <= 0 or sure >= ranked.traits.least_sure:
         return Found(_told(ranked, query), steps)
     nearest = max(hit.found.evidence.get("cosine", 0.0) for hit in first)
     why = (
         f"nothing here seems to be about this: by their words ({found:.0%} held) and meaning (cosine {nearest:.2f}, of "
-        f"unrelated texts {ranked.unrelated:.2f}) the best hits are right in {sure:.0%} of such cases; name a recipe "
-        f"to see them all the same"
+        f"unrelated texts {ranked.traits.unrelated:.2f}) the best hits are right in {sure:.0%} of such cases; "
+        f"name a recipe to see them all the same"
     )
     return Found([], [*steps, Step("abstain", len(ranked.hits), 0, 0.0, why)], why)
 

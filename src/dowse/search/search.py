@@ -10,6 +10,7 @@ from functools import partial
 from operator import itemgetter
 from types import MappingProxyType
 
+from dowse.encoders.base import UNMEASURED, Traits
 from dowse.errors import DowseError, IndexDamaged, PartDamaged
 from dowse.model import EVERYTHING, IN_FILES, Hit, Query, Scored, Step
 from dowse.search.families import families_of, family_of, parted
@@ -23,6 +24,7 @@ from dowse.search.run import NOTHING, Models, Result, Run
 from dowse.store.base import Store
 from dowse.text.terms import Term, Terms, quoted
 
+SEMANTIC = "semantic"
 EVEN: Mapping[str, float] = MappingProxyType({})
 # Of kinds whose hits may lose most of their score (superseded, out of date), those behind them must be there to follow.
 _STAND_BY = 20
@@ -39,11 +41,11 @@ def one_by_one(work: Callable[[], list[Scored]]) -> Callable[[], list[Scored]]:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """What a recipe found, how, and the cosine below which texts are unrelated (0 if nobody knows)."""
+    """What a recipe found, how, and what is known of the encoder that took part."""
 
     hits: list[Hit]
     steps: list[Step]
-    unrelated: float = 0.0
+    traits: Traits = UNMEASURED
     # Why nothing can be found: no passage holds the phrases that the query requires.
     unheld: str = ""
 
@@ -80,7 +82,7 @@ def search(
         hits = run.step(stage_name(stage), hits, partial(_unless_damaged, partial(stage, hits, run), hits, run))
         hits = [hit for hit in hits if _is_held(hit.stored.key, run)]  # a stage may have added some
     unheld = "" if hits or not phrases else _unheld(phrases, run)
-    return Ranked(hits, run.steps, run.vector.traits.unrelated if run.vector else 0.0, unheld)
+    return Ranked(hits, run.steps, run.vector.traits if run.vector else UNMEASURED, unheld)
 
 
 def _is_held(key: int, run: Run) -> bool:
@@ -161,7 +163,11 @@ def _leaning(name: str, share: float, ranking: list[Scored], run: Run) -> list[S
     # Another retriever may be adding its candidates to `kinds` meanwhile: look up, do not iterate.
     kind_of = run.kinds.get
     run.unweighed[name] = dict(ranking)
-    leaned = [Scored(key, score * factors.get(kind_of(key, ""), 1.0) if score > 0 else score) for key, score in ranking]
+    none = run.vector.traits.unrelated if name == SEMANTIC and run.vector else 0.0  # the score that says nothing
+    leaned = [
+        Scored(key, none + (score - none) * factors.get(kind_of(key, ""), 1.0) if score > none else score)
+        for key, score in ranking
+    ]
     leaned.sort(key=itemgetter(1), reverse=True)
     return leaned
 
