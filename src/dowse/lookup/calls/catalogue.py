@@ -69,6 +69,10 @@ class Catalogue:
         """Whatever can be called by this name, whatever its case."""
         return self._store.named([name], kinds=sorted(CALLABLE))
 
+    def interfaces_named(self, name: str) -> list[Named]:
+        """Of any language, whatever the case."""
+        return self._store.named([name], kinds=["interface"], limit=MOST_OF_A_NAME)
+
     def members_named(self, name: str, records: Sequence[int]) -> list[Named]:
         return [it for it in self._store.named([name], within=records) if it.name == name]
 

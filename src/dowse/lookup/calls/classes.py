@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.kinds import TYPES
 from dowse.lookup.calls.memo import Memo
+from dowse.lookup.calls.outline import Outline
+from dowse.lookup.calls.type_text import parse_type
 from dowse.lookup.calls.values import Bound, Here, Thing, Trip, Type, Values
 from dowse.model import Symbol
 from dowse.store.call_facts import Place
@@ -121,9 +124,27 @@ class Classes:
     def own(self, type: Type, name: str) -> list[Place]:
         """The members of this name that the type itself defines."""
         outline = self._world.catalogue.outline
-        return [
+        found = [
             Place(it.record, child) for it in type.places for child in outline(it.record).children(it.ordinal, name)
         ]
+        if not found and type.places and outline(type.places[0].record).habits.split_methods:
+            return self._split_off(type, name)
+        return found
+
+    def _split_off(self, type: Type, name: str) -> list[Place]:
+        """Its methods that stand in other files, or above the type."""
+        outline = self._world.catalogue.outline(type.places[0].record)
+        rows = self._world.catalogue.extensions_named(name, outline.habits.family)
+        return [it.place for it in rows if self._is_beside(outline, it.path) and self._receiver(it.place) == type.name]
+
+    def _is_beside(self, outline: Outline, path: str) -> bool:
+        return posixpath.dirname(path) == posixpath.dirname(outline.record.path)
+
+    def _receiver(self, place: Place) -> str:
+        """The name of the type that a method outside of it is written for."""
+        symbol = self._world.catalogue.symbol(place)
+        is_split_off = "extension" in symbol.modifiers and symbol.parameters
+        return parse_type(symbol.parameters[0]).last if is_split_off else ""
 
     def constructors(self, type: Type, trip: Trip | None = None) -> list[Place]:
         """Its own, else those of the first it inherits from that has any."""
@@ -140,8 +161,16 @@ class Classes:
         """The class that a definition is a member of."""
         outline = self._world.catalogue.outline(place.record)
         parent = outline.symbols[place.ordinal].parent
+        if parent is None and outline.habits.split_methods:
+            return self._owner_beside(place, outline)
         is_member = parent is not None and outline.symbols[parent].kind in TYPES
         return self.type_of(Place(place.record, parent)) if is_member and parent is not None else None
+
+    def _owner_beside(self, place: Place, outline: Outline) -> Type | None:
+        receiver = self._receiver(place)
+        rows = self._world.catalogue.types_named(receiver, outline.habits.family) if receiver else ()
+        mine = (it for it in rows if it.collection == outline.record.collection and self._is_beside(outline, it.path))
+        return next((self.type_of(it.place) for it in mine), None)
 
     def unknown_base(self, type: Type, trip: Trip) -> str:
         """The name of something it inherits from that is not in the index, or nothing."""

@@ -129,9 +129,9 @@ class Edges:
         for reach in resolution.reaches:
             if self._world.catalogue.symbol(reach.place).name != name:
                 continue
-            if self._world.overrides.may_land(reach, target):
-                asked = reach.asked.name if reach.asked else name
-                yield Reach(target, f"through {asked}", reach.asked, confidence="virtual")
+            landing = self._world.overrides.landing(reach, target)
+            if landing is not None:
+                yield landing
             else:
                 yield from (it for it in self._world.guesses.kindred(reach) if it.place == target)
 
@@ -166,7 +166,7 @@ class Edges:
                 yield reach
             if not self._rules.through_interfaces or not self._is_sure_enough("virtual"):
                 continue
-            overriding = list(self._world.overrides.overriding(reach))
+            overriding = [it for it in self._world.overrides.overriding(reach) if self._is_sure_enough(it.confidence)]
             yield from fitting(self._world.catalogue, overriding, site.arguments)
             if self._is_sure_enough("possible"):
                 yield from self._world.guesses.kindred(reach)
