@@ -153,7 +153,8 @@ def _named_in(node: Node, inside: str, grammar: _Grammar) -> Iterator[Definition
             receiver = child.child_by_field_name("receiver")
             around = f"{_receiver(receiver)}." if receiver else inside
             yield around + name, _passed(child, grammar)
-            within = f"{around}{name}."
+            is_object = getattr(child.child_by_field_name("value"), "type", "") == "object"
+            within = around if is_object else f"{around}{name}."  # an object has no name that holds
         yield from _named_in(child, within, grammar)
 
 
