@@ -92,7 +92,12 @@ class Graph:
         trees = (
             self._engine.calls(CallQuery(name, owner, direction, depth=1, width=0, nodes=0)) for name, owner in asked
         )
-        found = {(node.edge.callee.symbol.kind, self._edge(node)) for tree in trees for node in tree.nodes if node.edge.callee}
+        found = {
+            (node.edge.callee.symbol.kind, self._edge(node))
+            for tree in trees
+            for node in tree.nodes
+            if node.edge.callee
+        }
         is_literal = self._case.language in _WITH_LITERALS
         return {edge for kind, edge in found if not is_literal or kind not in _TYPES}
 

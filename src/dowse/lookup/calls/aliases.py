@@ -61,7 +61,9 @@ class Aliases:
         if symbol.parent is not None:
             return []
         targets = _python_names if outline.habits.modules == "python" else _script_names
-        return self._world.catalogue.imported_as(targets(outline.record.path), symbol.name)
+        names = targets(outline.record.path)
+        by_default = self._world.catalogue.imported_as(names, "default") if "default" in symbol.modifiers else []
+        return [*self._world.catalogue.imported_as(names, symbol.name), *by_default]
 
     # --- variables and fields that hold it ---
 

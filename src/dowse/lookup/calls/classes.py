@@ -118,8 +118,16 @@ class Classes:
             places = self.own(entry, name)
             if places:
                 bound = self.bound(entry)
-                return tuple(Thing(it, asked, bound, is_open=True) for it in places)
+                through = entry if self._is_taken_in(entry, asked) else asked
+                return tuple(Thing(it, through, bound, is_open=True) for it in places)
         return ()
+
+    def _is_taken_in(self, entry: Type, asked: Type) -> bool:
+        """Whether a type has the methods of an interface because it holds something of it, as structs of Go do."""
+        if entry.places == asked.places or not entry.places:
+            return False
+        outline = self._world.catalogue.outline(entry.places[0].record)
+        return not outline.habits.virtual and outline.symbols[entry.places[0].ordinal].kind == "interface"
 
     def own(self, type: Type, name: str) -> list[Place]:
         """The members of this name that the type itself defines."""

@@ -90,7 +90,7 @@ class Scopes:
             return False
         if is_type and outline.habits.bare_members:
             return kind in TYPES
-        return kind not in ("constructor", "namespace")
+        return kind != "constructor" and (kind != "namespace" or outline.habits.modules == "path")
 
 
 def _things(outline: Outline, ordinals: list[int]) -> Values:

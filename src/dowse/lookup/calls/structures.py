@@ -236,7 +236,9 @@ def _fits_script(asked: Symbol, it: Symbol, _free: Iterable[str]) -> bool:
     """A function may take fewer arguments than it is given; what it gives back must be the same where that is plain."""
     if it.kind not in FUNCTIONS:
         return it.kind in VALUES
-    is_optional = "?" in it.signature or "=" in it.signature.replace("=>", "") or "..." in asked.signature + it.signature
+    is_optional = (
+        "?" in it.signature or "=" in it.signature.replace("=>", "") or "..." in asked.signature + it.signature
+    )
     if len(it.parameters) > len(asked.parameters) and not is_optional:
         return False
     mine, theirs = it.holds.strip(":;"), asked.holds.strip(":;")
