@@ -140,7 +140,10 @@ class Graph:
         for path, symbols in self._symbols.items():
             for full, symbol in zip(self._names[path], symbols, strict=True):
                 owner = "" if symbol.parent is None else symbols[symbol.parent]
-                yield full, (symbol, owner.name if isinstance(owner, Symbol) and owner.kind != "namespace" else "")
+                name = owner.name if isinstance(owner, Symbol) and owner.kind != "namespace" else ""
+                if path.endswith(".go") and "extension" in symbol.modifiers:
+                    name = full.rpartition(":")[2].partition(".")[0]
+                yield full, (symbol, name)
 
     @cached_property
     def _names(self) -> Mapping[str, Sequence[str]]:

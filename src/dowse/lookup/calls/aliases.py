@@ -65,6 +65,14 @@ class Aliases:
         by_default = self._world.catalogue.imported_as(names, "default") if "default" in symbol.modifiers else []
         return [*self._world.catalogue.imported_as(names, symbol.name), *by_default]
 
+    def is_imported(self, target: Place) -> bool:
+        """Whether some file imports it out of its class: `import static util.Texts.join`."""
+        outline = self._world.catalogue.outline(target.record)
+        if outline.habits.family != "jvm" or "static" not in outline.symbols[target.ordinal].modifiers:
+            return False
+        owner = ".".join(outline.trail(target.ordinal))
+        return bool(self._world.catalogue.imported_as([owner], outline.symbols[target.ordinal].name))
+
     # --- variables and fields that hold it ---
 
     def held_as(self, target: Place, sites: Iterable[Site]) -> set[str]:

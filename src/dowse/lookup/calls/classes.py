@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from dowse.lookup.calls.kinds import TYPES
 from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.outline import Outline
+from dowse.lookup.calls.spaces import nearest
 from dowse.lookup.calls.type_text import parse_type
 from dowse.lookup.calls.values import Bound, Here, Thing, Trip, Type, Values
 from dowse.model import Symbol
-from dowse.store.call_facts import Place
+from dowse.store.call_facts import Named, Place
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World
@@ -49,8 +50,30 @@ class Classes:
             for it in catalogue.types_named(symbol.name, outline.habits.family)
             if it.collection == outline.record.collection and ".".join(it.trail) == full
         ]
+        if outline.habits.defined_once:
+            rows = self._of_one_type(rows, place)
         wanted = [it.place for it in rows if outline.habits.open_types or _is_partial(catalogue.symbol(it.place))]
         return tuple(sorted({*wanted, place}))
+
+    def _of_one_type(self, rows: list[Named], place: Place) -> list[Named]:
+        """Where several files define a type of this name, only those parts that add to the same of them."""
+        catalogue = self._world.catalogue
+        whole = [it for it in rows if "impl" not in catalogue.symbol(it.place).modifiers]
+        if len(whole) < 2:
+            return rows
+        meant = {it.place: self._meant(it, whole) for it in rows}
+        return [it for it in rows if meant[it.place] == meant.get(place)]
+
+    def _meant(self, part: Named, whole: list[Named]) -> Place:
+        """The type that a part adds to: that of its file, that which its file imports, else the nearest."""
+        if any(it.place == part.place for it in whole):
+            return part.place
+        outline = self._world.catalogue.outline(part.place.record)
+        imports = outline.imports_seen(part.name, None)
+        imported = [v for it in imports for v in self._world.spaces.imported(it, outline, Trip())]
+        places = [it.place for it in imported if isinstance(it, Thing)]
+        found = next((it.place for it in whole if it.place in places), None)
+        return found or nearest(whole, outline)[0].place
 
     def around(self, here: Here) -> Type | None:
         """The class it stands in."""
@@ -124,10 +147,12 @@ class Classes:
 
     def _is_taken_in(self, entry: Type, asked: Type) -> bool:
         """Whether a type has the methods of an interface because it holds something of it, as structs of Go do."""
-        if entry.places == asked.places or not entry.places:
+        if not entry.places or not asked.places or entry.places == asked.places:
             return False
-        outline = self._world.catalogue.outline(entry.places[0].record)
-        return not outline.habits.virtual and outline.symbols[entry.places[0].ordinal].kind == "interface"
+        symbol = self._world.catalogue.symbol
+        if self._world.catalogue.outline(entry.places[0].record).habits.virtual:
+            return False
+        return symbol(entry.places[0]).kind == "interface" != symbol(asked.places[0]).kind
 
     def own(self, type: Type, name: str) -> list[Place]:
         """The members of this name that the type itself defines."""

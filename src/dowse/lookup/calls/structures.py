@@ -82,7 +82,7 @@ class Structures:
         return known
 
     def interfaces(self, target: Place) -> Iterator[Type]:
-        """The interfaces through which a call may lead to this definition."""
+        """The interfaces through which a call may lead to this definition, and what takes them in."""
         catalogue = self._world.catalogue
         outline = catalogue.outline(target.record)
         if not outline.habits.structural:
@@ -98,6 +98,8 @@ class Structures:
         for interface in asking.values():
             if any(target in it.members.get(name, ()) for it in self.implementers(interface).found):
                 yield interface
+                heirs = self._world.overrides.below(interface.name)[:_MOST_HEIRS]
+                yield from (self._world.classes.type_of(heir.place) for heir in heirs)
 
     def _is_structural(self, type: Type) -> bool:
         if not type.places or not self._world.catalogue.outline(type.places[0].record).habits.structural:

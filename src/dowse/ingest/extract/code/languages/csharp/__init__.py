@@ -44,6 +44,7 @@ _QUERY = """
 (return_statement) @return
 (argument [(identifier) (member_access_expression)] @refer)
 (assignment_expression right: [(identifier) (member_access_expression)] @refer)
+(variable_declarator name: (identifier) [(identifier) (member_access_expression)] @refer)
 """
 
 

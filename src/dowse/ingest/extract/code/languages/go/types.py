@@ -32,11 +32,15 @@ def held(written: str) -> str:
 
 
 def _several(written: str) -> str:
-    """The results of a function, as a tuple; `func(a, b) c` among them can not be told from two."""
-    if "func" in written or "[" in written.replace("[]", ""):
-        return held(written.partition(",")[0])
-    parts = [held(part)[1:-1] or "?" for part in written.split(",")]
-    return instance(f"({','.join(parts)})")
+    """The results of a function, as a tuple."""
+    parts, depth = [""], 0
+    for sign in written:
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return instance(f"({','.join(held(part)[1:-1] or '?' for part in parts)})")
 
 
 def _layer(written: str) -> tuple[str, str] | None:

@@ -54,19 +54,20 @@ def define(node: Node, around: Definition | None, source: Source) -> Iterable[De
 
 
 def _definition(node: Node, in_class: bool, source: Source) -> Definition:
-    kind = "method" if _is_function_member(node) else _KINDS[node.type]
+    function = _function_member(node)
+    kind = "method" if function is not None else _KINDS[node.type]
     name = source.of(child(node, "name") or node).strip("\"'`")
     modifiers = tuple(_modifiers(node))
     if kind == "method":
         kind = _method_kind(name, modifiers, in_class)
     receiver = (_THIS,) if in_class and kind != "function" else ()
-    passed, parts = _parameters(child(node, "parameters"), source)
+    passed, parts = _parameters(child(function or node, "parameters"), source)
     return Definition(
         name,
         kind,
         _span(node),
         _header(node),
-        type=source.of(child(node, "return_type") or child(node, "type")),
+        type=source.of(child(function or node, "return_type") or child(node, "type")),
         parameters=(*receiver, *passed, *parts),
         hidden=len(receiver),
         added=len(parts),
@@ -77,11 +78,11 @@ def _definition(node: Node, in_class: bool, source: Source) -> Definition:
     )
 
 
-def _is_function_member(node: Node) -> bool:
-    """`save: (name: string) => void` in an interface is called like a method."""
+def _function_member(node: Node) -> Node | None:
+    """The function in `save: (name: string) => void`, which is called like a method of the interface."""
     written = child(node, "type") if node.type == "property_signature" else None
     inner = child(written, "0") if written is not None else None
-    return inner is not None and inner.type == "function_type"
+    return inner if inner is not None and inner.type == "function_type" else None
 
 
 def _method_kind(name: str, modifiers: tuple[str, ...], in_class: bool) -> str:
