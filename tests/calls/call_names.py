@@ -112,23 +112,50 @@ _TABLES = {
     "typescript": _Grammar(
         Language(tree_sitter_typescript.language_typescript()),
         frozenset(
-            "function_declaration generator_function_declaration class_declaration abstract_class_declaration"
-            " interface_declaration enum_declaration method_definition method_signature property_signature"
-            " abstract_method_signature public_field_definition variable_declarator pair".split()
+            [
+                "function_declaration",
+                "generator_function_declaration",
+                "class_declaration",
+                "abstract_class_declaration",
+                "interface_declaration",
+                "enum_declaration",
+                "method_definition",
+                "method_signature",
+                "property_signature",
+                "abstract_method_signature",
+                "public_field_definition",
+                "variable_declarator",
+                "pair",
+            ]
         ),
     ),
     "java": _Grammar(
         Language(tree_sitter_java.language()),
         frozenset(
-            "class_declaration interface_declaration enum_declaration record_declaration method_declaration"
-            " constructor_declaration enum_constant".split()
+            [
+                "class_declaration",
+                "interface_declaration",
+                "enum_declaration",
+                "record_declaration",
+                "method_declaration",
+                "constructor_declaration",
+                "enum_constant",
+            ]
         ),
         frozenset({"formal_parameters"}),
     ),
     "rust": _Grammar(
         Language(tree_sitter_rust.language()),
         frozenset(
-            "function_item function_signature_item struct_item enum_item trait_item impl_item macro_definition".split()
+            [
+                "function_item",
+                "function_signature_item",
+                "struct_item",
+                "enum_item",
+                "trait_item",
+                "impl_item",
+                "macro_definition",
+            ]
         ),
     ),
 }

@@ -58,6 +58,7 @@ class Edges:
             yield from self._callers(sites, wanted)
             if unresolved is not None:
                 unresolved += self.unresolved(sites, with_outside=False)
+                unresolved += self._unsure(sites, wanted)
 
     def _candidates(self, targets: tuple[Place, ...], *, with_unknown: bool) -> list[Site]:
         """The sites that, by their name and by how they are written, may lead there."""
@@ -134,6 +135,16 @@ class Edges:
                 yield landing
             else:
                 yield from (it for it in self._world.guesses.kindred(reach) if it.place == target)
+
+    def _unsure(self, sites: Iterable[Site], wanted: frozenset[Place]) -> Iterator[Edge]:
+        """Sites that lead to an interface, and to a target only if one of many types is meant."""
+        for site in sites:
+            resolution = self._world.resolver.resolve(site)
+            if not any(self._is_sure_enough(it.confidence) for it in resolution.reaches):
+                continue  # told already
+            landing = self._landing(site, resolution, wanted)
+            if landing and not any(self._is_sure_enough(it.confidence) for it in landing):
+                yield self.edge(site, None, landing[0], resolution.receiver, (site.line,))
 
     # --- down ---
 

@@ -81,7 +81,10 @@ class Scopes:
         return found or (Space(tuple(f"{it}.{name}" if it else name for it in around), here.key),)
 
     def _fitting(self, found: Values, outline: Outline, is_type: bool) -> Values:
-        """A constructor is no name of its own, nor is a method that stands beside its type; where only a type can stand, other members do not count."""
+        """A constructor is no name of its own, nor is a method that stands beside its type.
+
+        Where only a type can stand, other members do not count.
+        """
         return tuple(it for it in found if not isinstance(it, Thing) or self._fits(it, outline, is_type))
 
     def _fits(self, it: Thing, outline: Outline, is_type: bool) -> bool:

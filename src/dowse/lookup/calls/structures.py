@@ -25,7 +25,24 @@ _MOST_SHOWN = 50  # of the types that have the one method of an interface
 _MANY = 8
 # Methods that types have for many reasons: to have this one alone says little.
 _EVERYWHERE = frozenset(
-    "close string error tostring equals valueof tojson len less unwrap hashcode dispose name id clone reset".split()
+    [
+        "close",
+        "string",
+        "error",
+        "tostring",
+        "equals",
+        "valueof",
+        "tojson",
+        "len",
+        "less",
+        "unwrap",
+        "hashcode",
+        "dispose",
+        "name",
+        "id",
+        "clone",
+        "reset",
+    ]
 )
 _WORD = re.compile(r"[^\W\d]\w*")
 _QUALIFIER = re.compile(r"\b\w+\.(?=\w)|\s+")

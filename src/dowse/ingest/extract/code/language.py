@@ -122,8 +122,8 @@ class Imported(NamedTuple):
 
 
 class Mapped(NamedTuple):
-    """A call that makes a sequence out of another, `receiver`: of each element, as `parameter`, comes what `body` gives,
-    or a call of its method `member`. `many`: of each come several."""
+    """A call that makes a sequence out of another, `receiver`: of each element, as `parameter`, comes what `body`
+    gives, or a call of its method `member`. `many`: of each come several."""
 
     receiver: Node
     parameter: str = ""
