@@ -139,6 +139,8 @@ class Edges:
     def _unsure(self, sites: Iterable[Site], wanted: frozenset[Place]) -> Iterator[Edge]:
         """Sites that lead to an interface, and to a target only if one of many types is meant."""
         for site in sites:
+            if not self._world.catalogue.outline(site.record).habits.structural:
+                continue
             resolution = self._world.resolver.resolve(site)
             if not any(self._is_sure_enough(it.confidence) for it in resolution.reaches):
                 continue  # told already

@@ -91,7 +91,7 @@ class Expressions:
 
     def callee(self, node: Node, shape: Shape, scope: Scope | None) -> str:
         """What a call calls: its own expression without the last step."""
-        written = self._types(node, shape)
+        written = self._types(node, shape) if shape.types else ""
         if not shape.member:
             below = child(node, shape.onto)
             dotted = self._dotted(below, written, scope, 0) if below is not None else None
@@ -110,7 +110,7 @@ class Expressions:
 
     def _types(self, node: Node, shape: Shape) -> str:
         """The types that are written for what is called: `<Cat>`."""
-        written = child(node, shape.types) if shape.types else None
+        written = child(node, shape.types)
         if written is None or written.end_byte - written.start_byte > MAX_CHARS:
             return ""
         text = "".join(self._source.of(written).split())
@@ -161,7 +161,7 @@ class Expressions:
                 sequence = self._made_of_another(self._mapped(node, self._source), scope, depth)
                 if sequence:
                     return sequence, steps
-            types = self._types(node, shape)
+            types = self._types(node, shape) if shape.types else ""
             # `Make[Cat]` is no element of Make where it is called and a type stands there.
             steps = self._above(node, shape, (types if types and shape.step == "[]" else types + shape.step) + steps)
             below = child(node, shape.onto)
