@@ -96,11 +96,24 @@ def test_one_method_that_many_types_have_is_only_a_guess_and_is_counted(asked) -
     assert reached(engine.calls(CallQuery("end", direction="down", depth=1))) == {("port.go", "exact")}
     wide = CallQuery("end", direction="down", depth=1, width=0, nodes=0, confidence="possible")
     guessed = [it.edge for it in engine.calls(wide).nodes if it.edge.confidence == "possible"]
-    assert len(guessed) == 50 and guessed[0].how == "one of 70 types that have the method of interface Closer"
+    assert len(guessed) == 50 and guessed[0].how == "one of 70 types that have the methods of interface Closer"
     callers = engine.calls(CallQuery("Close", "T3", depth=1))
     assert not callers.nodes and [it.site.line for it in callers.unresolved] == [5]
     (node,) = engine.calls(CallQuery("Close", "T3", depth=1, confidence="possible")).nodes
     assert node.edge.caller is not None and node.edge.caller.symbol.name == "end"
+
+
+def test_a_name_that_very_many_have_still_leads_to_its_callers(asked) -> None:
+    types = "".join(f"type T{n} struct{{}}\n\nfunc (t T{n}) Get() int {{ return 1 }}\n\n" for n in range(600))
+    engine = asked(
+        {
+            "a.go": f"package a\n\n{types}func (t T3) Mine() int {{ return 1 }}\n",
+            "z.go": "package a\n\ntype Both interface {\n\tGet() int\n\tMine() int\n}\n\n"
+            "func use(b Both) { b.Get() }\n",
+        }
+    )
+    (node,) = engine.calls(CallQuery("Get", "T3", depth=1)).nodes
+    assert node.edge.caller is not None and node.edge.caller.symbol.name == "use"
 
 
 def test_nothing_implements_an_interface_that_asks_for_nothing(asked) -> None:

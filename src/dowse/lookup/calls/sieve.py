@@ -45,6 +45,7 @@ class Sieve:
         self._names |= {it.name for it in types} | {it.name for it in heirs}
         self._names |= {name for it in owner.places for name in self._world.aliases.of(it)}
         self._records |= {place.record for it in types for place in it.places} | {it.place.record for it in heirs}
+        self._is_coarse |= self._world.structures.may_miss(target)
         self._is_imported |= self._world.aliases.is_imported(target)
         self._is_coarse |= "*" in self._names  # `using static` makes members of it known by their bare names
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 400  # methods of the rarest name an interface asks for
 _MOST_HEIRS = 100
+_MOST_TYPES = 1_000  # that are compared with one interface
+_MOST_ASKING = 50  # interfaces that ask for a method of one name
 _MOST_SHOWN = 50  # of the types that have the one method of an interface
 _MANY = 8
 # Methods that types have for many reasons: to have this one alone says little.
@@ -60,7 +62,7 @@ class Implementer(NamedTuple):
 
 
 class Implementers(NamedTuple):
-    """`is_guess`: they share one method only, which many types have; `total` counts also those that are left out."""
+    """`is_guess`: they share only what many types have; `total` counts also those that are left out."""
 
     found: tuple[Implementer, ...] = ()
     is_guess: bool = False
@@ -72,7 +74,7 @@ class Implementers(NamedTuple):
 
     def how(self, interface: str) -> str:
         if self.is_guess:
-            return f"one of {self.total:,} types that have the method of interface {interface}"
+            return f"one of {self.total:,} types that have the methods of interface {interface}"
         return f"through interface {interface}, whose methods it has"
 
     def note(self, interface: str) -> str:
@@ -112,11 +114,19 @@ class Structures:
                 heirs = self._world.overrides.below(owner.name)[:_MOST_HEIRS]
                 above = (self._world.classes.type_of(heir.place) for heir in heirs)
                 asking |= {one.places: one for one in (owner, *filter(self._is_structural, above))}
+                if len(asking) >= _MOST_ASKING:
+                    break
         for interface in asking.values():
             if any(target in it.members.get(name, ()) for it in self.implementers(interface).found):
                 yield interface
                 heirs = self._world.overrides.below(interface.name)[:_MOST_HEIRS]
                 yield from (self._world.classes.type_of(heir.place) for heir in heirs)
+
+    def may_miss(self, target: Place) -> bool:
+        """Whether so many have a method of this name that not all interfaces with it are known."""
+        outline = self._world.catalogue.outline(target.record)
+        name = outline.symbols[target.ordinal].name
+        return outline.habits.structural and self._world.catalogue.has_more(name, outline.habits.family)
 
     def _is_structural(self, type: Type) -> bool:
         if not type.places or not self._world.catalogue.outline(type.places[0].record).habits.structural:
@@ -131,7 +141,8 @@ class Structures:
         rows = min((self._rows(name, interface) for name in asked), key=len)
         self._world.catalogue.prefetch(it.place.record for it in rows)
         found = [it for it in self._with_all(rows, asked, interface) if it.place not in interface.places]
-        is_guess = len(asked) == 1 and (len(found) > _MANY or next(iter(asked)).lower() in _EVERYWHERE)
+        is_common = len(asked) == 1 and (len(found) > _MANY or next(iter(asked)).lower() in _EVERYWHERE)
+        is_guess = is_common or len(rows) >= _MOST_ROWS  # or there are too many to compare them all
         if home.habits.family == "go" and any(name[:1].islower() for name in asked):
             folder = posixpath.dirname(home.record.path)
             found = [it for it in found if posixpath.dirname(self._path(it.place)) == folder]
@@ -167,7 +178,7 @@ class Structures:
             heirs = self._world.overrides.below(owner.name)[:_MOST_HEIRS]
             for one in (owner, *(classes.type_of(heir.place) for heir in heirs)):
                 owners.setdefault(one.places, one)
-        for type in owners.values():
+        for type in list(owners.values())[:_MOST_TYPES]:
             if symbol(type.places[0]).kind != "interface":
                 members = {name: self._fitting(type, one) for name, one in asked.items()}
                 if all(members.values()):
