@@ -10,7 +10,8 @@ A case has `files` (or one `source`), and:
 
 A definition is `path:Class.method`, without the path in a case of one file and without namespaces; where one file has
 several of that name, the types of the parameters follow: `Log.Write(string,int)`. Code outside of any definition is
-`path:<module>`.
+`path:<module>`. A method of Go or Rust is one of its type's, wherever it stands; to write down an object of a type is
+no call there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ from pathlib import Path
 from typing import Any
 
 CASES = Path(__file__).with_name("cases")
-LANGUAGES = {"python": "main.py", "csharp": "Main.cs"}
+LANGUAGES = {
+    "python": "main.py",
+    "csharp": "Main.cs",
+    "go": "main.go",
+    "typescript": "main.ts",
+    "java": "Main.java",
+    "rust": "main.rs",
+}
 """And what the only file of a case is called."""
 MODULE = "<module>"
 

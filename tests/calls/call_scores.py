@@ -28,6 +28,10 @@ DIRECTIONS: tuple[Direction, ...] = ("down", "up")
 _ENDS = frozenset({"class", "interface", "struct", "record", "enum", "method", "constructor", "property", "function"})
 
 
+_TYPES = frozenset({"class", "interface", "struct", "enum", "delegate"})
+_WITH_LITERALS = frozenset({"go", "rust"})  # where objects are written down, and no constructor is called
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """Edges that count: `right` and `invented` of those found, `missed` of those expected."""
@@ -74,7 +78,7 @@ def _of_module(edges: Iterable[Edge]) -> bool:
 def _constructor(callee: str) -> bool:
     """Whoever names the class in place of its constructor is not wrong, but did not find it either."""
     *_, owner, name = ["", "", *callee.partition("(")[0].partition(":")[2].split(".")]
-    return name in ("__init__", owner)
+    return name in ("__init__", "constructor", owner)
 
 
 class Graph:
@@ -88,7 +92,14 @@ class Graph:
         trees = (
             self._engine.calls(CallQuery(name, owner, direction, depth=1, width=0, nodes=0)) for name, owner in asked
         )
-        return {self._edge(node) for tree in trees for node in tree.nodes if node.edge.callee}
+        found = {
+            (node.edge.callee.symbol.kind, self._edge(node))
+            for tree in trees
+            for node in tree.nodes
+            if node.edge.callee
+        }
+        is_literal = self._case.language in _WITH_LITERALS
+        return {edge for kind, edge in found if not is_literal or kind not in _TYPES}
 
     def chains(self, tree: Tree) -> set[tuple[str, ...]]:
         """Every way from the definition upwards, the longest and all of their beginnings."""
@@ -129,7 +140,10 @@ class Graph:
         for path, symbols in self._symbols.items():
             for full, symbol in zip(self._names[path], symbols, strict=True):
                 owner = "" if symbol.parent is None else symbols[symbol.parent]
-                yield full, (symbol, owner.name if isinstance(owner, Symbol) and owner.kind != "namespace" else "")
+                name = owner.name if isinstance(owner, Symbol) and owner.kind != "namespace" else ""
+                if path.endswith(".go") and "extension" in symbol.modifiers:
+                    name = full.rpartition(":")[2].partition(".")[0]
+                yield full, (symbol, name)
 
     @cached_property
     def _names(self) -> Mapping[str, Sequence[str]]:
@@ -148,6 +162,8 @@ def _full_names(path: str, symbols: Sequence[Symbol]) -> list[str]:
     plain: list[str] = []
     for symbol in symbols:
         around = "" if symbol.parent is None else plain[symbol.parent]
+        if path.endswith(".go") and "extension" in symbol.modifiers:
+            around = f"{symbol.parameters[0].lstrip('*').partition('[')[0]}."  # its receiver
         plain.append(around if symbol.kind == "namespace" else f"{around}{symbol.name}.")
     with_parameters = [(name[:-1], symbol.parameters) for name, symbol in zip(plain, symbols, strict=True)]
     return [f"{path}:{name}" for name in told_apart(with_parameters)]

@@ -16,7 +16,7 @@ from dowse.lookup.find_contents import ContentAnswer, find_contents
 from dowse.lookup.grep.question import Excerpt, GrepAnswer, Lines
 from dowse.lookup.symbols.audit import audit
 from dowse.lookup.symbols.bodies import TextLines, bodies, text_lines
-from dowse.lookup.symbols.find import containing, find
+from dowse.lookup.symbols.find import containing, find, with_implementers
 from dowse.lookup.symbols.question import Audit, Body, Definition, SymbolAnswer, Wanted
 from dowse.model import Collection, Item, Record
 from dowse.places import leads_elsewhere
@@ -47,10 +47,18 @@ class Exact(Fresh):
 
     # --- definitions and names ---
 
-    def symbols(self, wanted: Wanted) -> SymbolAnswer:
-        """Definitions by name, kind, base, attribute, place or measure; all that match are counted."""
+    def symbols(self, wanted: Wanted, *, structural: bool = False) -> SymbolAnswer:
+        """Definitions by name, kind, base, attribute, place or measure; all that match are counted.
+
+        `structural`: what has the methods of an interface counts as extending it, though it does not name it.
+        """
         seen = self._seen()
-        return replace(find(self._store, replace(wanted, scope=self._scoped(wanted.scope))), seen=seen)
+        asked = replace(wanted, scope=self._scoped(wanted.scope))
+        answer = find(self._store, asked)
+        if structural and wanted.base.strip():
+            implementing = self._call_graph().implementers(wanted.base.strip(), asked.scope.collections)
+            answer = with_implementers(self._store, asked, answer, implementing)
+        return replace(answer, seen=seen)
 
     def containing(self, path: str, line: int, collection: str | None = None) -> list[Definition]:
         """The definitions that hold this line of the file, innermost first."""

@@ -34,6 +34,8 @@ def definition_json(definition: Definition, body: Body | None = None) -> dict[st
         "bases": list(symbol.bases),
         "stats": None if symbol.stats is None else symbol.stats._asdict(),
     }
+    if definition.note:
+        data["note"] = definition.note
     return data if body is None else {**data, "body": body_json(body)}
 
 
@@ -116,7 +118,8 @@ def definition_text(definition: Definition, *, with_stats: bool = False) -> str:
     name = TRAIL_SEPARATOR.join((*definition.trail, symbol.name))
     stats = f"  [{stats_text(definition)}]" if with_stats else ""
     signature = f"  {symbol.signature}" if symbol.signature else ""
-    return f"{place}  {symbol.kind} {name}{signature}{stats}"
+    note = f"  [{definition.note}]" if definition.note else ""
+    return f"{place}  {symbol.kind} {name}{signature}{stats}{note}"
 
 
 def stats_text(definition: Definition) -> str:
@@ -182,6 +185,7 @@ def _definition_shape(definition: Definition) -> Shape:
         "end_line": symbol.end_line,
         "signature": shown,
         "bases": [it for it in bases if it not in shown],
+        "note": definition.note,
         "warning": flagged(signature),
     }
     return without_empty(shape)
@@ -214,7 +218,7 @@ def _definition_lines(shape: Shape) -> Iterator[str]:
     bases = f"  ({', '.join(shape['bases'])})" if "bases" in shape else ""
     place = f"{shape['path']}:{shape['start_line']}-{shape['end_line']}"
     yield one_line(f"{place}  {shape['kind']} {name}  {shape.get('signature', '')}".rstrip() + bases)
-    yield from (f"   ! {one_line(shape[key])}" for key in ("body_note", "warning") if key in shape)
+    yield from (f"   ! {one_line(shape[key])}" for key in ("note", "body_note", "warning") if key in shape)
     if "body" in shape:
         yield from numbered(shape["body"].split("\n"), shape["start_line"])
     if "body_more_lines" in shape:

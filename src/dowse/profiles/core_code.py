@@ -95,7 +95,7 @@ class CodeTools:
             scope=Scope(paths=tuple(paths or ()), excluded=tuple(not_paths or ())),
             limit=limit,
         )
-        answer = _at(engine, at) if at else engine.symbols(wanted)
+        answer = _at(engine, at) if at else engine.symbols(wanted, structural=True)
         definitions = answer.definitions[: room_of(budget_tokens) // _LEAST_ROW_CHARS]
         most_lines = room_of(budget_tokens) // _LEAST_LINE_CHARS
         bodies = engine.bodies(definitions, max_lines=most_lines, total_lines=0) if body else []

@@ -37,12 +37,15 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A symbol where it stands: `ordinal` is its place among its record's symbols, `trail` the names around it."""
+    """A symbol where it stands: `ordinal` is its place among its record's symbols, `trail` the names around it.
+
+    `note` says why it is in an answer, where the question alone does not."""
 
     record: Record
     ordinal: int
     symbol: Symbol
     trail: tuple[str, ...] = ()
+    note: str = ""
 
     @property
     def parent(self) -> str:

@@ -11,7 +11,8 @@
 
     step         .NAME      a member of it
                  ()         what calling it gives; of a class, an object of it
-                 []         an element of it
+                 []         an element of it, each in turn
+                 [KEY]      the element with this key: of a tuple, the one with that number
                  !          what awaiting it gives
 
 Locals never appear: an extractor writes what they hold instead, `?` where it can not tell. So `self.repo.save(x)` has
@@ -26,8 +27,9 @@ from functools import lru_cache
 
 UNKNOWN = "?"
 _NAME = r"[^.()\[\]!|:;]+"
-_WAY = re.compile(rf"(:[^;]*;|{_NAME})((?:\.{_NAME}|\(\)|\[\]|!)*)(?:\||$)")
-_STEP = re.compile(rf"\.{_NAME}|\(\)|\[\]|!")
+_STEPS = rf"(?:\.{_NAME}|\(\)|\[[^\[\]|{{}}&=]*\]|!)"
+_WAY = re.compile(rf"(:[^;]*;|{_NAME})({_STEPS}*)(?:\||$)")
+_STEP = re.compile(_STEPS)
 
 
 @dataclass(frozen=True, slots=True)

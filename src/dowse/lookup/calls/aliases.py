@@ -61,7 +61,17 @@ class Aliases:
         if symbol.parent is not None:
             return []
         targets = _python_names if outline.habits.modules == "python" else _script_names
-        return self._world.catalogue.imported_as(targets(outline.record.path), symbol.name)
+        names = targets(outline.record.path)
+        by_default = self._world.catalogue.imported_as(names, "default") if "default" in symbol.modifiers else []
+        return [*self._world.catalogue.imported_as(names, symbol.name), *by_default]
+
+    def is_imported(self, target: Place) -> bool:
+        """Whether some file imports it out of its class: `import static util.Texts.join`."""
+        outline = self._world.catalogue.outline(target.record)
+        if outline.habits.family != "jvm" or "static" not in outline.symbols[target.ordinal].modifiers:
+            return False
+        owner = ".".join(outline.trail(target.ordinal))
+        return bool(self._world.catalogue.imported_as([owner], outline.symbols[target.ordinal].name))
 
     # --- variables and fields that hold it ---
 

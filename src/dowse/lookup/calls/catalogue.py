@@ -22,6 +22,7 @@ class Catalogue:
         self._shared = outlines
         self._outlines: Memo[int, Outline] = Memo(5_000)
         self._named: Memo[tuple[str, str, str], tuple[Named, ...]] = Memo(50_000)
+        self._overfull: set[str] = set()
         self._files: Memo[str, tuple[FileName, ...]] = Memo(50_000)
         self._extending: Memo[str, tuple[Named, ...]] = Memo(50_000)
         self._called: Memo[tuple[str, ...], tuple[Site, ...]] = Memo(500)
@@ -50,6 +51,11 @@ class Catalogue:
     def functions_named(self, name: str, family: str) -> tuple[Named, ...]:
         return self._lookup(name, family, "functions")
 
+    def has_more(self, name: str, family: str) -> bool:
+        """Whether there are more functions of this name than are looked at."""
+        self.functions_named(name, family)
+        return name in self._overfull
+
     def extensions_named(self, name: str, family: str) -> tuple[Named, ...]:
         """Methods that are written outside of the type they extend."""
         return self._lookup(name, family, "extensions")
@@ -63,11 +69,17 @@ class Catalogue:
         kinds: Sequence[str] = sorted(TYPES if sort == "types" else FUNCTIONS)
         modifier = "extension" if sort == "extensions" else ""
         rows = self._store.named([name], kinds=kinds, modifier=modifier, limit=MOST_OF_A_NAME)
+        if len(rows) >= MOST_OF_A_NAME and sort == "functions":
+            self._overfull.add(name)
         return (it for it in rows if it.name == name and habits_of(it.path).family == family)
 
     def callable_named(self, name: str) -> list[Named]:
         """Whatever can be called by this name, whatever its case."""
         return self._store.named([name], kinds=sorted(CALLABLE))
+
+    def interfaces_named(self, name: str) -> list[Named]:
+        """Of any language, whatever the case."""
+        return self._store.named([name], kinds=["interface"], limit=MOST_OF_A_NAME)
 
     def members_named(self, name: str, records: Sequence[int]) -> list[Named]:
         return [it for it in self._store.named([name], within=records) if it.name == name]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.kinds import TYPES
 from dowse.lookup.calls.memo import Memo
+from dowse.lookup.calls.outline import Outline
+from dowse.lookup.calls.spaces import nearest
+from dowse.lookup.calls.type_text import parse_type
 from dowse.lookup.calls.values import Bound, Here, Thing, Trip, Type, Values
 from dowse.model import Symbol
-from dowse.store.call_facts import Place
+from dowse.store.call_facts import Named, Place
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World
@@ -46,8 +50,30 @@ class Classes:
             for it in catalogue.types_named(symbol.name, outline.habits.family)
             if it.collection == outline.record.collection and ".".join(it.trail) == full
         ]
+        if outline.habits.defined_once:
+            rows = self._of_one_type(rows, place)
         wanted = [it.place for it in rows if outline.habits.open_types or _is_partial(catalogue.symbol(it.place))]
         return tuple(sorted({*wanted, place}))
+
+    def _of_one_type(self, rows: list[Named], place: Place) -> list[Named]:
+        """Where several files define a type of this name, only those parts that add to the same of them."""
+        catalogue = self._world.catalogue
+        whole = [it for it in rows if "impl" not in catalogue.symbol(it.place).modifiers]
+        if len(whole) < 2:
+            return rows
+        meant = {it.place: self._meant(it, whole) for it in rows}
+        return [it for it in rows if meant[it.place] == meant.get(place)]
+
+    def _meant(self, part: Named, whole: list[Named]) -> Place:
+        """The type that a part adds to: that of its file, that which its file imports, else the nearest."""
+        if any(it.place == part.place for it in whole):
+            return part.place
+        outline = self._world.catalogue.outline(part.place.record)
+        imports = outline.imports_seen(part.name, None)
+        imported = [v for it in imports for v in self._world.spaces.imported(it, outline, Trip())]
+        places = [it.place for it in imported if isinstance(it, Thing)]
+        found = next((it.place for it in whole if it.place in places), None)
+        return found or nearest(whole, outline)[0].place
 
     def around(self, here: Here) -> Type | None:
         """The class it stands in."""
@@ -115,15 +141,43 @@ class Classes:
             places = self.own(entry, name)
             if places:
                 bound = self.bound(entry)
-                return tuple(Thing(it, asked, bound, is_open=True) for it in places)
+                through = entry if self._is_taken_in(entry, asked) else asked
+                return tuple(Thing(it, through, bound, is_open=True) for it in places)
         return ()
+
+    def _is_taken_in(self, entry: Type, asked: Type) -> bool:
+        """Whether a type has the methods of an interface because it holds something of it, as structs of Go do."""
+        if not entry.places or not asked.places or entry.places == asked.places:
+            return False
+        symbol = self._world.catalogue.symbol
+        if self._world.catalogue.outline(entry.places[0].record).habits.virtual:
+            return False
+        return symbol(entry.places[0]).kind == "interface" != symbol(asked.places[0]).kind
 
     def own(self, type: Type, name: str) -> list[Place]:
         """The members of this name that the type itself defines."""
         outline = self._world.catalogue.outline
-        return [
+        found = [
             Place(it.record, child) for it in type.places for child in outline(it.record).children(it.ordinal, name)
         ]
+        if not found and type.places and outline(type.places[0].record).habits.split_methods:
+            return self._split_off(type, name)
+        return found
+
+    def _split_off(self, type: Type, name: str) -> list[Place]:
+        """Its methods that stand in other files, or above the type."""
+        outline = self._world.catalogue.outline(type.places[0].record)
+        rows = self._world.catalogue.extensions_named(name, outline.habits.family)
+        return [it.place for it in rows if self._is_beside(outline, it.path) and self._receiver(it.place) == type.name]
+
+    def _is_beside(self, outline: Outline, path: str) -> bool:
+        return posixpath.dirname(path) == posixpath.dirname(outline.record.path)
+
+    def _receiver(self, place: Place) -> str:
+        """The name of the type that a method outside of it is written for."""
+        symbol = self._world.catalogue.symbol(place)
+        is_split_off = "extension" in symbol.modifiers and symbol.parameters
+        return parse_type(symbol.parameters[0]).last if is_split_off else ""
 
     def constructors(self, type: Type, trip: Trip | None = None) -> list[Place]:
         """Its own, else those of the first it inherits from that has any."""
@@ -140,8 +194,16 @@ class Classes:
         """The class that a definition is a member of."""
         outline = self._world.catalogue.outline(place.record)
         parent = outline.symbols[place.ordinal].parent
+        if parent is None and outline.habits.split_methods:
+            return self._owner_beside(place, outline)
         is_member = parent is not None and outline.symbols[parent].kind in TYPES
         return self.type_of(Place(place.record, parent)) if is_member and parent is not None else None
+
+    def _owner_beside(self, place: Place, outline: Outline) -> Type | None:
+        receiver = self._receiver(place)
+        rows = self._world.catalogue.types_named(receiver, outline.habits.family) if receiver else ()
+        mine = (it for it in rows if it.collection == outline.record.collection and self._is_beside(outline, it.path))
+        return next((self.type_of(it.place) for it in mine), None)
 
     def unknown_base(self, type: Type, trip: Trip) -> str:
         """The name of something it inherits from that is not in the index, or nothing."""

@@ -58,6 +58,7 @@ class Edges:
             yield from self._callers(sites, wanted)
             if unresolved is not None:
                 unresolved += self.unresolved(sites, with_outside=False)
+                unresolved += self._unsure(sites, wanted)
 
     def _candidates(self, targets: tuple[Place, ...], *, with_unknown: bool) -> list[Site]:
         """The sites that, by their name and by how they are written, may lead there."""
@@ -129,11 +130,23 @@ class Edges:
         for reach in resolution.reaches:
             if self._world.catalogue.symbol(reach.place).name != name:
                 continue
-            if self._world.overrides.may_land(reach, target):
-                asked = reach.asked.name if reach.asked else name
-                yield Reach(target, f"through {asked}", reach.asked, confidence="virtual")
+            landing = self._world.overrides.landing(reach, target)
+            if landing is not None:
+                yield landing
             else:
                 yield from (it for it in self._world.guesses.kindred(reach) if it.place == target)
+
+    def _unsure(self, sites: Iterable[Site], wanted: frozenset[Place]) -> Iterator[Edge]:
+        """Sites that lead to an interface, and to a target only if one of many types is meant."""
+        for site in sites:
+            if not self._world.catalogue.outline(site.record).habits.structural:
+                continue
+            resolution = self._world.resolver.resolve(site)
+            if not any(self._is_sure_enough(it.confidence) for it in resolution.reaches):
+                continue  # told already
+            landing = self._landing(site, resolution, wanted)
+            if landing and not any(self._is_sure_enough(it.confidence) for it in landing):
+                yield self.edge(site, None, landing[0], resolution.receiver, (site.line,))
 
     # --- down ---
 
@@ -166,7 +179,7 @@ class Edges:
                 yield reach
             if not self._rules.through_interfaces or not self._is_sure_enough("virtual"):
                 continue
-            overriding = list(self._world.overrides.overriding(reach))
+            overriding = [it for it in self._world.overrides.overriding(reach) if self._is_sure_enough(it.confidence)]
             yield from fitting(self._world.catalogue, overriding, site.arguments)
             if self._is_sure_enough("possible"):
                 yield from self._world.guesses.kindred(reach)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dowse.lookup.calls import library
+from dowse.lookup.calls.type_text import TUPLE
 from dowse.lookup.calls.values import Object, Outside, Thing, Trip, Type, Value, Values
 
 if TYPE_CHECKING:
@@ -18,12 +19,15 @@ class Elements:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def element(self, value: Value, trip: Trip) -> Values:
+    def element(self, value: Value, trip: Trip, key: str = "") -> Values:
+        """Each of its elements, or, with a key, the one that has it."""
         found: list[Value] = []
         for object in self._world.holdings.objects(value, trip):
             for entry in self._world.classes.line(object.type, trip):
                 if not entry.places:
-                    found += [Object(it, how=f"an element: {it.name}") for it in library.element(entry)]
+                    found += [
+                        Object(it, how=f"an element: {it.name}") for it in _at(library.element(entry), entry, key)
+                    ]
                 else:
                     found += self._given_by(entry, trip)
                 if found:
@@ -50,3 +54,10 @@ class Elements:
         return tuple(Object(it, o.is_made, o.how) for o in objects for it in library.awaited(o.type)) or (
             (value,) if isinstance(value, Outside) else ()
         )
+
+
+def _at(types: tuple[Type, ...], type: Type, key: str) -> tuple[Type, ...]:
+    """Of a tuple the one with this number."""
+    if type.name not in (TUPLE, library.PAIR) or not key.isdigit() or len(types) <= int(key):
+        return types
+    return types[int(key) : int(key) + 1]

@@ -88,4 +88,6 @@ class Evaluator:
             return () if value.file is not None else (value,)
         if step == "()":
             return self._world.calling.called(value, trip)
-        return self._world.elements.element(value, trip) if step == "[]" else self._world.elements.awaited(value, trip)
+        if step == "!":
+            return self._world.elements.awaited(value, trip)
+        return self._world.elements.element(value, trip, step[1:-1])

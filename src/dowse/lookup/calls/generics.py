@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dowse.lookup.calls.kinds import FUNCTIONS
 from dowse.lookup.calls.outline import Outline
 from dowse.lookup.calls.type_text import TypeText, parse_type
 from dowse.model import Symbol
@@ -12,6 +13,8 @@ _NAMES = re.compile(r"(?:\b(?:in|out|reified)\s+)?([^\W\d]\w*)\s*(?:(?::|\bexten
 _WHERE = re.compile(r"\bwhere\s+(\w+)\s*:\s*([^{;=]+?)(?=\s*(?:\bwhere\b|[{=;]|$))")
 # A TypeVar of Python as they are usually named.
 _VARIABLE = re.compile(r"_?[A-Z]\d?|_?\w*[a-z]T|_?[A-Z]*T|\w+_(?:co|contra)")
+_LEADING = re.compile(r"(?:^|\s)<([^()]*?)>\s")
+_OF_ANYTHING = frozenset({"any", "comparable"})
 _DECLARING = frozenset({"Generic", "Protocol"})
 _NO_CONSTRAINTS = frozenset({"class", "struct", "new", "notnull", "unmanaged", "default", ""})
 
@@ -20,10 +23,30 @@ def type_parameters(outline: Outline, ordinal: int) -> dict[str, str]:
     """Their names in order, each with the type it is bound to be, or nothing."""
     symbol = outline.symbols[ordinal]
     if outline.habits.family == "go":
-        return _from_header(symbol, "[", "]")
+        return _of_go(symbol)
+    if outline.habits.family == "jvm" and symbol.kind in FUNCTIONS:
+        return _before_name(symbol) or _from_header(symbol, "<", ">")
     if outline.habits.modules == "python":
         return _from_header(symbol, "[", "]") or _from_bases(symbol)
     return _from_header(symbol, "<", ">")
+
+
+def _of_go(symbol: Symbol) -> dict[str, str]:
+    """`[K comparable, V Named]`: a constraint counts for all names before it that have none."""
+    found: dict[str, str] = {}
+    inner = _behind(symbol.name + "[", symbol.signature).partition("]")[0]
+    for part in reversed(inner.split(",")):
+        name, _, constraint = part.strip().partition(" ")
+        if name.isidentifier():
+            named = constraint.strip() or next(iter(reversed(found.values())), "")
+            found[name] = named if named.replace(".", "").isidentifier() and named not in _OF_ANYTHING else ""
+    return dict(reversed(found.items()))
+
+
+def _before_name(symbol: Symbol) -> dict[str, str]:
+    """`<T extends Named> void show(T it)`: methods of Java have them before their type."""
+    found = _LEADING.search(symbol.signature)
+    return {it[1]: (it[2] or "").strip() for it in _NAMES.finditer(found[1])} if found else {}
 
 
 def _from_header(symbol: Symbol, opening: str, closing: str) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from dowse.lookup.calls.impact import Impact, Spans, impact
@@ -11,6 +11,7 @@ from dowse.lookup.calls.outline import Outline
 from dowse.lookup.calls.outlines import Outlines
 from dowse.lookup.calls.question import CallQuery, CallTree
 from dowse.lookup.calls.roots import Asked, Roots
+from dowse.lookup.calls.structures import implementers
 from dowse.lookup.calls.tree import call_tree
 from dowse.lookup.calls.world import World
 from dowse.lookup.symbols.question import Definition
@@ -37,6 +38,11 @@ class CallGraph:
             is_there = key is not None and _is_at(world.catalogue.outline(key), definition)
             places = [Place(key, definition.ordinal)] if key is not None and is_there else []
             return call_tree(world, query, Asked(Roots(world).with_constructors(places), ()))
+
+    def implementers(self, name: str, collections: Sequence[str] = ()) -> list[Definition]:
+        """The types that have all methods of an interface of this name without naming it, by path."""
+        with self._world() as world:
+            return implementers(world, name, collections)
 
     def imported(self, record: Record, link: Link) -> Record | None:
         """The file that an import of the record means, if it means one that is indexed."""

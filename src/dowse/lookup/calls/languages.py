@@ -12,7 +12,10 @@ class Habits:
 
     `modules`: what an import names: a Python module, a path, or a namespace. `reach`: where names of other files are
     known without an import: nowhere, in the same folder, or in the whole project. `open_types`: what has the same
-    name, whole trail and all, is one type, wherever its members are written.
+    name, whole trail and all, is one type, wherever its members are written; `defined_once`: unless it is defined more
+    than once, for others only add to it. `structural`: what has the methods of an
+    interface implements it. `virtual`: a method may be overridden in what inherits it, not only in what implements an
+    interface. `split_methods`: a method may stand in another file of the folder than its type.
     """
 
     family: str
@@ -22,14 +25,18 @@ class Habits:
     overloads: bool = False
     case_sensitive: bool = True
     open_types: bool = False
+    defined_once: bool = False
+    structural: bool = False
+    virtual: bool = True
+    split_methods: bool = False
 
 
 _PYTHON = Habits("python", modules="python", reach="file")
-_SCRIPT = Habits("script", modules="path", reach="file")
+_SCRIPT = Habits("script", modules="path", reach="file", structural=True)
 _DOTNET = Habits("dotnet", bare_members=True, reach="file", overloads=True)
 _JVM = Habits("jvm", bare_members=True, reach="folder", overloads=True)
-_GO = Habits("go", reach="folder")
-_RUST = Habits("rust", open_types=True)
+_GO = Habits("go", reach="folder", structural=True, virtual=False, split_methods=True)
+_RUST = Habits("rust", open_types=True, defined_once=True)
 _C = Habits("c", bare_members=True, overloads=True, open_types=True)
 _PHP = Habits("php")
 _RUBY = Habits("ruby", bare_members=True, open_types=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from dowse.lookup.calls.type_text import ARRAY, TUPLE
 from dowse.lookup.calls.values import Type
 
@@ -19,6 +21,8 @@ _MAPPINGS = frozenset(
         "ConcurrentHashMap", "ReadonlyMap", "Record", "map", "KeyedCollection",
     }
 )  # fmt: skip
+_ITEM = re.compile(r"item(\d)")  # of a tuple of .NET
+_LOCKS = frozenset({"Mutex", "RwLock"})
 _FIRST = frozenset({"Generator", "AsyncGenerator", ARRAY, "array", "Result"})
 _CALLED = frozenset({"Func", "Callable", "Function", "Supplier", "Delegate", "Converter"})
 _SAME = frozenset(
@@ -43,7 +47,7 @@ _ONE = frozenset(
         "__getitem__", "get_nowait", "popright", "getordefault", "orelsethrow", "receive",
     }
 )  # fmt: skip
-_PAIR = "KeyValuePair"
+PAIR = "KeyValuePair"
 
 
 def element(type: Type) -> tuple[Type, ...]:
@@ -53,8 +57,8 @@ def element(type: Type) -> tuple[Type, ...]:
         return ()
     if type.name in _MAPPINGS and len(given) > 1:
         # An index gives a value, going through it a key, or in .NET a pair.
-        return (given[1], Type(_PAIR, (), given))
-    if type.name == TUPLE:
+        return (given[1], Type(PAIR, (), given))
+    if type.name in (TUPLE, PAIR):
         return given
     return (given[0],) if type.name in _FIRST or len(given) == 1 else (given[-1],)
 
@@ -74,8 +78,12 @@ def member(type: Type, name: str) -> tuple[Type, ...]:
     given, folded = type.arguments, name.lower()
     if not given:
         return ()
-    if type.name == _PAIR:
+    if type.name == PAIR:
         return given[:1] if folded == "key" else given[-1:] if folded == "value" else ()
+    if type.name == TUPLE and (item := _ITEM.fullmatch(folded)) and 0 < int(item[1]) <= len(given):
+        return given[int(item[1]) - 1 : int(item[1])]
+    if type.name in _LOCKS and folded in ("lock", "read", "write"):
+        return (Type("Result", (), given), *given)  # which of them is up to the library
     if type.name in _MAPPINGS and folded in ("values", "keys", "items", "entries"):
         inner = {"values": given[-1], "keys": given[0]}.get(folded, Type(TUPLE, (), given))
         return (Type("Iterable", (), (inner,)),)

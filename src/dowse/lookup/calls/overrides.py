@@ -41,9 +41,40 @@ class Overrides:
 
     def overriding(self, reach: Reach) -> Iterator[Reach]:
         """What else an open call may reach, in the order of files and lines."""
+        asked = self._open_type(reach)
+        if asked is None:
+            return
+        found: dict[Place, Reach] = {}
+        for it in (*self._named(reach, asked), *self._structural(reach, asked)):
+            found.setdefault(it.place, it)
+        yield from found.values()
+
+    def _open_type(self, reach: Reach) -> Type | None:
+        """The type a call is made on, if an object of another type may be meant by it."""
         asked = reach.asked
         if not reach.is_open or asked is None or not asked.places:
-            return
+            return None
+        habits = self._world.catalogue.outline(asked.places[0].record).habits
+        return asked if habits.virtual or self._kind(asked) in _ABSTRACT else None
+
+    def _kind(self, type: Type) -> str:
+        return self._world.catalogue.symbol(type.places[0]).kind
+
+    def _structural(self, reach: Reach, asked: Type) -> Iterator[Reach]:
+        """Definitions of types that have all methods of the interface without naming it."""
+        name = self._world.catalogue.symbol(reach.place).name
+        implementers = self._world.structures.implementers(asked)
+        for it in implementers.found:
+            for place in it.members.get(name, ()):
+                if self._is_implementation(place):
+                    yield Reach(place, implementers.how(asked.name), asked, confidence=implementers.confidence)
+
+    def _is_implementation(self, place: Place) -> bool:
+        owner = self._world.classes.owner(place)
+        return owner is None or self._kind(owner) not in _ABSTRACT
+
+    def _named(self, reach: Reach, asked: Type) -> Iterator[Reach]:
+        """Definitions of types that say to extend or to implement it."""
         catalogue, classes = self._world.catalogue, self._world.classes
         rows = self.below(asked.name)
         if not rows:
@@ -58,7 +89,7 @@ class Overrides:
                 continue
             if owner.places != asked.places and classes.inherits(owner, asked):
                 yield self._through(it.place, asked)
-        if catalogue.symbol(asked.places[0]).kind in _ABSTRACT:
+        if self._kind(asked) in _ABSTRACT:
             yield from self._inherited(rows, name, reach, asked)
 
     def _inherited(self, rows: tuple[Named, ...], name: str, reach: Reach, asked: Type) -> Iterator[Reach]:
@@ -77,18 +108,24 @@ class Overrides:
                         yield self._through(found.place, asked)
 
     def _through(self, place: Place, asked: Type) -> Reach:
-        kind = self._world.catalogue.symbol(asked.places[0]).kind
+        kind = self._kind(asked)
         sort = kind if kind in _ABSTRACT else "base"
         return Reach(place, f"through {sort} {asked.name}", asked, confidence="virtual")
 
-    def may_land(self, reach: Reach, target: Place) -> bool:
-        """Whether an open call may reach this definition, which its class overrides or implements."""
-        if not reach.is_open or reach.asked is None or not reach.asked.places:
-            return False
-        return any(reach.asked.places == it.places for it in self.types_above(target))
+    def landing(self, reach: Reach, target: Place) -> Reach | None:
+        """How an open call may reach this definition, which its class overrides or implements."""
+        asked = self._open_type(reach)
+        if asked is None:
+            return None
+        if any(asked.places == it.places for it in self._types_named_above(target)):
+            return Reach(target, f"through {asked.name}", asked, confidence="virtual")
+        return next((it for it in self._structural(reach, asked) if it.place == target), None)
 
     def types_above(self, target: Place) -> tuple[Type, ...]:
         """The types of the index, other than its own, on which a call may lead to this definition."""
+        return (*self._types_named_above(target), *self._world.structures.interfaces(target))
+
+    def _types_named_above(self, target: Place) -> tuple[Type, ...]:
         known = self._above.get(target)
         if known is not None:
             return known

@@ -28,9 +28,15 @@ class Roots:
         rows = self._world.catalogue.callable_named(query.name.strip())
         rows = [it for it in rows if not query.scope.collections or it.collection in query.scope.collections]
         exactly = [it for it in rows if it.name == query.name.strip()] or rows
+        exactly = [self._with_owner(it) for it in exactly]
         owners = tuple(sorted({owner_of(it) for it in exactly}))
         mine = [it for it in exactly if not query.owner or _is_owned(it, query.owner)]
         return Asked(self.with_constructors([it.place for it in mine]), owners)
+
+    def _with_owner(self, it: Named) -> Named:
+        """A method that stands beside its type, as in Go, is a member of it all the same."""
+        owner = self._world.classes.owner(it.place) if it.kind == "method" and not it.trail else None
+        return it._replace(trail=(owner.name,)) if owner else it
 
     def _at(self, path: str, line: int) -> Place:
         name = path.rpartition("/")[2]

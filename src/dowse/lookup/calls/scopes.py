@@ -81,14 +81,19 @@ class Scopes:
         return found or (Space(tuple(f"{it}.{name}" if it else name for it in around), here.key),)
 
     def _fitting(self, found: Values, outline: Outline, is_type: bool) -> Values:
-        """A constructor is no name of its own; where only a type can stand, other members do not count."""
+        """A constructor is no name of its own, nor is a method that stands beside its type.
+
+        Where only a type can stand, other members do not count.
+        """
         return tuple(it for it in found if not isinstance(it, Thing) or self._fits(it, outline, is_type))
 
     def _fits(self, it: Thing, outline: Outline, is_type: bool) -> bool:
         kind = self._world.catalogue.symbol(it.place).kind
+        if kind == "method" and outline.habits.split_methods:
+            return False
         if is_type and outline.habits.bare_members:
             return kind in TYPES
-        return kind not in ("constructor", "namespace")
+        return kind != "constructor" and (kind != "namespace" or outline.habits.modules == "path")
 
 
 def _things(outline: Outline, ordinals: list[int]) -> Values:

@@ -29,6 +29,7 @@ class Sieve:
         self._records: set[int] = set()
         self._own_names: set[str] = set()
         self._is_coarse = is_coarse
+        self._is_imported = False  # whether a target is known somewhere by its bare name
         for it in targets:
             self._add(it)
 
@@ -44,6 +45,8 @@ class Sieve:
         self._names |= {it.name for it in types} | {it.name for it in heirs}
         self._names |= {name for it in owner.places for name in self._world.aliases.of(it)}
         self._records |= {place.record for it in types for place in it.places} | {it.place.record for it in heirs}
+        self._is_coarse |= self._world.structures.may_miss(target)
+        self._is_imported |= self._world.aliases.is_imported(target)
         self._is_coarse |= "*" in self._names  # `using static` makes members of it known by their bare names
 
     def judge(self, site: Site) -> Verdict:
@@ -56,7 +59,7 @@ class Sieve:
 
     def _may_lead(self, way: Way, site: Site) -> bool:
         if not way.steps:
-            return site.record in self._records
+            return self._is_imported or site.record in self._records
         if len(way.steps) > 1:
             return True
         if way.root in ("this", "super"):

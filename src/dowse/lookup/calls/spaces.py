@@ -88,8 +88,12 @@ class Spaces:
     def _rows(self, name: str, outline: Outline) -> Sequence[Named]:
         catalogue, family = self._world.catalogue, outline.habits.family
         types = catalogue.types_named(name, family)
-        # Where files reach no further than themselves, functions lie in types.
-        return types if outline.habits.reach == "file" else (*types, *catalogue.functions_named(name, family))
+        if outline.habits.reach == "file":
+            return types  # where files reach no further than themselves, functions lie in types
+        functions = catalogue.functions_named(name, family)
+        if outline.habits.split_methods:  # methods lie beside types, but are known only through them
+            functions = tuple(it for it in functions if it.kind != "method")
+        return (*types, *functions)
 
     def _is_member(self, it: Named) -> bool:
         symbols = self._world.catalogue.outline(it.place.record).symbols

@@ -74,8 +74,9 @@ def _one(tokens: list[str], at: int, depth: int) -> tuple[TypeText, int]:
             at = tokens.index("]", at) + 1 if "]" in tokens[at:] else len(tokens)
             read = TypeText(ARRAY, (read,))
             continue
+        is_python = tokens[at] == "["
         arguments, at = _list(tokens, at + 1, depth)
-        read = arguments[0] if read.last in _WRAPPERS and arguments else TypeText(read.name, arguments)
+        read = arguments[0] if is_python and read.last in _WRAPPERS and arguments else TypeText(read.name, arguments)
     return read, at
 
 

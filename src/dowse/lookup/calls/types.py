@@ -25,9 +25,9 @@ class Types:
 
     def resolve(self, text: str, here: Here, trip: Trip) -> Type | None:
         """The type as it is written here; None where it says nothing."""
-        return self._of(parse_type(text), here, trip)
+        return self.of(parse_type(text), here, trip)
 
-    def _of(self, text: TypeText, here: Here, trip: Trip) -> Type | None:
+    def of(self, text: TypeText, here: Here, trip: Trip) -> Type | None:
         if text.name in _UNKNOWN:
             return None
         if text.name in _SELF:
@@ -37,7 +37,7 @@ class Types:
             return bound
         if text.last in ("Type", "type") and text.arguments:
             return None  # a class passed as a value: what is called on it is not an object's
-        arguments = tuple(self._of(it, here, trip) or Type(it.name) for it in text.arguments)
+        arguments = tuple(self.of(it, here, trip) or Type(it.name) for it in text.arguments)
         return self._named(text, here, trip)._replace(arguments=arguments)
 
     def _parameter(self, name: str, here: Here, trip: Trip) -> tuple[bool, Type | None]:

@@ -17,6 +17,7 @@ from dowse.lookup.calls.overrides import Overrides
 from dowse.lookup.calls.resolve import Resolver
 from dowse.lookup.calls.scopes import Scopes
 from dowse.lookup.calls.spaces import Spaces
+from dowse.lookup.calls.structures import Structures
 from dowse.lookup.calls.types import Types
 from dowse.store.call_facts import CallFacts
 
@@ -37,6 +38,7 @@ class World:
         self.elements = Elements(self)
         self.evaluator = Evaluator(self)
         self.overrides = Overrides(self)
+        self.structures = Structures(self)
         self.aliases = Aliases(self)
         self.guesses = Guesses(self)
         self.resolver = Resolver(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dowse.errors import BadInput
@@ -28,6 +29,31 @@ def find(store: Store, wanted: Wanted) -> SymbolAnswer:
     found = store.definitions(asked)
     return SymbolAnswer(
         tuple(found.definitions), found.total, found.before_stats, store.record_count(), store.definition_count()
+    )
+
+
+def with_implementers(
+    store: Store, wanted: Wanted, answer: SymbolAnswer, implementing: Sequence[Definition]
+) -> SymbolAnswer:
+    """The answer, and those of these types that fulfil the rest of the question, behind it."""
+    if not implementing:
+        return answer
+    notes = {(it.record.collection, it.record.path, it.ordinal): it.note for it in implementing}
+    asked = replace(checked(store, wanted), base="", limit=0)
+    if not asked.names:  # the store knows all other conditions; it looks only at the names that come into question
+        asked = replace(asked, names=tuple(sorted({it.symbol.name for it in implementing})), matching="exact")
+    found = store.definitions(asked).definitions
+    also = [
+        replace(it, note=notes[place])
+        for it in found
+        if (place := (it.record.collection, it.record.path, it.ordinal)) in notes
+    ]
+    room = max(0, wanted.limit - len(answer.definitions)) if wanted.limit else len(also)
+    return replace(
+        answer,
+        definitions=(*answer.definitions, *also[:room]),
+        total=answer.total + len(also),
+        before_stats=answer.before_stats + len(also),
     )
 
 

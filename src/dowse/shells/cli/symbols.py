@@ -97,7 +97,7 @@ def command(
         here = Paths.of(engine, workspace)
         if as_audit:
             return _print_audit(engine.audit(least_bytes), here, as_json)
-        found = _at(engine, here, at) if at else engine.symbols(here.asked(wanted))
+        found = _at(engine, here, at) if at else engine.symbols(here.asked(wanted), structural=True)
         bodies = engine.bodies(found.definitions, max_lines=max_lines, total_lines=total_lines) if body else []
     if as_json:
         click.echo(json.dumps(with_root(symbols_json(found, bodies), here), ensure_ascii=False))

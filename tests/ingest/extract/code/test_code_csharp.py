@@ -79,10 +79,12 @@ CALLS = [
     ("Foo<int>(); repo.Get<Foo>(1); Cache<Foo>.Clear();", ["Foo Foo", "Get repo.Get", "Clear Cache.Clear"]),
     ("var x = p ?? Make(); x.Go();", ["Make Make", "Go :Foo;.Go|Make().Go"]),
     ("var x = c ? p : Make(); x.Go();", ["Make Make", "Go :Foo;.Go|Make().Go"]),
-    ("var (a, b) = Pair(); a.Go();", ["Pair Pair", "Go ?.Go"]),
+    ("var (a, b) = Pair(); a.Go();", ["Pair Pair", "Go Pair()[0].Go"]),
     ('nameof(M); typeof(Foo); string.Join(","); "x".Go();', ["Join string.Join", "Go :string;.Go"]),
     ("global::System.Console.Write(1);", ["Write System.Console.Write"]),
-    ("Action f = N; f();", ["Invoke :Action;"]),
+    ("xs.Select(x => x.Own).First().Go();", ["Go xs[].Own.Go", "First :IEnumerable<?>;.First", "Select xs.Select"]),
+    ("foreach (var (a, b) in xs) b.Go();", ["Go xs[][1].Go"]),
+    ("Action f = N; f();", ["refer N N", "Invoke :Action;"]),
     ("void L() { p.Go(); } L();", ["M.L: Go :Foo;.Go", "L L"]),
     # Lambdas, LINQ and queries.
     (
@@ -212,7 +214,7 @@ def test_arguments_are_counted_without_comments():
         ("IDictionary<string, List<Foo>>", ":IDictionary<string,List<Foo>>;"),
         ("ref readonly Foo", ":Foo;"),
         ("global::N.Foo", ":N.Foo;"),
-        ("(int a, Foo b)", ""),
+        ("(int a, Foo b)", ":(int,Foo);"),
         ("void", ""),
         ("var", ""),
         ("dynamic", ""),

@@ -11,7 +11,7 @@ SYMBOLS = [
     ("package a\nfunc f(x int) *Foo { return nil }", ["function f = :Foo;"]),
     (
         "func f() (Foo, error) { return g() }\nfunc h() (r *Foo, err error) { }",
-        ["function f = :Foo;", "function h = :Foo;"],
+        ["function f = :(Foo,error);", "function h = :(Foo,error);"],
     ),
     ("func f() { }\nfunc g() any { return Foo{} }", ["function f", "function g = :Foo;"]),
     (
@@ -28,7 +28,7 @@ SYMBOLS = [
     ),
     (
         "type I interface {\n  J\n  M(x int) (string, error)\n  ~int | string\n}",
-        ["interface I", "method I.M = :string;"],
+        ["interface I", "method I.M = :(string,error);"],
     ),
     (
         "type ID = string\ntype H func(w W) error\ntype Level int",
@@ -71,7 +71,13 @@ CALLS = [
     ("x := pkg.Foo{}; x.Go()", ["new Foo :pkg.Foo;", "Go :pkg.Foo;.Go"]),
     ("x := new(Foo); x.Go()", ["new Foo :Foo;", "Go :Foo;.Go"]),
     ("x := make([]Foo, 3); x[0].Go()", ["make make", "Go :Foo[];[].Go"]),
-    ("x, err := a.repo.Find(1); x.Go(); err.Go()", ["Find this.repo.Find", "Go this.repo.Find().Go", "Go ?.Go"]),
+    (
+        "x, err := a.repo.Find(1); x.Go(); err.Go()",
+        ["Find this.repo.Find", "Go this.repo.Find()[0].Go", "Go this.repo.Find()[1].Go"],
+    ),
+    ("x, f, m := F(); m.Go()", ["F F", "Go F()[2].Go"]),
+    ("for x := range xs { x.Go() }", ["Go :Foo[];[].Go"]),
+    ("Make[Foo](); t[i]()", ["Make Make<Foo>", "i t[]"]),
     ("x, y := F(), p; y.Go()", ["F F", "Go :Foo;.Go"]),
     ("var x Bar = F(); x.Go(); var y = F(); y.Go()", ["F F", "Go :Bar;.Go", "F F", "Go F().Go"]),
     ("var x Bar; x = F(); x.Go()", ["F F", "Go F().Go"]),
@@ -87,7 +93,7 @@ CALLS = [
     ("go func(q *Bar) { q.Go() }(p); defer a.N()", ["Go :Bar;.Go", "N this.N"]),
     (
         "Map[int](F); Two[int, Foo](1).Go(); G[int]{}",
-        ["Map Map", "refer F F", "Go Two().Go", "Two Two", "new G :G[int];"],
+        ["Map Map<int>", "refer F F", "Go Two<int,Foo>().Go", "Two Two<int,Foo>", "new G :G[int];"],
     ),
     (
         'p.Handle("/", a.M); p.Handle("/", F); p.Run(xs)',

@@ -98,11 +98,12 @@ class Calls:
         if way[-1] == ";":
             return _type_name(way) if site.kind == "new" else self._invoked or self._written(site.node)
         if "." in way:
-            return way[way.rfind(".") + 1 :]
+            return way[way.rfind(".") + 1 :].partition("<")[0]
         if way == UNKNOWN:
             return self._written(site.node)
-        it = self._imported.get(way)
-        return it.member if it and it.member not in ("", DEFAULT) else way
+        name = way.partition("<")[0]
+        it = self._imported.get(name)
+        return it.member if it and it.member not in ("", DEFAULT) else name
 
     def _written(self, node: Node) -> str:
         """The last word of what is called, as it stands there."""

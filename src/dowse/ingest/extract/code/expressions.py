@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from dowse.ingest.extract.code.scopes import MOST_WAYS, Binding, Scope, bindings_seen
+from dowse.ingest.extract.code.scopes import EVERYWHERE, MOST_WAYS, Binding, Scope, bindings_seen
 from dowse.ingest.extract.code.source import Source, child
 from dowse.text.expressions import UNKNOWN
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from dowse.ingest.extract.code.language import Definition, Language, Shape
+    from dowse.ingest.extract.code.language import Definition, Language, Mapped, Shape
 
 MAX_STEPS: Final = 24
 MAX_CHARS: Final = 300
@@ -21,6 +21,24 @@ _MAX_DEPTH: Final = 12  # of locals that hold what other locals hold
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 _OBJECT = re.compile(r":([^;]+);|([A-Z][\w.]*)\(\)")  # of a type that its name tells
 _NAME = re.compile(r"@?[^\W\d]\w*")
+_TYPES = re.compile(r"[<\[][\w,<>]{1,60}[>\]]")
+
+# A sequence of what a way gives is `{*=WAY}` for as long as it is taken apart in the same function.
+_SEQUENCE = "{*="
+_SAME_ELEMENTS = (
+    "Where|OrderBy|OrderByDescending|ThenBy|ThenByDescending|Skip|SkipWhile|Take|TakeWhile|Distinct|Reverse|ToList"
+    "|ToArray|AsEnumerable|ToHashSet|toList|filter|sorted|distinct|limit|skip|stream|iter|into_iter|iter_mut|collect"
+    "|rev|take|reverse|slice|sort|cloned|copied|peekable"
+)
+_ONE_ELEMENT = (
+    "First|FirstOrDefault|Last|LastOrDefault|Single|SingleOrDefault|ElementAt|ElementAtOrDefault|Find|findFirst|findAny"
+    "|find|next|last|first|at|pop|shift|nth"
+)
+_OUT_OF_OPTIONAL = "unwrap|expect|get|orElse|orElseThrow|orElseGet|unwrap_or_default"
+_TAKEN_APART = re.compile(
+    rf"(?:\.(?:{_SAME_ELEMENTS})\(\))*(?:\[\w*\]|\.(?:{_ONE_ELEMENT})\(\)(?:\[\]|\.(?:{_OUT_OF_OPTIONAL})\(\))?)"
+)
+_THE_SAME = re.compile(rf"(?:\.(?:{_SAME_ELEMENTS})\(\))+")
 
 
 def joined(expressions: Iterable[str]) -> str:
@@ -41,6 +59,21 @@ def stepped(expression: str, steps: str) -> str:
     return "|".join(way + steps for way in expression.split("|"))
 
 
+def taken_apart(expression: str) -> str:
+    """What is an element of a sequence of something is that itself."""
+    return "|".join(map(_one_taken_apart, expression.split("|"))) if _SEQUENCE in expression else expression
+
+
+def _one_taken_apart(way: str) -> str:
+    inner, closing, rest = way.removeprefix(_SEQUENCE).partition("}")
+    if not way.startswith(_SEQUENCE) or not closing:
+        return way
+    steps = _TAKEN_APART.match(rest)
+    if steps is None:
+        return f"{_SEQUENCE}{inner}}}{_THE_SAME.sub('', rest, count=1)}"
+    return "|".join(part + rest[steps.end() :] for part in inner.split("&*="))
+
+
 class Expressions:
     """Reads nodes of one file."""
 
@@ -49,6 +82,8 @@ class Expressions:
         self._held = language.held
         self._rewritten = language.rewritten
         self._returned = language.returned
+        self._mapped = language.mapped
+        self._sequence = language.sequence
         self._source = source
 
     def of(self, node: Node, scope: Scope | None, depth: int = 0) -> str:
@@ -56,12 +91,33 @@ class Expressions:
 
     def callee(self, node: Node, shape: Shape, scope: Scope | None) -> str:
         """What a call calls: its own expression without the last step."""
+        written = self._types(node, shape) if shape.types else ""
         if not shape.member:
             below = child(node, shape.onto)
-            dotted = self._dotted(below, "", scope, 0) if below is not None else None
+            dotted = self._dotted(below, written, scope, 0) if below is not None else None
             if dotted is not None:
-                return self._finished(*dotted)
-        return self._finished(*self._onward(node, shape, "", scope, 0))
+                return self._called(self._finished(*dotted))
+        return self._called(self._finished(*self._onward(node, shape, written, scope, 0)))
+
+    def _called(self, callee: str) -> str:
+        """What is called on a sequence is a library's."""
+        if _SEQUENCE not in callee:
+            return callee
+        return "|".join(
+            f"{self._sequence}{way.partition('}')[2]}" if way.startswith(_SEQUENCE) else way
+            for way in callee.split("|")
+        )
+
+    def _types(self, node: Node, shape: Shape) -> str:
+        """The types that are written for what is called: `<Cat>`."""
+        written = child(node, shape.types)
+        if written is None or written.end_byte - written.start_byte > MAX_CHARS:
+            return ""
+        text = "".join(self._source.of(written).split())
+        if shape.step == "[]":
+            is_called = node.parent is not None and node.parent.type == "call_expression"
+            return f"<{text}>" if is_called and text[:1].isupper() and text.isidentifier() else ""
+        return f"<{text[1:-1]}>" if _TYPES.fullmatch(text) else ""
 
     def written(self, type_text: str) -> str:
         """An object of a written type; nothing where it is too long to be of use."""
@@ -81,11 +137,11 @@ class Expressions:
         typed = self.written(binding.type)
         if typed or binding.value is None or depth > _MAX_DEPTH:
             return typed or UNKNOWN
-        return stepped(self.of(binding.value, scope, depth + 1), binding.step)
+        return taken_apart(stepped(self.of(binding.value, scope, depth + 1), binding.step))
 
     def _finished(self, root: str, steps: str) -> str:
         """The whole; of what stands on something unknown, or is too long, only the last name says anything."""
-        expression = self._rewritten(stepped(root, steps))
+        expression = self._rewritten(taken_apart(stepped(root, steps)))
         if root.startswith(UNKNOWN) or len(expression) > MAX_CHARS:
             return UNKNOWN + steps[steps.rfind(".") :] if "." in steps else UNKNOWN
         return expression
@@ -101,12 +157,35 @@ class Expressions:
             dotted = self._dotted(node, steps, scope, depth) if shape.member and not shape.step else None
             if dotted is not None:
                 return dotted
-            steps = self._above(node, shape, shape.step + steps)
+            if self._mapped is not None and shape.step == "()":
+                sequence = self._made_of_another(self._mapped(node, self._source), scope, depth)
+                if sequence:
+                    return sequence, steps
+            types = self._types(node, shape) if shape.types else ""
+            # `Make[Cat]` is no element of Make where it is called and a type stands there.
+            steps = self._above(node, shape, (types if types and shape.step == "[]" else types + shape.step) + steps)
             below = child(node, shape.onto)
             if below is None:
                 return self._standing_alone(shape, steps, scope, node.start_byte, depth)
             node = below
         return UNKNOWN, steps
+
+    def _made_of_another(self, made: Mapped | None, scope: Scope | None, depth: int) -> str:
+        """A sequence of what comes of each element of another; nothing where that can not be told."""
+        if made is None or depth > _MAX_DEPTH:
+            return ""
+        element = taken_apart(stepped(self.of(made.receiver, scope, depth + 1), "[]"))
+        if element.startswith(UNKNOWN):
+            return ""
+        if made.body is None:
+            given = stepped(element, f".{made.member}()")
+        else:
+            inner = Scope(scope, runs_later=False)
+            inner.bind(made.parameter, Binding(0, EVERYWHERE, holds=element))
+            given = self.of(made.body, inner, depth + 1)
+        given = taken_apart(stepped(given, "[]")) if made.many else given
+        is_known = not given.startswith(UNKNOWN) and "{" not in given and len(given) <= MAX_CHARS
+        return f"{_SEQUENCE}{given.replace('|', '&*=')}}}" if is_known else ""
 
     def _onward(self, node: Node, shape: Shape, steps: str, scope: Scope | None, depth: int) -> tuple[str, str]:
         steps = self._above(node, shape, steps)
@@ -125,6 +204,8 @@ class Expressions:
         name = _NAME.match(steps, 1)
         if name is None:
             return UNKNOWN, steps
+        if shape.bare:
+            return name[0], steps[name.end() :]
         return self._look_up(name[0], scope, at, depth), steps[name.end() :]
 
     def _dotted(self, node: Node, steps: str, scope: Scope | None, depth: int) -> tuple[str, str] | None:
@@ -148,7 +229,11 @@ class Expressions:
         if shape.either:
             return self._either(node, shape, scope, depth)
         if shape.read is not None:
-            return shape.read(node, self._source) or UNKNOWN
+            found = shape.read(node, self._source) or UNKNOWN
+            if not found.startswith("@"):
+                return found
+            name, dot, rest = found[1:].partition(".")
+            return stepped(self._look_up(name, scope, node.start_byte, depth), dot + rest)
         if shape.element:
             return self._collection(node, shape, scope, depth)
         return shape.root

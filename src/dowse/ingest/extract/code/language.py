@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from dowse.text.expressions import instance
+from dowse.text.expressions import UNKNOWN, instance
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -21,7 +21,8 @@ class Shape:
     `onto` is what it stands on; from there `member` is the name of a member, `step` one of `()`, `[]` and `!`. Or it
     stands on nothing: `name` says that it is a name, `root` is a fixed expression, `type` the field with its type,
     `either` fields with the ways it may go, and `{}` in `root` stands for the type of what is in the field `element`,
-    or `read` tells an expression.
+    or `read` tells an expression; what that begins with `@` begins with a name that may be a local one. `types` is the
+    field with the types that a call writes for what it calls. `bare`: a name without an object is never a local's.
     """
 
     onto: str = ""
@@ -33,6 +34,8 @@ class Shape:
     element: str = ""
     read: Callable[[Node, Source], str] | None = None
     name: bool = False
+    types: str = ""
+    bare: bool = False
 
 
 # Tuples, because a large file has tens of thousands of them.
@@ -118,6 +121,17 @@ class Imported(NamedTuple):
     member: str = ""
 
 
+class Mapped(NamedTuple):
+    """A call that makes a sequence out of another, `receiver`: of each element, as `parameter`, comes what `body`
+    gives, or a call of its method `member`. `many`: of each come several."""
+
+    receiver: Node
+    parameter: str = ""
+    body: Node | None = None
+    member: str = ""
+    many: bool = False
+
+
 def _no_parameters(_node: Node, _source: Source) -> tuple[Parameter, ...]:
     return ()
 
@@ -156,4 +170,6 @@ class Language:
     no_calls: frozenset[str] = frozenset()  # what looks like a function or a call: names and types of nodes
     arguments: Callable[[Node], int] | None = None  # how many a call has, where no field `arguments` or list tells
     invoked: str = ""  # the method that runs when an object is called
+    mapped: Callable[[Node, Source], Mapped | None] | None = None
+    sequence: str = UNKNOWN  # what such a call gives, where only that is known
     file_names: tuple[str, ...] = ()

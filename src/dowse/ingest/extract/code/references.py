@@ -23,6 +23,7 @@ def worth_following(
     defined.update(source.of(node) for node in captures.get("named", ()))
     defined.discard("")
     names = frozenset(kind for kind, it in language.shapes.items() if it.name or (it.member and not it.step))
+    names |= {"scoped_identifier"}  # a path of Rust, which is read off its text
     kept = []
     for node in captures.get("refer", ()):
         for each in _named(node, names):

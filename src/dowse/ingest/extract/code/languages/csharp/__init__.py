@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.emptiness import WRAPS
 from dowse.ingest.extract.code.language import Imported, Language, Shape
-from dowse.ingest.extract.code.languages.csharp.bindings import bind, lambda_parameters, target_type
+from dowse.ingest.extract.code.languages.csharp.bindings import bind, lambda_parameters, mapped, target_type
 from dowse.ingest.extract.code.languages.csharp.definitions import define
 from dowse.ingest.extract.code.languages.csharp.meaning import held, rewritten
 from dowse.ingest.extract.code.source import child
@@ -29,6 +29,7 @@ _QUERY = """
 (base_list (argument_list) @construct)
 [(variable_declaration) (foreach_statement) (declaration_pattern) (recursive_pattern) (declaration_expression)
  (catch_declaration) (from_clause)] @bind
+(assignment_expression left: (tuple_expression)) @bind
 [(lambda_expression) (anonymous_method_expression)] @lambda
 (query_expression) @scope
 [(if_statement) (for_statement) (foreach_statement) (while_statement) (do_statement) (catch_clause)
@@ -43,6 +44,7 @@ _QUERY = """
 (return_statement) @return
 (argument [(identifier) (member_access_expression)] @refer)
 (assignment_expression right: [(identifier) (member_access_expression)] @refer)
+(variable_declarator name: (identifier) [(identifier) (member_access_expression)] @refer)
 """
 
 
@@ -143,5 +145,7 @@ LANGUAGES = (
         rewritten=rewritten,
         no_calls=frozenset({"nameof"}),
         invoked="Invoke",
+        mapped=mapped,
+        sequence=":IEnumerable<?>;",
     ),
 )

@@ -9,6 +9,7 @@ from dowse.text.expressions import instance
 
 _SAYS_NOTHING = frozenset({"", "var", "void", "dynamic"})
 _PASSING = re.compile(r"^(?:(?:params|ref|out|in|this|readonly|scoped)\s+)+|global::")
+_ITEM_NAMES = re.compile(r"(?<=[\w>\]?)])\s+@?\w+(?=\s*[,)])")  # of a tuple: `(Cat cat, Dog dog)`
 _LENGTHS = re.compile(r"\[[^\],]*\]")
 _BASE = re.compile(r"(^|\|)base(?=[.\[(|]|$)")
 
@@ -26,8 +27,10 @@ _SAME = re.compile(rf"\.(?:{THE_SAME.replace(' ', '|')})\(\)")
 def held(written: str) -> str:
     """`Foo?` holds a Foo; `var` and the like say nothing."""
     name = _PASSING.sub("", written.strip()).rstrip("?")
-    if name in _SAYS_NOTHING or name.startswith("("):
+    if name in _SAYS_NOTHING:
         return ""
+    if name.startswith("("):
+        name = _ITEM_NAMES.sub("", name)
     return instance(_LENGTHS.sub("[]", name))
 
 

@@ -54,10 +54,10 @@ _SHAPES = {
     "selector_expression": Shape(onto="operand", member="field"),
     "qualified_type": Shape(onto="package", member="name"),
     "package_identifier": Shape(name=True),
-    "generic_type": Shape(onto="type"),
+    "generic_type": Shape(onto="type", types="type_arguments"),
     "call_expression": Shape(onto="function", step="()"),
     "type_conversion_expression": Shape(onto="type", step="()"),
-    "index_expression": Shape(onto="operand", step="[]"),
+    "index_expression": Shape(onto="operand", step="[]", types="index"),
     "slice_expression": Shape(onto="operand"),
     "unary_expression": Shape(onto="operand"),  # `&x` and `*x` are used as x is
     "parenthesized_expression": Shape(onto="0"),

@@ -42,8 +42,11 @@ def names_of(node: Node) -> list[Node]:
 def _given(targets: list[Node], values: Node | None, node: Node, written: str, source: Source) -> Iterator[Bound]:
     """One value for each name, or one call whose first result is for the first name."""
     parts = [each for each in values.named_children if not each.is_extra] if values else []
+    is_several = len(targets) > len(parts) == 1 and parts[0].type == "call_expression" and not written
     for number, target in enumerate(targets):
-        if target.type == "identifier":
+        if target.type == "identifier" and is_several:
+            yield Bound(target, node.end_byte, value=parts[0], step=f"[{number}]")
+        elif target.type == "identifier":
             value = parts[number] if number < len(parts) else None
             yield _one(target, value, node, written, source)
 
@@ -70,10 +73,11 @@ def _received(target: Node, value: Node, node: Node) -> Bound:
 
 
 def _looped(targets: Node, value: Node) -> Iterator[Bound]:
-    """The first name is the place, the second what lies there."""
-    for number, target in enumerate(targets.named_children[:2]):
+    """The first name is the place, the second what lies there; of a channel the only one is."""
+    names = targets.named_children[:2]
+    for number, target in enumerate(names):
         if target.type == "identifier":
-            yield Bound(target, value.end_byte, value=value if number else None, step="[]")
+            yield Bound(target, value.end_byte, value=value if number or len(names) == 1 else None, step="[]")
 
 
 def _narrowed(node: Node, source: Source) -> Iterable[Bound]:

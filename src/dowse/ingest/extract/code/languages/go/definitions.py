@@ -43,13 +43,19 @@ def _function(node: Node, source: Source) -> Definition:
         "function" if node.type == "function_declaration" else "method",
         node,
         (node.start_byte, body.start_byte if body else node.end_byte),
-        type=named[0].type if named else source.of(results),
+        type=_result(named) if named else source.of(results),
         parameters=(*receivers, *_parameters(child(node, "parameters"), source), *variables),
         hidden=len(receivers),
         added=len(variables),
         has_body=body is not None,
         owner=held(receivers[0].type)[1:-1].partition("[")[0] if receivers else "",
     )
+
+
+def _result(results: tuple[Parameter, ...]) -> str:
+    """Of several results a tuple."""
+    types = [it.type for it in results]
+    return types[0] if len(types) == 1 else f"({','.join(types)})"
 
 
 def _parameters(node: Node | None, source: Source) -> Iterator[Parameter]:

@@ -17,6 +17,8 @@ _MOST_LAYERS = 8
 @lru_cache(maxsize=20_000)
 def held(written: str) -> str:
     """`*Foo` is used as Foo is; functions, structs without a name and `any` say nothing."""
+    if written.startswith("(") and "," in written:
+        return _several(written[1:-1])
     rest, form = written.strip(), "{}"
     for _ in range(_MOST_LAYERS):
         rest = rest.lstrip("*(&~ ")
@@ -27,6 +29,18 @@ def held(written: str) -> str:
         form = form.format(layer)
     name = rest.rstrip(") ")
     return instance(form.format(name)) if _says_something(name) else ""
+
+
+def _several(written: str) -> str:
+    """The results of a function, as a tuple."""
+    parts, depth = [""], 0
+    for sign in written:
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return instance(f"({','.join(held(part)[1:-1] or '?' for part in parts)})")
 
 
 def _layer(written: str) -> tuple[str, str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.language import Language, Shape
-from dowse.ingest.extract.code.languages.java.bindings import bind, imports, lambda_parameters
+from dowse.ingest.extract.code.languages.java.bindings import bind, imports, lambda_parameters, mapped
 from dowse.ingest.extract.code.languages.java.definitions import define
 from dowse.ingest.extract.code.source import child
 from dowse.text.expressions import instance
@@ -51,7 +51,7 @@ _SHAPES = {
     "super": Shape(root="super"),
     "field_access": Shape(onto="object", member="field"),
     "scoped_identifier": Shape(onto="scope", member="name"),
-    "method_invocation": Shape(onto="object", member="name", step="()"),
+    "method_invocation": Shape(onto="object", member="name", step="()", bare=True),
     "array_access": Shape(onto="array", step="[]"),
     "parenthesized_expression": Shape(onto="0"),
     "assignment_expression": Shape(onto="right"),
@@ -95,5 +95,7 @@ LANGUAGES = (
         fillers=_FILLERS,
         lambda_parameters=lambda_parameters,
         held=_held,
+        mapped=mapped,
+        sequence=":Stream<?>;",
     ),
 )

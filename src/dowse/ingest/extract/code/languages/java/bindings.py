@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from dowse.ingest.extract.code.language import Bound, Imported, Parameter
+from dowse.ingest.extract.code.language import Bound, Imported, Mapped, Parameter
 from dowse.ingest.extract.code.languages.java.definitions import parameters
 from dowse.ingest.extract.code.source import child, first_of
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _TO_ELEMENTS = frozenset(
     {"forEach", "map", "filter", "anyMatch", "allMatch", "noneMatch", "flatMap", "removeIf", "mapToInt", "peek"}
+    | {"ifPresent", "ifPresentOrElse", "takeWhile", "dropWhile", "toMap", "mapToLong", "mapToObj", "mapToDouble"}
 )
 
 
@@ -61,6 +62,22 @@ def lambda_parameters(node: Node, source: Source) -> Iterable[Parameter]:
     if names and not names[0].type and elements is not None:
         names[0] = Parameter(names[0].name, value=elements, step="[]")
     return names
+
+
+def mapped(node: Node, source: Source) -> Mapped | None:
+    """`xs.map(x -> x.y())` and `xs.map(X::y)` give what y of each gives."""
+    arguments, receiver = child(node, "arguments"), child(node, "object")
+    if arguments is None or receiver is None or arguments.named_child_count != 1:
+        return None
+    function, name = arguments.named_children[0], source.of(child(node, "name"))
+    if function.type not in ("lambda_expression", "method_reference") or name not in ("map", "flatMap"):
+        return None
+    if function.type == "method_reference":
+        member = source.of(child(function, "1"))
+        return Mapped(receiver, member=member, many=name == "flatMap") if member else None
+    return Mapped(
+        receiver, source.of(child(function, "parameters")).strip("() "), child(function, "body"), many=name == "flatMap"
+    )
 
 
 def imports(node: Node, source: Source) -> Iterator[Imported]:

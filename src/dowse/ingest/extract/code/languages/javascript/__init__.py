@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dowse.ingest.extract.code.language import Language, Shape
 from dowse.ingest.extract.code.languages.javascript.bindings import bind, imports
-from dowse.ingest.extract.code.languages.javascript.definitions import define, kept, lambda_parameters
+from dowse.ingest.extract.code.languages.javascript.definitions import define, kept, lambda_parameters, mapped
 from dowse.ingest.extract.code.languages.javascript.types import asserted, held
 
 _FUNCTION = "[(arrow_function) (function_expression) (generator_function)]"
@@ -56,7 +56,7 @@ _SHAPES = {
     "this": Shape(root="this"),
     "super": Shape(root="super"),
     "member_expression": Shape(onto="object", member="property"),
-    "call_expression": Shape(onto="function", step="()"),
+    "call_expression": Shape(onto="function", step="()", types="type_arguments"),
     "subscript_expression": Shape(onto="object", step="[]"),
     "await_expression": Shape(onto="0", step="!"),
     "parenthesized_expression": Shape(onto="0"),
@@ -101,6 +101,8 @@ _JAVASCRIPT = Language(
     held=held,
     kept=kept,
     fields_by_assignment=True,
+    mapped=mapped,
+    sequence=":Array<?>;",
 )
 _TYPESCRIPT = replace(
     _JAVASCRIPT,

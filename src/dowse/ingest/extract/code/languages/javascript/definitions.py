@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from dowse.ingest.extract.code.language import Definition, Parameter
+from dowse.ingest.extract.code.language import Definition, Mapped, Parameter
 from dowse.ingest.extract.code.languages.javascript.types import held
 from dowse.ingest.extract.code.source import child, first_of
 from dowse.text.expressions import UNKNOWN
@@ -54,19 +54,20 @@ def define(node: Node, around: Definition | None, source: Source) -> Iterable[De
 
 
 def _definition(node: Node, in_class: bool, source: Source) -> Definition:
-    kind = _KINDS[node.type]
+    function = _function_member(node)
+    kind = "method" if function is not None else _KINDS[node.type]
     name = source.of(child(node, "name") or node).strip("\"'`")
     modifiers = tuple(_modifiers(node))
     if kind == "method":
         kind = _method_kind(name, modifiers, in_class)
     receiver = (_THIS,) if in_class and kind != "function" else ()
-    passed, parts = _parameters(child(node, "parameters"), source)
+    passed, parts = _parameters(child(function or node, "parameters"), source)
     return Definition(
         name,
         kind,
         _span(node),
         _header(node),
-        type=source.of(child(node, "return_type") or child(node, "type")),
+        type=source.of(child(function or node, "return_type") or child(node, "type")),
         parameters=(*receiver, *passed, *parts),
         hidden=len(receiver),
         added=len(parts),
@@ -75,6 +76,13 @@ def _definition(node: Node, in_class: bool, source: Source) -> Definition:
         bases=tuple(_bases(node, source)),
         has_body=child(node, "body") is not None,
     )
+
+
+def _function_member(node: Node) -> Node | None:
+    """The function in `save: (name: string) => void`, which is called like a method of the interface."""
+    written = child(node, "type") if node.type == "property_signature" else None
+    inner = child(written, "0") if written is not None else None
+    return inner if inner is not None and inner.type == "function_type" else None
 
 
 def _method_kind(name: str, modifiers: tuple[str, ...], in_class: bool) -> str:
@@ -233,6 +241,20 @@ def _iterated(node: Node, source: Source) -> Node | None:
     if called is None or called.type != "member_expression" or source.of(child(called, "property")) not in _TO_ELEMENTS:
         return None
     return child(called, "object")
+
+
+def mapped(node: Node, source: Source) -> Mapped | None:
+    """`xs.map(x => x.y)` gives what is in y of each."""
+    arguments, called = child(node, "arguments"), child(node, "function")
+    if arguments is None or called is None or arguments.named_child_count != 1:
+        return None
+    function, name = arguments.named_children[0], source.of(child(called, "property"))
+    receiver, body = child(called, "object"), child(function, "body")
+    if function.type != "arrow_function" or name not in ("map", "flatMap") or receiver is None or body is None:
+        return None
+    parameters = child(function, "parameter") or child(function, "parameters")
+    parameter = source.of(parameters).strip("() ").partition(":")[0].strip()
+    return Mapped(receiver, parameter, body, many=name == "flatMap")
 
 
 def kept(_name: str, around: Definition | None) -> str:

@@ -8,7 +8,7 @@ from string import ascii_letters, digits
 from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.language import Imported, Language, Shape
-from dowse.ingest.extract.code.languages.rust.bindings import bind, lambda_parameters
+from dowse.ingest.extract.code.languages.rust.bindings import bind, lambda_parameters, mapped
 from dowse.ingest.extract.code.languages.rust.definitions import define
 from dowse.ingest.extract.code.languages.rust.types import held, without_generics
 from dowse.ingest.extract.code.source import child
@@ -42,6 +42,7 @@ _QUERY = """
 _HERE = re.compile(r"^(?:(?:crate|super|self)\.)+")
 _SELF = re.compile(r"^Self(?=\W|$)")
 _PATH = re.compile(r"\w+(?:\.\w+)*")
+_OF_LOCAL = re.compile(r"(?!self\b)[a-z_]\w*(?:\.[a-z_]\w*)+")
 _OF_PATHS = f"{ascii_letters}{digits}_.:"
 _SOMETHING = ":?;"  # of which only a member is known
 _MOST_CALLED = 120  # bytes of a name in the arguments of a macro
@@ -65,6 +66,8 @@ def _in_macro(node: Node, source: Source) -> str:
     dotted = path.replace("::", ".")
     if not _PATH.fullmatch(dotted.lstrip(".")) or (text == before and source.data[start : start + 1] != b"("):
         return ""
+    if _OF_LOCAL.fullmatch(path):
+        return f"@{path}"
     if "." in path and not path.startswith("self."):
         return f"{_SOMETHING}.{dotted.rpartition('.')[2]}"  # of a local, or of what a call gives
     return f"this.{dotted[5:]}" if path.startswith("self.") else _HERE.sub("", dotted.lstrip("."))
@@ -81,7 +84,7 @@ _SHAPES = {
     "identifier": Shape(name=True),
     "self": Shape(name=True),
     "scoped_identifier": Shape(read=_path),
-    "generic_function": Shape(onto="function"),
+    "generic_function": Shape(onto="function", types="type_arguments"),
     "field_expression": Shape(onto="value", member="field"),
     "call_expression": Shape(onto="function", step="()"),
     "token_tree": Shape(read=_in_macro),
@@ -171,5 +174,7 @@ LANGUAGES = (
         held=held,
         rewritten=_meant,
         no_calls=frozenset({"Some", "Ok", "Err", UNKNOWN}),
+        mapped=mapped,
+        sequence=":Iterator<?>;",
     ),
 )

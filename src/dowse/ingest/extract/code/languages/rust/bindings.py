@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from dowse.ingest.extract.code.language import Bound, Parameter
+from dowse.ingest.extract.code.language import Bound, Mapped, Parameter
 from dowse.ingest.extract.code.source import child
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from dowse.ingest.extract.code.source import Source
 
+_PATH: Final = re.compile(r"\w+(?:\.\w+)+")
 _WRAPPING: Final = frozenset({"Some", "Ok"})
 _MOST_IN_A_PATTERN: Final = 200
 _TO_ELEMENTS: Final = frozenset(
@@ -47,7 +49,7 @@ def _matched(arm: Node) -> Node | None:
 def _named(
     pattern: Node, value: Node | None, step: str, at: int, source: Source, *, narrow: bool = False
 ) -> Iterator[Bound]:
-    """The names in a pattern, each with the way to it; what a variant of an enum holds is not known."""
+    """The names in a pattern, each with the way to it, or, behind `=`, with what it holds, whatever the value is."""
     waiting: list[tuple[Node, str | None]] = [(pattern, step)]
     for _ in range(_MOST_IN_A_PATTERN):
         if not waiting:
@@ -55,7 +57,10 @@ def _named(
         part, way = waiting.pop()
         if part.type in ("identifier", "shorthand_field_identifier"):
             if source.of(part)[:1].islower() or source.of(part)[:1] == "_":
-                yield Bound(part, at, value=value if way is not None else None, step=way or "", narrow=narrow)
+                if way is not None and way.startswith("="):
+                    yield Bound(part, at, holds=way[1:], narrow=narrow)
+                else:
+                    yield Bound(part, at, value=value if way is not None else None, step=way or "", narrow=narrow)
         else:
             waiting += _parts(part, way, source)
 
@@ -67,12 +72,18 @@ def _parts(part: Node, way: str | None, source: Source) -> list[tuple[Node, str 
         inner = child(part, "pattern") or name
         return [(inner, onward)] if inner is not None else []
     kind = child(part, "type")
-    if part.type == "tuple_struct_pattern":
-        way = f"{way}[]" if way is not None and source.of(kind) in _WRAPPING else None
-    elif part.type == "tuple_pattern":
-        way = f"{way}[]" if way is not None else None
     condition = child(part, "condition")
-    return [(each, way) for each in part.named_children if each not in (kind, condition)]
+    inner_parts = [each for each in part.named_children if each not in (kind, condition)]
+    if part.type == "tuple_struct_pattern":
+        if source.of(kind) in _WRAPPING:
+            return [(each, f"{way}[]" if way is not None else None) for each in inner_parts]
+        variant = source.of(kind).replace("::", ".")
+        variant = f"this{variant[4:]}" if variant.startswith("Self.") else variant
+        is_path = _PATH.fullmatch(variant) is not None
+        return [(each, f"={variant}.{number}" if is_path else None) for number, each in enumerate(inner_parts)]
+    if part.type == "tuple_pattern":
+        return [(each, f"{way}[{number}]" if way is not None else None) for number, each in enumerate(inner_parts)]
+    return [(each, way) for each in inner_parts]
 
 
 def lambda_parameters(node: Node, source: Source) -> Iterable[Parameter]:
@@ -97,3 +108,19 @@ def _passed_from(node: Node, source: Source) -> Node | None:
     if called is None or called.type != "field_expression" or source.of(child(called, "field")) not in _TO_ELEMENTS:
         return None
     return child(called, "value")
+
+
+def mapped(node: Node, source: Source) -> Mapped | None:
+    """`xs.iter().map(|x| x.y())` and `.map(X::y)` give what y of each gives."""
+    arguments, called = child(node, "arguments"), child(node, "function")
+    if arguments is None or called is None or called.type != "field_expression" or arguments.named_child_count != 1:
+        return None
+    function, name, receiver = arguments.named_children[0], source.of(child(called, "field")), child(called, "value")
+    if name not in ("map", "flat_map", "filter_map") or receiver is None:
+        return None
+    if function.type == "scoped_identifier":
+        return Mapped(receiver, member=source.of(child(function, "name")), many=name != "map")
+    body, parameters = child(function, "body"), source.of(child(function, "parameters"))
+    if function.type != "closure_expression" or body is None:
+        return None
+    return Mapped(receiver, parameters.strip("| ").lstrip("&").removeprefix("mut "), body, many=name != "map")
