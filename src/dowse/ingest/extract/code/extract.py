@@ -49,11 +49,12 @@ def _read(language: Language, title: str, text: str) -> Extract:
     expressions = Expressions(language, source)
     calls = Calls(language, source, expressions, by_name)
     defined = symbols(found.drafts, expressions, source)
+    undivided = frozenset(at for at, draft in enumerate(found.drafts) if not draft.definition.divides)
     return Extract(
         "code",
         title,
         text,
-        blocks_along(text, defined) if defined else text_blocks(text),
+        blocks_along(text, defined, undivided) if len(defined) > len(undivided) else text_blocks(text),
         symbols=defined,
         links=tuple(_link(node, it) for node, it in imported),
         calls=calls.read(found.sites),

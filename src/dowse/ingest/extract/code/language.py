@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dowse.text.expressions import instance
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from dowse.ingest.extract.code.source import Source
+
+
+NAMES: Final = re.compile(r"@?[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,8 @@ class Definition(NamedTuple):
     elsewhere (`impl Foo`, `extension Foo`, `void Foo::bar() {}`); where that is above in this file, what stands here
     are members of it, and it gets these `bases` too, otherwise the definition stands for it. `owner` is the type that a
     method belongs to though it stands outside of it: where that is above in this file, it is a member of it, elsewhere
-    it gets the modifier `extension`, and its receiver, the first parameter, is shown.
+    it gets the modifier `extension`, and its receiver, the first parameter, is shown. `divides`: blocks of text may
+    begin and end with it; what is but a word in a larger statement does not.
     """
 
     name: str
@@ -79,6 +84,7 @@ class Definition(NamedTuple):
     function: Node | None = None
     reopens: bool = False
     owner: str = ""
+    divides: bool = True
 
 
 def extension(definition: Definition) -> Definition:
@@ -96,7 +102,7 @@ class Bound(NamedTuple):
 
     `keeps` is the span of the variable or field it also makes, outside of functions or on `this`. A `narrow` one says
     more about a name within the branch it stands in, and nothing behind it. `of_this`: the name itself says that it is
-    a field (`@x`).
+    a field (`@x`). `lasts`: it is no local, wherever it stands (`X = 1` of Ruby in a block).
     """
 
     target: Node
@@ -108,6 +114,7 @@ class Bound(NamedTuple):
     keeps: Node | None = None
     narrow: bool = False
     of_this: bool = False
+    lasts: bool = False
 
 
 class Imported(NamedTuple):
@@ -157,3 +164,4 @@ class Language:
     arguments: Callable[[Node], int] | None = None  # how many a call has, where no field `arguments` or list tells
     invoked: str = ""  # the method that runs when an object is called
     file_names: tuple[str, ...] = ()
+    names: re.Pattern[str] = NAMES  # a name, at the beginning of what may be longer

@@ -30,12 +30,12 @@ class Giving:
                 self._keep_on_this(bound, binding)
             elif shape is not None and shape.member:
                 self._assign_member(bound, binding)
-            elif top.local and top.scope is not None:
+            elif top.local and top.scope is not None and not bound.lasts:
                 top.scope.bind(self._source.of(bound.target), binding)
                 if bound.narrow:
                     top.narrowed.append(binding)
             elif bound.keeps is not None:
-                self._keep(bound.keeps, binding, self._source.of(bound.target), top.draft)
+                self._keep(bound.keeps, binding, self._source.of(bound.target), top.draft, divides=not top.local)
 
     def _assign_member(self, bound: Bound, binding: Binding) -> None:
         """`this.x = …` is a field of the class the method stands in."""
@@ -67,11 +67,11 @@ class Giving:
             number = draft.parent
         return None
 
-    def _keep(self, span: Node, binding: Binding, name: str, parent: int | None) -> None:
+    def _keep(self, span: Node, binding: Binding, name: str, parent: int | None, *, divides: bool = True) -> None:
         draft = self._defining.members(parent).get(name)
         if draft is None:
             around = None if parent is None else self._frames.found.drafts[parent].definition
             kind = self._language.kept(name, around)
-            definition = Definition(name, kind, span, span.byte_range, binding.type)
+            definition = Definition(name, kind, span, span.byte_range, binding.type, divides=divides)
             draft = self._defining.add(definition, parent)
         draft.given.append((binding, self._frames.top.scope))
