@@ -47,8 +47,8 @@ _NEW = re.compile(r"^([A-Z]\w*(?:\.[A-Z]\w*)*)\.new(?=$|\()(?:\(\))?")
 _NO_CALLS = frozenset(
     {
         "require", "require_relative", "load", "autoload", "attr_accessor", "attr_reader", "attr_writer", "attr",
-        "include", "extend", "prepend", "private", "public", "protected", "module_function", "alias_method", "raise", "lambda",
-        "proc", "block_given?", "puts", "loop", "private_constant", "private_class_method", "define_method",
+        "include", "extend", "prepend", "private", "public", "protected", "module_function", "alias_method", "raise",
+        "lambda", "proc", "block_given?", "puts", "loop", "private_constant", "private_class_method", "define_method",
     }
 )  # fmt: skip
 
