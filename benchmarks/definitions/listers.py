@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -22,32 +24,51 @@ _SECTION: Final = "names a package or module of the file, which Dowse has as the
 Row = Mapping[str, object]
 
 
+def _nothing(_row: Row) -> str:
+    return ""
+
+
+def _never(_row: Row) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Lister:
     """Of a language: its name there, which kinds count in which group, which do not, and why.
 
-    `drop` says which single tags do not count, with the reason `dropped`; `name` reads the name of a tag.
+    `drop` gives the reason why a single tag does not count; `name` reads the name of a tag; `as_held` says which tags
+    of a kind that defines are values. `bodies`: where ctags does not tell locals, the suffix of a grammar and its nodes
+    for functions: what is held inside of one is local, but for members of `this`.
     """
 
     called: str
     defined: str
     held: str
     left_out: Mapping[str, str] = field(default_factory=dict)
-    drop: Callable[[Row], bool] | None = None
-    dropped: str = ""
+    drop: Callable[[Row], str] = _nothing
+    as_held: Callable[[Row], bool] = _never
+    bodies: tuple[str, str] | None = None
     name: Callable[[str], str] = str
     query: str = ""  # the grammar whose tags query is run instead of ctags
 
-    def group(self, kind: str) -> str | None:
-        return DEFINED if kind in self.defined.split() else HELD if kind in self.held.split() else None
+    def group(self, row: Row) -> str | None:
+        kind = row["kind"]
+        if kind in self.defined.split():
+            return HELD if self.as_held(row) else DEFINED
+        return HELD if kind in self.held.split() else None
 
     @property
     def kinds(self) -> list[str]:
         return [*self.defined.split(), *self.held.split(), *self.left_out]
 
 
-def _inside(*kinds: str) -> Callable[[Row], bool]:
-    return lambda row: row.get("scopeKind") in kinds
+def _is_object(row: Row) -> bool:
+    """JavaScript: what ctags calls a class is often an object that is written out."""
+    return row["kind"] == "class" and not re.search(r"\b(?:class|function|prototype)\b|=>", str(row["pattern"]))
+
+
+def _required(row: Row) -> str:
+    return _PLACE if re.search(r"\brequire\s*\(", str(row["pattern"])) else ""
 
 
 def _last_part(name: str) -> str:
@@ -55,6 +76,10 @@ def _last_part(name: str) -> str:
     return name.rpartition(".")[2].strip('"`[]')
 
 
+_JAVASCRIPT_FUNCTIONS: Final = """
+[(function_declaration) (generator_function_declaration) (function_expression) (generator_function) (arrow_function)
+ (method_definition) (class_static_block)] @body
+"""
 LISTERS: Final[Mapping[str, Lister]] = {
     "csharp": Lister(
         "C#", "class interface struct enum method", "field property event enumerator",
@@ -67,6 +92,8 @@ LISTERS: Final[Mapping[str, Lister]] = {
     "typescript": Lister(
         "TypeScript", "class interface enum function generator method alias", "property enumerator constant variable",
         {"namespace": _SECTION},
+        drop=_required,
+        bodies=("tree_sitter_typescript:language_typescript", _JAVASCRIPT_FUNCTIONS),
     ),
     "python": Lister(
         "Python", "class function member", "variable", {"namespace": _PLACE, "module": _PLACE, "unknown": _PLACE},
@@ -86,6 +113,7 @@ LISTERS: Final[Mapping[str, Lister]] = {
     "php": Lister("PHP", "class interface trait function", "define variable", {"namespace": _SECTION, "alias": _PLACE}),
     "javascript": Lister(
         "JavaScript", "class function generator method getter setter", "property field constant variable", {},
+        drop=_required, as_held=_is_object, bodies=("tree_sitter_javascript", _JAVASCRIPT_FUNCTIONS),
     ),
     "java": Lister("Java", "class interface enum annotation method", "field enumConstant", {"package": _SECTION}),
     "c": Lister(
@@ -131,19 +159,47 @@ def listed(language: str, files: Iterable[Path]) -> Listed:
     rows = _queried(lister, files) if lister.query else _ctags(lister, files)
     tags: list[Tag] = []
     left_out: list[tuple[str, str, str]] = []
+    within = _Bodies(lister.bodies) if lister.bodies else None
     for row in rows:
         path, kind, name = str(row["path"]), str(row["kind"]), lister.name(str(row["name"]))
         reason = lister.left_out.get(kind, "")
         if name.startswith(_NAMELESS) or not name:
             reason = "has no name in the source"
-        elif lister.drop is not None and lister.drop(row):
-            reason = lister.dropped
-        group = lister.group(kind)
+        group = lister.group(row)
+        reason = reason or lister.drop(row)
+        if within is not None and group == HELD and not reason and within.holds(row):
+            reason = _LOCAL
         if reason or group is None:
             left_out.append((path, name, reason or f"kind {kind}"))
         else:
             tags.append(Tag(path, name, int(str(row["line"])), kind, group))
     return Listed(tags, left_out)
+
+
+class _Bodies:
+    """Which lines of which files are inside of functions."""
+
+    def __init__(self, bodies: tuple[str, str]) -> None:
+        from tree_sitter import Language, Parser, Query
+
+        module, _, function = bodies[0].partition(":")
+        language = Language(getattr(importlib.import_module(module), function or "language")())
+        self._parser, self._query = Parser(language), Query(language, bodies[1])
+        self._lines = lru_cache(maxsize=1)(self._read)
+
+    def holds(self, row: Row) -> bool:
+        line, name = int(str(row["line"])) - 1, str(row["name"]).encode()
+        inside, text = self._lines(str(row["path"]))
+        at = text[line].find(name) if line < len(text) else -1
+        return at >= 0 and b"this." not in text[line][:at] and any(start < (line, at) < end for start, end in inside)
+
+    def _read(self, path: str) -> tuple[list[tuple[tuple[int, int], tuple[int, int]]], list[bytes]]:
+        from tree_sitter import QueryCursor
+
+        data = Path(path).read_bytes()
+        nodes = QueryCursor(self._query).captures(self._parser.parse(data).root_node).get("body", ())
+        bodies = [(tuple(node.start_point), tuple(node.end_point)) for node in nodes]
+        return bodies, data.split(b"\n")
 
 
 def _ctags(lister: Lister, files: Iterable[Path]) -> Iterator[Row]:

@@ -42,7 +42,7 @@ PACKAGES: Final[Mapping[str, Packages]] = {
     "ruby": _of(".rb", "ruby-sidekiq ruby-aws-sdk ruby-devise ruby-hashie ruby-nokogiri ruby-rspec-rails thrift"),
     "php": _of(".php", "doctrine php-monolog php-laravel-framework php-twig phpunit wordpress zabbix"),
     "javascript": _of(
-        ".js", "node-express jquery node-webpack/lib uglify-js node-chart.js gjs wordpress zabbix thrift"
+        ".js", "node-express jquery node-webpack/lib uglify-js/lib node-chart.js/src gjs wordpress zabbix thrift"
     ),
     "java": _of(".java", "libcommons-lang3-java junit4 guava-libraries antlr4 commons-io libspring-java"),
     "c": _of(".c .h", "lua5.4 tmux zlib redis curl git"),
@@ -69,6 +69,7 @@ def _files(name: str, inner: str, suffixes: tuple[str, ...], work: Path) -> Iter
         path
         for path in (root / inner).rglob("*")
         if path.suffix in suffixes
+        and ".min." not in path.name
         and path.is_file()
         and not path.is_symlink()
         and 0 < path.stat().st_size <= _MOST_BYTES
