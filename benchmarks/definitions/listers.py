@@ -21,6 +21,10 @@ _LOCAL: Final = "names of a function's own body are no symbols"
 _PLACE: Final = "names a file or module that is used, not one that is defined"
 _SECTION: Final = "names a package or module of the file, which Dowse has as the file or as a namespace"
 
+_WORDS: Final = frozenset(
+    {"new", "readonly", "extends", "from", "delete", "symbol", "exports", "if", "void", "as", "class", "export"}
+)
+
 Row = Mapping[str, object]
 
 
@@ -64,11 +68,28 @@ class Lister:
 
 def _is_object(row: Row) -> bool:
     """JavaScript: what ctags calls a class is often an object that is written out."""
-    return row["kind"] == "class" and not re.search(r"\b(?:class|function|prototype)\b|=>", str(row["pattern"]))
+    text, name = str(row["pattern"]), re.escape(str(row["name"]))
+    if row["kind"] == "method":
+        return re.search(rf"prototype\.{name}\s*=(?!\s*(?:async|function))", text) is not None
+    return row["kind"] == "class" and not re.search(r"\b(?:class|function|prototype)\b|=>", text)
 
 
-def _required(row: Row) -> str:
-    return _PLACE if re.search(r"\brequire\s*\(", str(row["pattern"])) else ""
+def _javascript(row: Row) -> str:
+    """Why a tag of JavaScript or TypeScript is no definition."""
+    text, name, kind = str(row["pattern"]), re.escape(str(row["name"])), row["kind"]
+    if re.search(rf"\brequire\s*\(|\bimport type {name}\b", text):
+        return _PLACE
+    if kind == "class" and re.search(rf"\b{name}\.prototype\b", text):
+        return "names the class to which a member is added, which is defined elsewhere"
+    if "prototype" in text and not re.search(rf"(?:{name}\s*|prototype\s*)=|function", text):
+        return "uses a member of a prototype"
+    if kind == "function" and re.search(rf"\b{name}\s*\[|\b{name}\s*=\s*\(\s*function", text):
+        return "has a computed name, or is what a function gives"
+    if kind == "field" and re.search(rf"\bthis\.(?:\w+\.)*{name}(?!\w|\s*=[^=])", text):
+        return "uses a member of this"
+    if kind in ("constant", "variable", "alias") and re.search(rf"\b0{name}\b|\[{name}\]|\bkeyof {name}\b", text):
+        return "read as a name by mistake: a number, an index, another type"
+    return "read as a name by mistake: a word of the language" if row["name"] in _WORDS else ""
 
 
 def _last_part(name: str) -> str:
@@ -92,7 +113,7 @@ LISTERS: Final[Mapping[str, Lister]] = {
     "typescript": Lister(
         "TypeScript", "class interface enum function generator method alias", "property enumerator constant variable",
         {"namespace": _SECTION},
-        drop=_required,
+        drop=_javascript,
         bodies=("tree_sitter_typescript:language_typescript", _JAVASCRIPT_FUNCTIONS),
     ),
     "python": Lister(
@@ -113,7 +134,7 @@ LISTERS: Final[Mapping[str, Lister]] = {
     "php": Lister("PHP", "class interface trait function", "define variable", {"namespace": _SECTION, "alias": _PLACE}),
     "javascript": Lister(
         "JavaScript", "class function generator method getter setter", "property field constant variable", {},
-        drop=_required, as_held=_is_object, bodies=("tree_sitter_javascript", _JAVASCRIPT_FUNCTIONS),
+        drop=_javascript, as_held=_is_object, bodies=("tree_sitter_javascript", _JAVASCRIPT_FUNCTIONS),
     ),
     "java": Lister("Java", "class interface enum annotation method", "field enumConstant", {"package": _SECTION}),
     "c": Lister(
@@ -191,7 +212,11 @@ class _Bodies:
         line, name = int(str(row["line"])) - 1, str(row["name"]).encode()
         inside, text = self._lines(str(row["path"]))
         at = text[line].find(name) if line < len(text) else -1
-        return at >= 0 and b"this." not in text[line][:at] and any(start < (line, at) < end for start, end in inside)
+        return (
+            at >= 0
+            and not text[line][:at].endswith(b"this.")
+            and any(start < (line, at) < end for start, end in inside)
+        )
 
     def _read(self, path: str) -> tuple[list[tuple[tuple[int, int], tuple[int, int]]], list[bytes]]:
         from tree_sitter import QueryCursor

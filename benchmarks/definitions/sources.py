@@ -13,7 +13,8 @@ from code_search.debian import source_package
 
 MOST_FILES: Final = 400  # of a language; packages take turns
 LEAST_FILES: Final = 200
-_MOST_BYTES: Final = 400_000  # what is larger was made by a program
+_MOST_BYTES: Final = 400_000
+_MOST_CHARS_A_LINE: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +66,13 @@ def files_of(language: str, work: Path) -> list[Path]:
 
 def _files(name: str, inner: str, suffixes: tuple[str, ...], work: Path) -> Iterator[Path]:
     root = source_package(name, work / "corpora")
-    found = [
-        path
-        for path in (root / inner).rglob("*")
-        if path.suffix in suffixes
-        and ".min." not in path.name
-        and path.is_file()
-        and not path.is_symlink()
-        and 0 < path.stat().st_size <= _MOST_BYTES
-    ]
+    found = [path for path in (root / inner).rglob("*") if path.suffix in suffixes and _was_written(path)]
     yield from sorted(found, key=lambda path: sha256(str(path.relative_to(root)).encode()).digest())
+
+
+def _was_written(path: Path) -> bool:
+    """Not by a program: neither large nor on long lines."""
+    if not path.is_file() or path.is_symlink() or not 0 < path.stat().st_size <= _MOST_BYTES:
+        return False
+    data = path.read_bytes()
+    return len(data) <= _MOST_CHARS_A_LINE * (1 + data.count(b"\n"))

@@ -141,6 +141,10 @@ def _returned_as_is(_definition: Definition, expression: str) -> str:
     return expression
 
 
+def _no_members(_node: Node, _source: Source) -> tuple[tuple[Definition, Node], ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Language:
     """One programming language. The captures of `query` are explained in the package's docstring."""
@@ -154,6 +158,9 @@ class Language:
     bind: Callable[[Node, Source], Iterable[Bound]]
     imports: Callable[[Node, Source], Iterable[Imported]]
     fillers: Mapping[str, str]  # what may stand in a file without defining anything, by type of node
+    members: Callable[[Node, Source], Iterable[tuple[Definition, Node]]] = _no_members  # each with the node it is
+    within: frozenset[str] = frozenset()  # nodes that may stand between a value with members and what holds it
+    exports: frozenset[str] = frozenset()  # objects whose members are what the file defines: `module.exports`
     lambda_parameters: Callable[[Node, Source], Iterable[Parameter]] = _no_parameters
     held: Callable[[str], str] = instance  # what an object of a written type is, as an expression
     kept: Callable[[str, Definition | None], str] = _variable  # the kind of a name assigned outside functions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.language import Bound, Definition, Language
 from dowse.ingest.extract.code.scopes import Binding
@@ -12,6 +12,10 @@ from dowse.ingest.extract.code.sweep.frames import Frames
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+
+_MAX_RECEIVER_CHARS: Final = 200
+_NEVER_GIVEN: Final = frozenset({"interface", "typeAlias"})  # a value of the same name is something else
 
 
 class Giving:
@@ -42,10 +46,29 @@ class Giving:
         if not self._language.fields_by_assignment:
             return
         owner = self._owner(self._source.of(bound.target))
-        if owner is not None and bound.keeps is not None:
-            shape = self._language.shapes[bound.target.type]
-            name = self._source.of(child(bound.target, shape.member))
+        if bound.keeps is None:
+            return
+        shape = self._language.shapes[bound.target.type]
+        name = self._source.of(child(bound.target, shape.member))
+        if owner is not None:
             self._keep(bound.keeps, binding, name, owner)
+        elif not self._frames.top.local:
+            self._assign_elsewhere(bound, binding, self._source.of(child(bound.target, shape.onto)), name)
+
+    def _assign_elsewhere(self, bound: Bound, binding: Binding, receiver: str, name: str) -> None:
+        """`Foo.x = …` outside of functions is a member of the Foo that this file defines; `exports.x` is its own."""
+        if bound.keeps is None or len(receiver) > _MAX_RECEIVER_CHARS:
+            return
+        if f"{receiver}.{name}" in self._language.exports:
+            self._defining.note_holder(bound.keeps, None)
+        elif receiver in self._language.exports:
+            if self._source.of(bound.value) != name and name not in self._defining.members(None):
+                self._keep(bound.keeps, binding, name, None, divides=False)
+        elif draft := self._defining.members(self._frames.top.draft).get(receiver.removesuffix(".prototype")):
+            self._keep(bound.keeps, binding, name, draft.number, divides=False)
+        elif receiver[:1].isupper():  # defined below, or in another file
+            definition = Definition(name, "field", bound.keeps, bound.keeps.byte_range, has_body=False, divides=False)
+            self._defining.note_holder(bound.keeps, self._defining.add(definition, None, by_name=False).number)
 
     def _keep_on_this(self, bound: Bound, binding: Binding) -> None:
         """`@x = …` says by itself that it is a field of the class around."""
@@ -69,9 +92,10 @@ class Giving:
 
     def _keep(self, span: Node, binding: Binding, name: str, parent: int | None, *, divides: bool = True) -> None:
         draft = self._defining.members(parent).get(name)
-        if draft is None:
+        if draft is None or draft.definition.kind in _NEVER_GIVEN:
             around = None if parent is None else self._frames.found.drafts[parent].definition
             kind = self._language.kept(name, around)
             definition = Definition(name, kind, span, span.byte_range, binding.type, divides=divides)
             draft = self._defining.add(definition, parent)
+            self._defining.note_holder(span, draft.number)
         draft.given.append((binding, self._frames.top.scope))
