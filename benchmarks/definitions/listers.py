@@ -92,6 +92,17 @@ def _javascript(row: Row) -> str:
     return "read as a name by mistake: a word of the language" if row["name"] in _WORDS else ""
 
 
+def _shell(row: Row) -> str:
+    """Why a tag of a shell script is no definition."""
+    text, name = str(row["pattern"]), re.escape(str(row["name"]))
+    if row["kind"] == "alias":
+        is_one = re.search(rf"(?:^/\^|[;&|{{(]|\b(?:then|do|else))\s*alias\b.*\s{name}=", text)
+    else:
+        form = rf"(?:function\s+{name}(?![\w(]|\s*\(\s*\w)|{name}\s*\(\s*\)(?!\s*[-+*/.;=)|>]))"
+        is_one = re.search(rf"(?:^/\^|[;&|{{(]|\b(?:then|do|else|time))\s*{form}", text)
+    return "" if is_one and not name.endswith("=") else "read as a name by mistake: another command's word, an array, a text, another language"
+
+
 def _last_part(name: str) -> str:
     """SQL: without the schema and quotes."""
     return name.rpartition(".")[2].strip('"`[]')
@@ -141,7 +152,8 @@ LISTERS: Final[Mapping[str, Lister]] = {
         "C", "struct union enum function typedef macro", "member enumerator variable", {"header": _PLACE},
     ),
     "shell": Lister(
-        "Sh", "function alias", "", {"heredoc": "labels the end of a text", "script": _PLACE},
+        "Sh", "function alias", "", {"heredoc": "labels the end of a text", "script": _PLACE}, drop=_shell,
+        name=lambda name: name.rpartition("::")[2],
     ),
     "sql": Lister(
         "SQL", "table view function procedure trigger domain index package subtype", "field cursor variable",

@@ -47,7 +47,7 @@ PACKAGES: Final[Mapping[str, Packages]] = {
     ),
     "java": _of(".java", "libcommons-lang3-java junit4 guava-libraries antlr4 commons-io libspring-java"),
     "c": _of(".c .h", "lua5.4 tmux zlib redis curl git"),
-    "shell": _of(".sh .bash", "dracut git btrfs-progs lxd freeradius kamailio redis"),
+    "shell": _of(".sh .bash", "dracut git btrfs-progs lxd freeradius redis bash fzf gawk"),
     "sql": _of(".sql", "kamailio freeradius zabbix icinga2 sql-ledger pdns libspring-java"),
     "scala": _of(".scala", "scala/src/library scala/src/compiler scala/src/reflect scala/test gradle"),
     "swift": _of(".swift", "thrift flatbuffers zeroc-ice"),

@@ -171,4 +171,6 @@ class Language:
     arguments: Callable[[Node], int] | None = None  # how many a call has, where no field `arguments` or list tells
     invoked: str = ""  # the method that runs when an object is called
     file_names: tuple[str, ...] = ()
+    # The text without what its grammar stumbles over, byte by byte: read where the grammar finds mistakes.
+    simplified: Callable[[bytes], bytes] | None = None
     names: re.Pattern[str] = NAMES  # a name, at the beginning of what may be longer
