@@ -50,6 +50,7 @@ class Lister:
     held: str
     left_out: Mapping[str, str] = field(default_factory=dict)
     drop: Callable[[Row], str] = _nothing
+    once: tuple[str, ...] = ()  # kinds whose first assignment is the definition
     as_held: Callable[[Row], bool] = _never
     bodies: tuple[str, str] | None = None
     name: Callable[[str], str] = str
@@ -100,7 +101,11 @@ def _shell(row: Row) -> str:
     else:
         form = rf"(?:function\s+{name}(?![\w(]|\s*\(\s*\w)|{name}\s*\(\s*\)(?!\s*[-+*/.;=)|>]))"
         is_one = re.search(rf"(?:^/\^|[;&|{{(]|\b(?:then|do|else|time))\s*{form}", text)
-    return "" if is_one and not name.endswith("=") else "read as a name by mistake: another command's word, an array, a text, another language"
+    return (
+        ""
+        if is_one and not name.endswith("=")
+        else "read as a name by mistake: another command's word, an array, a text, another language"
+    )
 
 
 def _last_part(name: str) -> str:
@@ -141,8 +146,10 @@ LISTERS: Final[Mapping[str, Lister]] = {
     ),
     "ruby": Lister(
         "Ruby", "class module method singletonMethod alias", "accessor constant", {"library": _PLACE},
+        once=("constant",),
     ),
-    "php": Lister("PHP", "class interface trait function", "define variable", {"namespace": _SECTION, "alias": _PLACE}),
+    "php": Lister("PHP", "class interface trait function", "define variable", {"namespace": _SECTION, "alias": _PLACE},
+        once=("variable",)),
     "javascript": Lister(
         "JavaScript", "class function generator method getter setter", "property field constant variable", {},
         drop=_javascript, as_held=_is_object, bodies=("tree_sitter_javascript", _JAVASCRIPT_FUNCTIONS),
@@ -193,6 +200,7 @@ def listed(language: str, files: Iterable[Path]) -> Listed:
     tags: list[Tag] = []
     left_out: list[tuple[str, str, str]] = []
     within = _Bodies(lister.bodies) if lister.bodies else None
+    given: set[tuple[str, str, str]] = set()
     for row in rows:
         path, kind, name = str(row["path"]), str(row["kind"]), lister.name(str(row["name"]))
         reason = lister.left_out.get(kind, "")
@@ -200,6 +208,10 @@ def listed(language: str, files: Iterable[Path]) -> Listed:
             reason = "has no name in the source"
         group = lister.group(row)
         reason = reason or lister.drop(row)
+        if kind in lister.once and not reason:
+            place = (path, name, str(row.get("scope")))
+            reason = "assigns to a variable that is defined above" if place in given else ""
+            given.add(place)
         if within is not None and group == HELD and not reason and within.holds(row):
             reason = _LOCAL
         if reason or group is None:

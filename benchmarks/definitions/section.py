@@ -52,7 +52,8 @@ def _measured(language: str, work: Path) -> Measured:
 def _spans(path: Path) -> Iterator[Span]:
     data = path.read_bytes()
     for symbol in extract(Item(path.name, len(data), 0), data).symbols:
-        yield Span(str(path), symbol.name, symbol.start_line, symbol.end_line, symbol.kind)
+        # ctags leaves out the marks that are a part of names: `$x` of PHP, `#x` of JavaScript.
+        yield Span(str(path), symbol.name.lstrip("$#") or symbol.name, symbol.start_line, symbol.end_line, symbol.kind)
 
 
 def lines(found: Sequence[Measured], work: Path) -> list[str]:

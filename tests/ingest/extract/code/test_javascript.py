@@ -70,7 +70,7 @@ def called(text: str, path: str = "a.ts") -> list[str]:
         ("function f() {}; exports.f = f;", ["function f"]),
         ("module.exports = function go() {};", ["function go"]),
         ("function F() {}\nF.a = 1;\nF.prototype.b = 2;", ["function F", "field F.a :number;", "field F.b :number;"]),
-        ("Up.a = { k: 1 };\nfunction Up() {}", ["field a", "field a.k", "function Up"]),
+        ("Up.a = { k: 1 };\nfunction Up() {}", ["variable a", "field a.k", "function Up"]),
         ("low.a = 1; f({ k: 1 });", []),
         ("let f; f = function () {};", ["variable f", "function f"]),
         ("on('x', function done() { g(); });", ["function done"]),

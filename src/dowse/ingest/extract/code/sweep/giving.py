@@ -24,6 +24,7 @@ class Giving:
         self._source = source
         self._frames = frames
         self._defining = defining
+        self._of_script: set[str] = set()
 
     def bind(self, node: Node) -> None:
         for bound in self._language.bind(node, self._source):
@@ -38,6 +39,8 @@ class Giving:
                 top.scope.bind(self._source.of(bound.target), binding)
                 if bound.narrow:
                     top.narrowed.append(binding)
+                elif self._language.scripts and top.scope.parent is None:
+                    self._keep_of_script(bound)
             elif bound.keeps is not None:
                 self._keep(bound.keeps, binding, self._source.of(bound.target), top.draft, divides=not top.local)
 
@@ -67,8 +70,19 @@ class Giving:
         elif draft := self._defining.members(self._frames.top.draft).get(receiver.removesuffix(".prototype")):
             self._keep(bound.keeps, binding, name, draft.number, divides=False)
         elif receiver[:1].isupper():  # defined below, or in another file
-            definition = Definition(name, "field", bound.keeps, bound.keeps.byte_range, has_body=False, divides=False)
+            definition = Definition(
+                name, "variable", bound.keeps, bound.keeps.byte_range, has_body=False, divides=False
+            )
             self._defining.note_holder(bound.keeps, self._defining.add(definition, None, by_name=False).number)
+
+    def _keep_of_script(self, bound: Bound) -> None:
+        """A name of the file itself, once."""
+        around, name = self._frames.around(), self._source.of(bound.target)
+        if bound.keeps is None or name in self._of_script or (around and around.definition.kind != "namespace"):
+            return
+        self._of_script.add(name)
+        definition = Definition(name, "variable", bound.keeps, bound.keeps.byte_range, has_body=False, divides=False)
+        self._defining.add(definition, self._frames.top.draft, by_name=False)
 
     def _keep_on_this(self, bound: Bound, binding: Binding) -> None:
         """`@x = …` says by itself that it is a field of the class around."""
