@@ -44,7 +44,7 @@ SYMBOLS = [
         "if ($x) { $a = 1; }\n[$b, $c] = f();\n$a = 2;\n$d = function () { $e = 1; };",
         ["variable $a", "variable $b", "variable $c", "variable $d"],
     ),
-    ("namespace N;\n$a = 1;\nfunction a() { }", ["namespace N", "variable N.$a", "function N.a"]),
+    ("namespace N;\n$a = 1;\nfunction a() { }", ["namespace N", "variable N.$a = :int;", "function N.a"]),
     (
         "define('A', 1);\nfunction f() { define(\"B\", 2); define($c, 3); define('D'); }",
         ["variable A = :int;", "function f", "variable f.B = :int;"],

@@ -42,7 +42,13 @@ class Giving:
                 elif self._language.scripts and top.scope.parent is None:
                     self._keep_of_script(bound)
             elif bound.keeps is not None:
-                self._keep(bound.keeps, binding, self._source.of(bound.target), top.draft, divides=not top.local)
+                self._keep(
+                    bound.keeps,
+                    binding,
+                    self._source.of(bound.target),
+                    top.draft,
+                    divides=not (top.local or self._language.scripts),
+                )
 
     def _assign_member(self, bound: Bound, binding: Binding) -> None:
         """`this.x = …` is a field of the class the method stands in."""
