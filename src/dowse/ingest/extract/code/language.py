@@ -167,6 +167,7 @@ class Language:
     rewritten: Callable[[str], str] = _as_is  # what an expression, its locals replaced, means here
     returned: Callable[[Definition, str], str] = _returned_as_is  # what a function gives, told what its body returns
     scripts: bool = False  # the file is a scope of its own, whose names others see all the same (`$x` of PHP)
+    types_apart: bool = False  # a type and a value may have one name
     fields_by_assignment: bool = False  # `this.x = …` makes a field
     no_calls: frozenset[str] = frozenset()  # what looks like a function or a call: names and types of nodes
     arguments: Callable[[Node], int] | None = None  # how many a call has, where no field `arguments` or list tells

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 _MAX_RECEIVER_CHARS: Final = 200
-_NEVER_GIVEN: Final = frozenset({"interface", "typeAlias"})  # a value of the same name is something else
+_TYPES_ONLY: Final = frozenset({"interface", "typeAlias"})
 
 
 class Giving:
@@ -61,7 +61,7 @@ class Giving:
         name = self._source.of(child(bound.target, shape.member))
         if owner is not None:
             self._keep(bound.keeps, binding, name, owner)
-        elif not self._frames.top.local:
+        elif self._language.exports and not self._frames.top.local:
             self._assign_elsewhere(bound, binding, self._source.of(child(bound.target, shape.onto)), name)
 
     def _assign_elsewhere(self, bound: Bound, binding: Binding, receiver: str, name: str) -> None:
@@ -112,7 +112,7 @@ class Giving:
 
     def _keep(self, span: Node, binding: Binding, name: str, parent: int | None, *, divides: bool = True) -> None:
         draft = self._defining.members(parent).get(name)
-        if draft is None or draft.definition.kind in _NEVER_GIVEN:
+        if draft is None or (self._language.types_apart and draft.definition.kind in _TYPES_ONLY):
             around = None if parent is None else self._frames.found.drafts[parent].definition
             kind = self._language.kept(name, around)
             definition = Definition(name, kind, span, span.byte_range, binding.type, divides=divides)

@@ -136,6 +136,7 @@ _TYPESCRIPT = replace(
     suffixes=(".ts", ".mts", ".cts"),
     grammar="tree_sitter_typescript:language_typescript",
     query=_QUERY + _TYPED,
+    types_apart=True,
 )
 _TSX = replace(
     _TYPESCRIPT,
