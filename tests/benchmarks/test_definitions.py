@@ -96,6 +96,41 @@ def test_ctags_lists_what_counts_and_the_rest_is_told_with_its_reason(tmp_path: 
     assert all(reason for *_, reason in found.left_out)
 
 
+REASONS = [
+    ("shell", "function", "f", "f() {", False),
+    ("shell", "function", "f", "then f() { :; }; fi", False),
+    ("shell", "function", "xs=", "xs=()", True),
+    ("shell", "function", "name", "the function name (second part)", True),
+    ("shell", "alias", "ll", "alias ll='ls'", False),
+    ("shell", "alias", "list", "lxc image alias list", True),
+    ("javascript", "constant", "fs", "const fs = require('fs');", True),
+    ("javascript", "class", "Foo", "Foo.prototype.bar = function () {", True),
+    ("javascript", "method", "bar", "Foo.prototype.bar = function () {", False),
+    ("javascript", "method", "bar", "Foo.prototype.bar.call(this);", True),
+    ("javascript", "field", "x", "this.x.go();", True),
+    ("typescript", "constant", "x7f", "const A = 0x7f", True),
+    ("typescript", "variable", "A", "readonly A: number;", False),
+]
+
+
+@pytest.mark.parametrize(("language", "kind", "name", "line", "is_dropped"), REASONS)
+def test_what_ctags_reads_by_mistake_does_not_count(
+    language: str, kind: str, name: str, line: str, is_dropped: bool
+) -> None:
+    row = {"kind": kind, "name": name, "pattern": f"/^{line}$/", "line": 1}
+    assert bool(LISTERS[language].drop(row)) is is_dropped
+
+
+def test_what_a_function_holds_is_local_but_not_members_of_this(tmp_path: Path) -> None:
+    path = tmp_path / "a.js"
+    path.write_text("let a = 1;\nfunction f() {\n  let b = 2;\n  this.c = 3;\n}\n")
+    bodies = LISTERS["javascript"].bodies
+    assert bodies is not None
+    within = listers._Bodies(bodies)
+    rows = [{"path": str(path), "name": name, "line": line} for name, line in (("a", 1), ("b", 3), ("c", 4))]
+    assert [within.holds(row) for row in rows] == [False, True, False]
+
+
 def test_without_ctags_the_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SystemExit, match=f"install the package {listers.PACKAGE}"):
