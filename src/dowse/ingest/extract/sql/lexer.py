@@ -23,10 +23,13 @@ _STRING = r"'[^'\n]*+(?:(?:''|\n(?!GO[ \t]*+\r?+(?:\n|\Z)))[^'\n]*+)*+(?:'|((?=\
 _ESCAPED_STRING = r"'[^'\\]*+(?:(?:''|\\.)[^'\\]*+)*+(?:'|(\\?\Z))"
 _DOUBLE_STRING = r'"[^"\\]*+(?:(?:""|\\.)[^"\\]*+)*+(?:"|(\\?\Z))'
 # q'[it's]' of PL/SQL, with any of these marks around it.
-_QUOTED_STRING = "|".join(
-    rf"[nN]?[qQ]'{re.escape(first)}[^{re.escape(last)}]*+(?:{re.escape(last)}(?!')[^{re.escape(last)}]*+)*+"
-    rf"(?:{re.escape(last)}'|(\Z))"
-    for first, last in ("[]", "{}", "()", "<>", "!!", "||", "~~", "##", "^^")
+_QUOTED_STRING = (
+    r"(?=[nNqQ])[nN]?[qQ]'(?:"
+    + "|".join(
+        rf"{first}[^{last}]*+(?:{last}(?!')[^{last}]*+)*+(?:{last}'|(\Z))"
+        for first, last in ((r"\[", r"\]"), ("{", "}"), (r"\(", r"\)"), ("<", ">"), ("!", "!"), (r"\|", r"\|"))
+    )
+    + ")"
 )
 _NUMBER = r"\d[\w.]*+"
 
