@@ -22,6 +22,7 @@
                                                                   how long answers are, in both forms
     python benchmarks/run.py first --repositories ../gin ../httpx ../starlette
                                                                   first answers, and questions while vectors are made
+    python benchmarks/run.py definitions --languages ruby php     definitions against those that ctags lists
 
 Scores, indexes, vectors and fetched corpora are kept in --work: a run that was cut goes on where it was, and a second
 one takes seconds. Scores are measured again when the code or the labels they depend on have changed. A part writes
@@ -42,6 +43,7 @@ import platformdirs
 import ablation
 import quality
 from code_search.corpora import PLANS
+from definitions.listers import LISTERS
 from dowse.encoders.choose import choose
 from dowse.errors import DowseError
 from labelled.catalogue import SETS
@@ -211,6 +213,13 @@ def _mixed(options: argparse.Namespace) -> Done:
     return mixed.measure(options.bench, options.clones, options.work, options.encoder)
 
 
+def _definitions(options: argparse.Namespace) -> Done:
+    from definitions import section
+
+    measured, good = section.measure(options.languages, options.work)
+    return measured, set(options.languages) == set(LISTERS), good
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "quality": _quality,
     "ablation": _ablation,
@@ -228,8 +237,20 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "answers": _answers,
     "first": _first,
     "mixed": _mixed,
+    "definitions": _definitions,
 }
-UNLABELLED = {"code", "freshness", "clients", "agents", "shared", "crashes", "history", "answers", "first"}
+UNLABELLED = {
+    "code",
+    "freshness",
+    "clients",
+    "agents",
+    "shared",
+    "crashes",
+    "history",
+    "answers",
+    "first",
+    "definitions",
+}
 """What needs no labelled sets."""
 
 
@@ -298,6 +319,15 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument_group("mixed").add_argument
     add("--clones", type=Path, metavar="DIR", help="where clones of the labelled repositories are, by their names")
     add("--encoder", default="static", metavar="NAME", help="whose vectors are asked besides words (default: static)")
+    add = parser.add_argument_group("definitions").add_argument
+    add(
+        "--languages",
+        nargs="+",
+        choices=LISTERS,
+        default=list(LISTERS),
+        metavar="NAME",
+        help=f"of {', '.join(LISTERS)}",
+    )
     return parser
 
 

@@ -31,7 +31,8 @@ def _archive(name: str, folder: Path, sources: Path) -> Path:
         if shutil.which("apt-get") is None or not sources.is_file():
             raise SystemExit(f"{name} is a Debian source package: put its unpacked sources at {folder.parents[1]}/src")
         print(f"fetching the source package {name}", file=sys.stderr, flush=True)
-        apt = private_apt(folder / "apt", sources)
+        folder.mkdir(parents=True, exist_ok=True)
+        apt = private_apt(folder.parent / "apt", sources)  # the lists of all packages are fetched once
         environment = os.environ | {"LC_ALL": "C"}
         for command in (["update"], ["source", "--download-only", "--only-source", name]):
             subprocess.run([*apt, *command], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)

@@ -90,7 +90,7 @@ def _digest(path: Path) -> str:
 
 
 def unpack(archive: Path, place: Path) -> None:
-    """Wheels without their metadata; other archives without the directory that each of them has around it.
+    """Wheels without their metadata; other archives without the directory that most of them have around it.
 
     Nothing may lie or point outside of the place.
     """
@@ -101,7 +101,9 @@ def unpack(archive: Path, place: Path) -> None:
         return
     with tarfile.open(archive) as package:
         package.extractall(place, filter="data")
-    (inner,) = place.iterdir()
+    inner, *others = place.iterdir()
+    if others or not inner.is_dir():
+        return
     for path in list(inner.iterdir()):
         path.rename(place / path.name)
     inner.rmdir()

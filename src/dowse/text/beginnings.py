@@ -67,7 +67,7 @@ _BY_SUFFIX: Final = {
     _SCALA: "scala sc",
     _SWIFT: "swift",
     _BASH: "sh bash zsh",
-    _SQL: "sql tsql ddl prc",
+    _SQL: "sql tsql ddl prc pks pkb pkg pck pls plsql plb tps tpb fnc",
 }
 _KNOWN: Final = {
     f".{suffix}": re.compile(rf"\s*(?:{pattern})", re.IGNORECASE if pattern is _SQL else 0)

@@ -15,6 +15,8 @@
                  [KEY]      the element with this key: of a tuple, the one with that number
                  !          what awaiting it gives
 
+    name         as it is written, but `!!` for a `!` that is a part of it (`save!` of Ruby)
+
 Locals never appear: an extractor writes what they hold instead, `?` where it can not tell. So `self.repo.save(x)` has
 the callee `this.repo.save`, `a = Foo(); a.bar()` has `Foo().bar`, and `new Foo()` has the callee `:Foo;`.
 """
@@ -26,7 +28,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 UNKNOWN = "?"
-_NAME = r"[^.()\[\]!|:;]+"
+_NAME = r"(?:[^.()\[\]!|:;]|!!)+"
 _STEPS = rf"(?:\.{_NAME}|\(\)|\[[^\[\]|{{}}&=]*\]|!)"
 _WAY = re.compile(rf"(:[^;]*;|{_NAME})({_STEPS}*)(?:\||$)")
 _STEP = re.compile(_STEPS)
@@ -50,6 +52,16 @@ def instance(type_text: str) -> str:
     return f":{''.join(type_text.split()).replace(';', '')};"
 
 
+def as_name(written: str) -> str:
+    """A name as a part of an expression."""
+    return written.replace("!", "!!")
+
+
+def as_written(name: str) -> str:
+    """A name of an expression as it stands in the source."""
+    return name.replace("!!", "!")
+
+
 @lru_cache(maxsize=50_000)
 def ways(expression: str) -> tuple[Way, ...]:
     """The expression taken apart; what can not be read is unknown."""
@@ -59,6 +71,10 @@ def ways(expression: str) -> tuple[Way, ...]:
         way = _WAY.match(expression, at)
         if way is None:
             return (Way(UNKNOWN),)
-        found.append(Way(way[1], tuple(_STEP.findall(way[2]))))
+        steps = _STEP.findall(way[2])
+        if "!!" in way[0]:
+            found.append(Way(as_written(way[1]), tuple(as_written(it) for it in steps)))
+        else:
+            found.append(Way(way[1], tuple(steps)))
         at = way.end()
     return tuple(found) or (Way(UNKNOWN),)

@@ -34,6 +34,13 @@ def test_functions_of_some_length_stand_alone_and_small_ones_join():
     ]
 
 
+def test_what_does_not_divide_the_text_changes_no_block():
+    text = function("one", 20) + "\n" + function("two", 20)
+    symbols = [Symbol("one", "function", 1, 20), Symbol("two", "function", 22, 41)]
+    inner = [Symbol("one_9", "variable", 11, 11, 1, 0), Symbol("two_9", "variable", 32, 32)]
+    assert blocks_along(text, [*symbols, *inner], {2, 3}) == blocks_along(text, symbols)
+
+
 def test_a_large_class_falls_into_its_members_and_a_small_one_stays_whole():
     def class_of(size: int) -> tuple[str, list[Symbol]]:
         text = "class Box:\n    kind = 'box'\n\n" + function("first", size) + "\n" + function("second", size)

@@ -6,6 +6,7 @@ from textwrap import dedent
 
 import pytest
 
+from dowse.ingest.extract.along_definitions import blocks_along
 from dowse.ingest.extract.code.blocks import text_blocks
 from dowse.ingest.extract.sql import extract_sql
 from dowse.ingest.extract.sql.lexer import dialect_of, parts
@@ -51,7 +52,85 @@ PROCEDURE = """
     SELECT 1
 """
 
+PACKAGE = """
+    CREATE OR REPLACE EDITIONABLE PACKAGE hr.staff AUTHID CURRENT_USER AS
+      most CONSTANT NUMBER(10) := CASE WHEN 1 = 1 THEN 5 ELSE 6 END;
+      bad EXCEPTION;
+      PRAGMA EXCEPTION_INIT(bad, -20001);
+      TYPE entry IS RECORD (id NUMBER, title VARCHAR2(30) := 'x;y');
+      SUBTYPE small IS NUMBER(3);
+      CURSOR everyone (p NUMBER) IS SELECT * FROM emp;
+      FUNCTION hire (name VARCHAR2, n NUMBER DEFAULT f(1)) RETURN NUMBER DETERMINISTIC;
+      PROCEDURE fire;
+    END staff;
+    /
+"""
+BODY = """
+    CREATE OR REPLACE PACKAGE BODY hr.staff IS
+      total NUMBER;
+      FUNCTION hire (name VARCHAR2) RETURN NUMBER IS
+        mine NUMBER := q'[it's]';
+        $IF $$debug IS NOT NULL $THEN
+        PROCEDURE deep(x NUMBER) IS BEGIN NULL; END deep;
+        $END
+      BEGIN
+        IF name = 'a' THEN deep(1); END IF;
+        FOR i IN 1..3 LOOP BEGIN step(i); EXCEPTION WHEN OTHERS THEN NULL; END; END LOOP;
+        CASE mine WHEN 1 THEN BEGIN a(1); END; ELSE b(2); END CASE;
+        RETURN mine;
+      END hire;
+      PROCEDURE fire AS BEGIN other.note('x'); END;
+      PROCEDURE outside AS LANGUAGE JAVA NAME 'a.b()';
+    BEGIN
+      total := 1;
+    END staff;
+    /
+    CREATE TABLE behind (id NUMBER);
+"""
+
 DEFINED = {
+    "a package": (
+        PACKAGE,
+        [
+            "namespace staff 1-10",
+            "staff.most",
+            "staff.bad",
+            "staff.entry",
+            "entry.id:NUMBER",
+            "entry.title:VARCHAR2(30)",
+            "staff.small",
+            "staff.everyone",
+            "staff.hire",
+            "staff.fire",
+        ],
+    ),
+    "the body of a package": (
+        BODY,
+        [
+            "namespace staff 1-18",
+            "staff.total",
+            "staff.hire",
+            "hire.deep",
+            "staff.fire",
+            "staff.outside",
+            "table behind 20-20",
+            "behind.id:NUMBER",
+        ],
+    ),
+    "an object with methods, and their bodies": (
+        "CREATE TYPE pt UNDER shape (x NUMBER, MEMBER FUNCTION len RETURN NUMBER, CONSTRUCTOR FUNCTION pt);\n/\n"
+        "CREATE OR REPLACE TYPE BODY pt AS\n  MEMBER FUNCTION len RETURN NUMBER IS BEGIN RETURN x; END;\nEND;\n/\n",
+        ["userDefinedType pt 1-1", "pt.x:NUMBER", "pt.len", "pt.pt", "namespace pt 3-5", "pt.len"],
+    ),
+    "a package that is cut off": (
+        "CREATE PACKAGE a AS\n  PROCEDURE p;\nCREATE TABLE t (x int);\n",
+        ["namespace a 1-2", "a.p", "table t 3-3", "t.x:int"],
+    ),
+    "columns that are called as constraints are": (
+        "CREATE TABLE t (key text, period varchar(9), PERIOD FOR SYSTEM_TIME (a, b), KEY (a));",
+        ["table t 1-1", "t.key:text", "t.period:varchar(9)"],
+    ),
+    "a view by force": ("CREATE OR REPLACE FORCE VIEW v AS SELECT 1;", ["view v 1-1"]),
     "a procedure": (PROCEDURE, ["storedProcedure Save Order 1-12"]),
     "each batch its own": (
         "CREATE PROC a AS\nSELECT 1;\nSELECT 2;\n\nGO\n"
@@ -402,3 +481,32 @@ def test_dialects(source: str, dialect: str) -> None:
 )
 def test_parts_of_names(name: str, expected: list[str]) -> None:
     assert parts(name) == expected
+
+
+def test_what_a_package_uses_is_used_by_its_routines():
+    assert uses(BODY) == ["hire: deep(1)", "hire: step(1)", "hire: a(1)", "hire: b(1)", "fire: note(1)"]
+    assert uses(PACKAGE) == ["staff: emp", "hire: f(1)"]
+
+
+def test_routines_of_a_package_say_where_they_are_and_how_involved():
+    found = {it.name: it for it in read(BODY).symbols}
+    assert [(found[it].start_line, found[it].end_line) for it in ("hire", "deep", "fire")] == [
+        (3, 13),
+        (6, 6),
+        (14, 14),
+    ]
+    assert [(found[it].kind, found[it].level) for it in ("hire", "deep")] == [
+        ("sqlFunction", 1),
+        ("storedProcedure", 2),
+    ]
+    assert found["hire"].stats is not None
+    assert found["hire"].stats.returns == 1
+    assert found["staff"].modifiers == ("package", "body")
+
+
+def test_variables_of_a_package_are_no_places_to_cut():
+    variables = "".join(f"  v{number} NUMBER := 'some value of a variable';\n\n" for number in range(200))
+    text = f"CREATE PACKAGE a AS\n{variables}END;\n"
+    found = read(text)
+    assert len(found.symbols) == 201
+    assert found.blocks == blocks_along(text, found.symbols[:1])

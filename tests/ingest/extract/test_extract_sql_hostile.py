@@ -15,6 +15,7 @@ PIECES = (
     "CREATE FUNCTION f(a int) RETURNS int AS $$ BEGIN RETURN g(a); END; $$ LANGUAGE plpgsql;\n",
     "DELIMITER //\nCREATE PROCEDURE `p`() BEGIN SELECT 'it\\'s'; END//\nDELIMITER ;\n",
     "CREATE TRIGGER x AFTER INSERT ON t BEGIN UPDATE t SET a = 1; END;\n",
+    "CREATE PACKAGE BODY k AS\n v int := q'[x]';\n PROCEDURE m(a int) IS BEGIN n(a); END m;\nEND k;\n/\n",
     "MERGE INTO a USING b ON 1 = 1 WHEN MATCHED THEN UPDATE SET x = CASE WHEN 1 = 1 THEN 2 END;\n",
     "WITH q (x) AS (SELECT 1 FROM a, b c) INSERT INTO d (x) VALUES (1, 'a'), (2, 'b');\r\n",
     "/* a /* b */ c */ -- d\n'e''f' \"g\" [h] `i` $j$ N'k' E'\\'' \\ ; , ( ) . .. @ # 1.5e3 é",

@@ -119,6 +119,16 @@ PROGRAMS: list[tuple[str, Mapping[str, str], str, str]] = [
         "App.run",
     ),
     (
+        "ruby, names with marks",
+        {
+            "repo.rb": "class Repo\n  def save!(x)\n    x\n  end\nend\n",
+            "app.rb": "class App\n  def initialize\n    @repo = Repo.new\n  end\n"
+            "  def run\n    @repo.save!(1)\n  end\nend\n",
+        },
+        "Repo.save!",
+        "App.run",
+    ),
+    (
         "swift",
         {
             "Repo.swift": "class Repo { func save(_ x: Int) -> Int { return x } }\n",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -32,23 +32,24 @@ class _Piece(NamedTuple):
         return self.end - self.start
 
 
-def blocks_along(text: str, symbols: Sequence[Symbol]) -> tuple[Block, ...]:
-    """Blocks that cover `text`, each below the trail of names it stands in."""
+def blocks_along(text: str, symbols: Sequence[Symbol], undivided: Collection[int] = frozenset()) -> tuple[Block, ...]:
+    """Blocks that cover `text`, each below the trail of names it stands in; `undivided` symbols make none."""
     if not text:
         return ()
-    pieces = _Cutter(text, symbols).cut()
+    pieces = _Cutter(text, symbols, undivided).cut()
     return tuple(Block(it.start, it.end, it.trail) for it in pieces)
 
 
 class _Cutter:
-    def __init__(self, text: str, symbols: Sequence[Symbol]) -> None:
+    def __init__(self, text: str, symbols: Sequence[Symbol], undivided: Collection[int]) -> None:
         self._text = text
         self._symbols = symbols
         self._lines = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
         self._lines[-1] = len(text)
         self._inside: defaultdict[int | None, list[int]] = defaultdict(list)
         for place in range(len(symbols)):
-            self._inside[self._home(place)].append(place)
+            if place not in undivided:
+                self._inside[self._home(place)].append(place)
 
     def _home(self, place: int) -> int | None:
         """The innermost of its parents in whose lines it stands: members may be written outside of their class."""

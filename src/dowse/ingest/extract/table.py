@@ -23,7 +23,7 @@ Extractor: TypeAlias = Callable[[Item, bytes], Extract]
 EXTRACTION_VERSION: Final = 6
 
 _MARKDOWN: Final = "md markdown mdx mkd"
-_SQL: Final = "sql tsql ddl prc"
+_SQL: Final = "sql tsql ddl prc pks pkb pkg pck pls plsql plb tps tpb fnc"
 _PLAIN: Final = "txt text rst adoc asciidoc org tex log"
 # Names without a suffix that are code, as hidden files are; others, such as README, are prose.
 _CODE_NAMES: Final = (

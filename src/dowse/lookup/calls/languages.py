@@ -59,7 +59,7 @@ _BY_SUFFIX = {
         (_RUBY, "rb rake gemspec ru podspec"),
         (_SWIFT, "swift"),
         (_SHELL, "sh bash zsh ksh bats"),
-        (_SQL, "sql tsql ddl prc"),
+        (_SQL, "sql tsql ddl prc pks pkb pkg pck pls plsql plb tps tpb fnc"),
     )
     for suffix in suffixes.split()
 }

@@ -15,7 +15,8 @@ def extracted(path: str, source: str) -> Extract:
 def symbol_lines(found: Extract) -> list[str]:
     """`kind Parent.name = holds`."""
     return [
-        f"{it.kind} {_qualified(found, number)} = {it.holds}".rstrip(" =") for number, it in enumerate(found.symbols)
+        f"{it.kind} {_qualified(found, number)} = {it.holds}".removesuffix(" = ")
+        for number, it in enumerate(found.symbols)
     ]
 
 

@@ -5,12 +5,28 @@ from __future__ import annotations
 import pytest
 from code_facts import call_lines, extracted, symbol_lines
 
+from dowse.ingest.extract.code.languages.bash import LANGUAGES
+
 SYMBOLS = [
     ("foo() { :; }\nfunction bar { :; }\nfunction baz() { :; }", ["function foo", "function bar", "function baz"]),
     ("X=1\nexport Y=2\nreadonly Z\nX=3", ["variable X", "variable Y"]),
     ("foo() { local a=1; b=2; inner() { :; }; return 1; }", ["function foo", "function foo.inner"]),
     ("a::b() { :; }\nc-d() { :; }", ["function b", "function c-d"]),
+    ("e:f() { :; }", ["function e:f"]),
+    ("alias ll='ls -l' gs=\"git s\"\nalias -g X='|'\nalias y", ["function ll", "function gs", "function X"]),
     ("echo hi", []),
+]
+# What the grammar does not understand, each with a function behind it.
+MISUNDERSTOOD = [
+    "if cat <<EOF; then\nx\nEOF\nfoo; fi",
+    "cat <<EOF\n${x\nEOF",
+    "cat <<EOF\n${b:-'} \nEOF",
+    "cat <<A <<-'B'\n${x\nA\n\t${y\n\tB",
+    'if cat <<"E F"; then\nx() {\nE F\nfoo; fi',
+    'if a="$(cat <<EOF\n\'\nEOF\n)"; cat <<EOF; then\nx\nEOF\nfoo; fi',
+    'a=${b//[!a-z]/}; c=${d#*\\\'}; e="${f%"${g}"}"',
+    "case $x in -${n}@([sD]|[hV]*))\n return;; esac",
+    "[[ $OSTYPE == *@(linux|darwin)* ]] || return 1",
 ]
 
 CALLS = [
@@ -27,6 +43,23 @@ CALLS = [
 @pytest.mark.parametrize(("source", "expected"), SYMBOLS)
 def test_definitions(source, expected):
     assert symbol_lines(extracted("a.sh", source)) == expected
+
+
+@pytest.mark.parametrize("source", MISUNDERSTOOD)
+def test_a_function_behind_what_the_grammar_does_not_understand(source):
+    found = extracted("a.sh", f"before() {{ :; }}\n{source}\nafter() {{\n  :\n}}\n")
+    lines = source.count("\n") + 1
+    functions = [(it.name, it.start_line, it.end_line) for it in found.symbols if it.kind == "function"]
+    assert functions == [("before", 1, 1), ("after", lines + 2, lines + 4)]
+
+
+@pytest.mark.parametrize("mark", ["<<", "<<'", '"$(', "${", "@(", "((", "$'", "`", "<<A <<", "\\"])
+def test_a_script_of_nothing_but_marks_stays_as_long_as_it_is(mark):
+    script = (mark * 20_000 + "\n" + f"{mark}\n" * 5_000).encode()
+    simplified = LANGUAGES[0].simplified
+    assert simplified is not None
+    found = simplified(script)
+    assert (len(found), found.count(b"\n")) == (len(script), script.count(b"\n"))
 
 
 @pytest.mark.parametrize(("body", "expected"), CALLS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from code_facts import call_lines, extracted, symbol_lines
 
+from dowse.ingest.extract.code.blocks import text_blocks
 from dowse.ingest.extract.code.languages.php.names import held
 
 
@@ -38,7 +39,16 @@ SYMBOLS = [
         "enum E: string { case A = 'a'; case B = 'b'; function l() { } }",
         ["enum E", "enumMember E.A", "enumMember E.B", "method E.l"],
     ),
-    ("function f() { $x = 1; function g() { } }\n$top = f();", ["function f", "function f.g"]),
+    ("function f() { $x = 1; function g() { } }\n$top = f();", ["function f", "function f.g", "variable $top"]),
+    (
+        "if ($x) { $a = 1; }\n[$b, $c] = f();\n$a = 2;\n$d = function () { $e = 1; };",
+        ["variable $a", "variable $b", "variable $c", "variable $d"],
+    ),
+    ("namespace N;\n$a = 1;\nfunction a() { }", ["namespace N", "variable N.$a = :int;", "function N.a"]),
+    (
+        "define('A', 1);\nfunction f() { define(\"B\", 2); define($c, 3); define('D'); }",
+        ["variable A = :int;", "function f", "variable f.B = :int;"],
+    ),
     ("function f(): \\A\\B\\Foo { }", ["function f = :A.B.Foo;"]),
     ("class Größe { function m( { } function n() { } }", ["class Größe", "method Größe.m", "method Größe.n"]),
 ]
@@ -82,6 +92,13 @@ CALLS = [
     ),
     ("$x = [new Foo()]; $x[0]->go();", ["new Foo :Foo;", "go :Foo[];[].go"]),
 ]
+
+
+def test_variables_of_a_script_are_no_places_to_cut():
+    text = "<?php\n" + "".join(f"$x{number} = 'some value';\n\n" for number in range(200))
+    found = extracted("a.php", text)
+    assert len(found.symbols) == 200
+    assert found.blocks == text_blocks(text)
 
 
 @pytest.mark.parametrize(("source", "expected"), SYMBOLS)

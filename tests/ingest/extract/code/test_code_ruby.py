@@ -5,19 +5,35 @@ from __future__ import annotations
 import pytest
 from code_facts import call_lines, extracted, symbol_lines
 
+from dowse.ingest.extract.code.blocks import text_blocks
+
 SYMBOLS = [
     ("module A\n  class B < C::D\n  end\nend", ["namespace A", "class A.B"]),
     ("module A\n  def self.f; end\nend", ["class A", "method A.f"]),
     ("class P::Q; end", ["namespace P", "class P.Q"]),
     ("X = Foo.new(1)\nY = [Foo.new]", ["variable X = :Foo;", "variable Y = :Foo[];"]),
     ("class A\n  attr_accessor :a, :b\n  attr_reader :c\nend",
-     ["class A", "property A.a = this.@a", "property A.b = this.@b", "property A.c = this.@c"]),
+     ["class A", "property A.a = this.@a", "property A.a=", "property A.b = this.@b", "property A.b=",
+      "property A.c = this.@c"]),
+    ("class A\n  attr_writer :w\n  attr 'r'\n  cattr_accessor :k\n  mattr_reader :m\nend",
+     ["class A", "property A.w=", "property A.r = this.@r", "property A.k = this.@k", "property A.k=",
+      "property A.m = this.@m"]),
+    ("class A\n  def_delegators :@xs, :size, :<<\n  delegate :ok?, to: :b\nend",
+     ["class A", "property A.size", "property A.<<", "property A.ok?"]),
+    ("A, B = 1, 2\nC ||= 3\nD::E = 4",
+     ["variable A", "variable B", "variable C = :Integer;", "variable E = :Integer;"]),
+    ("describe 'x' do\n  K = 1\n  y = 2\nend", ["variable K = :Integer;"]),
+    ("class A\n  included do\n    K = 1\n  end\nend", ["class A", "variable A.K = :Integer;"]),
     ("class A\n  def initialize(r)\n    @repo = Repo.new\n    @repo = nil\n    @@n = 0\n  end\nend",
      ["class A", "constructor A.initialize", "field A.@repo = :Repo;", "field A.@@n = :Integer;"]),
     ("class A\n  class << self\n    def q; end\n  end\nend", ["class A", "method A.q"]),
     ("class A\n  def self.make(x) = new(x)\nend", ["class A", "method A.make = :Self;"]),
     ("class A\n  def ok?; Foo.new; end\n  def save!; end\n  def x=(v); end\nend",
-     ["class A", "method A.ok = :Foo;", "method A.save", "method A.x"]),
+     ["class A", "method A.ok? = :Foo;", "method A.save!", "method A.x="]),
+    ("class A\n  def ==(o); end\n  def [](i); end\n  def self.go!; end\nend",
+     ["class A", "method A.==", "method A.[]", "method A.go!"]),
+    ("class A\n  alias_method 'n?', :m\n  alias :o! :m\n  define_method(\"d#{x}\") { }\nend",
+     ["class A", "method A.n?", "method A.o!"]),
     ("class A\n  alias_method :n, :m\n  alias o m\n  define_method(:d) { |x| x }\nend",
      ["class A", "method A.n", "method A.o", "method A.d"]),
     ("def top\n  return Foo.new if x\n  1\nend", ["function top = :Foo;"]),
@@ -32,7 +48,8 @@ CALLS = [
     ),
     ("x = Foo.new; x.go", ["new A.f: Foo :Foo;", "A.f: go :Foo;.go"]),
     ("x = A::B.new; x&.go", ["new A.f: B :A.B;", "A.f: go :A.B;.go"]),
-    ("x ||= Foo.new; x.go!", ["new A.f: Foo :Foo;", "A.f: go :Foo;.go"]),
+    ("x ||= Foo.new; x.go!", ["new A.f: Foo :Foo;", "A.f: go! :Foo;.go!!"]),
+    ("ok?; save!(1); p.go!", ["A.f: ok? ok?", "A.f: save! save!!", "A.f: go! ?.go!!"]),
     ("p.go", ["A.f: go ?.go"]),
     ("xs.each do |e| e.run end", ["A.f: each xs.each", "A.f: run xs[].run"]),
     ("xs.tap { |e| e.run }", ["A.f: tap xs.tap", "A.f: run ?.run"]),
@@ -63,6 +80,13 @@ def test_what_definitions_say_of_themselves():
     assert (kind.bases, kind.signature) == (("C::D", "Comparable", "E"), "class B < C::D")
     assert (method.modifiers, len(method.parameters)) == (("static",), 5)
     assert method.signature == "def self.m?(a, b = 1, *c, k:, **r, &blk)"
+
+
+def test_a_constant_in_a_block_is_no_place_to_cut():
+    text = "describe 'x' do\n" + "".join(f"  K{number} = 'some value'\n\n" for number in range(200)) + "end\n"
+    found = extracted("a.rb", text)
+    assert len(found.symbols) == 200
+    assert found.blocks == text_blocks(text)
 
 
 def test_requires():

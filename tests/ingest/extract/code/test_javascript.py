@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dowse.ingest.extract.along_definitions import blocks_along
 from dowse.ingest.extract.code import extract_code
 from dowse.model import Extract, Item
 
@@ -41,12 +42,41 @@ def called(text: str, path: str = "a.ts") -> list[str]:
         ),
         ("abstract class A { abstract m(): Promise<B>; }", ["class A", "method A.m :Promise<B>;"]),
         ("interface I extends J { p: string; m(a: A): B }", ["interface I", "field I.p :string;", "method I.m :B;"]),
-        ("type T = { a: 1 };", ["typeAlias T"]),
+        ("type T = { a: X };", ["typeAlias T", "field T.a :X;"]),
+        ("type T = A & { readonly a: X; m(): Y };", ["typeAlias T", "field T.a :X;", "method T.m :Y;"]),
+        (
+            "interface W { a: X }\ndeclare var W: { readonly b: Y; new (): W };",
+            ["interface W", "field W.a :X;", "variable W", "field W.b :Y;"],
+        ),
+        ("declare class A { m(a: B): C; }", ["class A", "method A.m :C;"]),
+        (
+            "const E = { A: 1, 'b-c': { D: 2 } } as const;",
+            ["variable E", "field E.A", "field E.b-c", "field b-c.D"],
+        ),
+        ("class A { static o = { k: 1 }; 'q' = 2; }", ["class A", "field A.o", "field o.k", "field A.q :number;"]),
         ("enum E { A, B = 2 }", ["enum E", "enumMember E.A", "enumMember E.B"]),
         ("namespace N { export const q = make(); }", ["namespace N", "variable N.q make()"]),
         ("declare function foo(a: number): string;", ["function foo :string;"]),
         ("export const f = async (p: P) => p.q();", ["function f :P;.q()"]),
-        ("const o = { a() {}, b: () => 1, c: 2 };", ["variable o", "method a", "function b :number;"]),
+        ("const o = { a() {}, b: () => 1, c: 2 };", ["variable o", "field o.c", "method a", "function b :number;"]),
+        ("const o = Object.freeze({ a: 1, [b]: 2, c });", ["variable o Object.freeze()", "field o.a"]),
+        ("const o = { p: { f: function () {} } };", ["variable o", "field o.p", "function f"]),
+        (
+            "const [a, { b, c: [d] }, ...e] = f();",
+            ["variable a f()[]", "variable b f()[].b", "variable d f()[].c[]", "variable e f()[]"],
+        ),
+        ("const { a = 1, ...b } = x;", ["variable a x.a", "variable b x.b"]),
+        ("exports.a = 1; module.exports = { b: 2, c };", ["variable a :number;", "variable b"]),
+        ("function f() {}; exports.f = f;", ["function f"]),
+        ("module.exports = function go() {};", ["function go"]),
+        ("function F() {}\nF.a = 1;\nF.prototype.b = 2;", ["function F", "field F.a :number;", "field F.b :number;"]),
+        ("Up.a = { k: 1 };\nfunction Up() {}", ["variable a", "field a.k", "function Up"]),
+        ("low.a = 1; f({ k: 1 });", []),
+        ("let f; f = function () {};", ["variable f", "function f"]),
+        ("on('x', function done() { g(); });", ["function done"]),
+        ("Foo.Bar = class Baz { m() {} };", ["class Baz", "method Baz.m"]),
+        ("Foo.Bar = class { m() {} };", ["class Bar", "method Bar.m"]),
+        ("function f() { const o = { k: 1 }; F.a = 2; }", ["function f"]),
         ("X.prototype.f = function () {}; exports.g = () => 1;", ["function f", "function g :number;"]),
         ("const m = require('./m'); const { a } = require('./n');", []),
         ("function f() { const inner = () => 1; const x = 2; }", ["function f", "function f.inner :number;"]),
@@ -55,6 +85,22 @@ def called(text: str, path: str = "a.ts") -> list[str]:
 )
 def test_definitions(text, expected):
     assert defined(text) == expected
+
+
+def test_members_of_objects_are_no_places_to_cut():
+    keys = "".join(f"  key{number}: 'some value of a key',\n\n" for number in range(150))
+    text = f"const o = {{\n{keys}}};\n"
+    found = extract(text)
+    assert len(found.symbols) == 151
+    assert found.blocks == blocks_along(text, found.symbols[:1])
+
+
+def test_objects_that_are_data_are_not_listed_to_the_end():
+    assert len(extract(f"const o = {{ {', '.join(f'k{number}: 1' for number in range(5000))} }};").symbols) == 201
+
+
+def test_what_a_named_callback_calls_is_called_where_it_stands():
+    assert called("function f(xs) { xs.map(function g(x) { x.go(); }); }") == ["f: ?.map", "f: ?.go"]
 
 
 @pytest.mark.parametrize(

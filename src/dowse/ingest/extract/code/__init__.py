@@ -9,6 +9,7 @@ A language is one module in `languages/` with a tuple `LANGUAGES` of `Language` 
 and one table test. Its query may use these captures, each on a single node; a node may have several of them:
 
     @define       a definition: `Language.define` says what it defines (several for `int a, b;`)
+    @members      a value or type whose parts are members of what holds it: `{ a: 1 }` (`Language.members`)
     @bind         gives names something: an assignment, a declaration, a loop variable, a pattern (`Language.bind`)
     @call         a call; its type needs a `Shape` with `onto` and the step `()`
     @construct    a `new`; its Shape has `type`, or `read` where the type stands elsewhere

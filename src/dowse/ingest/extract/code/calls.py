@@ -10,7 +10,7 @@ from dowse.ingest.extract.code.expressions import Expressions
 from dowse.ingest.extract.code.references import dotted
 from dowse.ingest.extract.code.source import Source, child, first_of
 from dowse.model import Call
-from dowse.text.expressions import UNKNOWN
+from dowse.text.expressions import UNKNOWN, as_written
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -93,6 +93,8 @@ class Calls:
         return [(name, "|".join(ways)) for name, ways in named.items()]
 
     def _name(self, way: str, site: Site) -> str:
+        if way.endswith("!!"):
+            return as_written(way[way.rfind(".") + 1 :])
         if way[-1] in ")]!":
             return self._invoked or self._written(site.node)
         if way[-1] == ";":
@@ -116,7 +118,7 @@ class Calls:
         """A name that is passed on counts if it is no local one."""
         text = dotted(self._source.of(site.node))
         callee = self._expressions.of(site.node, site.scope)
-        is_as_written = callee == text or callee == f"this.{text.partition('.')[2]}"
+        is_as_written = as_written(callee) == text or callee == f"this.{text.partition('.')[2]}"
         if is_as_written and not self._goes_nowhere(site.node):
             yield Call(self._name(callee, site), callee, site.node.start_point[0] + 1, site.draft, 0, "refer")
 

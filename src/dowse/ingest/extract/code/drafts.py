@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 class Draft:
     """A symbol in the making: what it may be given, beside what it says about itself."""
 
-    __slots__ = ("definition", "fields", "given", "parent", "returned", "scope", "tally")
+    __slots__ = ("definition", "fields", "given", "number", "parent", "returned", "scope", "tally")
 
-    def __init__(self, definition: Definition, parent: int | None, scope: Scope | None) -> None:
+    def __init__(self, definition: Definition, number: int, parent: int | None, scope: Scope | None) -> None:
         self.definition = definition
+        self.number = number
         self.parent = parent
         self.scope = scope
         self.given: list[tuple[Binding, Scope | None]] = []

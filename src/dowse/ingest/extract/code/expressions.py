@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.scopes import EVERYWHERE, MOST_WAYS, Binding, Scope, bindings_seen
 from dowse.ingest.extract.code.source import Source, child
-from dowse.text.expressions import UNKNOWN
+from dowse.text.expressions import UNKNOWN, as_name, as_written
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -20,7 +20,6 @@ MAX_CHARS: Final = 300
 _MAX_DEPTH: Final = 12  # of locals that hold what other locals hold
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 _OBJECT = re.compile(r":([^;]+);|([A-Z][\w.]*)\(\)")  # of a type that its name tells
-_NAME = re.compile(r"@?[^\W\d]\w*")
 _TYPES = re.compile(r"[<\[][\w,<>]{1,60}[>\]]")
 
 # A sequence of what a way gives is `{*=WAY}` for as long as it is taken apart in the same function.
@@ -84,6 +83,7 @@ class Expressions:
         self._returned = language.returned
         self._mapped = language.mapped
         self._sequence = language.sequence
+        self._names = language.names
         self._source = source
 
     def of(self, node: Node, scope: Scope | None, depth: int = 0) -> str:
@@ -201,12 +201,12 @@ class Expressions:
         """Where a member may be named without what it is a member of, its name is the root."""
         if not shape.member:
             return UNKNOWN, steps
-        name = _NAME.match(steps, 1)
-        if name is None:
+        name = as_written(steps[1:]) if "!!" in steps else steps[1:]
+        found = self._names.match(name)
+        if found is None:
             return UNKNOWN, steps
-        if shape.bare:
-            return name[0], steps[name.end() :]
-        return self._look_up(name[0], scope, at, depth), steps[name.end() :]
+        left = steps[1 + len(as_name(found[0])) :]
+        return (found[0] if shape.bare else self._look_up(found[0], scope, at, depth)), left
 
     def _dotted(self, node: Node, steps: str, scope: Scope | None, depth: int) -> tuple[str, str] | None:
         """Plain `a.b.c`, by far the most frequent, is read off the text instead of node by node."""
@@ -218,8 +218,8 @@ class Expressions:
 
     def _member(self, node: Node, shape: Shape) -> str:
         """The name of a member; its type arguments do not count."""
-        name = _NAME.match(self._source.of(child(node, shape.member)).lstrip("."))
-        return name[0] if name else UNKNOWN
+        name = self._names.match(self._source.of(child(node, shape.member)).lstrip("."))
+        return as_name(name[0]) if name else UNKNOWN
 
     def _root(self, node: Node, shape: Shape, scope: Scope | None, depth: int) -> str:
         if shape.name:
@@ -262,5 +262,5 @@ class Expressions:
         return joined([self.bound(binding, home, depth) for binding in reversed(seen)])
 
     def _plain(self, name: str) -> str:
-        found = _NAME.match(name)
-        return found[0].removeprefix("@") if found else UNKNOWN
+        found = self._names.match(name)
+        return as_name(found[0].removeprefix("@")) if found else UNKNOWN

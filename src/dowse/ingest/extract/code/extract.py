@@ -42,6 +42,11 @@ def _read(language: Language, title: str, text: str) -> Extract:
     reader = grammar(language.grammar, language.query)
     root = reader.parse(source.data).root_node
     captures = reader.captures(root)
+    if language.simplified is not None and "error" in captures:
+        other = reader.parse(language.simplified(source.data)).root_node
+        found_there = reader.captures(other)
+        if _worth(found_there) > _worth(captures):
+            root, captures = other, found_there
     importing = sorted(captures.get("import", ()), key=lambda node: node.start_byte)
     imported = [(node, it) for node in importing for it in language.imports(node, source)]
     by_name = {it.local: it for _, it in imported}
@@ -49,16 +54,22 @@ def _read(language: Language, title: str, text: str) -> Extract:
     expressions = Expressions(language, source)
     calls = Calls(language, source, expressions, by_name)
     defined = symbols(found.drafts, expressions, source)
+    undivided = frozenset(at for at, draft in enumerate(found.drafts) if not draft.definition.divides)
     return Extract(
         "code",
         title,
         text,
-        blocks_along(text, defined) if defined else text_blocks(text),
+        blocks_along(text, defined, undivided) if len(defined) > len(undivided) else text_blocks(text),
         symbols=defined,
         links=tuple(_link(node, it) for node, it in imported),
         calls=calls.read(found.sites),
         facets=_facets(language, root, found),
     )
+
+
+def _worth(captures: Mapping[str, list[Node]]) -> tuple[int, int]:
+    """More definitions, then fewer mistakes."""
+    return len(captures.get("define", ())), -len(captures.get("error", ()))
 
 
 def _link(node: Node, it: Imported) -> Link:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dowse.text.expressions import UNKNOWN, instance
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from dowse.ingest.extract.code.source import Source
+
+
+NAMES: Final = re.compile(r"@?[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,8 @@ class Definition(NamedTuple):
     elsewhere (`impl Foo`, `extension Foo`, `void Foo::bar() {}`); where that is above in this file, what stands here
     are members of it, and it gets these `bases` too, otherwise the definition stands for it. `owner` is the type that a
     method belongs to though it stands outside of it: where that is above in this file, it is a member of it, elsewhere
-    it gets the modifier `extension`, and its receiver, the first parameter, is shown.
+    it gets the modifier `extension`, and its receiver, the first parameter, is shown. `divides`: blocks of text may
+    begin and end with it; what is but a word in a larger statement does not.
     """
 
     name: str
@@ -82,6 +87,7 @@ class Definition(NamedTuple):
     function: Node | None = None
     reopens: bool = False
     owner: str = ""
+    divides: bool = True
 
 
 def extension(definition: Definition) -> Definition:
@@ -99,7 +105,7 @@ class Bound(NamedTuple):
 
     `keeps` is the span of the variable or field it also makes, outside of functions or on `this`. A `narrow` one says
     more about a name within the branch it stands in, and nothing behind it. `of_this`: the name itself says that it is
-    a field (`@x`).
+    a field (`@x`). `lasts`: it is no local, wherever it stands (`X = 1` of Ruby in a block).
     """
 
     target: Node
@@ -111,6 +117,7 @@ class Bound(NamedTuple):
     keeps: Node | None = None
     narrow: bool = False
     of_this: bool = False
+    lasts: bool = False
 
 
 class Imported(NamedTuple):
@@ -148,6 +155,10 @@ def _returned_as_is(_definition: Definition, expression: str) -> str:
     return expression
 
 
+def _no_members(_node: Node, _source: Source) -> tuple[tuple[Definition, Node], ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Language:
     """One programming language. The captures of `query` are explained in the package's docstring."""
@@ -161,11 +172,16 @@ class Language:
     bind: Callable[[Node, Source], Iterable[Bound]]
     imports: Callable[[Node, Source], Iterable[Imported]]
     fillers: Mapping[str, str]  # what may stand in a file without defining anything, by type of node
+    members: Callable[[Node, Source], Iterable[tuple[Definition, Node]]] = _no_members  # each with the node it is
+    within: frozenset[str] = frozenset()  # nodes that may stand between a value with members and what holds it
+    exports: frozenset[str] = frozenset()  # objects whose members are what the file defines: `module.exports`
     lambda_parameters: Callable[[Node, Source], Iterable[Parameter]] = _no_parameters
     held: Callable[[str], str] = instance  # what an object of a written type is, as an expression
     kept: Callable[[str, Definition | None], str] = _variable  # the kind of a name assigned outside functions
     rewritten: Callable[[str], str] = _as_is  # what an expression, its locals replaced, means here
     returned: Callable[[Definition, str], str] = _returned_as_is  # what a function gives, told what its body returns
+    scripts: bool = False  # the file is a scope of its own, whose names others see all the same (`$x` of PHP)
+    types_apart: bool = False  # a type and a value may have one name
     fields_by_assignment: bool = False  # `this.x = …` makes a field
     no_calls: frozenset[str] = frozenset()  # what looks like a function or a call: names and types of nodes
     arguments: Callable[[Node], int] | None = None  # how many a call has, where no field `arguments` or list tells
@@ -173,3 +189,6 @@ class Language:
     mapped: Callable[[Node, Source], Mapped | None] | None = None
     sequence: str = UNKNOWN  # what such a call gives, where only that is known
     file_names: tuple[str, ...] = ()
+    # The text without what its grammar stumbles over, byte by byte: read where the grammar finds mistakes.
+    simplified: Callable[[bytes], bytes] | None = None
+    names: re.Pattern[str] = NAMES  # a name, at the beginning of what may be longer

@@ -12,6 +12,7 @@ from typing import Final
 from dowse.ingest.extract.along_definitions import blocks_along
 from dowse.ingest.extract.code.blocks import text_blocks
 from dowse.ingest.extract.spans import Lines
+from dowse.ingest.extract.sql.headers import kind_of
 from dowse.ingest.extract.sql.lists import columns, parameters, result
 from dowse.ingest.extract.sql.reader import Found, Reader
 from dowse.ingest.extract.sql.uses import Use
@@ -33,7 +34,7 @@ def extract_sql(item: Item, data: bytes) -> Extract:
         "code",
         PurePosixPath(item.path).name,
         text,
-        blocks_along(text, drafts.symbols) if drafts.symbols else text_blocks(text),
+        blocks_along(text, drafts.symbols, drafts.undivided) if drafts.symbols else text_blocks(text),
         symbols=drafts.symbols,
         calls=drafts.calls,
         facets=_facets(text, reader),
@@ -60,10 +61,13 @@ class _Symbols:
         found: list[Symbol] = []
         places: list[int] = []
         for number, it in enumerate(reader.found):
+            parent = None if it.parent is None else places[it.parent]
+            level = 0 if parent is None else found[parent].level + 1
             places.append(len(found))
-            found.append(self._symbol(it, calls_made[number]))
-            found.extend(self._columns(it, places[-1]))
+            found.append(self._symbol(it, calls_made[number])._replace(parent=parent, level=level))
+            found.extend(self._columns(it, places[-1], level))
         self.symbols = tuple(found)
+        self.undivided = frozenset(at for at, it in enumerate(found) if it.level and _is_held(it, found))
         self.calls = tuple(self._call(use, places) for use in uses)
 
     def _symbol(self, it: Found, calls_made: int) -> Symbol:
@@ -82,16 +86,16 @@ class _Symbols:
             stats=_stats(it, len(types), calls_made) if header.is_routine else None,
         )
 
-    def _columns(self, it: Found, parent: int) -> Iterator[Symbol]:
+    def _columns(self, it: Found, parent: int, level: int) -> Iterator[Symbol]:
         if not it.header.has_columns:
             return
         for column in columns(self._text, it.header.end, self._tokens, of_type=it.header.noun == "type"):
             yield Symbol(
                 column.name,
-                "column",
+                "column" if column.noun == "column" else kind_of(column.noun),
                 self._lines.at(column.start),
                 self._lines.at(max(column.start, column.end - 1)),
-                level=1,
+                level=level + 1,
                 parent=parent,
                 signature=self._one_line(column.start, column.end),
                 holds=instance(column.type) if column.type else "",
@@ -104,6 +108,12 @@ class _Symbols:
 
     def _one_line(self, start: int, end: int) -> str:
         return " ".join(self._text[start : min(end, start + 4 * _MAX_SIGNATURE_CHARS)].split())[:_MAX_SIGNATURE_CHARS]
+
+
+def _is_held(it: Symbol, symbols: list[Symbol]) -> bool:
+    """Variables and types of a package, with the fields of these, are no places to cut."""
+    in_package = it.parent is not None and symbols[it.parent].level > 0
+    return it.kind in ("variable", "userDefinedType") or (it.kind == "column" and in_package)
 
 
 def _stats(it: Found, arity: int, calls_made: int) -> Stats:

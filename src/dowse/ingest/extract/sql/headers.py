@@ -19,17 +19,25 @@ _KINDS: Final = {
     "type": "userDefinedType",
     "domain": "userDefinedType",
     "index": "sqlIndex",
+    "package": "namespace",
+    "typebody": "namespace",
+    "record": "userDefinedType",
+    "cursor": "variable",
+    "variable": "variable",
 }
+_MODIFIERS: Final = {"trigger": ("trigger",), "package": ("package",), "typebody": ("body",)}
 _ROUTINES: Final = frozenset({"proc", "procedure", "trigger", "function"})
 _ADJECTIVES = (
     "UNIQUE|CLUSTERED|NONCLUSTERED|COLUMNSTORE|PRIMARY|XML|SPATIAL|FULLTEXT|TEMP|TEMPORARY|GLOBAL|LOCAL|UNLOGGED"
     "|EXTERNAL|FOREIGN|VIRTUAL|MATERIALIZED|RECURSIVE|CONSTRAINT|AGGREGATE"
+    "|EDITIONABLE|NONEDITIONABLE|FORCE|NOFORCE"
 )
 _OF_MYSQL = rf"(?:DEFINER|ALGORITHM){GAP}={GAP}[\w`'@%.]++|SQL{GAP}SECURITY{GAP}\w++"
 _HEADER = re.compile(
     rf"(?P<verb>CREATE|ALTER)\b{GAP}(?:OR{GAP}(?:ALTER|REPLACE)\b{GAP})?"
     rf"(?P<adjectives>(?:(?:(?:{_ADJECTIVES})\b|{_OF_MYSQL}){GAP})*+)"
-    rf"(?P<noun>PROC(?:EDURE)?|FUNCTION|TRIGGER|TABLE|VIEW|TYPE|DOMAIN|INDEX)\b{GAP}"
+    rf"(?P<noun>PROC(?:EDURE)?|FUNCTION|TRIGGER|TABLE|VIEW|TYPE|DOMAIN|INDEX|PACKAGE)\b{GAP}"
+    rf"(?P<body>BODY\b{GAP}(?=[\w\"\[]))?"
     rf"(?:CONCURRENTLY{GAP})?(?:IF{GAP}NOT{GAP}EXISTS{GAP})?(?P<name>{NAME})",
     re.IGNORECASE | re.DOTALL,
 )
@@ -38,6 +46,10 @@ _EACH_ADJECTIVE = re.compile(rf"\b(?:{_ADJECTIVES})\b", re.IGNORECASE)
 _NEW_BODY = re.compile(
     rf"{GAP}(?:AS|WITH|RETURNS|FOR|ON\b{GAP}{NAME}{GAP}(?:AFTER|FOR|INSTEAD|WITH|AS))\b", re.IGNORECASE | re.DOTALL
 )
+
+
+def kind_of(noun: str) -> str:
+    return _KINDS[noun]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +62,7 @@ class Header:
 
     @property
     def kind(self) -> str:
-        return _KINDS[self.noun]
+        return kind_of(self.noun)
 
     @property
     def is_routine(self) -> bool:
@@ -58,7 +70,11 @@ class Header:
 
     @property
     def has_columns(self) -> bool:
-        return self.noun in ("table", "type")
+        return self.noun in ("table", "type", "record")
+
+    @property
+    def has_members(self) -> bool:
+        return self.noun in ("package", "typebody")
 
 
 def header_at(text: str, start: int, tokens: re.Pattern[str]) -> Header | None:
@@ -67,6 +83,10 @@ def header_at(text: str, start: int, tokens: re.Pattern[str]) -> Header | None:
     if found is None:
         return None
     noun, name = found["noun"].lower(), last_part(found["name"])
+    if found["body"]:
+        if noun not in ("package", "type"):
+            return None
+        noun = "typebody" if noun == "type" else noun
     is_altered = found["verb"].lower() == "alter"
     if (
         not name
@@ -76,7 +96,8 @@ def header_at(text: str, start: int, tokens: re.Pattern[str]) -> Header | None:
     ):
         return None
     adjectives = (it.lower() for it in _EACH_ADJECTIVE.findall(found["adjectives"]))
-    modifiers = (*adjectives, *(("trigger",) if noun == "trigger" else ()))
+    body = ("body",) if found["body"] and noun == "package" else ()
+    modifiers = (*adjectives, *_MODIFIERS.get(noun, ()), *body)
     return Header(noun, name, modifiers, start, found.end())
 
 

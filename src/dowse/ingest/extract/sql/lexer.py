@@ -22,6 +22,15 @@ _NESTED_COMMENT = rf"/\*[^*/]*+(?:(?:\*(?!/)|/(?!\*)|{_INNER})[^*/]*+)*+(?:\*/|(
 _STRING = r"'[^'\n]*+(?:(?:''|\n(?!GO[ \t]*+\r?+(?:\n|\Z)))[^'\n]*+)*+(?:'|((?=\n)|\Z))"
 _ESCAPED_STRING = r"'[^'\\]*+(?:(?:''|\\.)[^'\\]*+)*+(?:'|(\\?\Z))"
 _DOUBLE_STRING = r'"[^"\\]*+(?:(?:""|\\.)[^"\\]*+)*+(?:"|(\\?\Z))'
+# q'[it's]' of PL/SQL, with any of these marks around it.
+_QUOTED_STRING = (
+    r"(?=[nNqQ])[nN]?[qQ]'(?:"
+    + "|".join(
+        rf"{first}[^{last}]*+(?:{last}(?!')[^{last}]*+)*+(?:{last}'|(\Z))"
+        for first, last in ((r"\[", r"\]"), ("{", "}"), (r"\(", r"\)"), ("<", ">"), ("!", "!"), (r"\|", r"\|"))
+    )
+    + ")"
+)
 _NUMBER = r"\d[\w.]*+"
 
 _PLAIN = r"[^\W\d](?:[\w@#]|\$(?=\w))*+|[@#][\w@#$]++"  # END$$ is an END before MySQL's delimiter
@@ -62,7 +71,16 @@ def lexer(dialect: Dialect) -> re.Pattern[str]:
     if dialect == "mysql":
         skipped = [_LINE_COMMENT, r"#[^\n]*+", _EXECUTED, _COMMENT, _ESCAPED_STRING, _DOUBLE_STRING, _NUMBER]
     else:
-        skipped = [_LINE_COMMENT, _EXECUTED, _NESTED_COMMENT, _COMMENT, _STRING, rf"[eE]{_ESCAPED_STRING}", _NUMBER]
+        skipped = [
+            _LINE_COMMENT,
+            _EXECUTED,
+            _NESTED_COMMENT,
+            _COMMENT,
+            _QUOTED_STRING,
+            _STRING,
+            rf"[eE]{_ESCAPED_STRING}",
+            _NUMBER,
+        ]
     dollar = r"(?P<dollar>(?!))" if dialect == "mysql" else r"(?P<dollar>\$\w*+\$)"
     return re.compile("|".join([*skipped, dollar, rf"(?P<name>{NAME})", r"(?P<mark>[();,])"]), re.DOTALL)
 

@@ -8,8 +8,11 @@ from typing import Final, NamedTuple
 
 from dowse.ingest.extract.sql.lexer import GAP, NAME, last_part
 
-_OPENING = re.compile(rf"{GAP}(?:AS\b{GAP}(?:TABLE\b{GAP})?)?\(", re.IGNORECASE | re.DOTALL)
-_AS = re.compile(rf"{GAP}AS\b", re.IGNORECASE | re.DOTALL)
+_OPENING = re.compile(
+    rf"{GAP}(?:FORCE\b{GAP})?(?:(?:AS|IS)\b{GAP}(?:(?:TABLE|OBJECT)\b{GAP})?|UNDER\b{GAP}{NAME}{GAP})?\(",
+    re.IGNORECASE | re.DOTALL,
+)
+_AS = re.compile(rf"{GAP}(?:FORCE\b{GAP})?(?:AS|IS|UNDER)\b", re.IGNORECASE | re.DOTALL)
 _ONLY_NAME = re.compile(rf"{GAP}@[\w@#$]++{GAP}", re.DOTALL)
 _BARE = re.compile(rf"{GAP}(?=@)", re.DOTALL)
 _ENDS_BARE: Final = frozenset({"as", "with", "for", "begin", "returns", "go"})
@@ -26,6 +29,7 @@ _RESULT = re.compile(
 _CONSTRAINTS = (
     "as check constraint exclude for foreign fulltext index key like period primary references spatial unique"
 )
+_METHOD = re.compile(rf"{GAP}(?:\w++{GAP}){{0,5}}?\b(?P<noun>PROCEDURE|FUNCTION)\b{GAP}(?P<name>{NAME})", re.IGNORECASE)
 _NO_COLUMNS: Final = frozenset(_CONSTRAINTS.split())
 # An unclosed list ends where the next statement begins, so that reading one never costs more than its own length.
 _NEVER_INSIDE: Final = frozenset({"create", "alter"})
@@ -37,6 +41,7 @@ class Column(NamedTuple):
     type: str
     start: int
     end: int
+    noun: str = "column"  # or procedure, function: a method of an object
 
 
 class Listed(NamedTuple):
@@ -80,6 +85,9 @@ def columns(text: str, start: int, tokens: re.Pattern[str], *, of_type: bool) ->
         found = _COLUMN.match(text, begin, end)
         if found is None or (found["name"].lower() in _NO_COLUMNS and not _is_typed_key(found)):
             continue
+        if of_type and (method := _METHOD.match(text, begin, end)):
+            yield Column(last_part(method["name"]), "", method.start("noun"), end, method["noun"].lower())
+            continue
         is_computed = (found["type"] or "").lower().startswith("as")
         yield Column(
             last_part(found["name"]), "" if is_computed else _tidy(found["type"] or ""), found.start("name"), end
@@ -87,8 +95,9 @@ def columns(text: str, start: int, tokens: re.Pattern[str], *, of_type: bool) ->
 
 
 def _is_typed_key(found: re.Match[str]) -> bool:
-    """A column may be called `key`, as the constraint is: the one has a type behind it, the other columns."""
-    return found["name"].lower() == "key" and "(" not in (found["type"] or "(")
+    """A column may be called `key` or `period`, as constraints are: it has a type behind it, these have not."""
+    name, written = found["name"].lower(), (found["type"] or "(").lower()
+    return (name == "key" and "(" not in written) or (name == "period" and written[:1].isalpha() and written != "for")
 
 
 def _after(text: str, start: int, tokens: re.Pattern[str], *, bare: bool) -> Listed:

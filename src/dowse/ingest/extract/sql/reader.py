@@ -11,6 +11,7 @@ from typing import Final
 from dowse.ingest.extract.sql.headers import Header, header_at
 from dowse.ingest.extract.sql.lexer import GAP, NAME, dialect_of, lexer
 from dowse.ingest.extract.sql.lists import behind_list
+from dowse.ingest.extract.sql.packages import Package
 from dowse.ingest.extract.sql.uses import Uses
 
 _FLAGS = re.IGNORECASE | re.DOTALL
@@ -45,6 +46,7 @@ class Found:
     weight: int = 0  # of the branches, by how deep they stand
     deepest: int = 0
     returns: int = 0
+    parent: int | None = None  # the number of the definition it stands in
 
 
 class Reader:
@@ -64,6 +66,7 @@ class Reader:
         self._dollar = ""
         self._resume = 0
         self._known_end = _NEVER
+        self._changes: list[tuple[int, int | None]] = []  # in a package: from where on which definition is open
         branch = self._branch
         self._keywords: dict[str, Callable[[int, int], None]] = {
             "create": self._definition,
@@ -83,6 +86,8 @@ class Reader:
             group = token.lastindex
             if group is None or token.start() < self._resume:
                 continue
+            while self._changes and token.start() >= self._changes[-1][0]:
+                self._change(self._changes.pop()[1])
             if token.start() >= self._known_end:
                 self._close(self._known_end)
             if group == names:
@@ -107,7 +112,7 @@ class Reader:
 
     def _mark(self, mark: str, end: int) -> None:
         self.uses.mark(mark, end)
-        if mark == ";" and self._open and self._ends_at_semicolon():
+        if mark == ";" and self._open and not self._changes and self._ends_at_semicolon():
             self._close(end)
 
     def _ends_at_semicolon(self) -> bool:
@@ -117,6 +122,8 @@ class Reader:
 
     def _quoted_body(self, tag: str) -> None:
         """$$ … $$ around the body of a routine: code, in which no semicolon ends the routine."""
+        if self._changes:
+            return  # `$$name` of PL/SQL
         if not self._dollar:
             self._dollar = tag
         elif tag == self._dollar:
@@ -126,7 +133,7 @@ class Reader:
 
     def _definition(self, start: int, end: int) -> None:
         header = header_at(self._text, start, self.tokens)
-        if header is None or self._is_inside(header):
+        if header is None or self._changes or self._is_inside(header):
             return
         # By its rules a T-SQL batch holds one routine; where another follows in it, the first is over with its block.
         self._close(start if self._block_end < 0 else self._block_end)
@@ -135,11 +142,34 @@ class Reader:
         self.uses.owner = len(self.found)
         self.found.append(self._open)
         self._resume = header.end
+        if header.has_members:
+            self._read_members(header)
+            return
         if not header.is_routine and header.noun != "view":
             self._known_end = self._end_of_statement(header)
         if header.noun in ("trigger", "index"):
             self._refer_to_table(header)
         self._is_one_block = header.is_routine and self._is_block(header)
+
+    def _read_members(self, header: Header) -> None:
+        """All at once; then what is met in one of them is its own."""
+        package, number = Package(self._text, header, self.tokens), len(self.found) - 1
+        self.found[number].end = package.end
+        # Where several change at one place, inner ones end first, and none begins before others have ended.
+        changes: list[tuple[tuple[int, int, int], int | None]] = [((package.end, 0, 1), None)]
+        for it in package.members:
+            parent = number + 1 + it.parent if it.parent >= 0 else number
+            told_until = 0 if it.header.is_routine else it.end - 1
+            self.found.append(Found(it.header, it.end, told_until, parent=parent))
+            if it.header.is_routine:
+                here = len(self.found) - 1
+                changes += [((it.header.end, 1, 0), here), ((it.end, 0, -here), parent)]
+        changes.sort(key=lambda it: it[0], reverse=True)
+        self._changes = [(at, which) for (at, _, _), which in changes]
+
+    def _change(self, number: int | None) -> None:
+        self._open = None if number is None else self.found[number]
+        self.uses.owner, self._depth = number, 0
 
     def _is_inside(self, header: Header) -> bool:
         """A routine may make tables, but neither routines nor views, but for those in quotes."""
@@ -164,6 +194,8 @@ class Reader:
     def _close(self, at: int) -> None:
         """Ends what is open, if anything, at its known end or else here."""
         if self._open is None:
+            return
+        if self._changes:  # ends where that is known
             return
         begin, end = self._open.header.end, min(at, self._known_end)
         self._open.end = begin + len(self._text[begin:end].rstrip())
@@ -204,7 +236,7 @@ class Reader:
         if after and after["word"].lower() in _ENDS_NO_BLOCK:
             return
         self._depth = max(0, self._depth - 1)
-        if self._depth == 0 and self._open and self._open.header.is_routine and not self._dollar:
+        if self._depth == 0 and self._open and not self._changes and self._open.header.is_routine and not self._dollar:
             self._end_of_block(self._resume)
 
     def _end_of_block(self, end: int) -> None:
@@ -222,5 +254,6 @@ class Reader:
             self._open.weight += max(1, self._depth)
 
     def _return(self, start: int, end: int) -> None:
-        if self._open:
+        tells_type = self._changes and not self._depth  # FUNCTION f RETURN NUMBER
+        if self._open and not tells_type:
             self._open.returns += 1

@@ -27,7 +27,23 @@ _CURSOR = re.compile(rf"{GAP}(?:(?:NEXT|PRIOR|FIRST|LAST)\b{GAP})?(?:FROM\b{GAP}
 _NO_WRITING_AFTER: Final = frozenset({"for", "on", "after", "before", "of", "key", "do", "or", "instead"})
 _INTO_AFTER: Final = frozenset({"insert", "merge", "replace", "ignore", "overwrite", "delayed"})
 _NO_CALL_AFTER: Final = frozenset(
-    {"as", "key", "index", "constraint", "unique", "table", "into", "view", "type", "with", "recursive", ")"}
+    {
+        "as",
+        "key",
+        "index",
+        "constraint",
+        "unique",
+        "table",
+        "into",
+        "view",
+        "type",
+        "with",
+        "recursive",
+        ")",
+        "procedure",
+        "function",
+        "cursor",
+    }
 )
 
 

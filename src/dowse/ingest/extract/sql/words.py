@@ -8,19 +8,19 @@ _KEYWORDS = """
     add after all alter and any apply array as asc atomic auto before begin between bigint binary bit blob boolean
     by call case cast catch char character check clob clustered collate column commit conflict constraint create
     cross cube current cursor date datetime datetime2 datetimeoffset decimal declare default delete deny desc
-    distinct do domain double drop each else elseif elsif end enum escape except exec execute exists exit explain
-    explicit fetch fillfactor filter float for foreign from full function geography geometry global go goto grant
-    group grouping handler hash having identity if ignore image immediate in include index inner inout insert
-    instead int integer intersect interval into is iterate join json jsonb key language lateral leave left like
-    limit local loop matched materialized max mediumint merge min money national natural nchar next nocheck
-    nonclustered not nowait ntext null numeric nvarchar of off offset on only open option or order out outer output
-    over overlay own partition partitions path percent perform pivot precision primary print proc procedure raise
-    raiserror range raw read real recursive references repeat replace return returning returns revoke right rollback
-    rollup row rows rowset rowversion schema select sequence set setof sets show signal smalldatetime smallint
-    smallmoney some sql start statement statistics stored sum table tablesample temp temporary text then throw time
-    timestamp timestamptz tinyint tinytext to top tran transaction trigger truncate try type union unique
-    uniqueidentifier unlogged unpivot until update use using values varbinary varchar varchar2 varying view waitfor
-    when where while window with within work xml year zone
+    distinct do domain double drop each else elseif elsif end enum escape except exception_init exec execute exists
+    exit explain explicit fetch fillfactor filter float for foreign from full function geography geometry global go
+    goto grant group grouping handler hash having identity if ignore image immediate in include index inner inout
+    insert instead int integer intersect interval into is iterate join json jsonb key language lateral leave left
+    like limit local loop matched materialized max mediumint merge min money national natural nchar next nocheck
+    nonclustered not nowait ntext null number numeric nvarchar of off offset on only open option or order out outer
+    output over overlay own partition partitions path percent perform pivot pls_integer pragma precision primary
+    print proc procedure raise raiserror range raw read real record recursive references repeat replace return
+    returning returns revoke right rollback rollup row rows rowset rowversion schema select sequence set setof sets
+    show signal smalldatetime smallint smallmoney some sql start statement statistics stored sum table tablesample
+    temp temporary text then throw time timestamp timestamptz tinyint tinytext to top tran transaction trigger
+    truncate try type union unique uniqueidentifier unlogged unpivot until update use using values varbinary
+    varchar varchar2 varying view waitfor when where while window with within work xml year zone
 """
 
 _BUILT_IN = """

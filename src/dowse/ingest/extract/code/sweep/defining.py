@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 FUNCTIONS: Final = frozenset({"function", "method", "constructor", "property", "event"})
+HOLDING: Final = frozenset({"field", "typeAlias"})  # beside variables
 TYPES: Final = frozenset({"namespace", "class", "interface", "struct", "record", "enum"})
 
 
@@ -25,8 +26,11 @@ class Defining:
         self._frames = frames
         self._globals: dict[str, Draft] = {}
         self._types: dict[tuple[int | None, str], int] = {}  # by what they stand in and their names
+        self._holders: dict[int, int | None] = {}  # drafts by the nodes whose values may have members
 
     def define(self, node: Node) -> None:
+        if node.id in self._frames.claimed:
+            return  # named by what it is given to
         around = self._frames.around()
         for definition in self._language.define(node, around.definition if around else None, self._source):
             if definition.reopens and self._reopen(definition, node.end_byte):
@@ -34,15 +38,34 @@ class Defining:
             draft = self._add_owned(definition) if definition.owner else self.add(definition, self._frames.top.draft)
             if definition.function is not None:
                 self._frames.claimed.add(definition.function.id)
+            if definition.kind in HOLDING:
+                self.note_holder(node, draft.number)
             if definition.kind in FUNCTIONS and definition.has_body:
                 self._open_function(node, draft)
             elif definition.kind in TYPES:
                 self._open_type(EVERYWHERE if definition.to_the_end else node.end_byte)
 
-    def add(self, definition: Definition, parent: int | None) -> Draft:
-        draft = Draft(definition, parent, self._frames.top.scope)
+    def note_holder(self, node: Node, number: int | None) -> None:
+        """What members of a value in the node are members of; without a number, they stand in the file itself."""
+        self._holders[node.id] = number
+
+    def define_members(self, node: Node) -> None:
+        holder = node.parent
+        while holder is not None and holder.type in self._language.within:
+            holder = holder.parent
+        if holder is None or holder.id not in self._holders or self._frames.top.local:
+            return
+        number = self._holders[holder.id]
+        for definition, part in self._language.members(node, self._source):
+            kind = definition.kind if number is not None else "variable"
+            self.note_holder(part, self.add(definition._replace(kind=kind), number).number)
+
+    def add(self, definition: Definition, parent: int | None, *, by_name: bool = True) -> Draft:
+        """`by_name`: what is assigned to the name is given to it."""
+        draft = Draft(definition, len(self._frames.found.drafts), parent, self._frames.top.scope)
         self._frames.found.drafts.append(draft)
-        self.members(parent).setdefault(definition.name, draft)
+        if by_name:
+            self.members(parent).setdefault(definition.name, draft)
         return draft
 
     def members(self, parent: int | None) -> dict[str, Draft]:

@@ -53,6 +53,7 @@ class Sweep:
         return {
             "error": self._error,
             "define": self._defining.define,
+            "members": self._defining.define_members,
             "construct": self._construct,
             "decorate": self._decorate,
             "call": self._call,

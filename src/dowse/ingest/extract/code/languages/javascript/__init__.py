@@ -6,7 +6,14 @@ from dataclasses import replace
 
 from dowse.ingest.extract.code.language import Language, Shape
 from dowse.ingest.extract.code.languages.javascript.bindings import bind, imports
-from dowse.ingest.extract.code.languages.javascript.definitions import define, kept, lambda_parameters, mapped
+from dowse.ingest.extract.code.languages.javascript.definitions import (
+    EXPORTS,
+    define,
+    kept,
+    lambda_parameters,
+    mapped,
+    members,
+)
 from dowse.ingest.extract.code.languages.javascript.types import asserted, held
 
 _FUNCTION = "[(arrow_function) (function_expression) (generator_function)]"
@@ -14,9 +21,16 @@ _QUERY = f"""
 [(function_declaration) (generator_function_declaration) (class_declaration) (method_definition)] @define
 (variable_declarator value: [{_FUNCTION[1:-1]} (class)]) @define
 (variable_declarator value: (object (pair value: {_FUNCTION}) @define))
-(assignment_expression left: (member_expression) right: {_FUNCTION}) @define
+(assignment_expression left: [(member_expression) (identifier)] right: [{_FUNCTION[1:-1]} (class !name)]) @define
+[(function_expression name: (_)) (generator_function name: (_)) (class name: (_))] @define
 (assignment_expression right: (object (pair value: {_FUNCTION}) @define))
 (export_statement value: (object (pair value: {_FUNCTION}) @define))
+(pair value: (object (pair value: {_FUNCTION}) @define))
+(variable_declarator value: (object) @members)
+(assignment_expression right: (object) @members)
+(pair value: (object) @members)
+(call_expression function: (member_expression) @_freeze arguments: (arguments . (object) @members)
+  (#eq? @_freeze "Object.freeze"))
 [(import_statement) (export_statement source: (_))] @import
 ((variable_declarator value: (call_expression function: (identifier) @_function)) @import
   (#eq? @_function "require"))
@@ -43,12 +57,21 @@ _ELEMENTS = """
 (jsx_opening_element name: [(identifier) (member_expression)] @refer)
 (jsx_self_closing_element name: [(identifier) (member_expression)] @refer)
 """
-_FIELDS = "(field_definition) @define"
+_FIELDS = """
+(field_definition) @define
+(field_definition value: (object) @members)
+"""
 _TYPED = """
 [(abstract_class_declaration) (interface_declaration) (type_alias_declaration) (enum_declaration) (internal_module)
  (module) (function_signature) (abstract_method_signature) (public_field_definition)] @define
 (interface_body [(method_signature) (property_signature)] @define)
 (enum_body [(property_identifier) (enum_assignment)] @define)
+(class_body (method_signature) @define)
+(public_field_definition value: (object) @members)
+[(as_expression (object) @members) (satisfies_expression (object) @members)]
+(type_alias_declaration value: (object_type) @members)
+(intersection_type (object_type) @members)
+(type_annotation (object_type) @members)
 """
 
 _SHAPES = {
@@ -97,6 +120,18 @@ _JAVASCRIPT = Language(
     bind=bind,
     imports=imports,
     fillers=_FILLERS,
+    members=members,
+    within=frozenset(
+        {
+            "as_expression",
+            "satisfies_expression",
+            "type_annotation",
+            "intersection_type",
+            "arguments",
+            "call_expression",
+        }
+    ),
+    exports=EXPORTS,
     lambda_parameters=lambda_parameters,
     held=held,
     kept=kept,
@@ -110,6 +145,7 @@ _TYPESCRIPT = replace(
     suffixes=(".ts", ".mts", ".cts"),
     grammar="tree_sitter_typescript:language_typescript",
     query=_QUERY + _TYPED,
+    types_apart=True,
 )
 _TSX = replace(
     _TYPESCRIPT,

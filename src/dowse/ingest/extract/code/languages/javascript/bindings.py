@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from dowse.ingest.extract.code.source import Source
 
+_MOST_TAKEN_APART = 200  # names of one pattern
+_PATTERNS = frozenset({"object_pattern", "array_pattern"})
 _DEFINED = frozenset({"arrow_function", "function_expression", "generator_function", "class"})
 
 
@@ -33,7 +35,7 @@ def _given(target: Node | None, value: Node | None, type_text: str, node: Node, 
         return []
     if target.type in ("identifier", "member_expression"):
         return [Bound(target, node.end_byte, type_text, value, keeps=node)]
-    return _taken_apart(target, value, node, source) if target.type == "object_pattern" else []
+    return _taken_apart(target, value, node, source)
 
 
 def _is_module(value: Node, source: Source) -> bool:
@@ -41,12 +43,26 @@ def _is_module(value: Node, source: Source) -> bool:
 
 
 def _taken_apart(pattern: Node, value: Node | None, node: Node, source: Source) -> Iterator[Bound]:
-    """`const { a, b: c } = x` gives a what is in x.a."""
-    for each in pattern.named_children:
-        target = child(each, "value") or child(each, "left") or each
-        key = source.of(child(each, "key") or target)
+    """`const { a, b: c } = x` gives a what is in x.a, `const [a] = x` an element of x."""
+    if pattern.type not in _PATTERNS:
+        return
+    waiting = [(each, "") for each in reversed(pattern.named_children)]
+    for _ in range(_MOST_TAKEN_APART):
+        if not waiting:
+            return
+        part, before = waiting.pop()
+        target = child(part, "value") if part.type == "pair_pattern" else part
+        target = child(part, "0") if part.type == "rest_pattern" else target
+        while target is not None and target.type in ("assignment_pattern", "object_assignment_pattern"):
+            target = child(target, "left")
+        if target is None:
+            continue
+        in_array = part.parent is not None and part.parent.type == "array_pattern"
+        step = before + ("[]" if in_array else f".{source.of(child(part, 'key') or target)}")
         if target.type in ("identifier", "shorthand_property_identifier_pattern"):
-            yield Bound(target, node.end_byte, value=value, step=f".{key}", keeps=node)
+            yield Bound(target, node.end_byte, value=value, step=step, keeps=node)
+        elif target.type in _PATTERNS:
+            waiting += [(each, step) for each in reversed(target.named_children)]
 
 
 def _looped(node: Node) -> Iterable[Bound]:

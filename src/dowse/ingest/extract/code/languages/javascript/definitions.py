@@ -34,11 +34,16 @@ _KINDS = {
     "property_signature": "field",
     "public_field_definition": "field",
     "field_definition": "field",
+    "function_expression": "function",
+    "generator_function": "function",
+    "class": "class",
 }
 _FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function"})
 _MODIFIERS = frozenset({"static", "async", "abstract", "readonly", "declare", "default", "const"})
 _TO_ELEMENTS = frozenset({"map", "filter", "forEach", "find", "findLast", "some", "every", "flatMap", "findIndex"})
 _OWNERS = frozenset({"class", "interface"})
+_MOST_MEMBERS = 200  # of one object: what has more is data
+EXPORTS = frozenset({"exports", "module.exports"})
 _THIS = Parameter("this", holds="this")
 
 
@@ -49,6 +54,8 @@ def define(node: Node, around: Definition | None, source: Source) -> Iterable[De
     if node.type in ("public_field_definition", "field_definition"):
         return [_field(node, source)]
     definition = _definition(node, in_class, source)
+    if node.type in _FUNCTIONS:  # read as a lambda all the same
+        return [definition._replace(has_body=False, divides=False)]
     # The fields that a constructor's parameters make are the class's: before it is entered.
     return [*_parameter_fields(node, source), definition] if definition.kind == "constructor" else [definition]
 
@@ -97,7 +104,8 @@ def _named(node: Node, source: Source) -> list[Definition]:
     value = child(node, "value") or child(node, "right")
     if target is None or value is None or target.type in ("object_pattern", "array_pattern"):
         return []
-    name = source.of(child(target, "property") or target).strip("\"'`")
+    own = child(value, "name") if source.of(target) in EXPORTS else None
+    name = source.of(own or child(target, "property") or target).strip("\"'`")
     body = child(value, "body")
     passed, parts = _parameters(child(value, "parameters") or child(value, "parameter"), source)
     return [
@@ -117,7 +125,7 @@ def _named(node: Node, source: Source) -> list[Definition]:
 
 
 def _field(node: Node, source: Source) -> Definition:
-    name = source.of(child(node, "name") or child(node, "property"))
+    name = source.of(child(node, "name") or child(node, "property")).strip("\"'")
     value = child(node, "value")
     body = child(value, "body") if value is not None and value.type in _FUNCTIONS else None
     is_method = body is not None and value is not None
@@ -257,5 +265,19 @@ def mapped(node: Node, source: Source) -> Mapped | None:
     return Mapped(receiver, parameter, body, many=name == "flatMap")
 
 
+def members(node: Node, source: Source) -> Iterator[tuple[Definition, Node]]:
+    """Of an object that is written out, or of its type. Functions in it are definitions of their own."""
+    parts = node.named_children
+    for each in parts[:_MOST_MEMBERS] if node.type == "object" else parts:
+        if each.type in ("property_signature", "method_signature"):
+            yield _definition(each, True, source)._replace(divides=False), each
+            continue
+        key, value = child(each, "key"), child(each, "value")
+        if key is None or value is None or value.type in _FUNCTIONS or key.type == "computed_property_name":
+            continue
+        header = (each.start_byte, key.end_byte if value.type == "object" else each.end_byte)
+        yield Definition(source.of(key).strip("\"'"), "field", each, header, has_body=False, divides=False), each
+
+
 def kept(_name: str, around: Definition | None) -> str:
-    return "field" if around is not None and around.kind in _OWNERS else "variable"
+    return "variable" if around is None or around.kind == "namespace" else "field"

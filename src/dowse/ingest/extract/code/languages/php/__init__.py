@@ -22,6 +22,7 @@ _QUERY = """
 (program) @scope
 [(namespace_definition) (class_declaration) (interface_declaration) (trait_declaration) (enum_declaration)
  (enum_case) (function_definition) (method_declaration) (property_declaration) (const_declaration)] @define
+((function_call_expression function: (name) @_define) @define (#eq? @_define "define"))
 [(namespace_use_declaration) (require_expression (string)) (require_once_expression (string))
  (include_expression (string)) (include_once_expression (string))] @import
 (function_call_expression function: [(name) (qualified_name) (relative_name) (variable_name)]) @call
@@ -123,5 +124,6 @@ LANGUAGES = (
         rewritten=_rewritten,
         arguments=_arguments,
         invoked="__invoke",
+        scripts=True,
     ),
 )

@@ -34,13 +34,14 @@ def _assigned(node: Node, source: Source) -> Iterable[Bound]:
     if target is None:
         return ()
     if target.type == "variable_name":
-        return [Bound(target, node.end_byte, value=value)]
+        return [Bound(target, node.end_byte, value=value, keeps=node)]
     if target.type == "member_access_expression" and source.of(child(target, "object")) == "$this":
         name = child(target, "name")
         known = name is not None and name.type == "name"
         return [Bound(name, node.end_byte, value=value, keeps=node, of_this=True)] if known and name is not None else []
     if target.type == "list_literal":
-        return [Bound(each, node.end_byte) for each in target.named_children if each.type == "variable_name"]
+        names = [each for each in target.named_children if each.type == "variable_name"]
+        return [Bound(each, node.end_byte, keeps=node) for each in names]
     return ()
 
 

@@ -33,6 +33,8 @@ def define(node: Node, around: Definition | None, source: Source) -> Iterable[De
         return _properties(node, source)
     if node.type == "const_declaration":
         return _constants(node, around, source)
+    if node.type == "function_call_expression":
+        return _defined(node, source)
     definition = _definition(node, source)
     # The fields that a constructor's parameters make are the class's: before it is entered.
     return [*_promoted(node, source), definition] if definition.kind == "constructor" else [definition]
@@ -138,6 +140,27 @@ def _constants(node: Node, around: Definition | None, source: Source) -> Iterato
             yield Definition(name, kind, node, header, value=value, modifiers=modifiers, has_body=False)
 
 
-def kept(_name: str, _around: Definition | None) -> str:
-    """Only `$this->x = …` makes something outside of a declaration."""
-    return "field"
+def _defined(node: Node, source: Source) -> Iterator[Definition]:
+    """`define('X', 1)` makes a constant, wherever it stands."""
+    listed = child(node, "arguments")
+    first, second = (child(it, "0") if it else None for it in (_argument(listed, 0), _argument(listed, 1)))
+    name = source.of(first).strip("'\"") if first is not None and first.type in ("string", "encapsed_string") else ""
+    if second is not None and name and "$" not in name:
+        yield Definition(
+            name.rpartition("\\")[2],
+            "variable",
+            node,
+            node.byte_range,
+            value=second,
+            modifiers=("const",),
+            has_body=False,
+            divides=False,
+        )
+
+
+def _argument(listed: Node | None, number: int) -> Node | None:
+    return child(listed, str(number)) if listed is not None else None
+
+
+def kept(_name: str, around: Definition | None) -> str:
+    return "field" if around is not None and around.kind in _OWNERS else "variable"

@@ -1,4 +1,4 @@
-"""Ruby. Names lose the `?` or `!` at their end, which expressions have another use for; signatures keep them."""
+"""Ruby."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.language import Definition, Language, Shape
 from dowse.ingest.extract.code.languages.ruby.bindings import bind, imports, lambda_parameters
-from dowse.ingest.extract.code.languages.ruby.definitions import define, kept
+from dowse.ingest.extract.code.languages.ruby.definitions import ANNOUNCING, define, kept
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from dowse.ingest.extract.code.source import Source
 
-_QUERY = """
+_QUERY = f"""
 [(module) (class) (method) (singleton_method) (alias)] @define
 (call !receiver method: (identifier) @_name
-  (#any-of? @_name "attr_accessor" "attr_reader" "attr_writer" "alias_method" "define_method" "delegate")) @define
+  (#any-of? @_name {" ".join(f'"{word}"' for word in ANNOUNCING)})) @define
 (call !receiver method: (identifier) @_name
   (#any-of? @_name "require" "require_relative" "load" "autoload")) @import
 (call) @call
@@ -46,9 +46,9 @@ _QUERY = """
 _NEW = re.compile(r"^([A-Z]\w*(?:\.[A-Z]\w*)*)\.new(?=$|\()(?:\(\))?")
 _NO_CALLS = frozenset(
     {
-        "require", "require_relative", "load", "autoload", "attr_accessor", "attr_reader", "attr_writer", "include",
-        "extend", "prepend", "private", "public", "protected", "module_function", "alias_method", "raise", "lambda",
-        "proc", "block_given", "puts", "loop", "private_constant", "private_class_method", "define_method",
+        "require", "require_relative", "load", "autoload", "attr_accessor", "attr_reader", "attr_writer", "attr",
+        "include", "extend", "prepend", "private", "public", "protected", "module_function", "alias_method", "raise",
+        "lambda", "proc", "block_given?", "puts", "loop", "private_constant", "private_class_method", "define_method",
     }
 )  # fmt: skip
 
@@ -116,5 +116,6 @@ LANGUAGES = (
         rewritten=_made,
         returned=_returned,
         no_calls=_NO_CALLS,
+        names=re.compile(r"@?[^\W\d]\w*[?!]?"),
     ),
 )

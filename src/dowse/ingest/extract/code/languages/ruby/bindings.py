@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.language import Bound, Imported, Parameter
-from dowse.ingest.extract.code.languages.ruby.definitions import bare, parameters
+from dowse.ingest.extract.code.languages.ruby.definitions import parameters
 from dowse.ingest.extract.code.source import child, first_of
 
 if TYPE_CHECKING:
@@ -33,12 +33,19 @@ def bind(node: Node, source: Source) -> Iterable[Bound]:
     if target is None:
         return []
     if target.type == "left_assignment_list":
-        return [Bound(each, node.end_byte, value=value, step="[]") for each in target.named_children if _is_local(each)]
+        return [it for each in target.named_children for it in _assigned(each, node, value, "[]")]
+    return _assigned(target, node, value, "")
+
+
+def _assigned(target: Node, node: Node, value: Node | None, step: str) -> list[Bound]:
+    if target.type == "scope_resolution":
+        name = child(target, "name")
+        return _assigned(name, node, value, step) if name is not None and name.type == "constant" else []
     if target.type in ("instance_variable", "class_variable"):
-        return [Bound(target, node.end_byte, value=value, keeps=node, of_this=True)]
-    if target.type == "constant" and node.type == "assignment":
-        return [Bound(target, node.end_byte, value=value, keeps=node)]
-    return [Bound(target, node.end_byte, value=value)] if _is_local(target) else []
+        return [Bound(target, node.end_byte, value=value, step=step, keeps=node, of_this=True)]
+    if target.type == "constant":
+        return [Bound(target, node.end_byte, value=value, step=step, keeps=node, lasts=True)]
+    return [Bound(target, node.end_byte, value=value, step=step)] if _is_local(target) else []
 
 
 def _is_local(node: Node) -> bool:
@@ -56,7 +63,7 @@ def lambda_parameters(node: Node, source: Source) -> Iterable[Parameter]:
     """The first is an element where a method is known to pass those of what it is called on."""
     found = list(parameters(child(node, "parameters"), source))
     call = node.parent
-    passes = call is not None and call.type == "call" and bare(source.of(child(call, "method"))) in _TO_ELEMENTS
+    passes = call is not None and call.type == "call" and source.of(child(call, "method")).rstrip("?!") in _TO_ELEMENTS
     elements = child(call, "receiver") if call is not None and passes else None
     if found and elements is not None:
         found[0] = Parameter(found[0].name, value=elements, step="[]")

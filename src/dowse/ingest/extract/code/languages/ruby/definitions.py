@@ -6,19 +6,25 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.language import Definition, Parameter
-from dowse.ingest.extract.code.source import child
+from dowse.ingest.extract.code.source import child, first_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from dowse.ingest.extract.code.source import Source
 
-_ATTRIBUTES = {
-    "attr_accessor": (),
-    "attr_reader": ("readonly",),
-    "attr_writer": ("writeonly",),
-    "delegate": ("delegate",),
+_BOTH: dict[str, tuple[str, ...]] = {"": (), "=": ("writeonly",)}
+_PASSED_ON: dict[str, tuple[str, ...]] = {"": ("delegate",)}
+_READS: dict[str, tuple[str, ...]] = {"": ("readonly",)}
+_WRITES: dict[str, tuple[str, ...]] = {"=": ("writeonly",)}
+# What each word makes of a name: endings, with their modifiers.
+_ATTRIBUTES: dict[str, dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("attr_accessor", "cattr_accessor", "mattr_accessor"), _BOTH),
+    **dict.fromkeys(("attr", "attr_reader", "cattr_reader", "mattr_reader"), _READS),
+    **dict.fromkeys(("attr_writer", "cattr_writer", "mattr_writer"), _WRITES),
+    **dict.fromkeys(("delegate", "def_delegators"), _PASSED_ON),
 }
+ANNOUNCING = (*_ATTRIBUTES, "alias_method", "define_method")
 _MIXED_IN = frozenset({"include", "extend", "prepend"})
 _METHODS = frozenset({"method", "singleton_method"})
 _MOST_LOOKED_AT = 500  # pieces of a class, for what is mixed into it
@@ -35,7 +41,7 @@ def define(node: Node, around: Definition | None, source: Source) -> Iterable[De
 
 
 def _named(name: str, kind: str, node: Node, modifiers: tuple[str, ...]) -> Definition:
-    return Definition(bare(name), kind, node, node.byte_range, modifiers=modifiers, has_body=False)
+    return Definition(_plain(name), kind, node, node.byte_range, modifiers=modifiers, has_body=False)
 
 
 def _type(node: Node, source: Source) -> Iterator[Definition]:
@@ -80,7 +86,7 @@ def _method(node: Node, around: Definition | None, source: Source) -> Definition
     above = node.parent.parent if node.parent is not None else None
     is_static = node.type == "singleton_method" or (above is not None and above.type == "singleton_class")
     return Definition(
-        bare(name),
+        name,
         kind,
         node,
         (node.start_byte, (listed or named or node).end_byte),
@@ -101,21 +107,33 @@ def parameters(node: Node | None, source: Source) -> Iterator[Parameter]:
 def _announced(node: Node, source: Source) -> Iterator[Definition]:
     """`attr_reader :a, :b` and the like: a definition for each symbol."""
     word, arguments = source.of(child(node, "method")), child(node, "arguments")
-    symbols = [each for each in (arguments.named_children if arguments else ()) if each.type == "simple_symbol"]
+    names = [_plain(source.of(each)) for each in (arguments.named_children if arguments else ()) if _is_name(each)]
     if word in ("alias_method", "define_method"):
-        for each in symbols[:1]:
-            yield _named(source.of(each), "method", node, ("alias",) if word == "alias_method" else ())
+        for name in names[:1]:
+            yield _named(name, "method", node, ("alias",) if word == "alias_method" else ())
         return
-    for each in symbols:
-        name = bare(source.of(each))
-        holds = "" if word == "delegate" else f"this.@{name}"
-        yield Definition(
-            name, "property", node, node.byte_range, holds=holds, modifiers=_ATTRIBUTES[word], has_body=False
-        )
+    for name in names[1:] if word == "def_delegators" else names:
+        for ending, modifiers in _ATTRIBUTES[word].items():
+            yield Definition(
+                name + ending,
+                "property",
+                node,
+                node.byte_range,
+                holds="" if ending or "delegate" in modifiers else f"this.@{name}",
+                modifiers=modifiers,
+                has_body=False,
+            )
 
 
-def bare(name: str) -> str:
-    return name.strip(":\"'").rstrip("?!=") or name
+def _is_name(node: Node) -> bool:
+    """A symbol, or a string that nothing is put into."""
+    plain = node.type == "string" and node.named_child_count == 1
+    return node.type == "simple_symbol" or (plain and child(node, "0") == first_of(node, "string_content"))
+
+
+def _plain(name: str) -> str:
+    """A symbol, or a string, without its marks."""
+    return name.strip(":\"'") or name
 
 
 def kept(name: str, _around: Definition | None) -> str:
