@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from dowse.lookup.calls.aliases import CALLED
+from dowse.lookup.calls.carriers import Carriers
 from dowse.lookup.calls.kinds import CLASSES
 from dowse.lookup.calls.overloads import fitting
 from dowse.lookup.calls.question import Confidence, Edge
 from dowse.lookup.calls.reach import ORDER, Reach, Resolution
 from dowse.lookup.calls.sieve import Sieve
+from dowse.lookup.calls.values import Trip
 from dowse.lookup.calls.world import World
 from dowse.model import Call, Record
 from dowse.store.call_facts import Place, Site
@@ -20,6 +23,8 @@ MOST_SITES = 20_000
 
 
 _FILES_AT_ONCE = 50
+_MOST_ON_PARAMETERS = 40  # calls on parameters of one name: of more, nobody is asked what is passed
+_UNSAID = frozenset({"refer", "implied", "raise"})
 
 
 class Rules(NamedTuple):
@@ -29,6 +34,7 @@ class Rules(NamedTuple):
     through_interfaces: bool
     is_wanted: Callable[[Record], bool]
     is_over: Callable[[], bool] = lambda: False  # whether there is no time left
+    with_references: bool = False  # whether what is only passed on counts as called
 
 
 class Found(NamedTuple):
@@ -45,6 +51,8 @@ class Edges:
         self._rules = rules
         self.ran_out = False  # whether there were more sites than are looked at
         self.was_late = False  # whether time was over before all were
+        self.references: list[Edge] = []  # met so far, where they do not count as calls
+        self._unfollowed: set[tuple[int, int]] = set()  # sites on parameters, where there are too many of them
 
     # --- up ---
 
@@ -67,8 +75,28 @@ class Edges:
         held = {name for it in targets for name in aliases.held_as(it, sites)} - names
         by_name = self._is_sure_enough("possible")
         sieve = Sieve(self._world, targets, is_coarse=by_name)
-        passed = {"perhaps", "unknown"} if with_unknown or by_name else {"perhaps"}
-        return [it for it in (self._sites(names | held) if held else sites) if sieve.judge(it) in passed]
+        judged = [(sieve.judge(it), it) for it in (self._sites(names | held) if held else sites)]
+        on_parameters = [(it.record, it.ordinal) for verdict, it in judged if verdict == "parameter"]
+        passed = {"perhaps", "unknown", "parameter"} if with_unknown or by_name else {"perhaps", "parameter"}
+        if len(on_parameters) > _MOST_ON_PARAMETERS:
+            self._unfollowed.update(on_parameters)
+            passed -= set() if with_unknown or by_name else {"parameter"}
+        found = {(it.record, it.ordinal): it for verdict, it in judged if verdict in passed}
+        carried = {(it.record, it.ordinal): it for it in Carriers(self._world, targets, names).sites()}
+        return self._in_order(found, carried) if carried.keys() - found.keys() else list(found.values())
+
+    def _in_order(self, found: dict[tuple[int, int], Site], more: dict[tuple[int, int], Site]) -> list[Site]:
+        catalogue = self._world.catalogue
+
+        def place(site: Site) -> tuple[str, str, int, int]:
+            record = catalogue.outline(site.record).record
+            return record.collection, record.path, site.line, site.ordinal
+
+        return sorted((more | found).values(), key=place)
+
+    def _resolve(self, site: Site) -> Resolution:
+        follows = (site.record, site.ordinal) not in self._unfollowed
+        return self._world.resolver.resolve(site, None if follows else Trip(follows=False))
 
     def _sites(self, names: set[str]) -> tuple[Site, ...]:
         sites = self._world.catalogue.sites(names, MOST_SITES)
@@ -102,19 +130,37 @@ class Edges:
         return frozenset(matching)
 
     def _callers(self, sites: list[Site], wanted: frozenset[Place]) -> Iterator[Found]:
-        groups: dict[tuple[int | None, Place], list[tuple[Site, Reach, Resolution]]] = {}
+        groups: dict[tuple[int | None, Place, bool], list[tuple[Site, Reach, Resolution]]] = {}
         for site in sites:
-            if self._world.aliases.is_only_named(site):
+            if self._rules.with_references and self._world.aliases.is_only_named(site):
                 continue
-            resolution = self._world.resolver.resolve(site)
+            resolution = self._resolve(site)
             for reach in self._landing(site, resolution, wanted):
-                if self._is_sure_enough(reach.confidence):
-                    groups.setdefault((site.symbol, reach.place), []).append((site, reach, resolution))
-        for (caller, place), found in groups.items():
-            lines = tuple(dict.fromkeys(it[0].line for it in found))
-            site, reach, resolution = min(found, key=lambda it: ORDER[it[1].confidence])
-            far = None if caller is None else Place(site.record, caller)
-            yield Found(self.edge(site, place, reach, resolution.receiver, lines), place, far)
+                for it in self._meant(site, reach):
+                    groups.setdefault((site.symbol, it.place, it.is_reference), []).append((site, it, resolution))
+        for (caller, place, is_reference), found in groups.items():
+            edge = self._of_group(found)
+            far = None if caller is None else Place(found[0][0].record, caller)
+            if is_reference:
+                self.references.append(edge)
+            else:
+                yield Found(edge, place, far)
+
+    def _meant(self, site: Site, reach: Reach) -> Iterator[Reach]:
+        """A reach as it counts: that something is named may be a call of what it is passed to, or a reference."""
+        if site.kind != "refer" or self._rules.with_references:
+            yield from (reach,) if self._is_sure_enough(reach.confidence) else ()
+            return
+        taker = self._world.passing.caller_of(site)
+        if taker and reach.confidence != "possible":
+            yield reach._replace(how=f"passed to {taker}, which calls it")
+        else:
+            yield reach._replace(how=site.passed or "named", is_reference=True)
+
+    def _of_group(self, found: list[tuple[Site, Reach, Resolution]]) -> Edge:
+        lines = tuple(dict.fromkeys(it[0].line for it in found))
+        site, reach, resolution = min(found, key=lambda it: ORDER[it[1].confidence])
+        return self.edge(site, reach.place, reach, resolution.receiver, lines)
 
     def _landing(self, site: Site, resolution: Resolution, wanted: frozenset[Place]) -> list[Reach]:
         """The targets a site leads to; what it may lead to through a base only where it leads to none directly."""
@@ -143,27 +189,32 @@ class Edges:
             sites = self._sites_of(source)
             if unresolved is not None:
                 unresolved += self.unresolved(sites, with_outside=True)
-            groups: dict[Place, list[tuple[Site, Reach, Resolution]]] = {}
+            groups: dict[tuple[Place, bool], list[tuple[Site, Reach, Resolution]]] = {}
             for site in sites:
                 if self._is_over():
                     break
                 resolution = self._world.resolver.resolve(site)
                 for reach in self._reached(site, resolution):
-                    groups.setdefault(reach.place, []).append((site, reach, resolution))
-            for place, found in groups.items():
-                lines = tuple(dict.fromkeys(it[0].line for it in found))
-                site, reach, resolution = min(found, key=lambda it: ORDER[it[1].confidence])
-                if self._rules.is_wanted(self._world.catalogue.outline(place.record).record):
-                    yield Found(self.edge(site, place, reach, resolution.receiver, lines), source, place)
+                    groups.setdefault((reach.place, reach.is_reference), []).append((site, reach, resolution))
+            for (place, is_reference), found in groups.items():
+                if not self._rules.is_wanted(self._world.catalogue.outline(place.record).record):
+                    continue
+                if is_reference:
+                    self.references.append(self._of_group(found))
+                else:
+                    yield Found(self._of_group(found), source, place)
 
     def _sites_of(self, source: Place) -> list[Site]:
-        sites = self._world.catalogue.sites_in(source.record)
-        return [it for it in sites if it.symbol == source.ordinal and not self._world.aliases.is_only_named(it)]
+        sites = [it for it in self._world.catalogue.sites_in(source.record) if it.symbol == source.ordinal]
+        if not self._rules.with_references:
+            return sites
+        return [it for it in sites if not self._world.aliases.is_only_named(it)]
 
     def _reached(self, site: Site, resolution: Resolution) -> Iterator[Reach]:
         for reach in resolution.reaches:
-            if self._is_sure_enough(reach.confidence):
-                yield reach
+            yield from self._meant(site, reach)
+            if site.kind == "refer" and not self._rules.with_references:
+                continue
             if not self._rules.through_interfaces or not self._is_sure_enough("virtual"):
                 continue
             overriding = list(self._world.overrides.overriding(reach))
@@ -176,9 +227,9 @@ class Edges:
     def unresolved(self, sites: Iterable[Site], *, with_outside: bool) -> Iterator[Edge]:
         """Sites of which can not be told where they lead, or not surely enough."""
         for site in sites:
-            if site.kind == "refer":
+            if site.kind in _UNSAID or (site.kind == "decorate" and site.name == CALLED):
                 continue  # most values that are passed on are nothing that can be called
-            resolution = self._world.resolver.resolve(site)
+            resolution = self._resolve(site)
             if any(self._is_sure_enough(it.confidence) for it in resolution.reaches):
                 continue
             if with_outside or not resolution.is_outside:
@@ -192,7 +243,7 @@ class Edges:
     def edge(self, site: Site, callee: Place | None, reach: Reach, receiver: str, lines: tuple[int, ...]) -> Edge:
         outline = self._world.catalogue.outline(site.record)
         return Edge(
-            Call(site.name, site.callee, site.line, site.symbol, site.arguments, site.kind),
+            Call(site.name, _shown(site.callee), site.line, site.symbol, site.arguments, site.kind),
             outline.record,
             None if site.symbol is None else outline.definition(site.symbol),
             None if callee is None else self._world.catalogue.outline(callee.record).definition(callee.ordinal),
@@ -201,3 +252,8 @@ class Edges:
             reach.how,
             lines,
         )
+
+
+def _shown(callee: str) -> str:
+    """As a reader knows it: a parameter has no sign before its name."""
+    return callee.replace("$", "") if "$" in callee else callee

@@ -43,13 +43,13 @@ class Holdings:
         here = Here(place.record, place.ordinal, thing.bound, thing.asked)
         mark = "()" if symbol.kind in FUNCTIONS else ""
         values = self._world.evaluator.values(symbol.holds, here, trip)
-        found = [it for value in values for it in self._behind(value, trip)]
+        found = [it for value in values for it in self.behind(value, trip)]
         return tuple(
             it._replace(how=f"{symbol.kind} {symbol.name}{mark}: {it.type.name}") if isinstance(it, Object) else it
             for it in found
         )
 
-    def _behind(self, value: Value, trip: Trip) -> Values:
+    def behind(self, value: Value, trip: Trip) -> Values:
         """A name that stands for another name is followed, so that what is held is never just a name again."""
         if isinstance(value, Thing) and self._world.catalogue.symbol(value.place).kind in NAMES:
             return self.held(value, trip)

@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING
 from dowse.lookup.calls import library
 from dowse.lookup.calls.extensions import Extensions
 from dowse.lookup.calls.kinds import NAMES, TYPES
-from dowse.lookup.calls.values import Module, Object, Outside, Parent, Result, Space, Thing, Trip, Type, Value, Values
+from dowse.lookup.calls.values import (
+    Bundle,
+    Module,
+    Object,
+    Outside,
+    Parent,
+    Result,
+    Space,
+    Thing,
+    Trip,
+    Type,
+    Value,
+    Values,
+)
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World
@@ -37,6 +50,8 @@ class Members:
             return self._world.modules.member(value, name, trip)
         if isinstance(value, Space):
             return self._world.spaces.member(value, name)
+        if isinstance(value, Bundle):
+            return self._world.elements.member_of_bundle(value, name)
         if isinstance(value, Result):
             return tuple(v for it in value.gives for v in self.member(Object(it), name, trip))
         return (value,)

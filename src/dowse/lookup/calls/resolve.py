@@ -11,8 +11,9 @@ from dowse.lookup.calls.overloads import fitting
 from dowse.lookup.calls.reach import OUTSIDE, Reach, Resolution
 from dowse.lookup.calls.scopes import outside_name
 from dowse.lookup.calls.values import Here, Object, Parent, Result, Thing, Trip, Type, Value, Values
+from dowse.model import Symbol
 from dowse.store.call_facts import Place, Site
-from dowse.text.expressions import UNKNOWN, Way, ways
+from dowse.text.expressions import PARAMETER, UNKNOWN, Way, entries, ways
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World
@@ -29,13 +30,24 @@ class Resolver:
         self._world = world
         self._known: Memo[tuple[int, int | None, str, int, str], Resolution] = Memo(100_000)
 
-    def resolve(self, site: Site) -> Resolution:
+    def resolve(self, site: Site, trip: Trip | None = None) -> Resolution:
+        """On the way of a trip, or on one of its own."""
         key = (site.record, site.symbol, site.callee, site.arguments, site.kind)
         known = self._known.get(key)
-        return known if known is not None else self._known.keep(key, self._resolved(site))
+        if known is not None:
+            return known
+        if trip is None:
+            trip, is_kept = Trip(), True
+        else:
+            is_kept = False
+        before, trip.was_cut = trip.was_cut, False
+        found = self._resolved(site, trip)
+        if is_kept or not trip.was_cut:
+            self._known.keep(key, found)
+        trip.was_cut |= before
+        return found
 
-    def _resolved(self, site: Site) -> Resolution:
-        trip = Trip()
+    def _resolved(self, site: Site, trip: Trip) -> Resolution:
         here = Here(site.record, site.symbol)
         found: dict[Place, Reach] = {}
         receiver, reasons = "", []
@@ -82,13 +94,22 @@ class Resolver:
             elif isinstance(value, Parent):
                 bases = self._world.classes.bases(value.type, trip)
                 yield from (it for base in bases[:1] for it in self._made(base, "super", trip))
-            elif isinstance(value, Object):
+            elif isinstance(value, Object) and site.kind != "raise":
                 yield from self._of_object(value, trip)
 
     def _of_thing(self, thing: Thing, site: Site, trip: Trip) -> Iterator[Reach]:
+        if thing.one_of > 1:
+            how = f"one of {thing.one_of} by a key"
+            plain = self._of_thing(thing._replace(one_of=1), site, trip)
+            yield from (it._replace(how=how, confidence="possible") for it in plain)
+            return
         symbol = self._world.catalogue.symbol(thing.place)
+        if site.kind == "raise" and symbol.kind not in CLASSES:
+            return
         if symbol.kind in FUNCTIONS:
             yield Reach(thing.place, thing.how or self._seen(thing.place, site), thing.asked, thing.is_open)
+            if symbol.attributes and not thing.is_bare and site.kind not in ("refer", "decorate"):
+                yield from self._wrappers(thing.place, symbol, trip)
         elif symbol.kind in CLASSES and site.kind == "refer":
             # Classes are named for many reasons: to be caught, to be compared with, to inherit from.
             yield Reach(thing.place, "named, perhaps not called", confidence="possible")
@@ -99,8 +120,27 @@ class Resolver:
                 if isinstance(held, Thing):
                     reaches = self._of_thing(held, site, trip)
                     yield from (it._replace(how=f"{symbol.kind} {symbol.name}") for it in reaches)
-                elif isinstance(held, Object):
+                elif isinstance(held, Object) and site.kind != "raise":
                     yield from self._of_object(held, trip)
+
+    def _wrappers(self, place: Place, symbol: Symbol, trip: Trip) -> Iterator[Reach]:
+        """The functions of the index that the decorators of a function put in its place."""
+        what = ("decorated", place)
+        if not trip.enter(what):
+            return
+        for site in self._world.catalogue.sites_in(place.record):
+            if site.kind != "decorate" or not symbol.start_line <= site.line <= symbol.end_line:
+                continue
+            if not any(key == "0" for key, _ in entries(site.passed)):
+                continue
+            made = self._world.evaluator.values(f"{site.callee}()", Here(site.record, site.symbol), trip)
+            for it in made:
+                if isinstance(it, Thing) and it.place != place:
+                    kind = self._world.catalogue.symbol(it.place).kind
+                    if kind in FUNCTIONS:
+                        yield Reach(it.place, f"{symbol.name} is decorated by {site.name}")
+            break  # the outermost one decides
+        trip.leave(what)
 
     def _seen(self, place: Place, site: Site) -> str:
         if place.record == site.record:
@@ -148,7 +188,7 @@ def _reason(way: Way, receivers: Values, callees: Values) -> str:
             return f"{OUTSIDE} {value.type.name}"
         if isinstance(value, Parent):
             return f"{OUTSIDE} what {value.type.name} inherits from"
-    if way.root == UNKNOWN or (way.steps and not receivers):
+    if way.root == UNKNOWN or way.root.startswith(PARAMETER) or (way.steps and not receivers):
         return _NOT_KNOWN
     return _NO_MEMBER if way.steps else "the name is not defined in the index"
 

@@ -30,6 +30,8 @@ class Thing(NamedTuple):
     bound: Bound = ()
     is_open: bool = False
     how: str = ""
+    one_of: int = 1  # how many values may be meant where this one is
+    is_bare: bool = False  # the definition as it is written, before its decorators have made something else of it
 
 
 class Object(NamedTuple):
@@ -75,10 +77,6 @@ class Result(NamedTuple):
     name: str
 
 
-Value = Thing | Object | Parent | Module | Space | Outside | Result
-Values = tuple[Value, ...]
-
-
 class Here(NamedTuple):
     """Where an expression stands: its file, the symbol around it, and what `this` and type parameters are there."""
 
@@ -88,12 +86,27 @@ class Here(NamedTuple):
     this: Type | None = None
 
 
+class Bundle(NamedTuple):
+    """Something written out, or a lambda: `text` as in `dowse.text.expressions`, its ways as they are meant `here`."""
+
+    text: str
+    here: Here
+
+
+Value = Thing | Object | Parent | Module | Space | Outside | Result | Bundle
+Values = tuple[Value, ...]
+
+
 class Trip:
-    """One way through the expressions of an index: what is under way already is not entered again."""
+    """One way through the expressions of an index: what is under way already is not entered again.
 
-    __slots__ = ("entered", "under_way", "was_cut")
+    `follows`: parameters are followed to what they are given, wherever their function is called.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("entered", "follows", "under_way", "was_cut")
+
+    def __init__(self, *, follows: bool = True) -> None:
+        self.follows = follows
         self.entered = 0
         self.under_way: set[object] = set()
         self.was_cut = False

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.scopes import MOST_WAYS, Binding, Scope, bindings_seen
 from dowse.ingest.extract.code.source import Source, child
-from dowse.text.expressions import UNKNOWN
+from dowse.text.expressions import ANY_KEY, BY_KEY, CALLED, NO_KEY, UNKNOWN, bundle, entries
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -21,6 +21,10 @@ _MAX_DEPTH: Final = 12  # of locals that hold what other locals hold
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 _OBJECT = re.compile(r":([^;]+);|([A-Z][\w.]*)\(\)")  # of a type that its name tells
 _NAME = re.compile(r"@?[^\W\d]\w*")
+_KEY = re.compile(r"[\w./ -]{1,40}")
+_NOTHING_TO_CALL = frozenset({":str;", ":int;", ":float;", ":bool;"})
+_MOST_ELEMENTS: Final = 16
+_EMPTY = (":dict[?", ":list[?")
 
 
 def joined(expressions: Iterable[str]) -> str:
@@ -41,6 +45,18 @@ def stepped(expression: str, steps: str) -> str:
     return "|".join(way + steps for way in expression.split("|"))
 
 
+def _merged(held: list[str]) -> str:
+    """What is written out, with the elements that were given something since; later ones hide earlier ones."""
+    held = [it for it in held if not it.startswith(_EMPTY)]
+    if not all(it.startswith("{") and it.endswith("}") and "|" not in it for it in held):
+        return joined(held)
+    by_key: dict[str, list[str]] = {}
+    for it in held:
+        pairs = entries(it)
+        by_key |= {key: [way for other, way in pairs if other == key] for key, _ in pairs}
+    return bundle((key, way) for key, them in by_key.items() for way in them)
+
+
 class Expressions:
     """Reads nodes of one file."""
 
@@ -49,7 +65,15 @@ class Expressions:
         self._held = language.held
         self._rewritten = language.rewritten
         self._returned = language.returned
+        self._follows = language.follows
         self._source = source
+
+    def followed(self, node: Node, scope: Scope | None, depth: int = 0) -> str:
+        """What a value holds, if that may be something to call or to call methods of; else nothing."""
+        if self._follows is None or not self._follows(node):
+            return ""
+        held = self.of(node, scope, depth)
+        return "" if held.startswith(UNKNOWN) or held in _NOTHING_TO_CALL else held
 
     def of(self, node: Node, scope: Scope | None, depth: int = 0) -> str:
         return self._finished(*self._walk(node, "", scope, depth))
@@ -81,6 +105,9 @@ class Expressions:
         typed = self.written(binding.type)
         if typed or binding.value is None or depth > _MAX_DEPTH:
             return typed or UNKNOWN
+        if binding.key:
+            held = self.followed(binding.value, scope, depth + 1)
+            return bundle([(binding.key, held)]) if held else UNKNOWN
         return stepped(self.of(binding.value, scope, depth + 1), binding.step)
 
     def _finished(self, root: str, steps: str) -> str:
@@ -101,12 +128,28 @@ class Expressions:
             dotted = self._dotted(node, steps, scope, depth) if shape.member and not shape.step else None
             if dotted is not None:
                 return dotted
-            steps = self._above(node, shape, shape.step + steps)
+            step = self._chosen(child(node, shape.key)) if shape.key else shape.step
+            steps = self._above(node, shape, step + steps)
             below = child(node, shape.onto)
             if below is None:
                 return self._standing_alone(shape, steps, scope, node.start_byte, depth)
             node = below
         return UNKNOWN, steps
+
+    def _chosen(self, key: Node | None) -> str:
+        """The step to an element: by a number or a text that is written there, or by something unknown."""
+        if key is not None and key.type == "slice":
+            start = self._source.of(key).partition(":")[0].strip()
+            return f"[{start}:]" if start.isdigit() or not start else NO_KEY
+        known = self.constant(key)
+        return f"[{known}]" if known else NO_KEY
+
+    def constant(self, key: Node | None) -> str:
+        """A number or a text as a key; nothing where it is neither, or has signs that expressions use."""
+        if key is None or key.type not in ("integer", "string"):
+            return ""
+        text = self._source.of(key).strip("\"'")
+        return text if _KEY.fullmatch(text) else ""
 
     def _onward(self, node: Node, shape: Shape, steps: str, scope: Scope | None, depth: int) -> tuple[str, str]:
         steps = self._above(node, shape, steps)
@@ -154,11 +197,61 @@ class Expressions:
         return shape.root
 
     def _collection(self, node: Node, shape: Shape, scope: Scope | None, depth: int) -> str:
-        """`[Foo()]` is a list of Foo, as far as its first element shows."""
+        """`[Foo()]` is a list of Foo, as far as its first element shows; other elements are told one by one."""
+        if shape.written and depth <= _MAX_DEPTH:
+            pairs = list(self._pairs(node, shape, scope, depth + 1))
+            held = bundle(pairs) if pairs else ""
+            alike = (
+                not shape.step and len({way for _, way in pairs}) == 1 and _OBJECT.fullmatch(pairs[0][1]) is not None
+            )
+            if held and not alike and len(held) <= MAX_CHARS:
+                return held
         element = child(node, shape.element)
         held = self.of(element, scope, depth + 1) if element is not None and depth <= _MAX_DEPTH else ""
         kind = _OBJECT.fullmatch(held)
         return shape.root.format((kind[1] or kind[2]) if kind else UNKNOWN)
+
+    def _pairs(self, node: Node, shape: Shape, scope: Scope | None, depth: int) -> Iterator[tuple[str, str]]:
+        """The elements that may be followed, by their keys."""
+        if shape.step == CALLED:
+            yield CALLED, self._body(node, scope, depth)
+            return
+        if shape.element != "0" or node.type == "yield":
+            body = child(node, shape.element)
+            held = self._from_clause(node, body, scope, depth) if body is not None else ""
+            if held:
+                yield ANY_KEY, held
+            return
+        parts = [each for each in node.named_children[:_MOST_ELEMENTS] if not each.is_extra]
+        for number, each in enumerate(parts):
+            value = child(each, "value") if each.type == "pair" else each
+            held = self.followed(value, scope, depth) if value is not None else ""
+            if held and each.type == "pair":
+                yield BY_KEY + (self.constant(child(each, "key")) or ANY_KEY), held
+            elif held:
+                yield str(number), held
+
+    def _from_clause(self, node: Node, body: Node, scope: Scope | None, depth: int) -> str:
+        """What a generator gives: of `x for x in y` it is an element of y, for x is no name outside."""
+        if node.type == "yield":
+            return self.followed(body, scope, depth)
+        clause = next((each for each in node.named_children if each.type == "for_in_clause"), None)
+        target, value = (child(clause, "left"), child(clause, "right")) if clause is not None else (None, None)
+        if target is None or value is None or self._source.of(target) != self._source.of(body):
+            return ""
+        held = self.followed(value, scope, depth)
+        return stepped(held, "[]") if held else ""
+
+    def _body(self, node: Node, scope: Scope | None, depth: int) -> str:
+        """What calling a lambda gives, unless that begins with a parameter of it."""
+        parameters, body = child(node, "parameters"), child(node, "body")
+        if body is None:
+            return UNKNOWN
+        names = re.findall(r"\w+", self._source.of(parameters))
+        root = _NAME.match(self._source.of(body))
+        if root is not None and root[0] in names:
+            return UNKNOWN
+        return self.followed(body, scope, depth) or UNKNOWN
 
     def _either(self, node: Node, shape: Shape, scope: Scope | None, depth: int) -> str:
         if depth > _MAX_DEPTH:
@@ -174,7 +267,10 @@ class Expressions:
             return UNKNOWN
         if len(seen) == 1:
             return self.bound(seen[0], home, depth)
-        return joined([self.bound(binding, home, depth) for binding in reversed(seen)])
+        held = [self.bound(binding, home, depth) for binding in reversed(seen)]
+        if any(binding.key for binding in seen):
+            held = [_merged(held)]
+        return joined(held)
 
     def _plain(self, name: str) -> str:
         found = _NAME.match(name)

@@ -21,7 +21,8 @@ class Shape:
     `onto` is what it stands on; from there `member` is the name of a member, `step` one of `()`, `[]` and `!`. Or it
     stands on nothing: `name` says that it is a name, `root` is a fixed expression, `type` the field with its type,
     `either` fields with the ways it may go, and `{}` in `root` stands for the type of what is in the field `element`,
-    or `read` tells an expression.
+    or `read` tells an expression. `key` is the field with what chooses an element, where the step tells which one.
+    `written`: its elements are read one by one, as far as what they hold may be followed.
     """
 
     onto: str = ""
@@ -33,6 +34,8 @@ class Shape:
     element: str = ""
     read: Callable[[Node, Source], str] | None = None
     name: bool = False
+    key: str = ""
+    written: bool = False
 
 
 # Tuples, because a large file has tens of thousands of them.
@@ -96,7 +99,7 @@ class Bound(NamedTuple):
 
     `keeps` is the span of the variable or field it also makes, outside of functions or on `this`. A `narrow` one says
     more about a name within the branch it stands in, and nothing behind it. `of_this`: the name itself says that it is
-    a field (`@x`).
+    a field (`@x`). With a `key` it is an element of what the name holds that is given something.
     """
 
     target: Node
@@ -108,6 +111,7 @@ class Bound(NamedTuple):
     keeps: Node | None = None
     narrow: bool = False
     of_this: bool = False
+    key: str = ""
 
 
 class Imported(NamedTuple):
@@ -157,3 +161,4 @@ class Language:
     arguments: Callable[[Node], int] | None = None  # how many a call has, where no field `arguments` or list tells
     invoked: str = ""  # the method that runs when an object is called
     file_names: tuple[str, ...] = ()
+    follows: Callable[[Node], bool] | None = None  # whether a value is of a kind that may hold a function or an object

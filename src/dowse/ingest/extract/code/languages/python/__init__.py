@@ -36,17 +36,22 @@ _QUERY = """
 (boolean_operator) @operator
 (return_statement) @return
 (yield) @result
+(for_statement right: (_) @iterate)
+(for_in_clause right: (_) @iterate)
+(with_item value: (_) @enter)
+(raise_statement . [(identifier) (attribute)] @raise)
 [(argument_list) (list) (tuple)] @refer
 (assignment right: [(identifier) (attribute)] @refer)
 (pair value: [(identifier) (attribute)] @refer)
 (return_statement [(identifier) (attribute)] @refer)
+(expression_list) @refer
 """
 
 _SHAPES = {
     "identifier": Shape(name=True),
     "attribute": Shape(onto="0", member="attribute"),
     "call": Shape(onto="0", step="()"),
-    "subscript": Shape(onto="value", step="[]"),
+    "subscript": Shape(onto="value", step="[]", key="subscript"),
     "await": Shape(onto="0", step="!"),
     "parenthesized_expression": Shape(onto="0"),
     "named_expression": Shape(onto="value"),
@@ -59,16 +64,18 @@ _SHAPES = {
     "float": Shape(root=":float;"),
     "true": Shape(root=":bool;"),
     "false": Shape(root=":bool;"),
-    "list": Shape(root=":list[{}];", element="0"),
-    "set": Shape(root=":set[{}];", element="0"),
-    "tuple": Shape(root=":tuple[{}];", element="0"),
-    "list_comprehension": Shape(root=":list[{}];", element="body"),
-    "set_comprehension": Shape(root=":set[{}];", element="body"),
-    "generator_expression": Shape(root=":Iterator[{}];", element="body"),
-    "dictionary": Shape(root=":dict[?,{}];", element="0"),
+    "list": Shape(root=":list[{}];", element="0", written=True),
+    "set": Shape(root=":set[{}];", element="0", written=True),
+    "tuple": Shape(root=":tuple[{}];", element="0", written=True),
+    "list_comprehension": Shape(root=":list[{}];", element="body", written=True),
+    "set_comprehension": Shape(root=":set[{}];", element="body", written=True),
+    "generator_expression": Shape(root=":Iterator[{}];", element="body", written=True),
+    "dictionary": Shape(root=":dict[?,{}];", element="0", written=True),
     "dictionary_comprehension": Shape(root=":dict[?,{}];", element="body"),
     "pair": Shape(onto="value"),
-    "yield": Shape(root=":Iterator[{}];", element="0"),
+    "expression_list": Shape(root=":tuple[{}];", element="0", written=True),
+    "lambda": Shape(root="{{()=?}}", step="()", element="body", written=True),
+    "yield": Shape(root=":Iterator[{}];", element="0", written=True),
 }
 
 _FILLERS = {
@@ -85,6 +92,18 @@ _FILLERS = {
 
 _SUPER = re.compile(r"(^|\|)super\(\)")
 _YIELDED = re.compile(r":Iterator\[(.*)\];")
+
+
+_FOLLOWED = frozenset(
+    {
+        "identifier", "attribute", "call", "lambda", "list", "tuple", "dictionary", "conditional_expression", "subscript",
+        "parenthesized_expression", "boolean_operator", "list_comprehension", "generator_expression",
+    }
+)  # fmt: skip
+
+
+def _follows(node: Node) -> bool:
+    return node.type in _FOLLOWED
 
 
 def _imports(node: Node, source: Source) -> Iterator[Imported]:
@@ -132,5 +151,6 @@ LANGUAGES = (
         no_calls=frozenset({"super", "class_definition"}),
         invoked="__call__",
         file_names=("sconstruct", "sconscript"),
+        follows=_follows,
     ),
 )
