@@ -7,13 +7,13 @@ looked at is bounded.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.aliases import CALLED
 from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS, VALUES
 from dowse.store.call_facts import Place, Site
-from dowse.text.expressions import PARAMETER
+from dowse.text.expressions import OF_LAMBDA, PARAMETER
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.outline import Outline
@@ -23,6 +23,7 @@ _MOST_SITES = 2_000
 _MOST_NAMES = 30
 _MOST_FILES = 40
 _MOST_FOUND = 300
+_HOLDERS = FUNCTIONS | VALUES
 _NO_NAMES = frozenset({"super", "base", "this", "__init__", "__construct", "initialize", "init", CALLED, "*"})
 
 
@@ -42,9 +43,8 @@ class Carriers:
         """Suspected sites that are not found by the names of the targets."""
         carried = [it for it in self._targets if self._may_be_carried(it)]
         for it in carried:
-            self._follow(self._world.catalogue.symbol(it).name, it)
-        for name in self._own if carried else ():
-            self._follow(name)
+            for name in (self._world.catalogue.symbol(it).name, *sorted(self._own)):
+                self._follow(name, it.record)
         return list(self._found.values())
 
     def _may_be_carried(self, target: Place) -> bool:
@@ -59,43 +59,47 @@ class Carriers:
 
     # --- by names ---
 
-    def _follow(self, name: str, target: Place | None = None) -> None:
-        """Look where something that has it, under this name, is used."""
-        waiting = [name]
+    def _follow(self, name: str, home: int) -> None:
+        """Look where something that has it, under this name, is used; `home` is the file that gives it the name."""
+        waiting = [(name, home)]
         while waiting and len(self._names) < _MOST_NAMES:
-            name = waiting.pop(0)
+            name, home = waiting.pop(0)
             if name in self._names or name in _NO_NAMES:
                 continue
             self._names[name] = None
             rows = self._world.catalogue.sites({name}, _MOST_SITES)
             if name not in self._own:
                 self._add(it for it in rows if it.kind != "refer")
-            keys = dict.fromkeys(it.record for it in rows)
-            if target is not None:
-                keys = {target.record: None, **keys}
+            unnamed = (it for it in self._world.catalogue.sites({CALLED}, _MOST_SITES) if name in it.callee)
+            keys = dict.fromkeys((home, *(it.record for it in rows), *(it.record for it in unnamed)))
             for key in list(keys)[:_MOST_FILES]:
-                if len(self._files) < _MOST_FILES or key in self._files:
+                if key in self._files or len(self._files) < _MOST_FILES:
                     self._files.add(key)
-                    waiting += self._in_file(key, name)
-            target = None
+                    waiting += [(it, key) for it in self._in_file(key, name)]
 
     def _in_file(self, key: int, name: str) -> list[str]:
         """Suspects of a file, and further names that hold what has this name."""
         mentions = re.compile(rf"(?<![\w$]){re.escape(name)}(?!\w)").search
         outline = self._world.catalogue.outline(key)
-        further = [it.name for it in outline.symbols if it.holds and mentions(it.holds) and it.kind in FUNCTIONS | VALUES]
+        further = [it.name for it in outline.symbols if it.kind in _HOLDERS and it.holds and mentions(it.holds)]
         for site in self._world.catalogue.sites_in(key):
             if site.kind == "refer":
                 continue
-            if site.name not in self._own and mentions(site.callee):
+            in_callee, in_passed = mentions(site.callee), site.passed and mentions(site.passed)
+            if in_callee and site.name not in self._own:
                 self._add([site])
-            if site.passed and mentions(site.passed):
+            if in_passed:
                 further += self._passed_on(site)
-                if site.kind == "decorate":
-                    further += [it for it in re.findall(r"0=(\w+)$", site.passed) if it != name]
-            if site.kind == "decorate" and site.name == name:
-                further += re.findall(r"0=(\w+)$", site.passed)
+            if site.kind == "decorate" and (in_callee or in_passed):
+                decorated = outline.at_line(site.line)
+                further += [outline.symbols[decorated].name] if decorated is not None else []
+        further += self._defaults(outline, mentions)
         return further
+
+    def _defaults(self, outline: Outline, mentions: Callable[[str], object]) -> Iterator[str]:
+        for ordinal, it in enumerate(outline.symbols):
+            if it.kind in FUNCTIONS and "=" in it.signature and mentions(it.signature):
+                yield from self._entered_once(Place(outline.key, ordinal))
 
     def _add(self, sites: Iterable[Site]) -> None:
         for it in sites:
@@ -106,12 +110,16 @@ class Carriers:
 
     def _passed_on(self, site: Site) -> list[str]:
         """Into the functions that a site calls; gives the names of what they keep of it."""
-        further: list[str] = []
-        for reach in self._world.resolver.resolve(site).reaches:
-            if reach.place not in self._entered and len(self._entered) < _MOST_NAMES:
-                self._entered.add(reach.place)
-                further += self._inside(reach.place)
-        return further
+        reaches = self._world.resolver.resolve(site).reaches
+        if not reaches:  # perhaps it calls a lambda
+            self._add(it for it in self._world.catalogue.sites_in(site.record) if OF_LAMBDA in it.callee)
+        return [name for it in reaches for name in self._entered_once(it.place)]
+
+    def _entered_once(self, place: Place) -> list[str]:
+        if place in self._entered or len(self._entered) >= _MOST_NAMES:
+            return []
+        self._entered.add(place)
+        return list(self._inside(place))
 
     def _inside(self, place: Place) -> Iterator[str]:
         outline = self._world.catalogue.outline(place.record)

@@ -134,11 +134,13 @@ class Resolver:
             if not any(key == "0" for key, _ in entries(site.passed)):
                 continue
             made = self._world.evaluator.values(f"{site.callee}()", Here(site.record, site.symbol), trip)
+            how = f"{symbol.name} is decorated by {site.name}"
             for it in made:
-                if isinstance(it, Thing) and it.place != place:
-                    kind = self._world.catalogue.symbol(it.place).kind
-                    if kind in FUNCTIONS:
-                        yield Reach(it.place, f"{symbol.name} is decorated by {site.name}")
+                if isinstance(it, Object):
+                    yield from (reach._replace(how=how) for reach in self._of_object(it, trip))
+                elif isinstance(it, Thing) and it.place != place:
+                    if self._world.catalogue.symbol(it.place).kind in FUNCTIONS:
+                        yield Reach(it.place, how)
             break  # the outermost one decides
         trip.leave(what)
 

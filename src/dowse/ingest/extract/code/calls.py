@@ -31,6 +31,8 @@ _FATES: Final = {
     "argument_list": "passed",
     "keyword_argument": "passed",
     "return_statement": "returned",
+    "yield": "returned",
+    "lambda": "returned",
 }
 _SPREAD: Final = {"list_splat": "*", "dictionary_splat": "**"}
 # What these are given they do not call, and most calls are calls of these.
@@ -213,6 +215,9 @@ class Calls:
         text = dotted(self._source.of(site.node))
         callee = self._expressions.of(site.node, site.scope)
         is_as_written = callee == text or callee == f"this.{text.partition('.')[2]}"
+        if not is_as_written and self._follows:
+            # A method of what a local holds: its name is the member's, whatever it is a member of.
+            is_as_written = site.node.type == "attribute" and callee[0] not in (UNKNOWN, PARAMETER) and "|" not in callee
         if is_as_written and not self._goes_nowhere(site.node):
             around = site.node.parent
             fate = _FATES.get(around.type, "stored") if around is not None and self._follows else ""

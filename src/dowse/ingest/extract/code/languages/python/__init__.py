@@ -44,7 +44,10 @@ _QUERY = """
 (assignment right: [(identifier) (attribute)] @refer)
 (pair value: [(identifier) (attribute)] @refer)
 (return_statement [(identifier) (attribute)] @refer)
-(expression_list) @refer
+[(expression_list) (yield)] @refer
+(lambda body: [(identifier) (attribute)] @refer)
+(default_parameter value: [(identifier) (attribute)] @refer)
+(typed_default_parameter value: [(identifier) (attribute)] @refer)
 """
 
 _SHAPES = {

@@ -108,7 +108,7 @@ def _looped(node: Node, source: Source) -> Iterable[Bound]:
 
 
 def _iterated(value: Node, source: Source) -> dict[int, Node]:
-    """What the parts of `for a, b in …` are elements of: enumerate, zip and items say so."""
+    """What the parts of `for a, b in …` are elements of: enumerate and zip say so."""
     function, arguments = child(value, "function"), child(value, "arguments")
     if value.type != "call" or function is None or arguments is None:
         return {}
@@ -117,8 +117,7 @@ def _iterated(value: Node, source: Source) -> dict[int, Node]:
         return dict(enumerate(arguments.named_children))
     if name == "enumerate" and arguments.named_child_count:
         return {1: arguments.named_children[0]}
-    onto = child(function, "object")
-    return {1: onto} if name == "items" and onto is not None else {}
+    return {}
 
 
 def _named_by_as(node: Node, source: Source) -> Iterable[Bound]:
