@@ -49,7 +49,7 @@ def main(folder: Path) -> None:
         runpy.run_path(str(folder / "main.py"), run_name="__main__")
     finally:
         sys.setprofile(None)
-    print(json.dumps(sorted(edges)))
+    sys.stdout.write(f"{json.dumps(sorted(edges))}\n")
 
 
 if __name__ == "__main__":

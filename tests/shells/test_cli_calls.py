@@ -50,7 +50,7 @@ def test_callees_and_what_could_not_be_told(run: Run) -> None:
         "work  app/main.py:4",
         "  Repo.save  app/repo.py:2",
         "  Repo  app/repo.py:1",
-        "? app/main.py:6  ?.save  [what it is called on is not known]",
+        "? app/main.py:6  unknown.save  [what it is called on is not known]",
     ]
 
 

@@ -8,8 +8,8 @@
                  :TYPE;     an object of that type, the type as written but without blanks: `:IList<Foo>;`
                  NAME       a name that is no local of the function: a member, a definition, an import, a module
                  $NAME      a parameter of the function it stands in, or of one around that; `$^N` of a lambda there
-                 {KEY=WAY&KEY=WAY}   something written out: a list or tuple by number, a dict by `'key`, `*` for any key,
-                            and by the key `()` what calling a lambda gives
+                 {KEY=WAY&KEY=WAY}   something written out: a list or tuple by number, a dict by `'key`, `*` for any
+                            key, and by the key `()` what calling a lambda gives
                  ?          something unknown
 
     step         .NAME      a member of it

@@ -10,7 +10,7 @@ from dowse.lookup.calls.aliases import CALLED
 from dowse.lookup.calls.carriers import Carriers
 from dowse.lookup.calls.kinds import CLASSES
 from dowse.lookup.calls.overloads import fitting
-from dowse.lookup.calls.question import Confidence, Edge
+from dowse.lookup.calls.question import Confidence, Edge, External
 from dowse.lookup.calls.reach import ORDER, Reach, Resolution
 from dowse.lookup.calls.sieve import Sieve
 from dowse.lookup.calls.values import Trip
@@ -52,6 +52,7 @@ class Edges:
         self.ran_out = False  # whether there were more sites than are looked at
         self.was_late = False  # whether time was over before all were
         self.references: list[Edge] = []  # met so far, where they do not count as calls
+        self._outside: dict[tuple[int, str], list[int]] = {}
         self._unfollowed: set[tuple[int, int]] = set()  # sites on parameters, where there are too many of them
 
     # --- up ---
@@ -232,10 +233,18 @@ class Edges:
             resolution = self._resolve(site)
             if any(self._is_sure_enough(it.confidence) for it in resolution.reaches):
                 continue
+            if resolution.is_outside and with_outside:
+                name = self._world.resolver.external_name(site, resolution)
+                self._outside.setdefault((site.record, name), []).append(site.line)
             if with_outside or not resolution.is_outside:
                 how = resolution.reaches[0].how if resolution.reaches else resolution.why
                 reach = Reach(Place(site.record, 0), how, confidence="possible")
                 yield self.edge(site, None, reach, resolution.receiver, (site.line,))
+
+    def external(self) -> Iterator[External]:
+        """What was met of libraries so far, in the order of the lines."""
+        for (record, name), lines in self._outside.items():
+            yield External(name, self._world.catalogue.outline(record).record, tuple(dict.fromkeys(lines)))
 
     def _is_sure_enough(self, confidence: Confidence) -> bool:
         return ORDER[confidence] <= ORDER[self._rules.confidence]

@@ -33,7 +33,8 @@ class Elements:
         for object in self._world.holdings.objects(value, trip):
             for entry in self._world.classes.line(object.type, trip):
                 if not entry.places:
-                    found += [Object(it, how=f"an element: {it.name}") for it in _at(library.element(entry), entry, key)]
+                    types = _at(library.element(entry), entry, key)
+                    found += [Object(it, how=f"an element: {it.name}") for it in types]
                 else:
                     found += self._given_by(entry, trip)
                 if found:
@@ -45,9 +46,7 @@ class Elements:
         if key.endswith(":"):
             return (_from(bundle, int(key[:-1] or 0)),)
         ways = list(_chosen(entries(bundle.text), key))
-        found = tuple(
-            dict.fromkeys(v for way in ways for v in self._world.evaluator.values(way, bundle.here, trip))
-        )
+        found = tuple(dict.fromkeys(v for way in ways for v in self._world.evaluator.values(way, bundle.here, trip)))
         if key != "?" or len(found) < 2:
             return found
         return tuple(it._replace(one_of=len(found)) if isinstance(it, Thing) else it for it in found)

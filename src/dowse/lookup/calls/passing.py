@@ -166,9 +166,9 @@ class Passing:
         for site in self._world.catalogue.sites_in(reference.record):
             if site.name not in library.CALLING or site.symbol != reference.symbol or site.kind == "refer":
                 continue
-            if any(way == reference.callee for _, way in entries(site.passed)):
-                if not self._world.resolver.resolve(site).reaches:
-                    return site.name
+            is_passed = any(way == reference.callee for _, way in entries(site.passed))
+            if is_passed and not self._world.resolver.resolve(site).reaches:
+                return site.name
         return ""
 
     # --- of lambdas ---

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS, VALUES
 from dowse.lookup.calls.memo import Memo
+from dowse.lookup.calls.outline import Import
 from dowse.lookup.calls.overloads import fitting
 from dowse.lookup.calls.reach import OUTSIDE, Reach, Resolution
 from dowse.lookup.calls.scopes import outside_name
@@ -138,11 +139,13 @@ class Resolver:
             for it in made:
                 if isinstance(it, Object):
                     yield from (reach._replace(how=how) for reach in self._of_object(it, trip))
-                elif isinstance(it, Thing) and it.place != place:
-                    if self._world.catalogue.symbol(it.place).kind in FUNCTIONS:
-                        yield Reach(it.place, how)
+                elif isinstance(it, Thing) and it.place != place and self._is_function(it.place):
+                    yield Reach(it.place, how)
             break  # the outermost one decides
         trip.leave(what)
+
+    def _is_function(self, place: Place) -> bool:
+        return self._world.catalogue.symbol(place).kind in FUNCTIONS
 
     def _seen(self, place: Place, site: Site) -> str:
         if place.record == site.record:
@@ -159,6 +162,17 @@ class Resolver:
         for place in self._world.classes.constructors(type, trip) or type.places[:1]:
             yield Reach(place, how, type)
 
+    def external_name(self, site: Site, resolution: Resolution) -> str:
+        """The full name of what a call of something of a library calls, as far as it is written."""
+        outline = self._world.catalogue.outline(site.record)
+        way = ways(site.callee)[0]
+        members = [step[1:].partition("<")[0] for step in way.steps if step.startswith(".")]
+        imports = outline.imports_seen(way.root, site.symbol)
+        if imports:
+            return ".".join((_outside_of(way, imports[0]), *members))
+        owner = resolution.why.removeprefix(OUTSIDE).strip()
+        return owner if owner.endswith(f".{site.name}") else f"{owner}.{site.name}"
+
     def _type_name(self, value: Value) -> str:
         if isinstance(value, Object):
             return value.type.name
@@ -174,6 +188,13 @@ class Resolver:
 
 
 UNKNOWN_RECEIVER = _NOT_KNOWN
+
+
+def _outside_of(way: Way, it: Import) -> str:
+    """`import a.b as c` gives c; `import a.b` gives a."""
+    if it.member:
+        return f"{it.module}.{it.member}"
+    return way.root if it.local == it.module and "." in it.module else it.module
 
 
 def _as_class(value: Value) -> Value:

@@ -98,7 +98,7 @@ class Calls:
                     continue
                 key, value = self._source.of(name), given
             elif each.type in _SPREAD:
-                key, value = _SPREAD[each.type] + str(number), each.named_children[0] if each.named_child_count else each
+                key, value = f"{_SPREAD[each.type]}{number}", each.named_child(0) or each
             elif each.is_extra:
                 continue
             else:
@@ -217,7 +217,8 @@ class Calls:
         is_as_written = callee == text or callee == f"this.{text.partition('.')[2]}"
         if not is_as_written and self._follows:
             # A method of what a local holds: its name is the member's, whatever it is a member of.
-            is_as_written = site.node.type == "attribute" and callee[0] not in (UNKNOWN, PARAMETER) and "|" not in callee
+            is_known = callee[0] not in (UNKNOWN, PARAMETER) and "|" not in callee
+            is_as_written = is_known and site.node.type == "attribute"
         if is_as_written and not self._goes_nowhere(site.node):
             around = site.node.parent
             fate = _FATES.get(around.type, "stored") if around is not None and self._follows else ""

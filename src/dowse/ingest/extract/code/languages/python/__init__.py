@@ -99,8 +99,8 @@ _YIELDED = re.compile(r":Iterator\[(.*)\];")
 
 _FOLLOWED = frozenset(
     {
-        "identifier", "attribute", "call", "lambda", "list", "tuple", "dictionary", "conditional_expression", "subscript",
-        "parenthesized_expression", "boolean_operator", "list_comprehension", "generator_expression",
+        "identifier", "attribute", "call", "lambda", "list", "tuple", "dictionary", "conditional_expression",
+        "subscript", "parenthesized_expression", "boolean_operator", "list_comprehension", "generator_expression",
     }
 )  # fmt: skip
 
