@@ -36,6 +36,7 @@ UNKNOWN = "?"
 PARAMETER = "$"
 OF_LAMBDA = "$^"
 ANY_KEY = "*"
+SPREAD = "**"
 CALLED = "()"
 BY_KEY = "'"  # before the key of a dict
 NO_KEY = "[?]"

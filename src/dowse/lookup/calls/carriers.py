@@ -53,7 +53,11 @@ class Carriers:
         symbol = outline.symbols[target.ordinal]
         if outline.habits.modules != "python":
             return False
-        if symbol.attributes or (symbol.parent is not None and outline.symbols[symbol.parent].kind in FUNCTIONS):
+        if (
+            symbol.attributes
+            or symbol.name == CALLED
+            or (symbol.parent is not None and outline.symbols[symbol.parent].kind in FUNCTIONS)
+        ):
             return True
         return any(it.kind == "refer" for it in self._world.catalogue.sites(self._own, _MOST_SITES))
 

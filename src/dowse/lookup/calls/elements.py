@@ -26,10 +26,10 @@ class Elements:
 
     def element(self, value: Value, trip: Trip, key: str = "") -> Values:
         """Each of its elements, or, with a key, the one that has it."""
-        for it in self._world.holdings.behind(value, trip) if isinstance(value, Thing) else (value,):
-            if isinstance(it, Bundle):
-                return self.of_bundle(it, key, trip)
-        found: list[Value] = []
+        behind = self._world.holdings.behind(value, trip) if isinstance(value, Thing) else (value,)
+        found = [v for it in behind if isinstance(it, Bundle) for v in self.of_bundle(it, key, trip)]
+        if found:
+            return tuple(dict.fromkeys(found))
         for object in self._world.holdings.objects(value, trip):
             for entry in self._world.classes.line(object.type, trip):
                 if not entry.places:

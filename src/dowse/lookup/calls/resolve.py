@@ -105,7 +105,7 @@ class Resolver:
             yield from (it._replace(how=how, confidence="possible") for it in plain)
             return
         symbol = self._world.catalogue.symbol(thing.place)
-        if site.kind == "raise" and symbol.kind not in CLASSES:
+        if site.kind == "raise" and symbol.kind not in CLASSES | VALUES:
             return
         if symbol.kind in FUNCTIONS:
             yield Reach(thing.place, thing.how or self._seen(thing.place, site), thing.asked, thing.is_open)

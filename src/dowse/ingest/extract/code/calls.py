@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -36,7 +38,13 @@ _FATES: Final = {
 }
 _SPREAD: Final = {"list_splat": "*", "dictionary_splat": "**"}
 # What these are given they do not call, and most calls are calls of these.
-_TAKE_VALUES: Final = frozenset({"isinstance", "issubclass", "len", "str", "int", "print", "repr", "super", "getattr"})
+_CALL_WHAT_THEY_GET: Final = frozenset({"map", "filter", "sorted", "min", "max", "iter"})
+_TAKE_VALUES: Final = frozenset(dir(builtins)) - _CALL_WHAT_THEY_GET
+_MODULES_THAT_CALL: Final = frozenset(
+    {"functools", "itertools", "threading", "multiprocessing", "asyncio", "concurrent"}
+)
+_MODULES_THAT_DO_NOT: Final = sys.stdlib_module_names - _MODULES_THAT_CALL
+_TELL_NOTHING: Final = (UNKNOWN, ":str;")
 _LIBRARY: Final = re.compile(
     r":|\$|(?:range|enumerate|zip|sorted|reversed|list|dict|set|tuple|map|filter|open|os|super)\b(?!\.\w+\.)"
 )
@@ -77,7 +85,7 @@ class Calls:
             return
         arguments, line = self._arguments(site.node), site.node.start_point[0] + 1
         passed = self._passed(site.node, callee, site.scope) if self._follows else ""
-        if site.kind == "decorate" and self._follows:
+        if site.kind == "decorate" and self._follows and not self._calls_nothing(callee):
             yield from self._decorated(site, callee, arguments, passed)
             return
         for name, ways in self._by_name(callee, site):
@@ -86,7 +94,7 @@ class Calls:
     def _passed(self, node: Node, callee: str, scope: Scope | None) -> str:
         """The arguments that may be followed; of what is called on something unknown nobody can tell who gets them."""
         arguments = node.child_by_field_name("arguments")
-        if arguments is None or callee.startswith(UNKNOWN) or callee in _TAKE_VALUES:
+        if arguments is None or not arguments.named_child_count or self._calls_nothing(callee):
             return ""
         found: list[str] = []
         number = 0
@@ -108,6 +116,13 @@ class Calls:
                 found += [f"{key}={way}" for way in held.split("|")]
         passed = "&".join(found)
         return passed if len(passed) <= MAX_CHARS else ""
+
+    def _calls_nothing(self, callee: str) -> bool:
+        """Whether it is something of Python itself that does not call what is passed to it."""
+        if callee in _TAKE_VALUES or callee.startswith(_TELL_NOTHING):
+            return True
+        imported = self._imported.get(callee.partition(".")[0])
+        return imported is not None and imported.module.partition(".")[0] in _MODULES_THAT_DO_NOT
 
     def _decorated(self, site: Site, callee: str, arguments: int, passed: str) -> Iterator[Call]:
         """A decorator with arguments is called, and then what it gives is, with the definition below it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.scopes import MOST_WAYS, Binding, Scope, bindings_seen
 from dowse.ingest.extract.code.source import Source, child
-from dowse.text.expressions import ANY_KEY, BY_KEY, CALLED, NO_KEY, UNKNOWN, bundle, entries
+from dowse.text.expressions import ANY_KEY, BY_KEY, CALLED, NO_KEY, SPREAD, UNKNOWN, bundle, entries
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -53,7 +53,8 @@ def _merged(held: list[str]) -> str:
     by_key: dict[str, list[str]] = {}
     for it in held:
         pairs = entries(it)
-        by_key |= {key: [way for other, way in pairs if other == key] for key, _ in pairs}
+        given = {key: [way for other, way in pairs if other == key] for key, _ in pairs}
+        by_key |= {key: [*by_key.get(key, ()), *them] if ANY_KEY in key else them for key, them in given.items()}
     return bundle((key, way) for key, them in by_key.items() for way in them)
 
 
@@ -70,9 +71,12 @@ class Expressions:
 
     def followed(self, node: Node, scope: Scope | None, depth: int = 0) -> str:
         """What a value holds, if that may be something to call or to call methods of; else nothing."""
-        if self._follows is None or not self._follows(node):
+        if self._follows is None or node.type not in self._follows:
             return ""
-        held = self.of(node, scope, depth)
+        if node.type == "identifier":  # as most are
+            held = self._look_up(self._source.of(node), scope, node.start_byte, depth)
+        else:
+            held = self.of(node, scope, depth)
         return "" if held.startswith(UNKNOWN) or held in _NOTHING_TO_CALL else held
 
     def of(self, node: Node, scope: Scope | None, depth: int = 0) -> str:
@@ -107,6 +111,8 @@ class Expressions:
             return typed or UNKNOWN
         if binding.key:
             held = self.followed(binding.value, scope, depth + 1)
+            if binding.key == SPREAD:
+                return held if held.startswith("{") else UNKNOWN
             return bundle([(binding.key, held)]) if held else UNKNOWN
         return stepped(self.of(binding.value, scope, depth + 1), binding.step)
 
@@ -128,7 +134,7 @@ class Expressions:
             dotted = self._dotted(node, steps, scope, depth) if shape.member and not shape.step else None
             if dotted is not None:
                 return dotted
-            step = self._chosen(child(node, shape.key)) if shape.key else shape.step
+            step = self._chosen(child(node, shape.key), scope) if shape.key else shape.step
             steps = self._above(node, shape, step + steps)
             below = child(node, shape.onto)
             if below is None:
@@ -136,8 +142,11 @@ class Expressions:
             node = below
         return UNKNOWN, steps
 
-    def _chosen(self, key: Node | None) -> str:
+    def _chosen(self, key: Node | None, scope: Scope | None) -> str:
         """The step to an element: by a number or a text that is written there, or by something unknown."""
+        if key is not None and key.type == "identifier":
+            seen, _ = bindings_seen(self._source.of(key), scope, key.start_byte)
+            key = seen[0].value if len(seen) == 1 and not seen[0].step else None
         if key is not None and key.type == "slice":
             start = self._source.of(key).partition(":")[0].strip()
             return f"[{start}:]" if start.isdigit() or not start else NO_KEY

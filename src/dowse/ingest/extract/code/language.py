@@ -161,4 +161,4 @@ class Language:
     arguments: Callable[[Node], int] | None = None  # how many a call has, where no field `arguments` or list tells
     invoked: str = ""  # the method that runs when an object is called
     file_names: tuple[str, ...] = ()
-    follows: Callable[[Node], bool] | None = None  # whether a value is of a kind that may hold a function or an object
+    follows: frozenset[str] | None = None  # types of nodes that may hold a function or an object

@@ -25,6 +25,8 @@ _QUERY = """
 [(assignment) (named_expression) (for_statement) (for_in_clause) (as_pattern) (global_statement)] @bind
 ((call function: (identifier) @_function arguments: (argument_list . (identifier) . (_) .)) @bind
   (#eq? @_function "isinstance"))
+((call function: (attribute object: [(identifier) (attribute)] attribute: (identifier) @_method)) @bind
+  (#any-of? @_method "append" "add" "insert" "update" "setdefault" "appendleft"))
 (lambda) @lambda
 [(list_comprehension) (dictionary_comprehension) (set_comprehension) (generator_expression)] @scope
 [(if_statement) (for_statement) (while_statement) (except_clause) (conditional_expression)] @branch
@@ -105,10 +107,6 @@ _FOLLOWED = frozenset(
 )  # fmt: skip
 
 
-def _follows(node: Node) -> bool:
-    return node.type in _FOLLOWED
-
-
 def _imports(node: Node, source: Source) -> Iterator[Imported]:
     is_from = node.type != "import_statement"
     module = "__future__" if node.type == "future_import_statement" else source.of(child(node, "module_name"))
@@ -154,6 +152,6 @@ LANGUAGES = (
         no_calls=frozenset({"super", "class_definition"}),
         invoked="__call__",
         file_names=("sconstruct", "sconscript"),
-        follows=_follows,
+        follows=_FOLLOWED,
     ),
 )

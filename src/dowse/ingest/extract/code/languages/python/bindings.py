@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.language import Bound
 from dowse.ingest.extract.code.source import child
+from dowse.text.expressions import ANY_KEY, SPREAD
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -140,6 +141,23 @@ def _global(node: Node, source: Source) -> Iterable[Bound]:
     return [Bound(each, node.end_byte, holds=source.of(each)) for each in node.named_children]
 
 
+def _called(node: Node, source: Source) -> Iterable[Bound]:
+    function = child(node, "function")
+    return (
+        _narrowed(node, source) if function is None or function.type == "identifier" else _grown(node, function, source)
+    )
+
+
+def _grown(node: Node, function: Node, source: Source) -> Iterable[Bound]:
+    """`x.append(y)` and the like: what is called so gets one more element, or those of a dict."""
+    onto, arguments = child(function, "object"), child(node, "arguments")
+    if onto is None or arguments is None or not arguments.named_child_count:
+        return []
+    value = arguments.named_children[-1]
+    key = SPREAD if source.of(child(function, "attribute")) == "update" else ANY_KEY
+    return [Bound(onto, node.end_byte, value=value, keeps=node, key=key)]
+
+
 def _narrowed(node: Node, source: Source) -> Iterable[Bound]:
     arguments, parent = child(node, "arguments"), node.parent
     if arguments is None or parent is None or parent.type == "not_operator":
@@ -155,5 +173,5 @@ _BINDERS = {
     "for_in_clause": _looped,
     "as_pattern": _named_by_as,
     "global_statement": _global,
-    "call": _narrowed,
+    "call": _called,
 }
