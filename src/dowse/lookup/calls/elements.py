@@ -45,8 +45,12 @@ class Elements:
         """What is written there: by a key, by any that is not known (`?`), from a number on (`N:`), or each in turn."""
         if key.endswith(":"):
             return (_from(bundle, int(key[:-1] or 0)),)
+        what = (bundle, key)
+        if not trip.enter(what):
+            return ()
         ways = list(_chosen(entries(bundle.text), key))
         found = tuple(dict.fromkeys(v for way in ways for v in self._world.evaluator.values(way, bundle.here, trip)))
+        trip.leave(what)
         if key != "?" or len(found) < 2:
             return found
         return tuple(it._replace(one_of=len(found)) if isinstance(it, Thing) else it for it in found)

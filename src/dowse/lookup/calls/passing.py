@@ -10,7 +10,7 @@ from dowse.lookup.calls import library
 from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS
 from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.sieve import Sieve
-from dowse.lookup.calls.values import Bundle, Here, Object, Thing, Trip, Value, Values
+from dowse.lookup.calls.values import MOST_PASSING, Bundle, Here, Object, Thing, Trip, Value, Values
 from dowse.model import Symbol
 from dowse.store.call_facts import Place, Site
 from dowse.text.expressions import CALLED, OF_LAMBDA, PARAMETER, entries
@@ -54,11 +54,11 @@ class Passing:
         if known is not None:
             return known
         what = ("parameter", owner, name)
-        if not trip.enter(what):
+        if not trip.enter_parameter(what):
             return ()
         before, trip.was_cut = trip.was_cut, False
         found = tuple(dict.fromkeys(self._given(owner, name, trip)))
-        trip.leave(what)
+        trip.leave_parameter(what)
         if not trip.was_cut:
             self._known.keep((owner, name), found)
         trip.was_cut |= before
@@ -151,9 +151,10 @@ class Passing:
         sieve = Sieve(self._world, (owner,))
         passing = (it for it in named if it.passed and it.kind != "refer" and sieve.judge(it) == "perhaps")
         for count, site in enumerate(passing):
-            if count >= _MOST_FOLLOWED:
+            if count >= _MOST_FOLLOWED or trip.sites >= MOST_PASSING:
                 trip.was_cut = True
                 return
+            trip.sites += 1
             if any(it.place == owner for it in self._world.resolver.resolve(site, trip).reaches):
                 yield site
 
@@ -176,7 +177,7 @@ class Passing:
     def _of_lambda(self, number: str, here: Here, trip: Trip) -> Values:
         """What the calls of a lambda pass, as far as they stand in the same file."""
         what = ("lambda", here.key, number)
-        if not trip.enter(what):
+        if not trip.enter_parameter(what):
             return ()
         found: list[Value] = []
         sites = [it for it in self._world.catalogue.sites_in(here.key) if it.passed and it.kind == "call"]
@@ -185,7 +186,7 @@ class Passing:
             ways = [way for key, way in entries(site.passed) if key == number]
             if ways and any(map(_is_lambda, self._called(site, there, trip))):
                 found += [v for way in ways for v in self._world.evaluator.values(way, there, trip)]
-        trip.leave(what)
+        trip.leave_parameter(what)
         return tuple(dict.fromkeys(found))
 
     def _called(self, site: Site, there: Here, trip: Trip) -> Iterator[Value]:

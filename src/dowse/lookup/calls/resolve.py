@@ -54,7 +54,7 @@ class Resolver:
         receiver, reasons = "", []
         for way in ways(site.callee):
             receivers, callees = self._callees(way, here, site, trip)
-            receiver = receiver or next(filter(None, map(self._type_name, receivers)), "")
+            receiver = receiver or next(filter(None, (self._type_name(it, trip) for it in receivers)), "")
             reaches = list(self._reaches(callees, site, trip))
             for it in reaches or self._world.guesses.instead(way, receivers):
                 found.setdefault(it.place, it)
@@ -173,7 +173,7 @@ class Resolver:
         owner = resolution.why.removeprefix(OUTSIDE).strip()
         return owner if owner.endswith(f".{site.name}") else f"{owner}.{site.name}"
 
-    def _type_name(self, value: Value) -> str:
+    def _type_name(self, value: Value, trip: Trip) -> str:
         if isinstance(value, Object):
             return value.type.name
         if isinstance(value, Parent):
@@ -184,7 +184,7 @@ class Resolver:
             return outside_name(value)
         if self._world.catalogue.symbol(value.place).kind in CLASSES:
             return self._world.catalogue.symbol(value.place).name
-        return next((it.type.name for it in self._world.holdings.objects(value, Trip())), "")
+        return next((it.type.name for it in self._world.holdings.objects(value, trip)), "")
 
 
 UNKNOWN_RECEIVER = _NOT_KNOWN

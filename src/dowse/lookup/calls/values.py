@@ -100,13 +100,16 @@ Values = tuple[Value, ...]
 class Trip:
     """One way through the expressions of an index: what is under way already is not entered again.
 
-    `follows`: parameters are followed to what they are given, wherever their function is called.
+    `follows`: parameters are followed to what they are given, wherever their function is called; `depth` counts those
+    under way, `sites` the calls that were looked at for them.
     """
 
-    __slots__ = ("entered", "follows", "under_way", "was_cut")
+    __slots__ = ("depth", "entered", "follows", "sites", "under_way", "was_cut")
 
     def __init__(self, *, follows: bool = True) -> None:
         self.follows = follows
+        self.depth = 0
+        self.sites = 0
         self.entered = 0
         self.under_way: set[object] = set()
         self.was_cut = False
@@ -119,9 +122,22 @@ class Trip:
         self.under_way.add(what)
         return True
 
+    def enter_parameter(self, what: object) -> bool:
+        if self.depth >= MOST_PARAMETERS or self.sites >= MOST_PASSING or not self.enter(what):
+            self.was_cut = True
+            return False
+        self.depth += 1
+        return True
+
+    def leave_parameter(self, what: object) -> None:
+        self.depth -= 1
+        self.leave(what)
+
     def leave(self, what: object) -> None:
         self.under_way.discard(what)
 
 
 MOST_UNDER_WAY = 40  # longer chains of definitions that hold each other's values do not occur in code people write
+MOST_PARAMETERS = 5  # that are passed on as parameters of others
+MOST_PASSING = 200  # calls looked at for the sake of one
 MOST_ENTERED = 1_000  # where definitions hold each other's values all around, there are more ways than can be gone
