@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.aliases import CALLED
 from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS, VALUES
+from dowse.lookup.calls.values import Trip
 from dowse.store.call_facts import Place, Site
 from dowse.text.expressions import OF_LAMBDA, PARAMETER
 
@@ -20,66 +21,86 @@ if TYPE_CHECKING:
     from dowse.lookup.calls.world import World
 
 _MOST_SITES = 2_000
-_MOST_NAMES = 30
-_MOST_FILES = 40
-_MOST_FOUND = 300
+_MOST_NAMES = 12
+_MOST_FOUND = 100
+MOST_SCANS = 16  # of a file for a name
+_LIBRARY = frozenset(
+    {
+        "property", "classmethod", "staticmethod", "abstractmethod", "cached_property", "setter", "getter", "deleter",
+        "overload", "override", "final", "wraps", "dataclass", "lru_cache", "cache", "contextmanager",
+        "asynccontextmanager", "total_ordering", "unique", "fixture",
+    }
+)  # fmt: skip
+"""Decorators of libraries, which call nothing of the index."""
 _HOLDERS = FUNCTIONS | VALUES
 _NO_NAMES = frozenset({"super", "base", "this", "__init__", "__construct", "initialize", "init", CALLED, "*"})
 
 
 class Carriers:
-    """For one question. `found` are the suspected sites, by record and ordinal."""
+    """For some targets. Files may be looked through for names `scans` times; `scanned` counts how often they were."""
 
-    def __init__(self, world: World, targets: Iterable[Place], names: set[str]) -> None:
+    def __init__(self, world: World, targets: Iterable[Place], scans: int = MOST_SCANS) -> None:
         self._world = world
+        self._most_scans = scans
+        self.scanned = 0
         self._found: dict[tuple[int, int], Site] = {}
         self._names: dict[str, None] = {}
-        self._files: set[int] = set()
         self._entered: set[Place] = set()
         self._targets = tuple(targets)
-        self._own = names - _NO_NAMES
+        self._own = {name for it in self._targets for name in self._names_of(it)} - _NO_NAMES
 
-    def sites(self) -> list[Site]:
-        """Suspected sites that are not found by the names of the targets."""
-        carried = [it for it in self._targets if self._may_be_carried(it)]
-        for it in carried:
-            for name in (self._world.catalogue.symbol(it).name, *sorted(self._own)):
-                self._follow(name, it.record)
+    def sites(self, references: Iterable[Site]) -> list[Site]:
+        """Suspected sites that are not found by the names of the targets; `references` are those that name them."""
+        homes = [it.record for it in self._targets if self._is_replaced(it)]
+        for it in references:
+            homes.append(it.record)
+            self._own.add(it.callee.rpartition(".")[2])
+        homes = list(dict.fromkeys(homes))
+        for name in sorted(self._own - _NO_NAMES) if homes else ():
+            self._follow(name, homes)
         return list(self._found.values())
 
-    def _may_be_carried(self, target: Place) -> bool:
-        """Whether anybody does more with it than to call it."""
+    def _names_of(self, target: Place) -> Iterator[str]:
+        """Its own name; of a constructor, and of what makes objects of a class callable, the class's."""
+        symbol = self._world.catalogue.symbol(target)
+        yield symbol.name
+        owner = self._world.classes.owner(target) if symbol.name in _NO_NAMES else None
+        if owner is not None:
+            yield owner.name
+
+    def _is_replaced(self, target: Place) -> bool:
+        """Whether decorators of the index, or a function that gives it back, may stand between it and its callers."""
         outline = self._world.catalogue.outline(target.record)
         symbol = outline.symbols[target.ordinal]
         if outline.habits.modules != "python":
             return False
-        if (
-            symbol.attributes
-            or symbol.name == CALLED
-            or (symbol.parent is not None and outline.symbols[symbol.parent].kind in FUNCTIONS)
-        ):
-            return True
-        return any(it.kind == "refer" for it in self._world.catalogue.sites(self._own, _MOST_SITES))
+        parent = None if symbol.parent is None else outline.symbols[symbol.parent]
+        is_given = parent is not None and parent.kind in FUNCTIONS and symbol.name in parent.holds
+        is_decorated = any(it.rpartition(".")[2] not in _LIBRARY for it in symbol.attributes)
+        return is_decorated or is_given or symbol.name == CALLED
 
     # --- by names ---
 
-    def _follow(self, name: str, home: int) -> None:
-        """Look where something that has it, under this name, is used; `home` is the file that gives it the name."""
-        waiting = [(name, home)]
+    def _follow(self, name: str, homes: list[int]) -> None:
+        """Look where something that has it, under this name, is used; `homes` are files that give it the name."""
+        waiting = [(name, homes)]
         while waiting and len(self._names) < _MOST_NAMES:
-            name, home = waiting.pop(0)
+            name, homes = waiting.pop(0)
             if name in self._names or name in _NO_NAMES:
                 continue
             self._names[name] = None
-            rows = self._world.catalogue.sites({name}, _MOST_SITES)
+            keys = dict.fromkeys(homes)
             if name not in self._own:
+                rows = self._world.catalogue.sites({name}, _MOST_SITES)
                 self._add(it for it in rows if it.kind != "refer")
-            unnamed = (it for it in self._world.catalogue.sites({CALLED}, _MOST_SITES) if name in it.callee)
-            keys = dict.fromkeys((home, *(it.record for it in rows), *(it.record for it in unnamed)))
-            for key in list(keys)[:_MOST_FILES]:
-                if key in self._files or len(self._files) < _MOST_FILES:
-                    self._files.add(key)
-                    waiting += [(it, key) for it in self._in_file(key, name)]
+                keys |= dict.fromkeys(it.record for it in rows)
+                unnamed = self._world.catalogue.sites({CALLED}, _MOST_SITES)
+                keys |= dict.fromkeys(it.record for it in unnamed if name in it.callee)
+            for key in keys:
+                if self.scanned >= self._most_scans:
+                    return
+                self.scanned += 1
+                waiting += [(it, [key]) for it in self._in_file(key, name)]
 
     def _in_file(self, key: int, name: str) -> list[str]:
         """Suspects of a file, and further names that hold what has this name."""
@@ -114,7 +135,7 @@ class Carriers:
 
     def _passed_on(self, site: Site) -> list[str]:
         """Into the functions that a site calls; gives the names of what they keep of it."""
-        reaches = self._world.resolver.resolve(site).reaches
+        reaches = self._world.resolver.resolve(site, Trip(0)).reaches
         if not reaches:  # perhaps it calls a lambda
             self._add(it for it in self._world.catalogue.sites_in(site.record) if OF_LAMBDA in it.callee)
         return [name for it in reaches for name in self._entered_once(it.place)]

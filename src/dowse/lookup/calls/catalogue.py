@@ -99,4 +99,5 @@ def _parted(site: Site) -> Site:
     if "\t" not in site.callee:
         return site
     callee, passed = split_passed(site.callee)
-    return site._replace(callee=callee, passed=passed)
+    record, ordinal, name, _, line, symbol, arguments, kind, _ = site
+    return Site(record, ordinal, name, callee, line, symbol, arguments, kind, passed)

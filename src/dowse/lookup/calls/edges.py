@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from typing import NamedTuple
 
 from dowse.lookup.calls.aliases import CALLED
-from dowse.lookup.calls.carriers import Carriers
+from dowse.lookup.calls.carriers import MOST_SCANS, Carriers
 from dowse.lookup.calls.kinds import CLASSES
 from dowse.lookup.calls.overloads import fitting
 from dowse.lookup.calls.question import Confidence, Edge, External
@@ -23,7 +23,9 @@ MOST_SITES = 20_000
 
 
 _FILES_AT_ONCE = 50
-_MOST_ON_PARAMETERS = 40  # calls on parameters of one name: of more, nobody is asked what is passed
+_ALLOWANCE = 40  # of a question, to follow parameters
+_MOST_REFERENCES = 30  # are followed to where they lead
+_MOST_ON_PARAMETERS = 20  # calls on parameters of one name: of more, nobody is asked what is passed
 _UNSAID = frozenset({"refer", "implied", "raise"})
 
 
@@ -53,7 +55,13 @@ class Edges:
         self.was_late = False  # whether time was over before all were
         self.references: list[Edge] = []  # met so far, where they do not count as calls
         self._outside: dict[tuple[int, str], list[int]] = {}
+        self._allowance = _ALLOWANCE
+        self._scans_left = MOST_SCANS
         self._unfollowed: set[tuple[int, int]] = set()  # sites on parameters, where there are too many of them
+
+    def stop_following(self) -> None:
+        """From now on parameters, and what was stored or returned, are not followed."""
+        self._allowance = self._scans_left = 0
 
     # --- up ---
 
@@ -79,12 +87,22 @@ class Edges:
         judged = [(sieve.judge(it), it) for it in (self._sites(names | held) if held else sites)]
         on_parameters = [(it.record, it.ordinal) for verdict, it in judged if verdict == "parameter"]
         passed = {"perhaps", "unknown", "parameter"} if with_unknown or by_name else {"perhaps", "parameter"}
-        if len(on_parameters) > _MOST_ON_PARAMETERS:
+        if len(on_parameters) > _MOST_ON_PARAMETERS or not self._allowance:
             self._unfollowed.update(on_parameters)
             passed -= set() if with_unknown or by_name else {"parameter"}
         found = {(it.record, it.ordinal): it for verdict, it in judged if verdict in passed}
-        carried = {(it.record, it.ordinal): it for it in Carriers(self._world, targets, names).sites()}
+        carried = self._carried(targets, found.values()) if self._scans_left else {}
         return self._in_order(found, carried) if carried.keys() - found.keys() else list(found.values())
+
+    def _carried(self, targets: tuple[Place, ...], found: Iterable[Site]) -> dict[tuple[int, int], Site]:
+        """Sites that may call a target because somebody passed it on, returned or stored it."""
+        wanted = self._matching(targets)
+        named = islice((it for it in found if it.kind == "refer" and it.passed), _MOST_REFERENCES)
+        references = [it for it in named if any(reach.place in wanted for reach in self._resolve(it).reaches)]
+        carriers = Carriers(self._world, targets, self._scans_left)
+        carried = carriers.sites(references)
+        self._scans_left = max(self._scans_left - carriers.scanned, 0)
+        return {(it.record, it.ordinal): it for it in carried}
 
     def _in_order(self, found: dict[tuple[int, int], Site], more: dict[tuple[int, int], Site]) -> list[Site]:
         catalogue = self._world.catalogue
@@ -96,8 +114,11 @@ class Edges:
         return sorted((more | found).values(), key=place)
 
     def _resolve(self, site: Site) -> Resolution:
-        follows = (site.record, site.ordinal) not in self._unfollowed
-        return self._world.resolver.resolve(site, None if follows else Trip(follows=False))
+        """As far as there is something left to follow parameters."""
+        trip = Trip(0 if (site.record, site.ordinal) in self._unfollowed else self._allowance)
+        found = self._world.resolver.resolve(site, trip)
+        self._allowance = max(self._allowance - trip.spent, 0)
+        return found
 
     def _sites(self, names: set[str]) -> tuple[Site, ...]:
         sites = self._world.catalogue.sites(names, MOST_SITES)
@@ -194,7 +215,7 @@ class Edges:
             for site in sites:
                 if self._is_over():
                     break
-                resolution = self._world.resolver.resolve(site)
+                resolution = self._resolve(site)
                 for reach in self._reached(site, resolution):
                     groups.setdefault((reach.place, reach.is_reference), []).append((site, reach, resolution))
             for (place, is_reference), found in groups.items():

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 class Holdings:
     def __init__(self, world: World) -> None:
         self._world = world
-        self._held: Memo[Thing, Values] = Memo(50_000)
+        self._held: Memo[tuple[Thing, bool], Values] = Memo(50_000)
 
     def held(self, thing: Thing, trip: Trip) -> Values:
         """The value of a field, a property, a variable; of a function what it returns."""
-        known = self._held.get(thing)
+        key = (thing, trip.follows)
+        known = self._held.get(key)
         if known is not None:
             return known
         if not trip.enter(thing):
@@ -28,7 +29,7 @@ class Holdings:
         found = self._evaluated(thing, trip)
         trip.leave(thing)
         if not trip.was_cut:
-            self._held.keep(thing, found)
+            self._held.keep(key, found)
         trip.was_cut |= before
         return found
 

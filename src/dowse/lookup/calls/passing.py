@@ -10,7 +10,7 @@ from dowse.lookup.calls import library
 from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS
 from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.sieve import Sieve
-from dowse.lookup.calls.values import MOST_PASSING, Bundle, Here, Object, Thing, Trip, Value, Values
+from dowse.lookup.calls.values import Bundle, Here, Object, Thing, Trip, Value, Values
 from dowse.model import Symbol
 from dowse.store.call_facts import Place, Site
 from dowse.text.expressions import CALLED, OF_LAMBDA, PARAMETER, entries
@@ -42,7 +42,6 @@ class Passing:
     def values(self, root: str, here: Here, trip: Trip) -> Values:
         """What a parameter may be where it is named."""
         if not trip.follows:
-            trip.was_cut = True
             return ()
         if root.startswith(OF_LAMBDA):
             return self._of_lambda(root.removeprefix(OF_LAMBDA), here, trip)
@@ -151,10 +150,9 @@ class Passing:
         sieve = Sieve(self._world, (owner,))
         passing = (it for it in named if it.passed and it.kind != "refer" and sieve.judge(it) == "perhaps")
         for count, site in enumerate(passing):
-            if count >= _MOST_FOLLOWED or trip.sites >= MOST_PASSING:
+            if count >= _MOST_FOLLOWED or not trip.spend(1):
                 trip.was_cut = True
                 return
-            trip.sites += 1
             if any(it.place == owner for it in self._world.resolver.resolve(site, trip).reaches):
                 yield site
 
@@ -168,7 +166,7 @@ class Passing:
             if site.name not in library.CALLING or site.symbol != reference.symbol or site.kind == "refer":
                 continue
             is_passed = any(way == reference.callee for _, way in entries(site.passed))
-            if is_passed and not self._world.resolver.resolve(site).reaches:
+            if is_passed and not self._world.resolver.resolve(site, Trip(0)).reaches:
                 return site.name
         return ""
 

@@ -29,22 +29,21 @@ class Resolver:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._known: Memo[tuple[int, int | None, str, int, str], Resolution] = Memo(100_000)
+        self._known: Memo[tuple[int, int | None, str, int, str, bool], Resolution] = Memo(100_000)
 
     def resolve(self, site: Site, trip: Trip | None = None) -> Resolution:
         """On the way of a trip, or on one of its own."""
+        trip = trip or Trip()
         key = (site.record, site.symbol, site.callee, site.arguments, site.kind)
-        known = self._known.get(key)
-        if known is not None:
-            return known
-        if trip is None:
-            trip, is_kept = Trip(), True
-        else:
-            is_kept = False
+        for follows in (True, trip.follows):
+            known = self._known.get((*key, follows))
+            if known is not None:
+                return known
         before, trip.was_cut = trip.was_cut, False
+        is_first = not trip.under_way
         found = self._resolved(site, trip)
-        if is_kept or not trip.was_cut:
-            self._known.keep(key, found)
+        if not trip.was_cut or (is_first and not trip.spent):
+            self._known.keep((*key, trip.follows), found)
         trip.was_cut |= before
         return found
 

@@ -143,6 +143,7 @@ class _Growth:
             found = list(islice(self._look(places, unresolved), self._width + max(self._counted, 1)))
             if not self._known:
                 self.references = list(self._edges.references)
+                self._edges.stop_following()  # further levels are told by names and types alone, for there are many
             cut = "width" if len(found) > self._width else self._unseen()
             self._known[places] = (found[: self._width], cut, len(found[self._width :]))
         return self._known[places]

@@ -97,19 +97,22 @@ Value = Thing | Object | Parent | Module | Space | Outside | Result | Bundle
 Values = tuple[Value, ...]
 
 
+MOST_SPENT = 200  # to follow the parameters of one expression, in calls looked at
+
+
 class Trip:
     """One way through the expressions of an index: what is under way already is not entered again.
 
-    `follows`: parameters are followed to what they are given, wherever their function is called; `depth` counts those
-    under way, `sites` the calls that were looked at for them.
+    `allowance`: so much may be spent to follow parameters to what they are given, wherever their function is called;
+    `depth` counts those under way, `spent` what was looked at for them.
     """
 
-    __slots__ = ("depth", "entered", "follows", "sites", "under_way", "was_cut")
+    __slots__ = ("allowance", "depth", "entered", "spent", "under_way", "was_cut")
 
-    def __init__(self, *, follows: bool = True) -> None:
-        self.follows = follows
+    def __init__(self, allowance: int = MOST_SPENT) -> None:
+        self.allowance = allowance
         self.depth = 0
-        self.sites = 0
+        self.spent = 0
         self.entered = 0
         self.under_way: set[object] = set()
         self.was_cut = False
@@ -123,11 +126,23 @@ class Trip:
         return True
 
     def enter_parameter(self, what: object) -> bool:
-        if self.depth >= MOST_PARAMETERS or self.sites >= MOST_PASSING or not self.enter(what):
+        if self.depth >= MOST_PARAMETERS or not self.spend(COST_OF_PARAMETER) or not self.enter(what):
             self.was_cut = True
             return False
         self.depth += 1
         return True
+
+    def spend(self, cost: int) -> bool:
+        """Whether there was as much left."""
+        if self.spent + cost > self.allowance:
+            self.was_cut = True
+            return False
+        self.spent += cost
+        return True
+
+    @property
+    def follows(self) -> bool:
+        return self.allowance > 0
 
     def leave_parameter(self, what: object) -> None:
         self.depth -= 1
@@ -139,5 +154,5 @@ class Trip:
 
 MOST_UNDER_WAY = 40  # longer chains of definitions that hold each other's values do not occur in code people write
 MOST_PARAMETERS = 5  # that are passed on as parameters of others
-MOST_PASSING = 200  # calls looked at for the sake of one
+COST_OF_PARAMETER = 4  # in calls looked at
 MOST_ENTERED = 1_000  # where definitions hold each other's values all around, there are more ways than can be gone
