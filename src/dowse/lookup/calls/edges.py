@@ -90,7 +90,8 @@ class Edges:
         if len(on_parameters) > _MOST_ON_PARAMETERS or not self._allowance:
             self._unfollowed.update(on_parameters)
             passed -= set() if with_unknown or by_name else {"parameter"}
-        found = {(it.record, it.ordinal): it for verdict, it in judged if verdict in passed}
+        left_out = "" if self._allowance else "implied"  # of which there is one for each loop
+        found = {(it.record, it.ordinal): it for verdict, it in judged if verdict in passed and it.kind != left_out}
         carried = self._carried(targets, found.values()) if self._scans_left else {}
         return self._in_order(found, carried) if carried.keys() - found.keys() else list(found.values())
 

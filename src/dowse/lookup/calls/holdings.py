@@ -19,17 +19,20 @@ class Holdings:
 
     def held(self, thing: Thing, trip: Trip) -> Values:
         """The value of a field, a property, a variable; of a function what it returns."""
-        key = (thing, trip.follows)
-        known = self._held.get(key)
-        if known is not None:
-            return known
+        for follows in (True, trip.follows):
+            known = self._held.get((thing, follows))
+            if known is not None:
+                trip.skipped |= not follows
+                return known
         if not trip.enter(thing):
             return ()
         before, trip.was_cut = trip.was_cut, False
+        skipped, trip.skipped = trip.skipped, False
         found = self._evaluated(thing, trip)
         trip.leave(thing)
         if not trip.was_cut:
-            self._held.keep(key, found)
+            self._held.keep((thing, not trip.skipped), found)
+        trip.skipped |= skipped
         trip.was_cut |= before
         return found
 

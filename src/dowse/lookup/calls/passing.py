@@ -42,6 +42,7 @@ class Passing:
     def values(self, root: str, here: Here, trip: Trip) -> Values:
         """What a parameter may be where it is named."""
         if not trip.follows:
+            trip.skipped = True
             return ()
         if root.startswith(OF_LAMBDA):
             return self._of_lambda(root.removeprefix(OF_LAMBDA), here, trip)

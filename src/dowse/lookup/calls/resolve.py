@@ -38,12 +38,15 @@ class Resolver:
         for follows in (True, trip.follows):
             known = self._known.get((*key, follows))
             if known is not None:
+                trip.skipped |= not follows
                 return known
         before, trip.was_cut = trip.was_cut, False
+        skipped, trip.skipped = trip.skipped, False
         is_first = not trip.under_way
         found = self._resolved(site, trip)
         if not trip.was_cut or (is_first and not trip.spent):
-            self._known.keep((*key, trip.follows), found)
+            self._known.keep((*key, not trip.skipped), found)
+        trip.skipped |= skipped
         trip.was_cut |= before
         return found
 

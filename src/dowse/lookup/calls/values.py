@@ -107,12 +107,13 @@ class Trip:
     `depth` counts those under way, `spent` what was looked at for them.
     """
 
-    __slots__ = ("allowance", "depth", "entered", "spent", "under_way", "was_cut")
+    __slots__ = ("allowance", "depth", "entered", "skipped", "spent", "under_way", "was_cut")
 
     def __init__(self, allowance: int = MOST_SPENT) -> None:
         self.allowance = allowance
         self.depth = 0
         self.spent = 0
+        self.skipped = False  # whether a parameter was met that is not followed
         self.entered = 0
         self.under_way: set[object] = set()
         self.was_cut = False
