@@ -77,7 +77,16 @@ class Carriers:
         parent = None if symbol.parent is None else outline.symbols[symbol.parent]
         is_given = parent is not None and parent.kind in FUNCTIONS and symbol.name in parent.holds
         is_decorated = any(it.rpartition(".")[2] not in _LIBRARY for it in symbol.attributes)
-        return is_decorated or is_given or symbol.name == CALLED
+        return is_given or symbol.name == CALLED or (is_decorated and self._has_own_decorator(target))
+
+    def _has_own_decorator(self, target: Place) -> bool:
+        symbol = self._world.catalogue.symbol(target)
+        return any(
+            site.kind == "decorate"
+            and symbol.start_line <= site.line <= symbol.end_line
+            and self._world.resolver.resolve(site, Trip(0)).reaches
+            for site in self._world.catalogue.sites_in(target.record)
+        )
 
     # --- by names ---
 
