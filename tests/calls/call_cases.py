@@ -6,6 +6,7 @@ A case has `files` (or one `source`), and:
     may       edges that count neither for nor against: overrides a virtual call may reach, reads of properties
     not       traps: edges that a match by name would invent; any edge that is neither called nor may be is wrong anyway
     outside   "caller: name": sites that lead out of the project
+    runs      whether `main.py` can be run, and then shows just these calls
     tree      callers of callers: `of` a definition, `chains` that must be found and names that must `never` turn up
 
 A definition is `path:Class.method`, without the path in a case of one file and without namespaces; where one file has
@@ -57,6 +58,7 @@ class Case:
     barred: frozenset[Edge]
     outside: frozenset[Edge]  # caller and the name that is called
     trees: tuple[Tree, ...]
+    runs: bool = False
 
     @property
     def title(self) -> str:
@@ -76,7 +78,7 @@ class _Reader:
     """One case of a file; unknown keys are mistakes."""
 
     def __init__(self, language: str, theme: str, raw: dict[str, Any]) -> None:
-        known = {"name", "files", "source", "calls", "may", "not", "outside", "tree"}
+        known = {"name", "files", "source", "calls", "may", "not", "outside", "tree", "runs"}
         if unknown := set(raw) - known:
             raise ValueError(f"{theme}: {raw.get('name')}: unknown {', '.join(sorted(unknown))}")
         self._language, self._theme, self._raw = language, theme, raw
@@ -94,6 +96,7 @@ class _Reader:
             barred=self._edges("not"),
             outside=frozenset(self._site(text) for text in raw.get("outside", ())),
             trees=tuple(self._tree(it) for it in raw.get("tree", ())),
+            runs=raw.get("runs", False),
         )
 
     def _edges(self, key: str) -> frozenset[Edge]:

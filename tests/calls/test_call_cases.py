@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +19,7 @@ CASES = all_cases()
 
 def test_there_are_enough_cases() -> None:
     by_language = Counter(case.language for case in CASES)
-    assert by_language["python"] >= 60
+    assert by_language["python"] >= 230
     assert all(by_language[it] >= 40 for it in ("csharp", "go", "typescript", "java", "rust"))
     assert sum(len(case.trees) for case in CASES) >= 12
     assert len({case.title for case in CASES}) == len(CASES)
@@ -46,6 +49,17 @@ def test_an_edge_is_expected_tolerated_or_barred_but_one_of_them_only(case: Case
     assert expected or case.barred
     chains = (chain for tree in case.trees for chain in tree.chains)
     assert {(caller, callee) for chain in chains for callee, caller in pairwise(chain)} <= expected
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.runs], ids=lambda it: it.title)
+def test_running_a_case_shows_its_calls(case: Case, tmp_path: Path) -> None:
+    for path, source in case.files.items():
+        (tmp_path / path).write_text(source, encoding="utf-8")
+    runner = Path(__file__).with_name("call_runner.py")
+    ran = subprocess.run([sys.executable, runner, tmp_path], capture_output=True, text=True, check=True)
+    shown = {(caller, callee) for caller, callee in json.loads(ran.stdout.splitlines()[-1])}
+    expected = {edge for any_of in case.calls for edge in any_of}
+    assert expected <= shown <= expected | case.may
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from dowse.config import Settings
+from dowse.engine import Engine
+from dowse.lookup.calls.question import CallQuery
+from dowse.profiles.call_trees import tree_json, tree_reply, tree_text
 from support import Run, command_line, write
 
 FILES = {
@@ -43,6 +47,37 @@ def test_callers_are_drawn_as_a_tree(run: Run) -> None:
     ]
 
 
+def test_references_possible_callers_and_libraries_stand_apart(tmp_path: Path) -> None:
+    """A function that is passed is no call of the one that passes it, and a call on something unknown is no silence."""
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "flow.py").write_text(
+        "import json\n\n\ndef work():\n    return 1\n\n\ndef call(function):\n    return function()\n\n\n"
+        "def run():\n    json.dumps(call(work))\n    return work\n\n\n"
+        "class Repo:\n    def store(self):\n        pass\n\n    def save(self):\n        pass\n\n\n"
+        "def keep(box):\n    box[0].save()\n"
+    )
+    index = tmp_path / "index.db"
+    with Engine(Settings(encoder="none", data_dir=tmp_path), index, create=True) as engine:
+        engine.index([tmp_path / "root"])
+        callers = tree_json(engine.calls(CallQuery("work")))
+        callees = tree_json(engine.calls(CallQuery("run", direction="down", depth=1)))
+        unknown = engine.calls(CallQuery("save", "Repo"))
+        text = tree_text(engine.calls(CallQuery("work")), with_unresolved=False)
+        core = tree_reply(engine.calls(CallQuery("work")), with_unresolved=False, scale=1.0)
+    assert [it["definition"]["name"] for it in callers["nodes"]] == ["call"]
+    assert callers["nodes"][0]["how"] == "parameter function of call, passed at flow.py:13"
+    assert [(it["definition"]["name"], it["how"]) for it in callers["references"]] == [("run", "passed")]
+    assert [it["definition"]["name"] for it in callees["nodes"]] == ["call"]
+    assert [it["definition"]["name"] for it in callees["references"]] == ["work"]
+    assert callees["external"] == [{"name": "json.dumps", "path": "flow.py", "lines": [13]}]
+    assert not unknown.nodes and [(it.confidence, it.how) for it in unknown.possible] == [
+        ("possible", "receiver unknown")
+    ]
+    assert "  references, not calls:\n    run  flow.py:13  [passed]" in text
+    assert core.data["references"] == [{"name": "run", "path": "flow.py", "line": 13, "how": "passed"}]
+    assert "[possible: receiver unknown]" in tree_text(unknown, with_unresolved=False)
+
+
 def test_callees_and_what_could_not_be_told(run: Run) -> None:
     code, out, _ = run("calls", "app/main.py:5", "--down", "--unresolved")
     assert code == 0
@@ -50,7 +85,7 @@ def test_callees_and_what_could_not_be_told(run: Run) -> None:
         "work  app/main.py:4",
         "  Repo.save  app/repo.py:2",
         "  Repo  app/repo.py:1",
-        "? app/main.py:6  ?.save  [what it is called on is not known]",
+        "? app/main.py:6  unknown.save  [what it is called on is not known]",
     ]
 
 

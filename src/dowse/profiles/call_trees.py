@@ -14,6 +14,7 @@ from dowse.text.untrusted import one_line
 
 _INDENT = "  "
 _MOST_LISTED = 10  # definitions and classes of one name
+_MOST_BESIDE = 5  # references in an answer of a tool
 COUNTED = 1_000
 """So many callers beyond those that are shown are counted at a node."""
 
@@ -31,6 +32,10 @@ def tree_json(tree: CallTree) -> dict[str, object]:
         "roots": [_named_json(it) for it in tree.roots],
         "owners": list(tree.owners),
         "nodes": [_node_json(it, query.direction) for it in tree.nodes],
+        "references": [_edge_json(it, _far(it, query.direction)) for it in tree.references],
+        "possible": [_edge_json(it, it.caller) for it in tree.possible],
+        "more_possible": tree.more_possible,
+        "external": [{"name": it.name, "path": it.record.path, "lines": list(it.lines)} for it in tree.external],
         "unresolved": [_edge_json(it, None) for it in tree.unresolved],
         "total": tree.total,
         "truncated": tree.truncated,
@@ -45,6 +50,9 @@ def impact_json(impact: Impact) -> dict[str, object]:
             {
                 "definition": _named_json(it.definition),
                 "callers": [_node_json(node, "up") for node in it.callers.nodes],
+                "references": [_edge_json(edge, edge.caller) for edge in it.callers.references],
+                "possible": [_edge_json(edge, edge.caller) for edge in it.callers.possible],
+                "more_possible": it.callers.more_possible,
                 "truncated": it.callers.truncated,
             }
             for it in impact.touched
@@ -69,12 +77,16 @@ def _named_json(it: Definition) -> dict[str, object]:
 
 def _node_json(node: Node, direction: str) -> dict[str, object]:
     edge = node.edge
-    far = edge.caller if direction == "up" else edge.callee
+    far = _far(edge, direction)
     return {
         **_edge_json(edge, far),
         "branches": [_node_json(it, direction) for it in node.branches],
         "cut": node.cut,
     }
+
+
+def _far(edge: Edge, direction: str) -> Definition | None:
+    return edge.caller if direction == "up" else edge.callee
 
 
 def _edge_json(edge: Edge, far: Definition | None) -> dict[str, object]:
@@ -100,7 +112,35 @@ def tree_text(tree: CallTree, *, with_unresolved: bool) -> str:
         lines += _node_lines(node, tree.query.direction, 1)
     if cut := _cut_text(tree.cut, tree.more, tree.query.direction, _OPTIONS):
         lines.append(f"{_INDENT}… {cut}")
+    lines += _beside_lines(tree, with_unresolved)
     return "\n".join([*lines, *_remarks(tree, with_unresolved)])
+
+
+def _beside_lines(tree: CallTree, with_unresolved: bool) -> Iterator[str]:
+    """What is no sure call: calls on something unknown, references, calls of libraries."""
+    for it in tree.possible if not with_unresolved else ():
+        yield f"{_INDENT}{_end_name(it.caller)}  {it.record.path}:{it.site.line}  [possible: {it.how}]"
+    if tree.more_possible and not with_unresolved:
+        yield f"{_INDENT}… {tree.more_possible:,} more possible callers (--unresolved lists them)"
+    if tree.references:
+        yield f"{_INDENT}references, not calls:"
+    for it in tree.references[:_MOST_LISTED]:
+        far = _far(it, tree.query.direction)
+        yield f"{_INDENT * 2}{_end_name(far)}  {it.record.path}:{it.site.line}  [{it.how}]"
+    if len(tree.references) > _MOST_LISTED:
+        yield f"{_INDENT * 2}… {len(tree.references) - _MOST_LISTED:,} more (--json lists them)"
+    if tree.external:
+        yield f"{_INDENT}external: {_external_text(tree)}"
+
+
+def _external_text(tree: CallTree) -> str:
+    names = list(dict.fromkeys(it.name for it in tree.external))
+    more = f" and {len(names) - _MOST_LISTED:,} more" if len(names) > _MOST_LISTED else ""
+    return ", ".join(names[:_MOST_LISTED]) + more
+
+
+def _end_name(it: Definition | None) -> str:
+    return full_name(it) if it else "(top of the file)"
 
 
 def impact_text(impact: Impact) -> str:
@@ -111,6 +151,7 @@ def impact_text(impact: Impact) -> str:
             lines += _node_lines(node, "up", 1)
         if cut := _cut_text(it.callers.cut, it.callers.more, "up", _OPTIONS):
             lines.append(f"{_INDENT}… {cut}")
+        lines += _beside_lines(it.callers, with_unresolved=False)
     lines += [f"{path}: no definition is touched" for path in impact.beside]
     lines += [f"{path}: not among the indexed files" for path in impact.unknown]
     return "\n".join(lines)
@@ -200,10 +241,17 @@ def _tree_shape(tree: CallTree, shown: set[int], with_unresolved: bool) -> Shape
         ],
         "callers" if direction == "up" else "callees": branches,
         "more": more,
+        "possible": [] if with_unresolved else [_beside_shape(it, it.caller) for it in tree.possible],
+        "references": [_beside_shape(it, _far(it, direction)) for it in tree.references[:_MOST_BESIDE]],
+        "external": _external_text(tree) if tree.external else "",
         "unresolved": unresolved[: max(len(shown), 1)],
         "notes": [*_tree_notes(tree, with_unresolved, len(shown)), *filter(None, [pending_text(tree.seen)])],
     }
     return without_empty(shape)
+
+
+def _beside_shape(edge: Edge, far: Definition | None) -> Shape:
+    return {"name": _end_name(far), "path": edge.record.path, "line": edge.site.line, "how": edge.how}
 
 
 def _branches_shape(
@@ -233,6 +281,10 @@ def _node_shape(node: Node, direction: str, shown: set[int]) -> Shape:
 
 
 def _tree_notes(tree: CallTree, with_unresolved: bool, shown: int) -> Iterator[str]:
+    if tree.more_possible and not with_unresolved:
+        yield f"{tree.more_possible:,} more possible callers (`unresolved` lists them)"
+    if len(tree.references) > _MOST_BESIDE:
+        yield f"{len(tree.references) - _MOST_BESIDE:,} more references"
     if len(tree.roots) > _MOST_LISTED:
         yield f"{len(tree.roots) - _MOST_LISTED:,} more definitions of this name"
     if len(tree.owners) > 1 and not tree.query.owner and tree.query.at is None:
@@ -253,7 +305,17 @@ def _unresolved_text(edge: Edge) -> str:
 def shape_text(shape: Shape) -> str:
     """Indented by depth, each line a place one can go to."""
     lines = [f"{it['name']}  {it['path']}:{it['line']}" for it in shape.get("definitions", ())]
-    lines += [*_shape_lines(shape, 1), *(f"? {it}" for it in shape.get("unresolved", ())), *shape.get("notes", ())]
+    beside: list[str] = []
+    for key, label in (("possible", "possible: "), ("references", "reference: ")):
+        ends = shape.get(key, ())
+        beside += [f"{_INDENT}{it['name']}  {it['path']}:{it['line']}  [{label}{it['how']}]" for it in ends]
+    beside += [f"{_INDENT}external: {shape['external']}"] if "external" in shape else []
+    lines += [
+        *_shape_lines(shape, 1),
+        *beside,
+        *(f"? {it}" for it in shape.get("unresolved", ())),
+        *shape.get("notes", ()),
+    ]
     return "\n".join(map(one_line, lines)) + "\n"
 
 

@@ -65,6 +65,7 @@ class CallersTool:
             nodes=maxTotalNodes,
             through_interfaces=resolveInterfaces,
             scope=territory.scope,
+            with_references=True,  # its contract has no other place for them
             wanted=territory.keep(extension=self._desk.extension(ext), excluded=excluded),
         )
         return self._desk.reply(self._data(started, engine.calls(query), territory))

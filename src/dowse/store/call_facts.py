@@ -28,7 +28,7 @@ class Named(NamedTuple):
 
 
 class Site(NamedTuple):
-    """A call as it lies in a store: `record` is a key, the rest is as in `Call`."""
+    """A call as it lies in a store: `record` is a key, the rest is as in `Call`, which has `passed` in its callee."""
 
     record: int
     ordinal: int
@@ -38,6 +38,7 @@ class Site(NamedTuple):
     symbol: int | None
     arguments: int
     kind: str
+    passed: str = ""  # what stands behind the callee
 
 
 class Facts(NamedTuple):

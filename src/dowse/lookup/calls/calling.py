@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from dowse.lookup.calls import library
 from dowse.lookup.calls.kinds import FUNCTIONS, TYPES
 from dowse.lookup.calls.members import ENTERING
-from dowse.lookup.calls.values import Object, Outside, Result, Space, Thing, Trip, Value, Values
+from dowse.lookup.calls.values import Bundle, Object, Outside, Result, Space, Thing, Trip, Value, Values
+from dowse.text.expressions import CALLED
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World
@@ -26,6 +27,8 @@ class Calling:
             return self._called_thing(value, trip)
         if isinstance(value, Object):
             return self._called_object(value, trip)
+        if isinstance(value, Bundle):
+            return self._world.elements.of_bundle(value, CALLED, trip)
         if isinstance(value, Result):
             return tuple(Object(it) for it in value.gives)
         return (value,) if isinstance(value, Outside | Space) else ()

@@ -11,6 +11,7 @@ from dowse.lookup.calls.outline import Outline
 from dowse.lookup.calls.outlines import Outlines
 from dowse.model import Symbol
 from dowse.store.call_facts import CallFacts, FileName, Named, Place, Site
+from dowse.text.expressions import split_passed
 
 MOST_OF_A_NAME = 500
 """So many definitions of one name are looked at where only the name is known."""
@@ -95,10 +96,20 @@ class Catalogue:
 
     def sites_in(self, key: int) -> tuple[Site, ...]:
         found = self._sites.get(key)
-        return found if found is not None else self._sites.keep(key, tuple(self._store.sites_in(key)))
+        return found if found is not None else self._sites.keep(key, tuple(map(_parted, self._store.sites_in(key))))
 
     def sites(self, names: Iterable[str], limit: int) -> tuple[Site, ...]:
         """The first calls of these names, by file and line."""
         key = (*sorted(names), str(limit))
         found = self._called.get(key)
-        return found if found is not None else self._called.keep(key, tuple(self._store.sites(key[:-1], limit)))
+        if found is None:
+            found = self._called.keep(key, tuple(map(_parted, self._store.sites(key[:-1], limit))))
+        return found
+
+
+def _parted(site: Site) -> Site:
+    if "\t" not in site.callee:
+        return site
+    callee, passed = split_passed(site.callee)
+    record, ordinal, name, _, line, symbol, arguments, kind, _ = site
+    return Site(record, ordinal, name, callee, line, symbol, arguments, kind, passed)

@@ -87,7 +87,7 @@ class Classes:
         known = self._lines.get(type)
         if known is not None:
             return known
-        trip = trip or Trip()
+        trip = trip or Trip(0)
         what = ("line", type)
         if not trip.enter(what):
             return (type,)
@@ -128,7 +128,7 @@ class Classes:
         known = self._members.get(key)
         if known is not None:
             return known
-        trip = trip or Trip()
+        trip = trip or Trip(0)
         before, trip.was_cut = trip.was_cut, False
         found = self.in_line(type, self.line(type, trip), name)
         if not trip.was_cut:

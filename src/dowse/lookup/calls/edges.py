@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from typing import NamedTuple
 
+from dowse.lookup.calls.aliases import CALLED
+from dowse.lookup.calls.carriers import MOST_SCANS, Carriers
 from dowse.lookup.calls.kinds import CLASSES
 from dowse.lookup.calls.overloads import fitting
-from dowse.lookup.calls.question import Confidence, Edge
+from dowse.lookup.calls.question import Confidence, Edge, External
 from dowse.lookup.calls.reach import ORDER, Reach, Resolution
 from dowse.lookup.calls.sieve import Sieve
+from dowse.lookup.calls.values import Trip
 from dowse.lookup.calls.world import World
 from dowse.model import Call, Record
 from dowse.store.call_facts import Place, Site
@@ -20,6 +23,10 @@ MOST_SITES = 20_000
 
 
 _FILES_AT_ONCE = 50
+_ALLOWANCE = 40  # of a question, to follow parameters
+_MOST_REFERENCES = 30  # are followed to where they lead
+_MOST_ON_PARAMETERS = 20  # calls on parameters of one name: of more, nobody is asked what is passed
+_UNSAID = frozenset({"refer", "implied", "raise"})
 
 
 class Rules(NamedTuple):
@@ -29,6 +36,7 @@ class Rules(NamedTuple):
     through_interfaces: bool
     is_wanted: Callable[[Record], bool]
     is_over: Callable[[], bool] = lambda: False  # whether there is no time left
+    with_references: bool = False  # whether what is only passed on counts as called
 
 
 class Found(NamedTuple):
@@ -45,6 +53,15 @@ class Edges:
         self._rules = rules
         self.ran_out = False  # whether there were more sites than are looked at
         self.was_late = False  # whether time was over before all were
+        self.references: list[Edge] = []  # met so far, where they do not count as calls
+        self._outside: dict[tuple[int, str], list[int]] = {}
+        self._allowance = _ALLOWANCE
+        self._scans_left = MOST_SCANS
+        self._unfollowed: set[tuple[int, int]] = set()  # sites on parameters, where there are too many of them
+
+    def stop_following(self) -> None:
+        """From now on parameters, and what was stored or returned, are not followed."""
+        self._allowance = self._scans_left = 0
 
     # --- up ---
 
@@ -68,8 +85,42 @@ class Edges:
         held = {name for it in targets for name in aliases.held_as(it, sites)} - names
         by_name = self._is_sure_enough("possible")
         sieve = Sieve(self._world, targets, is_coarse=by_name)
-        passed = {"perhaps", "unknown"} if with_unknown or by_name else {"perhaps"}
-        return [it for it in (self._sites(names | held) if held else sites) if sieve.judge(it) in passed]
+        judged = [(sieve.judge(it), it) for it in (self._sites(names | held) if held else sites)]
+        on_parameters = [(it.record, it.ordinal) for verdict, it in judged if verdict == "parameter"]
+        passed = {"perhaps", "unknown", "parameter"} if with_unknown or by_name else {"perhaps", "parameter"}
+        if len(on_parameters) > _MOST_ON_PARAMETERS or not self._allowance:
+            self._unfollowed.update(on_parameters)
+            passed -= set() if with_unknown or by_name else {"parameter"}
+        left_out = "" if self._allowance else "implied"  # of which there is one for each loop
+        found = {(it.record, it.ordinal): it for verdict, it in judged if verdict in passed and it.kind != left_out}
+        carried = self._carried(targets, found.values()) if self._scans_left else {}
+        return self._in_order(found, carried) if carried.keys() - found.keys() else list(found.values())
+
+    def _carried(self, targets: tuple[Place, ...], found: Iterable[Site]) -> dict[tuple[int, int], Site]:
+        """Sites that may call a target because somebody passed it on, returned or stored it."""
+        wanted = self._matching(targets)
+        named = islice((it for it in found if it.kind == "refer" and it.passed), _MOST_REFERENCES)
+        references = [it for it in named if any(reach.place in wanted for reach in self._resolve(it).reaches)]
+        carriers = Carriers(self._world, targets, self._scans_left)
+        carried = carriers.sites(references)
+        self._scans_left = max(self._scans_left - carriers.scanned, 0)
+        return {(it.record, it.ordinal): it for it in carried}
+
+    def _in_order(self, found: dict[tuple[int, int], Site], more: dict[tuple[int, int], Site]) -> list[Site]:
+        catalogue = self._world.catalogue
+
+        def place(site: Site) -> tuple[str, str, int, int]:
+            record = catalogue.outline(site.record).record
+            return record.collection, record.path, site.line, site.ordinal
+
+        return sorted((more | found).values(), key=place)
+
+    def _resolve(self, site: Site) -> Resolution:
+        """As far as there is something left to follow parameters."""
+        trip = Trip(0 if (site.record, site.ordinal) in self._unfollowed else self._allowance)
+        found = self._world.resolver.resolve(site, trip)
+        self._allowance = max(self._allowance - trip.spent, 0)
+        return found
 
     def _sites(self, names: set[str]) -> tuple[Site, ...]:
         sites = self._world.catalogue.sites(names, MOST_SITES)
@@ -103,19 +154,37 @@ class Edges:
         return frozenset(matching)
 
     def _callers(self, sites: list[Site], wanted: frozenset[Place]) -> Iterator[Found]:
-        groups: dict[tuple[int | None, Place], list[tuple[Site, Reach, Resolution]]] = {}
+        groups: dict[tuple[int | None, Place, bool], list[tuple[Site, Reach, Resolution]]] = {}
         for site in sites:
-            if self._world.aliases.is_only_named(site):
+            if self._rules.with_references and self._world.aliases.is_only_named(site):
                 continue
-            resolution = self._world.resolver.resolve(site)
+            resolution = self._resolve(site)
             for reach in self._landing(site, resolution, wanted):
-                if self._is_sure_enough(reach.confidence):
-                    groups.setdefault((site.symbol, reach.place), []).append((site, reach, resolution))
-        for (caller, place), found in groups.items():
-            lines = tuple(dict.fromkeys(it[0].line for it in found))
-            site, reach, resolution = min(found, key=lambda it: ORDER[it[1].confidence])
-            far = None if caller is None else Place(site.record, caller)
-            yield Found(self.edge(site, place, reach, resolution.receiver, lines), place, far)
+                for it in self._meant(site, reach):
+                    groups.setdefault((site.symbol, it.place, it.is_reference), []).append((site, it, resolution))
+        for (caller, place, is_reference), found in groups.items():
+            edge = self._of_group(found)
+            far = None if caller is None else Place(found[0][0].record, caller)
+            if is_reference:
+                self.references.append(edge)
+            else:
+                yield Found(edge, place, far)
+
+    def _meant(self, site: Site, reach: Reach) -> Iterator[Reach]:
+        """A reach as it counts: that something is named may be a call of what it is passed to, or a reference."""
+        if site.kind != "refer" or self._rules.with_references:
+            yield from (reach,) if self._is_sure_enough(reach.confidence) else ()
+            return
+        taker = self._world.passing.caller_of(site)
+        if taker and reach.confidence != "possible":
+            yield reach._replace(how=f"passed to {taker}, which calls it")
+        else:
+            yield reach._replace(how=site.passed or "named", is_reference=True)
+
+    def _of_group(self, found: list[tuple[Site, Reach, Resolution]]) -> Edge:
+        lines = tuple(dict.fromkeys(it[0].line for it in found))
+        site, reach, resolution = min(found, key=lambda it: ORDER[it[1].confidence])
+        return self.edge(site, reach.place, reach, resolution.receiver, lines)
 
     def _landing(self, site: Site, resolution: Resolution, wanted: frozenset[Place]) -> list[Reach]:
         """The targets a site leads to; what it may lead to through a base only where it leads to none directly."""
@@ -156,27 +225,32 @@ class Edges:
             sites = self._sites_of(source)
             if unresolved is not None:
                 unresolved += self.unresolved(sites, with_outside=True)
-            groups: dict[Place, list[tuple[Site, Reach, Resolution]]] = {}
+            groups: dict[tuple[Place, bool], list[tuple[Site, Reach, Resolution]]] = {}
             for site in sites:
                 if self._is_over():
                     break
-                resolution = self._world.resolver.resolve(site)
+                resolution = self._resolve(site)
                 for reach in self._reached(site, resolution):
-                    groups.setdefault(reach.place, []).append((site, reach, resolution))
-            for place, found in groups.items():
-                lines = tuple(dict.fromkeys(it[0].line for it in found))
-                site, reach, resolution = min(found, key=lambda it: ORDER[it[1].confidence])
-                if self._rules.is_wanted(self._world.catalogue.outline(place.record).record):
-                    yield Found(self.edge(site, place, reach, resolution.receiver, lines), source, place)
+                    groups.setdefault((reach.place, reach.is_reference), []).append((site, reach, resolution))
+            for (place, is_reference), found in groups.items():
+                if not self._rules.is_wanted(self._world.catalogue.outline(place.record).record):
+                    continue
+                if is_reference:
+                    self.references.append(self._of_group(found))
+                else:
+                    yield Found(self._of_group(found), source, place)
 
     def _sites_of(self, source: Place) -> list[Site]:
-        sites = self._world.catalogue.sites_in(source.record)
-        return [it for it in sites if it.symbol == source.ordinal and not self._world.aliases.is_only_named(it)]
+        sites = [it for it in self._world.catalogue.sites_in(source.record) if it.symbol == source.ordinal]
+        if not self._rules.with_references:
+            return sites
+        return [it for it in sites if not self._world.aliases.is_only_named(it)]
 
     def _reached(self, site: Site, resolution: Resolution) -> Iterator[Reach]:
         for reach in resolution.reaches:
-            if self._is_sure_enough(reach.confidence):
-                yield reach
+            yield from self._meant(site, reach)
+            if site.kind == "refer" and not self._rules.with_references:
+                continue
             if not self._rules.through_interfaces or not self._is_sure_enough("virtual"):
                 continue
             overriding = [it for it in self._world.overrides.overriding(reach) if self._is_sure_enough(it.confidence)]
@@ -189,15 +263,23 @@ class Edges:
     def unresolved(self, sites: Iterable[Site], *, with_outside: bool) -> Iterator[Edge]:
         """Sites of which can not be told where they lead, or not surely enough."""
         for site in sites:
-            if site.kind == "refer":
+            if site.kind in _UNSAID or (site.kind == "decorate" and site.name == CALLED):
                 continue  # most values that are passed on are nothing that can be called
-            resolution = self._world.resolver.resolve(site)
+            resolution = self._resolve(site)
             if any(self._is_sure_enough(it.confidence) for it in resolution.reaches):
                 continue
+            if resolution.is_outside and with_outside:
+                name = self._world.resolver.external_name(site, resolution)
+                self._outside.setdefault((site.record, name), []).append(site.line)
             if with_outside or not resolution.is_outside:
                 how = resolution.reaches[0].how if resolution.reaches else resolution.why
                 reach = Reach(Place(site.record, 0), how, confidence="possible")
                 yield self.edge(site, None, reach, resolution.receiver, (site.line,))
+
+    def external(self) -> Iterator[External]:
+        """What was met of libraries so far, in the order of the lines."""
+        for (record, name), lines in self._outside.items():
+            yield External(name, self._world.catalogue.outline(record).record, tuple(dict.fromkeys(lines)))
 
     def _is_sure_enough(self, confidence: Confidence) -> bool:
         return ORDER[confidence] <= ORDER[self._rules.confidence]
@@ -205,7 +287,7 @@ class Edges:
     def edge(self, site: Site, callee: Place | None, reach: Reach, receiver: str, lines: tuple[int, ...]) -> Edge:
         outline = self._world.catalogue.outline(site.record)
         return Edge(
-            Call(site.name, site.callee, site.line, site.symbol, site.arguments, site.kind),
+            Call(site.name, _shown(site.callee), site.line, site.symbol, site.arguments, site.kind),
             outline.record,
             None if site.symbol is None else outline.definition(site.symbol),
             None if callee is None else self._world.catalogue.outline(callee.record).definition(callee.ordinal),
@@ -214,3 +296,8 @@ class Edges:
             reach.how,
             lines,
         )
+
+
+def _shown(callee: str) -> str:
+    """As a reader knows it: a parameter has no sign before its name."""
+    return callee.replace("$", "") if "$" in callee else callee

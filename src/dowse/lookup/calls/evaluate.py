@@ -7,8 +7,21 @@ from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.scopes import outside_name
 from dowse.lookup.calls.type_text import parse_type, type_arguments
-from dowse.lookup.calls.values import Here, Module, Object, Outside, Parent, Result, Space, Thing, Trip, Value, Values
-from dowse.text.expressions import UNKNOWN, Way, ways
+from dowse.lookup.calls.values import (
+    Bundle,
+    Here,
+    Module,
+    Object,
+    Outside,
+    Parent,
+    Result,
+    Space,
+    Thing,
+    Trip,
+    Value,
+    Values,
+)
+from dowse.text.expressions import PARAMETER, UNKNOWN, Way, ways
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World
@@ -57,6 +70,10 @@ class Evaluator:
             return self._own(root, here)
         if root.startswith(":"):
             return self.typed(root[1:-1], here, trip)
+        if root.startswith(PARAMETER):
+            return self._world.passing.values(root, here, trip)
+        if root.startswith("{"):
+            return (Bundle(root, here),)
         plain, _, written = root.partition("<")
         found = self._world.scopes.find(plain, here, trip)
         return tuple(self._given(it, f"<{written}", here, trip) for it in found) if written else found

@@ -15,20 +15,24 @@ if TYPE_CHECKING:
 class Holdings:
     def __init__(self, world: World) -> None:
         self._world = world
-        self._held: Memo[Thing, Values] = Memo(50_000)
+        self._held: Memo[tuple[Thing, bool], Values] = Memo(50_000)
 
     def held(self, thing: Thing, trip: Trip) -> Values:
         """The value of a field, a property, a variable; of a function what it returns."""
-        known = self._held.get(thing)
-        if known is not None:
-            return known
+        for follows in (True, trip.follows):
+            known = self._held.get((thing, follows))
+            if known is not None:
+                trip.skipped |= not follows
+                return known
         if not trip.enter(thing):
             return ()
         before, trip.was_cut = trip.was_cut, False
+        skipped, trip.skipped = trip.skipped, False
         found = self._evaluated(thing, trip)
         trip.leave(thing)
         if not trip.was_cut:
-            self._held.keep(thing, found)
+            self._held.keep((thing, not trip.skipped), found)
+        trip.skipped |= skipped
         trip.was_cut |= before
         return found
 
@@ -43,13 +47,13 @@ class Holdings:
         here = Here(place.record, place.ordinal, thing.bound, thing.asked)
         mark = "()" if symbol.kind in FUNCTIONS else ""
         values = self._world.evaluator.values(symbol.holds, here, trip)
-        found = [it for value in values for it in self._behind(value, trip)]
+        found = [it for value in values for it in self.behind(value, trip)]
         return tuple(
             it._replace(how=f"{symbol.kind} {symbol.name}{mark}: {it.type.name}") if isinstance(it, Object) else it
             for it in found
         )
 
-    def _behind(self, value: Value, trip: Trip) -> Values:
+    def behind(self, value: Value, trip: Trip) -> Values:
         """A name that stands for another name is followed, so that what is held is never just a name again."""
         if isinstance(value, Thing) and self._world.catalogue.symbol(value.place).kind in NAMES:
             return self.held(value, trip)

@@ -48,6 +48,15 @@ _ONE = frozenset(
     }
 )  # fmt: skip
 PAIR = "KeyValuePair"
+CALLING = frozenset(
+    {
+        "map", "filter", "sorted", "min", "max", "reduce", "sort", "starmap", "accumulate", "groupby", "takewhile",
+        "dropwhile", "filterfalse", "partial", "partialmethod", "Thread", "Process", "Timer", "submit", "apply_async",
+        "imap", "imap_unordered", "run_in_executor", "to_thread", "call_soon", "call_soon_threadsafe", "call_later",
+        "call_at", "create_task", "gather", "finalize", "cmp_to_key", "iter",
+    }
+)  # fmt: skip
+"""Functions of Python's library that call what is passed to them."""
 
 
 def element(type: Type) -> tuple[Type, ...]:

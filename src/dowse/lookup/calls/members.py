@@ -9,6 +9,7 @@ from dowse.lookup.calls.extensions import Extensions
 from dowse.lookup.calls.kinds import NAMES, TYPES
 from dowse.lookup.calls.type_text import parse_type
 from dowse.lookup.calls.values import (
+    Bundle,
     Here,
     Module,
     Object,
@@ -53,6 +54,8 @@ class Members:
             return self._world.modules.member(value, name, trip)
         if isinstance(value, Space):
             return self._world.spaces.member(value, name)
+        if isinstance(value, Bundle):
+            return self._world.elements.member_of_bundle(value, name)
         if isinstance(value, Result):
             return tuple(v for it in value.gives for v in self.member(Object(it), name, trip))
         return (value,)

@@ -51,9 +51,19 @@ class Modules:
     def _named(self, path: str) -> list[FileName]:
         """Files of Python that a module with this path may be, wherever its root is: also above what is indexed."""
         last = path.rpartition("/")[2]
-        names = (*(last + suffix for suffix in _PYTHON), *(_PACKAGE + suffix for suffix in _PYTHON))
-        found = (it for name in names for it in self._world.catalogue.files_named(name))
+        files = (it for suffix in _PYTHON for it in self._world.catalogue.files_named(last + suffix))
+        found = (*files, *self._packages_by_name.get(last, ()))
         return [it for it in found if f"{it.root}/{_module_path(it.path)}".rstrip("/").endswith(f"/{path}")]
+
+    @cached_property
+    def _packages_by_name(self) -> dict[str, list[FileName]]:
+        """Files that make a folder a package, by the folder's name: a large project has hundreds of them."""
+        found: dict[str, list[FileName]] = {}
+        for suffix in _PYTHON:
+            for it in self._world.catalogue.files_named(_PACKAGE + suffix):
+                folder = f"{it.root}/{_module_path(it.path)}".rstrip("/")
+                found.setdefault(folder.rpartition("/")[2], []).append(it)
+        return found
 
     def _exactly(self, wanted: str, outline: Outline) -> int | None:
         same = [it for it in self._named(wanted) if _module_path(it.path) == wanted]

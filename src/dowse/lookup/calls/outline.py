@@ -75,6 +75,10 @@ class Outline:
         """The definitions of this name directly inside another, or at the top of the file."""
         return self._children.get((parent, name), [])
 
+    def member_names(self, parent: int) -> list[str]:
+        """The names of what is defined directly inside of a definition."""
+        return [name for owner, name in self._children if owner == parent]
+
     @cached_property
     def _set_at(self) -> dict[int, list[Symbol]]:
         found: dict[int, list[Symbol]] = {}

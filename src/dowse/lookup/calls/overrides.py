@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.memo import Memo
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 MOST_SUBTYPES = 2_000
 _MOST_HEIRS = 100
+_PROTOCOL = "Protocol"
+_MOST_PROTOCOLS = 200
 _ABSTRACT = frozenset({"interface", "trait"})
 
 
@@ -76,6 +79,7 @@ class Overrides:
     def _named(self, reach: Reach, asked: Type) -> Iterator[Reach]:
         """Definitions of types that say to extend or to implement it."""
         catalogue, classes = self._world.catalogue, self._world.classes
+        yield from self._alike(reach, asked)
         rows = self.below(asked.name)
         if not rows:
             return
@@ -91,6 +95,43 @@ class Overrides:
                 yield self._through(it.place, asked)
         if self._kind(asked) in _ABSTRACT:
             yield from self._inherited(rows, name, reach, asked)
+
+    # --- protocols of Python: who has their members need not say so ---
+
+    @cached_property
+    def _protocols(self) -> dict[str, list[Type]]:
+        """By the names of their members."""
+        catalogue = self._world.catalogue
+        rows = [it for it in catalogue.extending(_PROTOCOL) if it.path.endswith((".py", ".pyi"))][:_MOST_PROTOCOLS]
+        catalogue.prefetch(it.place.record for it in rows)
+        found: dict[str, list[Type]] = {}
+        for it in rows:
+            for name in self._members(self._world.classes.type_of(it.place)):
+                found.setdefault(name, []).append(self._world.classes.type_of(it.place))
+        return found
+
+    def _members(self, type: Type) -> list[str]:
+        outlines = ((self._world.catalogue.outline(it.record), it.ordinal) for it in type.places)
+        return [name for outline, ordinal in outlines for name in outline.member_names(ordinal)]
+
+    def _fits(self, type: Type, protocol: Type) -> bool:
+        """Whether the class has every member of the protocol."""
+        is_other = type.places != protocol.places
+        return is_other and all(self._world.classes.member(type, name) for name in self._members(protocol))
+
+    def _alike(self, reach: Reach, asked: Type) -> Iterator[Reach]:
+        """The methods of classes that fit a protocol without saying that they do."""
+        catalogue, classes = self._world.catalogue, self._world.classes
+        name = catalogue.symbol(reach.place).name
+        if not any(it.places == asked.places for it in self._protocols.get(name, ())):
+            return
+        family = catalogue.outline(asked.places[0].record).habits.family
+        rows = catalogue.functions_named(name, family)[:_MOST_HEIRS]
+        catalogue.prefetch(it.place.record for it in rows)
+        for it in rows:
+            owner = classes.owner(it.place)
+            if owner is not None and self._fits(owner, asked) and not classes.inherits(owner, asked):
+                yield Reach(it.place, f"has the members of protocol {asked.name}", asked, confidence="virtual")
 
     def _inherited(self, rows: tuple[Named, ...], name: str, reach: Reach, asked: Type) -> Iterator[Reach]:
         """A class may implement an interface by what it inherits from another class."""
@@ -137,4 +178,6 @@ class Overrides:
             heir = classes.type_of(it.place)
             if any(isinstance(thing, Thing) and thing.place == target for thing in classes.member(heir, name)):
                 found |= {above.places: above for above in classes.line(heir) if above.places}
+        if owner is not None:
+            found |= {it.places: it for it in self._protocols.get(name, ()) if self._fits(owner, it)}
         return self._above.keep(target, tuple(found.values()))

@@ -36,6 +36,7 @@ class CallQuery:
     at: tuple[str, int] | None = None
     deadline_s: float = 5.0
     counted: int = 0
+    with_references: bool = False  # whether what is passed on, returned or stored counts as called
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,24 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class External:
+    """Something of a library that is called: its full name, and the lines of the file that call it."""
+
+    name: str
+    record: Record
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CallTree:
     """`roots` are the definitions asked about, `owners` all classes that define the name. `unresolved` are sites of
     that name (up) or in it (down) whose callee can not be told; they are listed, not guessed. `visited` counts the
     definitions whose callers or callees were looked for, `total` the nodes. `cut` and `more` are those of the roots,
-    as in `Node`."""
+    as in `Node`.
+
+    `references` are places that pass a root on, return or store it (up), or what the roots treat so (down). Where
+    nobody is sure to call the roots, `possible` are some calls of their name on something unknown, and `more_possible`
+    counts the others. `external` is what the roots call of libraries (down)."""
 
     query: CallQuery
     roots: tuple[Definition, ...]
@@ -84,3 +98,7 @@ class CallTree:
     cut: str = ""
     seen: Seen = NOT_LOOKED
     more: int = 0
+    references: tuple[Edge, ...] = ()
+    possible: tuple[Edge, ...] = ()
+    more_possible: int = 0
+    external: tuple[External, ...] = ()

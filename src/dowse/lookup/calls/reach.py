@@ -19,6 +19,7 @@ class Reach(NamedTuple):
     asked: Type | None = None
     is_open: bool = False
     confidence: Confidence = "exact"
+    is_reference: bool = False  # it is passed on, returned or stored, not called
 
 
 class Resolution(NamedTuple):

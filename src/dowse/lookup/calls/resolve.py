@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS, VALUES
 from dowse.lookup.calls.memo import Memo
+from dowse.lookup.calls.outline import Import
 from dowse.lookup.calls.overloads import fitting
 from dowse.lookup.calls.reach import OUTSIDE, Reach, Resolution
 from dowse.lookup.calls.scopes import outside_name
 from dowse.lookup.calls.values import Here, Object, Parent, Result, Thing, Trip, Type, Value, Values
+from dowse.model import Symbol
 from dowse.store.call_facts import Place, Site
-from dowse.text.expressions import UNKNOWN, Way, ways
+from dowse.text.expressions import PARAMETER, UNKNOWN, Way, entries, ways
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World
@@ -27,21 +29,34 @@ class Resolver:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._known: Memo[tuple[int, int | None, str, int, str], Resolution] = Memo(100_000)
+        self._known: Memo[tuple[int, int | None, str, int, str, bool], Resolution] = Memo(100_000)
 
-    def resolve(self, site: Site) -> Resolution:
+    def resolve(self, site: Site, trip: Trip | None = None) -> Resolution:
+        """On the way of a trip, or on one of its own."""
+        trip = trip or Trip()
         key = (site.record, site.symbol, site.callee, site.arguments, site.kind)
-        known = self._known.get(key)
-        return known if known is not None else self._known.keep(key, self._resolved(site))
+        for follows in (True, trip.follows):
+            known = self._known.get((*key, follows))
+            if known is not None:
+                trip.skipped |= not follows
+                return known
+        before, trip.was_cut = trip.was_cut, False
+        skipped, trip.skipped = trip.skipped, False
+        is_first = not trip.under_way
+        found = self._resolved(site, trip)
+        if not trip.was_cut or (is_first and not trip.spent):
+            self._known.keep((*key, not trip.skipped), found)
+        trip.skipped |= skipped
+        trip.was_cut |= before
+        return found
 
-    def _resolved(self, site: Site) -> Resolution:
-        trip = Trip()
+    def _resolved(self, site: Site, trip: Trip) -> Resolution:
         here = Here(site.record, site.symbol)
         found: dict[Place, Reach] = {}
         receiver, reasons = "", []
         for way in ways(site.callee):
             receivers, callees = self._callees(way, here, site, trip)
-            receiver = receiver or next(filter(None, map(self._type_name, receivers)), "")
+            receiver = receiver or next(filter(None, (self._type_name(it, trip) for it in receivers)), "")
             reaches = list(self._reaches(callees, site, trip))
             for it in reaches or self._world.guesses.instead(way, receivers):
                 found.setdefault(it.place, it)
@@ -82,13 +97,22 @@ class Resolver:
             elif isinstance(value, Parent):
                 bases = self._world.classes.bases(value.type, trip)
                 yield from (it for base in bases[:1] for it in self._made(base, "super", trip))
-            elif isinstance(value, Object):
+            elif isinstance(value, Object) and site.kind != "raise":
                 yield from self._of_object(value, trip)
 
     def _of_thing(self, thing: Thing, site: Site, trip: Trip) -> Iterator[Reach]:
+        if thing.one_of > 1:
+            how = f"one of {thing.one_of} by a key"
+            plain = self._of_thing(thing._replace(one_of=1), site, trip)
+            yield from (it._replace(how=how, confidence="possible") for it in plain)
+            return
         symbol = self._world.catalogue.symbol(thing.place)
+        if site.kind == "raise" and symbol.kind not in CLASSES | VALUES:
+            return
         if symbol.kind in FUNCTIONS:
             yield Reach(thing.place, thing.how or self._seen(thing.place, site), thing.asked, thing.is_open)
+            if symbol.attributes and not thing.is_bare and site.kind not in ("refer", "decorate"):
+                yield from self._wrappers(thing.place, symbol, trip)
         elif symbol.kind in CLASSES and site.kind == "refer":
             # Classes are named for many reasons: to be caught, to be compared with, to inherit from.
             yield Reach(thing.place, "named, perhaps not called", confidence="possible")
@@ -99,8 +123,31 @@ class Resolver:
                 if isinstance(held, Thing):
                     reaches = self._of_thing(held, site, trip)
                     yield from (it._replace(how=f"{symbol.kind} {symbol.name}") for it in reaches)
-                elif isinstance(held, Object):
+                elif isinstance(held, Object) and site.kind != "raise":
                     yield from self._of_object(held, trip)
+
+    def _wrappers(self, place: Place, symbol: Symbol, trip: Trip) -> Iterator[Reach]:
+        """The functions of the index that the decorators of a function put in its place."""
+        what = ("decorated", place)
+        if not trip.enter(what):
+            return
+        for site in self._world.catalogue.sites_in(place.record):
+            if site.kind != "decorate" or not symbol.start_line <= site.line <= symbol.end_line:
+                continue
+            if not any(key == "0" for key, _ in entries(site.passed)):
+                continue
+            made = self._world.evaluator.values(f"{site.callee}()", Here(site.record, site.symbol), trip)
+            how = f"{symbol.name} is decorated by {site.name}"
+            for it in made:
+                if isinstance(it, Object):
+                    yield from (reach._replace(how=how) for reach in self._of_object(it, trip))
+                elif isinstance(it, Thing) and it.place != place and self._is_function(it.place):
+                    yield Reach(it.place, how)
+            break  # the outermost one decides
+        trip.leave(what)
+
+    def _is_function(self, place: Place) -> bool:
+        return self._world.catalogue.symbol(place).kind in FUNCTIONS
 
     def _seen(self, place: Place, site: Site) -> str:
         if place.record == site.record:
@@ -117,7 +164,18 @@ class Resolver:
         for place in self._world.classes.constructors(type, trip) or type.places[:1]:
             yield Reach(place, how, type)
 
-    def _type_name(self, value: Value) -> str:
+    def external_name(self, site: Site, resolution: Resolution) -> str:
+        """The full name of what a call of something of a library calls, as far as it is written."""
+        outline = self._world.catalogue.outline(site.record)
+        way = ways(site.callee)[0]
+        members = [step[1:].partition("<")[0] for step in way.steps if step.startswith(".")]
+        imports = outline.imports_seen(way.root, site.symbol)
+        if imports:
+            return ".".join((_outside_of(way, imports[0]), *members))
+        owner = resolution.why.removeprefix(OUTSIDE).strip()
+        return owner if owner.endswith(f".{site.name}") else f"{owner}.{site.name}"
+
+    def _type_name(self, value: Value, trip: Trip) -> str:
         if isinstance(value, Object):
             return value.type.name
         if isinstance(value, Parent):
@@ -128,10 +186,17 @@ class Resolver:
             return outside_name(value)
         if self._world.catalogue.symbol(value.place).kind in CLASSES:
             return self._world.catalogue.symbol(value.place).name
-        return next((it.type.name for it in self._world.holdings.objects(value, Trip())), "")
+        return next((it.type.name for it in self._world.holdings.objects(value, trip)), "")
 
 
 UNKNOWN_RECEIVER = _NOT_KNOWN
+
+
+def _outside_of(way: Way, it: Import) -> str:
+    """`import a.b as c` gives c; `import a.b` gives a."""
+    if it.member:
+        return f"{it.module}.{it.member}"
+    return way.root if it.local == it.module and "." in it.module else it.module
 
 
 def _as_class(value: Value) -> Value:
@@ -148,7 +213,7 @@ def _reason(way: Way, receivers: Values, callees: Values) -> str:
             return f"{OUTSIDE} {value.type.name}"
         if isinstance(value, Parent):
             return f"{OUTSIDE} what {value.type.name} inherits from"
-    if way.root == UNKNOWN or (way.steps and not receivers):
+    if way.root == UNKNOWN or way.root.startswith(PARAMETER) or (way.steps and not receivers):
         return _NOT_KNOWN
     return _NO_MEMBER if way.steps else "the name is not defined in the index"
 

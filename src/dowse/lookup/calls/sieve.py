@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dowse.lookup.calls.kinds import CLASSES
 from dowse.lookup.calls.type_text import parse_type
-from dowse.lookup.calls.world import World
 from dowse.store.call_facts import Place, Site
-from dowse.text.expressions import UNKNOWN, Way, ways
+from dowse.text.expressions import PARAMETER, UNKNOWN, Way, ways
 
-Verdict = Literal["never", "unknown", "perhaps"]
-"""unknown: whatever it is called on, nobody can say what that is."""
+if TYPE_CHECKING:
+    from dowse.lookup.calls.world import World
+
+Verdict = Literal["never", "unknown", "parameter", "perhaps"]
+"""unknown: whatever it is called on, nobody can say what that is; parameter: only those who pass it can."""
 
 _TYPE_PARAMETER = re.compile(r"T[A-Z]?\w*|[A-Z]\d?")
 
@@ -51,8 +53,8 @@ class Sieve:
 
     def judge(self, site: Site) -> Verdict:
         parts = ways(site.callee)
-        if all(it.root == UNKNOWN for it in parts):
-            return "unknown"
+        if all(it.root == UNKNOWN or it.root[0] == PARAMETER for it in parts):
+            return "unknown" if parts[0].root == UNKNOWN else "parameter"
         if self._is_coarse or site.name not in self._own_names or any(self._may_lead(it, site) for it in parts):
             return "perhaps"
         return "never"

@@ -10,11 +10,16 @@ from itertools import islice
 from dowse.errors import BadInput
 from dowse.lookup.calls.edges import Edges, Found, Rules
 from dowse.lookup.calls.question import MAX_DEPTH, CallQuery, CallTree, Edge, Node
+from dowse.lookup.calls.resolve import UNKNOWN_RECEIVER as NOT_KNOWN
 from dowse.lookup.calls.roots import Asked, Roots
 from dowse.lookup.calls.world import World
 from dowse.model import Record
 from dowse.store.call_facts import Place
 from dowse.text.scopes import inside
+
+UNKNOWN_RECEIVER = "receiver unknown"
+MOST_POSSIBLE = 5
+"""So many calls on something unknown are shown where no others are known."""
 
 _ROOM = 10**9  # what no limit means
 
@@ -37,6 +42,7 @@ def call_tree(world: World, query: CallQuery, asked: Asked | None = None) -> Cal
     asked = asked or Roots(world).of(query)
     grown = _Growth(edges, query)
     branches, cut, more = grown.grow(asked.places)
+    possible = [] if branches or query.direction == "down" else list(map(_unknown, grown.unresolved))
     return CallTree(
         query,
         tuple(world.catalogue.outline(it.record).definition(it.ordinal) for it in asked.places),
@@ -48,6 +54,10 @@ def call_tree(world: World, query: CallQuery, asked: Asked | None = None) -> Cal
         bool(cut) or grown.was_cut,
         cut,
         more=more,
+        references=tuple(islice(grown.references, query.nodes or None)),
+        possible=tuple(possible[:MOST_POSSIBLE]),
+        more_possible=max(len(possible) - MOST_POSSIBLE, 0),
+        external=tuple(edges.external()),
     )
 
 
@@ -73,7 +83,11 @@ def rules_of(query: CallQuery) -> Rules:
         return in_scope(record) and (wanted is None or wanted(record.path))
 
     end = time.monotonic() + query.deadline_s
-    return Rules(query.confidence, query.through_interfaces, is_wanted, lambda: time.monotonic() > end)
+
+    def is_over() -> bool:
+        return time.monotonic() > end
+
+    return Rules(query.confidence, query.through_interfaces, is_wanted, is_over, query.with_references)
 
 
 class _Growth:
@@ -86,6 +100,7 @@ class _Growth:
         self._counted = query.counted
         self._known: dict[tuple[Place, ...], tuple[list[Found], str, int]] = {}
         self.unresolved: list[Edge] = []
+        self.references: list[Edge] = []  # of what was asked about
         self.total = 0
         self.was_cut = False
 
@@ -126,6 +141,9 @@ class _Growth:
         if places not in self._known:
             unresolved = None if self._known else self.unresolved  # only of what was asked about
             found = list(islice(self._look(places, unresolved), self._width + max(self._counted, 1)))
+            if not self._known:
+                self.references = list(self._edges.references)
+                self._edges.stop_following()  # further levels are told by names and types alone, for there are many
             cut = "width" if len(found) > self._width else self._unseen()
             self._known[places] = (found[: self._width], cut, len(found[self._width :]))
         return self._known[places]
@@ -137,6 +155,10 @@ class _Growth:
         """What is beyond the last level is not looked for."""
         if branch.found.place is not None and not branch.cut:
             branch.cut = "cycle" if branch.found.place in branch.path else "depth"
+
+
+def _unknown(edge: Edge) -> Edge:
+    return replace(edge, how=UNKNOWN_RECEIVER) if edge.how == NOT_KNOWN else edge
 
 
 def _node(branch: _Branch) -> Node:

@@ -30,6 +30,8 @@ class Thing(NamedTuple):
     bound: Bound = ()
     is_open: bool = False
     how: str = ""
+    one_of: int = 1  # how many values may be meant where this one is
+    is_bare: bool = False  # the definition as it is written, before its decorators have made something else of it
 
 
 class Object(NamedTuple):
@@ -75,10 +77,6 @@ class Result(NamedTuple):
     name: str
 
 
-Value = Thing | Object | Parent | Module | Space | Outside | Result
-Values = tuple[Value, ...]
-
-
 class Here(NamedTuple):
     """Where an expression stands: its file, the symbol around it, and what `this` and type parameters are there."""
 
@@ -88,12 +86,34 @@ class Here(NamedTuple):
     this: Type | None = None
 
 
+class Bundle(NamedTuple):
+    """Something written out, or a lambda: `text` as in `dowse.text.expressions`, its ways as they are meant `here`."""
+
+    text: str
+    here: Here
+
+
+Value = Thing | Object | Parent | Module | Space | Outside | Result | Bundle
+Values = tuple[Value, ...]
+
+
+MOST_SPENT = 200  # to follow the parameters of one expression, in calls looked at
+
+
 class Trip:
-    """One way through the expressions of an index: what is under way already is not entered again."""
+    """One way through the expressions of an index: what is under way already is not entered again.
 
-    __slots__ = ("entered", "under_way", "was_cut")
+    `allowance`: so much may be spent to follow parameters to what they are given, wherever their function is called;
+    `depth` counts those under way, `spent` what was looked at for them.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("allowance", "depth", "entered", "skipped", "spent", "under_way", "was_cut")
+
+    def __init__(self, allowance: int = MOST_SPENT) -> None:
+        self.allowance = allowance
+        self.depth = 0
+        self.spent = 0
+        self.skipped = False  # whether a parameter was met that is not followed
         self.entered = 0
         self.under_way: set[object] = set()
         self.was_cut = False
@@ -106,9 +126,34 @@ class Trip:
         self.under_way.add(what)
         return True
 
+    def enter_parameter(self, what: object) -> bool:
+        if self.depth >= MOST_PARAMETERS or not self.spend(COST_OF_PARAMETER) or not self.enter(what):
+            self.was_cut = True
+            return False
+        self.depth += 1
+        return True
+
+    def spend(self, cost: int) -> bool:
+        """Whether there was as much left."""
+        if self.spent + cost > self.allowance:
+            self.was_cut = True
+            return False
+        self.spent += cost
+        return True
+
+    @property
+    def follows(self) -> bool:
+        return self.allowance > 0
+
+    def leave_parameter(self, what: object) -> None:
+        self.depth -= 1
+        self.leave(what)
+
     def leave(self, what: object) -> None:
         self.under_way.discard(what)
 
 
 MOST_UNDER_WAY = 40  # longer chains of definitions that hold each other's values do not occur in code people write
+MOST_PARAMETERS = 5  # that are passed on as parameters of others
+COST_OF_PARAMETER = 4  # in calls looked at
 MOST_ENTERED = 1_000  # where definitions hold each other's values all around, there are more ways than can be gone

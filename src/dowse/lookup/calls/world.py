@@ -14,6 +14,7 @@ from dowse.lookup.calls.members import Members
 from dowse.lookup.calls.modules import Modules
 from dowse.lookup.calls.outlines import Outlines
 from dowse.lookup.calls.overrides import Overrides
+from dowse.lookup.calls.passing import Passing
 from dowse.lookup.calls.resolve import Resolver
 from dowse.lookup.calls.scopes import Scopes
 from dowse.lookup.calls.spaces import Spaces
@@ -41,4 +42,5 @@ class World:
         self.structures = Structures(self)
         self.aliases = Aliases(self)
         self.guesses = Guesses(self)
+        self.passing = Passing(self)
         self.resolver = Resolver(self)

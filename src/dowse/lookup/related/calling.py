@@ -8,7 +8,7 @@ from dowse.lookup.calls.kinds import CALLABLE, TYPES
 from dowse.lookup.calls.question import CallQuery
 from dowse.lookup.related.question import Edge
 from dowse.lookup.symbols.question import Definition, Wanted
-from dowse.lookup.why.callers import CODE, calling, importer
+from dowse.lookup.why.callers import CODE, calling, importer, referring
 from dowse.lookup.why.inherited import last_name
 from dowse.lookup.why.question import Ground, Neighbour, Subject
 from dowse.lookup.why.target import qualified
@@ -35,7 +35,9 @@ def in_code(ground: Ground, subject: Subject) -> Iterator[Edge]:
 def _calls(ground: Ground, definition: Definition) -> Iterator[Edge]:
     name = definition.symbol.name
     up = CallQuery(name, depth=1, width=_MOST, nodes=_MOST, deadline_s=_DEADLINE_S)
-    yield from (Edge("in", calling(it.edge)) for it in ground.calls.around(definition, up).nodes)
+    callers = ground.calls.around(definition, up)
+    yield from (Edge("in", calling(it.edge)) for it in callers.nodes)
+    yield from (Edge("in", referring(it)) for it in callers.references[:_MOST])
     down = CallQuery(name, direction="down", depth=1, width=_MOST, nodes=_MOST, deadline_s=_DEADLINE_S)
     for node in ground.calls.around(definition, down).nodes:
         if callee := node.edge.callee:

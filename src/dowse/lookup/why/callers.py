@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from dowse.lookup.calls.kinds import CALLABLE
 from dowse.lookup.calls.question import CallQuery, Edge
@@ -18,6 +19,7 @@ MOST_CALLERS = 100
 DEADLINE_S = 1.0
 
 _TESTS = re.compile(r"(^|/)(tests?|__tests__|specs?)/|(^|/)test_[^/]*$|[._-](test|spec)\.\w+$|Tests?\.\w+$")
+_MOST_REFERENCES = 20
 _SURE = {"exact": 0, "virtual": 1, "possible": 2}
 
 
@@ -48,8 +50,11 @@ def _calling(ground: Ground, definition: Definition, wanted: Callable[[str], boo
     query = CallQuery(definition.symbol.name, depth=1, width=most, nodes=most, wanted=wanted, deadline_s=DEADLINE_S)
     tree = ground.calls.around(definition, query)
     edges = sorted((it.edge for it in tree.nodes), key=lambda it: _SURE[it.confidence])
-    notes = (f"there may be more {what} than the {len(edges):,} that were looked at",) if tree.cut else ()
-    return Found(tuple(calling(it) for it in edges), notes)
+    notes = [f"there may be more {what} than the {len(edges):,} that were looked at"] if tree.cut else []
+    if tree.more_possible:
+        notes.append(f"{tree.more_possible:,} more calls of this name have an unknown receiver")
+    beside = [*map(calling, tree.possible), *map(referring, tree.references[:_MOST_REFERENCES])]
+    return Found((*map(calling, edges), *beside), tuple(notes))
 
 
 def _silence(definition: Definition) -> str:
@@ -73,6 +78,11 @@ def calling(edge: Edge) -> Neighbour:
     return Neighbour(
         "calls", name, edge.record, edge.site.line, "; ".join(filter(None, (how, also))), sure=edge.confidence
     )
+
+
+def referring(edge: Edge) -> Neighbour:
+    """Who passes it on, returns or stores it."""
+    return replace(calling(edge), kind="refers", how=edge.how, sure="")
 
 
 def is_test(path: str) -> bool:

@@ -21,10 +21,10 @@ _MOST_ALSO = 3
 class Neighbour:
     """Something that has to do with what was asked about: a caller, a commit, a document, a memory.
 
-    `kind` is what ties the two: the kind of a link, or one of `calls`, `names` (its text has the name), `wrote` (lines
-    are as it left them) and `changes_with`. `record` is None where a link leads to nothing indexed. The evidence stands
-    at `line` of the record (0: nowhere in particular) and reads `text`; `how` says in a few words why it counts,
-    `sure` how sure that is, `warning` what a reader should know before relying on it.
+    `kind` is what ties the two: the kind of a link, or one of `calls`, `refers`, `names` (its text has the name),
+    `wrote` (lines are as it left them) and `changes_with`. `record` is None where a link leads to nothing indexed. The
+    evidence stands at `line` of the record (0: nowhere in particular) and reads `text`; `how` says in a few words why
+    it counts, `sure` how sure that is, `warning` what a reader should know before relying on it.
     """
 
     kind: str

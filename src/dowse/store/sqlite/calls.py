@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from itertools import starmap
 from typing import TypeVar
 
 from dowse.model import Link
@@ -123,11 +124,11 @@ class SqliteCalls:
             "ORDER BY collections.name, records.path, line, calls.ordinal LIMIT ?",
             (_listed(list(names)), limit),
         )
-        return list(map(Site._make, rows))
+        return list(starmap(Site, rows))
 
     def sites_in(self, key: int) -> list[Site]:
         rows = self.db.rows(f"SELECT {_SITE} FROM calls WHERE record = ? ORDER BY line, ordinal", (key,))
-        return list(map(Site._make, rows))
+        return list(starmap(Site, rows))
 
 
 def _listed(value: object) -> str:

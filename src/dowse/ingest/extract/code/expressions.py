@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.scopes import EVERYWHERE, MOST_WAYS, Binding, Scope, bindings_seen
 from dowse.ingest.extract.code.source import Source, child
-from dowse.text.expressions import UNKNOWN, as_name, as_written
+from dowse.text.expressions import (
+    ANY_KEY,
+    BY_KEY,
+    CALLED,
+    NO_KEY,
+    SPREAD,
+    UNKNOWN,
+    as_name,
+    as_written,
+    bundle,
+    entries,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -20,6 +31,10 @@ MAX_CHARS: Final = 300
 _MAX_DEPTH: Final = 12  # of locals that hold what other locals hold
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 _OBJECT = re.compile(r":([^;]+);|([A-Z][\w.]*)\(\)")  # of a type that its name tells
+_KEY = re.compile(r"[\w./ -]{1,40}")
+_NOTHING_TO_CALL = frozenset({":str;", ":int;", ":float;", ":bool;"})
+_MOST_ELEMENTS: Final = 16
+_EMPTY = (":dict[?", ":list[?")
 _TYPES = re.compile(r"[<\[][\w,<>]{1,60}[>\]]")
 
 # A sequence of what a way gives is `{*=WAY}` for as long as it is taken apart in the same function.
@@ -73,6 +88,19 @@ def _one_taken_apart(way: str) -> str:
     return "|".join(part + rest[steps.end() :] for part in inner.split("&*="))
 
 
+def _merged(held: list[str]) -> str:
+    """What is written out, with the elements that were given something since; later ones hide earlier ones."""
+    held = [it for it in held if not it.startswith(_EMPTY)]
+    if not all(it.startswith("{") and it.endswith("}") and "|" not in it for it in held):
+        return joined(held)
+    by_key: dict[str, list[str]] = {}
+    for it in held:
+        pairs = entries(it)
+        given = {key: [way for other, way in pairs if other == key] for key, _ in pairs}
+        by_key |= {key: [*by_key.get(key, ()), *them] if ANY_KEY in key else them for key, them in given.items()}
+    return bundle((key, way) for key, them in by_key.items() for way in them)
+
+
 class Expressions:
     """Reads nodes of one file."""
 
@@ -84,7 +112,18 @@ class Expressions:
         self._mapped = language.mapped
         self._sequence = language.sequence
         self._names = language.names
+        self._follows = language.follows
         self._source = source
+
+    def followed(self, node: Node, scope: Scope | None, depth: int = 0) -> str:
+        """What a value holds, if that may be something to call or to call methods of; else nothing."""
+        if self._follows is None or node.type not in self._follows:
+            return ""
+        if node.type == "identifier":  # as most are
+            held = self._look_up(self._source.of(node), scope, node.start_byte, depth)
+        else:
+            held = self.of(node, scope, depth)
+        return "" if held.startswith(UNKNOWN) or held in _NOTHING_TO_CALL else held
 
     def of(self, node: Node, scope: Scope | None, depth: int = 0) -> str:
         return self._finished(*self._walk(node, "", scope, depth))
@@ -137,6 +176,11 @@ class Expressions:
         typed = self.written(binding.type)
         if typed or binding.value is None or depth > _MAX_DEPTH:
             return typed or UNKNOWN
+        if binding.key:
+            held = self.followed(binding.value, scope, depth + 1)
+            if binding.key == SPREAD:
+                return held if held.startswith("{") else UNKNOWN
+            return bundle([(binding.key, held)]) if held else UNKNOWN
         return taken_apart(stepped(self.of(binding.value, scope, depth + 1), binding.step))
 
     def _finished(self, root: str, steps: str) -> str:
@@ -161,9 +205,10 @@ class Expressions:
                 sequence = self._made_of_another(self._mapped(node, self._source), scope, depth)
                 if sequence:
                     return sequence, steps
+            step = self._chosen(child(node, shape.key), scope) if shape.key else shape.step
             types = self._types(node, shape) if shape.types else ""
             # `Make[Cat]` is no element of Make where it is called and a type stands there.
-            steps = self._above(node, shape, (types if types and shape.step == "[]" else types + shape.step) + steps)
+            steps = self._above(node, shape, (types if types and shape.step == "[]" else types + step) + steps)
             below = child(node, shape.onto)
             if below is None:
                 return self._standing_alone(shape, steps, scope, node.start_byte, depth)
@@ -186,6 +231,24 @@ class Expressions:
         given = taken_apart(stepped(given, "[]")) if made.many else given
         is_known = not given.startswith(UNKNOWN) and "{" not in given and len(given) <= MAX_CHARS
         return f"{_SEQUENCE}{given.replace('|', '&*=')}}}" if is_known else ""
+
+    def _chosen(self, key: Node | None, scope: Scope | None) -> str:
+        """The step to an element: by a number or a text that is written there, or by something unknown."""
+        if key is not None and key.type == "identifier":
+            seen, _ = bindings_seen(self._source.of(key), scope, key.start_byte)
+            key = seen[0].value if len(seen) == 1 and not seen[0].step else None
+        if key is not None and key.type == "slice":
+            start = self._source.of(key).partition(":")[0].strip()
+            return f"[{start}:]" if start.isdigit() or not start else NO_KEY
+        known = self.constant(key)
+        return f"[{known}]" if known else NO_KEY
+
+    def constant(self, key: Node | None) -> str:
+        """A number or a text as a key; nothing where it is neither, or has signs that expressions use."""
+        if key is None or key.type not in ("integer", "string"):
+            return ""
+        text = self._source.of(key).strip("\"'")
+        return text if _KEY.fullmatch(text) else ""
 
     def _onward(self, node: Node, shape: Shape, steps: str, scope: Scope | None, depth: int) -> tuple[str, str]:
         steps = self._above(node, shape, steps)
@@ -239,11 +302,61 @@ class Expressions:
         return shape.root
 
     def _collection(self, node: Node, shape: Shape, scope: Scope | None, depth: int) -> str:
-        """`[Foo()]` is a list of Foo, as far as its first element shows."""
+        """`[Foo()]` is a list of Foo, as far as its first element shows; other elements are told one by one."""
+        if shape.written and depth <= _MAX_DEPTH:
+            pairs = list(self._pairs(node, shape, scope, depth + 1))
+            held = bundle(pairs) if pairs else ""
+            alike = (
+                not shape.step and len({way for _, way in pairs}) == 1 and _OBJECT.fullmatch(pairs[0][1]) is not None
+            )
+            if held and not alike and len(held) <= MAX_CHARS:
+                return held
         element = child(node, shape.element)
         held = self.of(element, scope, depth + 1) if element is not None and depth <= _MAX_DEPTH else ""
         kind = _OBJECT.fullmatch(held)
         return shape.root.format((kind[1] or kind[2]) if kind else UNKNOWN)
+
+    def _pairs(self, node: Node, shape: Shape, scope: Scope | None, depth: int) -> Iterator[tuple[str, str]]:
+        """The elements that may be followed, by their keys."""
+        if shape.step == CALLED:
+            yield CALLED, self._body(node, scope, depth)
+            return
+        if shape.element != "0" or node.type == "yield":
+            body = child(node, shape.element)
+            held = self._from_clause(node, body, scope, depth) if body is not None else ""
+            if held:
+                yield ANY_KEY, held
+            return
+        parts = [each for each in node.named_children[:_MOST_ELEMENTS] if not each.is_extra]
+        for number, each in enumerate(parts):
+            value = child(each, "value") if each.type == "pair" else each
+            held = self.followed(value, scope, depth) if value is not None else ""
+            if held and each.type == "pair":
+                yield BY_KEY + (self.constant(child(each, "key")) or ANY_KEY), held
+            elif held:
+                yield str(number), held
+
+    def _from_clause(self, node: Node, body: Node, scope: Scope | None, depth: int) -> str:
+        """What a generator gives: of `x for x in y` it is an element of y, for x is no name outside."""
+        if node.type == "yield":
+            return self.followed(body, scope, depth)
+        clause = next((each for each in node.named_children if each.type == "for_in_clause"), None)
+        target, value = (child(clause, "left"), child(clause, "right")) if clause is not None else (None, None)
+        if target is None or value is None or self._source.of(target) != self._source.of(body):
+            return ""
+        held = self.followed(value, scope, depth)
+        return stepped(held, "[]") if held else ""
+
+    def _body(self, node: Node, scope: Scope | None, depth: int) -> str:
+        """What calling a lambda gives, unless that begins with a parameter of it."""
+        parameters, body = child(node, "parameters"), child(node, "body")
+        if body is None:
+            return UNKNOWN
+        names = re.findall(r"\w+", self._source.of(parameters))
+        root = self._names.match(self._source.of(body))
+        if root is not None and root[0] in names:
+            return UNKNOWN
+        return self.followed(body, scope, depth) or UNKNOWN
 
     def _either(self, node: Node, shape: Shape, scope: Scope | None, depth: int) -> str:
         if depth > _MAX_DEPTH:
@@ -259,7 +372,10 @@ class Expressions:
             return UNKNOWN
         if len(seen) == 1:
             return self.bound(seen[0], home, depth)
-        return joined([self.bound(binding, home, depth) for binding in reversed(seen)])
+        held = [self.bound(binding, home, depth) for binding in reversed(seen)]
+        if any(binding.key for binding in seen):
+            held = [_merged(held)]
+        return joined(held)
 
     def _plain(self, name: str) -> str:
         found = self._names.match(name)

@@ -27,6 +27,8 @@ class Shape:
     `either` fields with the ways it may go, and `{}` in `root` stands for the type of what is in the field `element`,
     or `read` tells an expression; what that begins with `@` begins with a name that may be a local one. `types` is the
     field with the types that a call writes for what it calls. `bare`: a name without an object is never a local's.
+    `key` is the field with what chooses an element, where the step tells which one. `written`: its elements are read
+    one by one, as far as what they hold may be followed.
     """
 
     onto: str = ""
@@ -40,6 +42,8 @@ class Shape:
     name: bool = False
     types: str = ""
     bare: bool = False
+    key: str = ""
+    written: bool = False
 
 
 # Tuples, because a large file has tens of thousands of them.
@@ -105,7 +109,8 @@ class Bound(NamedTuple):
 
     `keeps` is the span of the variable or field it also makes, outside of functions or on `this`. A `narrow` one says
     more about a name within the branch it stands in, and nothing behind it. `of_this`: the name itself says that it is
-    a field (`@x`). `lasts`: it is no local, wherever it stands (`X = 1` of Ruby in a block).
+    a field (`@x`). `lasts`: it is no local, wherever it stands (`X = 1` of Ruby in a block). With a `key` it is an
+    element of what the name holds that is given something.
     """
 
     target: Node
@@ -118,6 +123,7 @@ class Bound(NamedTuple):
     narrow: bool = False
     of_this: bool = False
     lasts: bool = False
+    key: str = ""
 
 
 class Imported(NamedTuple):
@@ -192,3 +198,4 @@ class Language:
     # The text without what its grammar stumbles over, byte by byte: read where the grammar finds mistakes.
     simplified: Callable[[bytes], bytes] | None = None
     names: re.Pattern[str] = NAMES  # a name, at the beginning of what may be longer
+    follows: frozenset[str] | None = None  # types of nodes that may hold a function or an object

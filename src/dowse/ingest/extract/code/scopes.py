@@ -17,7 +17,7 @@ _MOST_LOOKED_AT: Final = 32  # bindings of one name: a name that is given things
 class Binding:
     """Something a name is given at byte `at`, in a branch that is over at `end`. `holds` is filled in when asked."""
 
-    __slots__ = ("at", "end", "holds", "narrow", "step", "type", "value")
+    __slots__ = ("at", "end", "holds", "key", "narrow", "step", "type", "value")
 
     def __init__(
         self,
@@ -28,6 +28,7 @@ class Binding:
         step: str = "",
         holds: str = "",
         narrow: bool = False,
+        key: str = "",
     ) -> None:
         self.at = at
         self.end = end
@@ -36,6 +37,7 @@ class Binding:
         self.step = step
         self.holds = holds
         self.narrow = narrow
+        self.key = key  # of the element that is given something, where the name keeps what it held
 
 
 class Scope:
@@ -65,9 +67,16 @@ def bindings_seen(name: str, scope: Scope | None, at: int) -> tuple[list[Binding
     return [], None
 
 
+def is_local(name: str, scope: Scope | None) -> bool:
+    """Whether a function around has given the name something so far."""
+    while scope is not None and name not in scope.names:
+        scope = scope.parent
+    return scope is not None
+
+
 def _reaching(found: list[Binding], at: int) -> list[Binding]:
     """Back from the place to the first binding that is sure to have happened; if there is none before, what follows."""
-    if len(found) == 1 and not found[0].narrow:
+    if len(found) == 1 and not found[0].narrow and not found[0].key:
         return found
     before = bisect_right(found, at, key=lambda binding: binding.at)
     seen: list[Binding] = []
@@ -75,6 +84,6 @@ def _reaching(found: list[Binding], at: int) -> list[Binding]:
         if binding.narrow and binding.end <= at:
             continue
         seen.append(binding)
-        if binding.end > at or len(seen) == MOST_WAYS:
+        if (binding.end > at and not binding.key) or len(seen) == MOST_WAYS:
             return seen
     return seen or [binding for binding in found[:_MOST_LOOKED_AT] if not binding.narrow][:MOST_WAYS]

@@ -8,6 +8,7 @@ from dowse.ingest.extract.code.language import Language
 from dowse.ingest.extract.code.scopes import EVERYWHERE, Binding, Scope
 from dowse.ingest.extract.code.source import Source, child
 from dowse.ingest.extract.code.sweep.frames import Frames
+from dowse.text.expressions import OF_LAMBDA
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -38,8 +39,9 @@ class Bodies:
             return
         top = self._frames.top
         scope = Scope(top.scope, runs_later=False)
-        for parameter in self._language.lambda_parameters(node, self._source):
-            binding = Binding(node.start_byte, EVERYWHERE, parameter.type, parameter.value, parameter.step)
+        for number, parameter in enumerate(self._language.lambda_parameters(node, self._source)):
+            held = f"{OF_LAMBDA}{number}" if self._language.follows else ""
+            binding = Binding(node.start_byte, EVERYWHERE, parameter.type, parameter.value, parameter.step, held)
             scope.bind(parameter.name, binding)
         if top.tally is not None:
             top.tally.lambdas += 1

@@ -45,7 +45,7 @@ class Frames:
     def __init__(self) -> None:
         self.found = Findings()
         self.claimed: set[int] = set()
-        self.top = Frame(EVERYWHERE)
+        self.top = Frame(EVERYWHERE, scope=Scope(None, runs_later=False))
         self._stack = [self.top]
 
     def around(self) -> Draft | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.language import Bound, Definition, Language
-from dowse.ingest.extract.code.scopes import Binding
+from dowse.ingest.extract.code.scopes import Binding, is_local
 from dowse.ingest.extract.code.source import Source, child
 from dowse.ingest.extract.code.sweep.defining import TYPES, Defining
 from dowse.ingest.extract.code.sweep.frames import Frames
@@ -29,12 +29,17 @@ class Giving:
     def bind(self, node: Node) -> None:
         for bound in self._language.bind(node, self._source):
             top = self._frames.top
-            binding = Binding(bound.at, top.branch_end, bound.type, bound.value, bound.step, bound.holds, bound.narrow)
+            binding = Binding(
+                bound.at, top.branch_end, bound.type, bound.value, bound.step, bound.holds, bound.narrow, bound.key
+            )
             shape = self._language.shapes.get(bound.target.type)
             if bound.of_this:
                 self._keep_on_this(bound, binding)
             elif shape is not None and shape.member:
                 self._assign_member(bound, binding)
+            elif bound.key and not is_local(self._source.of(bound.target), top.scope):
+                if bound.keeps is not None:
+                    self._keep(bound.keeps, binding, self._source.of(bound.target), None if top.local else top.draft)
             elif top.local and top.scope is not None and not bound.lasts:
                 top.scope.bind(self._source.of(bound.target), binding)
                 if bound.narrow:
@@ -49,6 +54,8 @@ class Giving:
                     top.draft,
                     divides=not (top.local or self._language.scripts),
                 )
+            elif top.scope is not None and self._source.of(bound.target) not in self._defining.members(None):
+                top.scope.bind(self._source.of(bound.target), binding)  # of a loop at the top of a file
 
     def _assign_member(self, bound: Bound, binding: Binding) -> None:
         """`this.x = …` is a field of the class the method stands in."""
@@ -112,6 +119,8 @@ class Giving:
 
     def _keep(self, span: Node, binding: Binding, name: str, parent: int | None, *, divides: bool = True) -> None:
         draft = self._defining.members(parent).get(name)
+        if draft is None and binding.key:
+            return  # an element of something that is not defined here
         if draft is None or (self._language.types_apart and draft.definition.kind in _TYPES_ONLY):
             around = None if parent is None else self._frames.found.drafts[parent].definition
             kind = self._language.kept(name, around)

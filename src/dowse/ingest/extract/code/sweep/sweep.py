@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.drafts import Findings, Site
@@ -70,6 +71,9 @@ class Sweep:
             "return": bodies.take_return,
             "result": bodies.take_result,
             "refer": self._refer,
+            "iterate": partial(self._implied, "iterate"),
+            "enter": partial(self._implied, "enter"),
+            "raise": partial(self._implied, "raise"),
         }
 
     def _site(self, node: Node, kind: str) -> None:
@@ -93,6 +97,10 @@ class Sweep:
 
     def _refer(self, node: Node) -> None:
         self._frames.found.sites.append(Site(node, self._frames.top.scope, self._frames.top.draft, "refer"))
+
+    def _implied(self, kind: str, node: Node) -> None:
+        """A call that a statement makes without saying so: of methods with fixed names, or of the class it raises."""
+        self._frames.found.sites.append(Site(node, self._frames.top.scope, self._frames.top.draft, kind))
 
     def _error(self, _node: Node) -> None:
         self._frames.found.errors += 1

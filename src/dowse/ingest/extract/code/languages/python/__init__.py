@@ -25,6 +25,8 @@ _QUERY = """
 [(assignment) (named_expression) (for_statement) (for_in_clause) (as_pattern) (global_statement)] @bind
 ((call function: (identifier) @_function arguments: (argument_list . (identifier) . (_) .)) @bind
   (#eq? @_function "isinstance"))
+((call function: (attribute object: [(identifier) (attribute)] attribute: (identifier) @_method)) @bind
+  (#any-of? @_method "append" "add" "insert" "update" "setdefault" "appendleft"))
 (lambda) @lambda
 [(list_comprehension) (dictionary_comprehension) (set_comprehension) (generator_expression)] @scope
 [(if_statement) (for_statement) (while_statement) (except_clause) (conditional_expression)] @branch
@@ -36,17 +38,25 @@ _QUERY = """
 (boolean_operator) @operator
 (return_statement) @return
 (yield) @result
+(for_statement right: (_) @iterate)
+(for_in_clause right: (_) @iterate)
+(with_item value: (_) @enter)
+(raise_statement . [(identifier) (attribute)] @raise)
 [(argument_list) (list) (tuple)] @refer
 (assignment right: [(identifier) (attribute)] @refer)
 (pair value: [(identifier) (attribute)] @refer)
 (return_statement [(identifier) (attribute)] @refer)
+[(expression_list) (yield)] @refer
+(lambda body: [(identifier) (attribute)] @refer)
+(default_parameter value: [(identifier) (attribute)] @refer)
+(typed_default_parameter value: [(identifier) (attribute)] @refer)
 """
 
 _SHAPES = {
     "identifier": Shape(name=True),
     "attribute": Shape(onto="0", member="attribute"),
     "call": Shape(onto="0", step="()"),
-    "subscript": Shape(onto="value", step="[]"),
+    "subscript": Shape(onto="value", step="[]", key="subscript"),
     "await": Shape(onto="0", step="!"),
     "parenthesized_expression": Shape(onto="0"),
     "named_expression": Shape(onto="value"),
@@ -59,16 +69,18 @@ _SHAPES = {
     "float": Shape(root=":float;"),
     "true": Shape(root=":bool;"),
     "false": Shape(root=":bool;"),
-    "list": Shape(root=":list[{}];", element="0"),
-    "set": Shape(root=":set[{}];", element="0"),
-    "tuple": Shape(root=":tuple[{}];", element="0"),
-    "list_comprehension": Shape(root=":list[{}];", element="body"),
-    "set_comprehension": Shape(root=":set[{}];", element="body"),
-    "generator_expression": Shape(root=":Iterator[{}];", element="body"),
-    "dictionary": Shape(root=":dict[?,{}];", element="0"),
+    "list": Shape(root=":list[{}];", element="0", written=True),
+    "set": Shape(root=":set[{}];", element="0", written=True),
+    "tuple": Shape(root=":tuple[{}];", element="0", written=True),
+    "list_comprehension": Shape(root=":list[{}];", element="body", written=True),
+    "set_comprehension": Shape(root=":set[{}];", element="body", written=True),
+    "generator_expression": Shape(root=":Iterator[{}];", element="body", written=True),
+    "dictionary": Shape(root=":dict[?,{}];", element="0", written=True),
     "dictionary_comprehension": Shape(root=":dict[?,{}];", element="body"),
     "pair": Shape(onto="value"),
-    "yield": Shape(root=":Iterator[{}];", element="0"),
+    "expression_list": Shape(root=":tuple[{}];", element="0", written=True),
+    "lambda": Shape(root="{{()=?}}", step="()", element="body", written=True),
+    "yield": Shape(root=":Iterator[{}];", element="0", written=True),
 }
 
 _FILLERS = {
@@ -85,6 +97,14 @@ _FILLERS = {
 
 _SUPER = re.compile(r"(^|\|)super\(\)")
 _YIELDED = re.compile(r":Iterator\[(.*)\];")
+
+
+_FOLLOWED = frozenset(
+    {
+        "identifier", "attribute", "call", "lambda", "list", "tuple", "dictionary", "conditional_expression",
+        "subscript", "parenthesized_expression", "boolean_operator", "list_comprehension", "generator_expression",
+    }
+)  # fmt: skip
 
 
 def _imports(node: Node, source: Source) -> Iterator[Imported]:
@@ -132,5 +152,6 @@ LANGUAGES = (
         no_calls=frozenset({"super", "class_definition"}),
         invoked="__call__",
         file_names=("sconstruct", "sconscript"),
+        follows=_FOLLOWED,
     ),
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.language import Bound
 from dowse.ingest.extract.code.source import child
+from dowse.text.expressions import ANY_KEY, SPREAD
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from dowse.ingest.extract.code.source import Source
 
 _PATTERNS = frozenset({"pattern_list", "tuple_pattern", "list_pattern", "tuple", "list"})
+_KEY = re.compile(r"[\w./ -]{1,40}")
 _SEQUENCES = frozenset({"expression_list", "tuple", "list"})
 
 
@@ -28,22 +31,49 @@ def _assigned(node: Node, source: Source) -> Iterable[Bound]:
         return ()
     if target.type not in _PATTERNS:
         return _plain(target, Bound(target, node.end_byte, type_text, value, keeps=node))
-    targets = target.named_children
-    values = value.named_children if value is not None and value.type in _SEQUENCES else []
-    if len(values) != len(targets):
-        return [Bound(each, node.end_byte, keeps=node) for each in _names(target)]
-    return [
-        bound
-        for each, given in zip(targets, values, strict=True)
-        for bound in _plain(each, Bound(each, node.end_byte, value=given, keeps=node))
-    ]
+    return _spread(target, Bound(target, node.end_byte, value=value, keeps=node))
+
+
+def _spread(pattern: Node, bound: Bound) -> list[Bound]:
+    """Each part of a pattern gets the element at its place; a starred one gets what is left of it."""
+    targets = pattern.named_children
+    value = bound.value
+    values = value.named_children if value is not None and value.type in _SEQUENCES and not bound.step else []
+    star = next((at for at, each in enumerate(targets) if each.type == "list_splat_pattern"), len(targets))
+    if len(values) == len(targets) and star == len(targets):
+        pairs = zip(targets, values, strict=True)
+        return [it for each, given in pairs for it in _plain(each, bound._replace(target=each, value=given))]
+    found: list[Bound] = []
+    for at, each in enumerate(targets):
+        if at == star:
+            rest = each.named_child(0) or each
+            found += _plain(rest, bound._replace(target=rest, step=f"{bound.step}[{at}:]"))
+        elif at > star:
+            place = len(values) - len(targets) + at
+            step = f"[{place}]" if len(values) >= len(targets) - 1 and values else "[?]"
+            found += _plain(each, bound._replace(target=each, step=bound.step + step))
+        else:
+            found += _plain(each, bound._replace(target=each, step=f"{bound.step}[{at}]"))
+    return found
 
 
 def _plain(target: Node, bound: Bound) -> Iterable[Bound]:
-    """Elements of containers that are assigned to, and patterns in patterns, bind no single name."""
+    """What is assigned to an element of a container adds to what its name holds."""
     if target.type in ("identifier", "attribute"):
         return [bound]
+    if target.type in _PATTERNS:
+        return _spread(target, bound)
+    onto, key = child(target, "value"), child(target, "subscript")
+    if target.type == "subscript" and onto is not None and key is not None:
+        return _element(onto, key, bound) if onto.type in ("identifier", "attribute") else []
     return [Bound(each, bound.at, keeps=bound.keeps) for each in _names(target)]
+
+
+def _element(onto: Node, key: Node, bound: Bound) -> Iterable[Bound]:
+    text = key.text.decode(errors="ignore").strip("\"'") if key.text and key.type in ("string", "integer") else ""
+    if bound.step or bound.value is None:
+        return []
+    return [bound._replace(target=onto, key=f"'{text if _KEY.fullmatch(text) else '*'}")]
 
 
 def _names(pattern: Node) -> Iterator[Node]:
@@ -69,6 +99,8 @@ def _looped(node: Node, source: Source) -> Iterable[Bound]:
     if target.type not in _PATTERNS:
         return _plain(target, Bound(target, value.end_byte, value=value, step="[]"))
     sources = _iterated(value, source)
+    if not sources:
+        return _spread(target, Bound(target, value.end_byte, value=value, step="[]"))
     return [
         bound
         for number, each in enumerate(target.named_children)
@@ -77,7 +109,7 @@ def _looped(node: Node, source: Source) -> Iterable[Bound]:
 
 
 def _iterated(value: Node, source: Source) -> dict[int, Node]:
-    """What the parts of `for a, b in …` are elements of: enumerate, zip and items say so."""
+    """What the parts of `for a, b in …` are elements of: enumerate and zip say so."""
     function, arguments = child(value, "function"), child(value, "arguments")
     if value.type != "call" or function is None or arguments is None:
         return {}
@@ -86,8 +118,7 @@ def _iterated(value: Node, source: Source) -> dict[int, Node]:
         return dict(enumerate(arguments.named_children))
     if name == "enumerate" and arguments.named_child_count:
         return {1: arguments.named_children[0]}
-    onto = child(function, "object")
-    return {1: onto} if name == "items" and onto is not None else {}
+    return {}
 
 
 def _named_by_as(node: Node, source: Source) -> Iterable[Bound]:
@@ -97,7 +128,7 @@ def _named_by_as(node: Node, source: Source) -> Iterable[Bound]:
     if target is None or value is None or parent is None:
         return []
     if parent.type == "with_item":
-        return _plain(target, Bound(target, node.end_byte, value=value))
+        return _plain(target, Bound(target, node.end_byte, value=value, step=".__enter__()"))
     return _plain(target, Bound(target, node.end_byte, _either_type(value, source)))
 
 
@@ -108,6 +139,23 @@ def _either_type(node: Node, source: Source) -> str:
 
 def _global(node: Node, source: Source) -> Iterable[Bound]:
     return [Bound(each, node.end_byte, holds=source.of(each)) for each in node.named_children]
+
+
+def _called(node: Node, source: Source) -> Iterable[Bound]:
+    function = child(node, "function")
+    return (
+        _narrowed(node, source) if function is None or function.type == "identifier" else _grown(node, function, source)
+    )
+
+
+def _grown(node: Node, function: Node, source: Source) -> Iterable[Bound]:
+    """`x.append(y)` and the like: what is called so gets one more element, or those of a dict."""
+    onto, arguments = child(function, "object"), child(node, "arguments")
+    if onto is None or arguments is None or not arguments.named_child_count:
+        return []
+    value = arguments.named_children[-1]
+    key = SPREAD if source.of(child(function, "attribute")) == "update" else ANY_KEY
+    return [Bound(onto, node.end_byte, value=value, keeps=node, key=key)]
 
 
 def _narrowed(node: Node, source: Source) -> Iterable[Bound]:
@@ -125,5 +173,5 @@ _BINDERS = {
     "for_in_clause": _looped,
     "as_pattern": _named_by_as,
     "global_statement": _global,
-    "call": _narrowed,
+    "call": _called,
 }

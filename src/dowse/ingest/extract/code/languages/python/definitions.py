@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.language import Definition, Parameter
-from dowse.ingest.extract.code.languages.python.types import contextmanaged
+from dowse.ingest.extract.code.languages.python.types import contextmanaged, held
 from dowse.ingest.extract.code.source import child
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ _CLASSES = frozenset({"class", "enum"})
 _PROPERTIES = frozenset({"property", "cached_property", "abstractproperty", "setter", "getter", "deleter"})
 _METHOD_MODIFIERS = ("staticmethod", "classmethod")
 _NAMED_BY_TEXT = frozenset({"identifier", "list_splat_pattern", "dictionary_splat_pattern"})
+_CALLABLE = ("Callable", "typing.Callable", "collections.abc.Callable", "abc.Callable", "t.Callable")
 _ENUM_BASE = re.compile(r"(?:^|\.)(?:\w*Enum|\w*Flag|\w*Choices)$")
 
 
@@ -115,10 +116,15 @@ def _parameters(node: Node | None, has_receiver: bool, source: Source) -> Iterat
 def _parameter(name: str, type_text: str) -> Parameter:
     """`*` and `**` are told by the type: many may be passed."""
     if name.startswith("**"):
-        return Parameter(name[2:].strip(), f"**{type_text}", f":dict[str,{type_text or '?'}];")
+        bare = name[2:].strip()
+        return Parameter(bare, f"**{type_text}", f":dict[str,{type_text}];" if type_text else f"${bare}")
     if name.startswith("*"):
-        return Parameter(name[1:].strip(), f"*{type_text}", f":tuple[{type_text or '?'}];")
-    return Parameter(name, type_text)
+        bare = name[1:].strip()
+        return Parameter(bare, f"*{type_text}", f":tuple[{type_text}];" if type_text else f"${bare}")
+    if not type_text:
+        return Parameter(name, holds=f"${name}")
+    is_callable = type_text.startswith(_CALLABLE)
+    return Parameter(name, type_text, f"{held(type_text)}|${name}" if is_callable else "")
 
 
 def lambda_parameters(node: Node, source: Source) -> Iterator[Parameter]:

@@ -1,0 +1,228 @@
+"""What parameters are given: by every call of their function, by decorators, by their defaults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from dowse.lookup.calls import library
+from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS
+from dowse.lookup.calls.memo import Memo
+from dowse.lookup.calls.sieve import Sieve
+from dowse.lookup.calls.values import Bundle, Here, Object, Thing, Trip, Value, Values
+from dowse.model import Symbol
+from dowse.store.call_facts import Place, Site
+from dowse.text.expressions import CALLED, OF_LAMBDA, PARAMETER, entries
+
+if TYPE_CHECKING:
+    from dowse.lookup.calls.outline import Outline
+    from dowse.lookup.calls.world import World
+
+_MOST_SITES = 2_000
+_MOST_FOLLOWED = 40  # calls of one function: more of them say little about any
+_MOST_LAMBDAS = 100  # calls in a file of which one may be of a lambda in it
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
+
+
+class Formal(NamedTuple):
+    """A parameter as the header of its function has it; `stars` are those before its name."""
+
+    name: str
+    stars: str
+    default: str
+
+
+class Passing:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._known: Memo[tuple[Place, str], Values] = Memo(20_000)
+        self._formals: Memo[Place, tuple[Formal, ...]] = Memo(20_000)
+
+    def values(self, root: str, here: Here, trip: Trip) -> Values:
+        """What a parameter may be where it is named."""
+        if not trip.follows:
+            trip.skipped = True
+            return ()
+        if root.startswith(OF_LAMBDA):
+            return self._of_lambda(root.removeprefix(OF_LAMBDA), here, trip)
+        name = root.removeprefix(PARAMETER)
+        owner = self.owner(name, here)
+        if owner is None:
+            return ()
+        known = self._known.get((owner, name))
+        if known is not None:
+            return known
+        what = ("parameter", owner, name)
+        if not trip.enter_parameter(what):
+            return ()
+        before, trip.was_cut = trip.was_cut, False
+        found = tuple(dict.fromkeys(self._given(owner, name, trip)))
+        trip.leave_parameter(what)
+        if not trip.was_cut:
+            self._known.keep((owner, name), found)
+        trip.was_cut |= before
+        return found
+
+    # --- whose parameter it is ---
+
+    def owner(self, name: str, here: Here) -> Place | None:
+        """The innermost function around with this parameter; of a field, the method that sets it."""
+        outline = self._world.catalogue.outline(here.key)
+        around = list(outline.around(here.symbol))
+        for ordinal in around:
+            if outline.symbols[ordinal].kind in FUNCTIONS and self._has(Place(here.key, ordinal), name):
+                return Place(here.key, ordinal)
+        if not around:
+            return None
+        symbol = outline.symbols[around[0]]
+        setters = [
+            ordinal
+            for ordinal, it in enumerate(outline.symbols)
+            if it.kind in FUNCTIONS
+            and (it.parent == symbol.parent or symbol.parent is None)
+            and self._has(Place(here.key, ordinal), name)
+        ]
+        at_line = [it for it in setters if _holds_line(outline.symbols[it], symbol.start_line)]
+        chosen = at_line or (setters if len(setters) == 1 else [])
+        return Place(here.key, chosen[0]) if chosen else None
+
+    def _has(self, place: Place, name: str) -> bool:
+        return any(it.name == name for it in self.formals(place))
+
+    def formals(self, place: Place) -> tuple[Formal, ...]:
+        """The parameters that callers pass: not the object itself."""
+        known = self._formals.get(place)
+        if known is None:
+            outline = self._world.catalogue.outline(place.record)
+            symbol = outline.symbols[place.ordinal]
+            found = tuple(_formals(symbol))
+            hidden = self._is_method(outline, symbol)
+            known = self._formals.keep(place, found[1:] if hidden else found)
+        return known
+
+    def _is_method(self, outline: Outline, symbol: Symbol) -> bool:
+        in_class = symbol.parent is not None and outline.symbols[symbol.parent].kind in CLASSES
+        return in_class and "staticmethod" not in symbol.modifiers
+
+    # --- what it is given ---
+
+    def _given(self, owner: Place, name: str, trip: Trip) -> Iterator[Value]:
+        formals = self.formals(owner)
+        number = next((at for at, it in enumerate(formals) if it.name == name), None)
+        if number is None:
+            return
+        formal = formals[number]
+        symbol = self._world.catalogue.symbol(owner)
+        for site in self.sites(owner, trip):
+            here = Here(site.record, site.symbol)
+            path = self._world.catalogue.outline(site.record).record.path
+            how = f"parameter {name} of {symbol.name}, passed at {path}:{site.line}"
+            for value in self._of_site(site, formal, number, here, trip):
+                if isinstance(value, Thing):
+                    yield value._replace(how=how, is_bare=site.kind == "decorate")
+                else:
+                    yield value._replace(how=how) if isinstance(value, Object) else value
+        if formal.default:
+            parent = self._world.catalogue.symbol(owner).parent
+            yield from self._world.evaluator.values(formal.default, Here(owner.record, parent), trip)
+
+    def _of_site(self, site: Site, formal: Formal, number: int, here: Here, trip: Trip) -> Values:
+        pairs = entries(site.passed)
+        if formal.stars == "*":
+            rest = [(str(int(key) - number), way) for key, way in pairs if key.isdigit() and int(key) >= number]
+        elif formal.stars:
+            rest = [(f"'{key}", way) for key, way in pairs if key.isidentifier()]
+        else:
+            ways = [way for key, way in pairs if key in (str(number), formal.name)]
+            ways += [_spread(key, way, number, formal.name) for key, way in pairs if key.startswith("*")]
+            return tuple(v for way in ways if way for v in self._world.evaluator.values(way, here, trip))
+        rest += [("*", f"{way}[]") for key, way in pairs if key.startswith("*") and not key.startswith("**")]
+        return (Bundle("{" + "&".join(f"{key}={way}" for key, way in rest) + "}", here),) if rest else ()
+
+    def sites(self, owner: Place, trip: Trip) -> Iterator[Site]:
+        """The calls of a function that pass something, as far as they are followed."""
+        aliases = self._world.aliases
+        names = {*aliases.of(owner), *aliases.sources(owner)}
+        named = self._world.catalogue.sites(names, _MOST_SITES)
+        held = aliases.held_as(owner, [it for it in named if it.kind == "refer"][:_MOST_LAMBDAS]) - names
+        if held:
+            named = self._world.catalogue.sites(names | held, _MOST_SITES)
+        sieve = Sieve(self._world, (owner,))
+        passing = (it for it in named if it.passed and it.kind != "refer" and sieve.judge(it) == "perhaps")
+        for count, site in enumerate(passing):
+            if count >= _MOST_FOLLOWED or not trip.spend(1):
+                trip.was_cut = True
+                return
+            if any(it.place == owner for it in self._world.resolver.resolve(site, trip).reaches):
+                yield site
+
+    # --- what calls its arguments ---
+
+    def caller_of(self, reference: Site) -> str:
+        """The name of something of a library that calls what is passed to it, if this reference is; else nothing."""
+        if reference.passed != "passed":
+            return ""
+        for site in self._world.catalogue.sites_in(reference.record):
+            if site.name not in library.CALLING or site.symbol != reference.symbol or site.kind == "refer":
+                continue
+            is_passed = any(way == reference.callee for _, way in entries(site.passed))
+            if is_passed and not self._world.resolver.resolve(site, Trip(0)).reaches:
+                return site.name
+        return ""
+
+    # --- of lambdas ---
+
+    def _of_lambda(self, number: str, here: Here, trip: Trip) -> Values:
+        """What the calls of a lambda pass, as far as they stand in the same file."""
+        what = ("lambda", here.key, number)
+        if not trip.enter_parameter(what):
+            return ()
+        found: list[Value] = []
+        sites = [it for it in self._world.catalogue.sites_in(here.key) if it.passed and it.kind == "call"]
+        for site in sites[:_MOST_LAMBDAS]:
+            there = Here(site.record, site.symbol)
+            ways = [way for key, way in entries(site.passed) if key == number]
+            if ways and any(map(_is_lambda, self._called(site, there, trip))):
+                found += [v for way in ways for v in self._world.evaluator.values(way, there, trip)]
+        trip.leave_parameter(what)
+        return tuple(dict.fromkeys(found))
+
+    def _called(self, site: Site, there: Here, trip: Trip) -> Iterator[Value]:
+        for value in self._world.evaluator.values(site.callee, there, trip):
+            yield from self._world.holdings.behind(value, trip)
+
+
+def _is_lambda(value: Value) -> bool:
+    return isinstance(value, Bundle) and any(key == CALLED for key, _ in entries(value.text))
+
+
+def _spread(key: str, way: str, number: int, name: str) -> str:
+    """What `*way` or `**way`, from the number in the key on, gives a parameter."""
+    if key.startswith("**"):
+        return f"{way}[{name}]"
+    first = int(key[1:]) if key[1:].isdigit() else 0
+    return f"{way}[{number - first}]" if number >= first else ""
+
+
+def _holds_line(symbol: Symbol, line: int) -> bool:
+    return symbol.start_line <= line <= symbol.end_line
+
+
+def _formals(symbol: Symbol) -> Iterator[Formal]:
+    """Read from the signature, split where a comma stands outside of brackets."""
+    _, _, rest = symbol.signature.partition(f"{symbol.name}(")
+    depth, start = 0, 0
+    for at, sign in enumerate(f"{rest},"):
+        if depth == 0 and sign in ",)":
+            text = rest[start:at].strip()
+            start = at + 1
+            bare = text.lstrip("*")
+            name = re.split(r"[\s:=]", bare, maxsplit=1)[0]
+            if name.isidentifier():
+                default = text.rpartition("=")[2].strip() if "=" in text else ""
+                is_name = _DOTTED.fullmatch(default) is not None and default not in ("None", "True", "False")
+                yield Formal(name, text[: len(text) - len(bare)], default if is_name else "")
+            if sign == ")":
+                return
+        depth += (sign in "([{") - (sign in ")]}")
