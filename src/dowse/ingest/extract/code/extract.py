@@ -40,7 +40,7 @@ def extract_code(item: Item, data: bytes) -> Extract:
 def _read(language: Language, title: str, text: str) -> Extract:
     source = Source(text)
     reader = grammar(language.grammar, language.query)
-    root = reader.parse(source.data).root_node
+    root = reader.parse(language.parsed(source.data)).root_node
     captures = reader.captures(root)
     importing = sorted(captures.get("import", ()), key=lambda node: node.start_byte)
     imported = [(node, it) for node in importing for it in language.imports(node, source)]

@@ -11,7 +11,7 @@ from dowse.text.expressions import instance
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from dowse.ingest.extract.code.source import Source
+    from dowse.ingest.extract.code.source import Extent, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Definition(NamedTuple):
 
     name: str
     kind: str
-    span: Node
+    span: Node | Extent
     header: tuple[int, int]
     type: str = ""
     holds: str = ""
@@ -130,6 +130,10 @@ def _as_is(expression: str) -> str:
     return expression
 
 
+def _unchanged(data: bytes) -> bytes:
+    return data
+
+
 def _returned_as_is(_definition: Definition, expression: str) -> str:
     return expression
 
@@ -152,6 +156,7 @@ class Language:
     kept: Callable[[str, Definition | None], str] = _variable  # the kind of a name assigned outside functions
     rewritten: Callable[[str], str] = _as_is  # what an expression, its locals replaced, means here
     returned: Callable[[Definition, str], str] = _returned_as_is  # what a function gives, told what its body returns
+    parsed: Callable[[bytes], bytes] = _unchanged  # what the parser reads instead: as long, with the same lines
     fields_by_assignment: bool = False  # `this.x = …` makes a field
     no_calls: frozenset[str] = frozenset()  # what looks like a function or a call: names and types of nodes
     arguments: Callable[[Node], int] | None = None  # how many a call has, where no field `arguments` or list tells

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Point
+
+
+class Extent(NamedTuple):
+    """Where several nodes in a row begin and end, as a node says it of itself."""
+
+    start_byte: int
+    end_byte: int
+    start_point: Point
+    end_point: Point
+
+    @classmethod
+    def over(cls, first: Node, last: Node) -> Extent:
+        return cls(first.start_byte, last.end_byte, first.start_point, last.end_point)
 
 
 class Source:

@@ -1,0 +1,188 @@
+"""What a preprocessor would take out before a compiler of C or C++ reads a file, as blanks of the same length.
+
+The grammar does not know what macros stand for. `class EXPORT Foo`, `int ZEXPORT f(x)` and functions with one head for
+each branch of an `#if` would hide what they define. Names and text are still read from the file as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+_CAPITALS: Final = rb"[A-Z][A-Z0-9_]+\b"
+_ARGUMENTS: Final = rb"[ \t]*\((?:[^()\n]|\([^()\n]*\)){0,300}\)"
+_MACRO: Final = rb"(?:" + _CAPITALS + rb"(?:" + _ARGUMENTS + rb")?|\w+_(?:EXPORT|API|export)\b)"
+# `class EXPORT Foo : public Bar {`; `struct stat x{}` and `enum KIND x : 3` are none.
+_TYPE_HEAD: Final = re.compile(
+    rb"\b(?:class|struct|union|enum(?:\s+(?:class|struct))?)\s+((?:" + _MACRO + rb"\s+){1,4})"
+    rb"(?=(?!final\b)[A-Za-z_][\w:]*\s*(?:<[^;{}]{0,200}>\s*)?(?:final\s*)?(?:\{|:\s*[A-Za-z_]))"
+)
+_WORD: Final = rb"[A-Za-z_]\w*"
+_ANNOTATED: Final = rb"(?:" + _CAPITALS + _ARGUMENTS + rb"|[a-z_]\w*[ \t]*\([ \t]*\d[\d, \t]*\))"  # printflike(1, 2)
+_PART: Final = rb"(?:" + _ANNOTATED + rb"|" + _WORD + rb")"
+# Words in a row, then the name of a function or a variable.
+_HEAD: Final = re.compile(
+    rb"^[ \t]*((?:" + _PART + rb"[\s*&]+){2,8})"
+    rb"(?=(?:" + _WORD + rb"::){0,4}~?" + _WORD + rb"\s*([(=;\[])|\(" + _WORD + rb"\)\s*\()",
+    re.MULTILINE,
+)
+# `int (f)(int a)`: the brackets keep a macro of that name away.
+_BRACKETED: Final = re.compile(rb"^[ \t]*((?:" + _WORD + rb"[\s*]+){1,8})(\()" + _WORD + rb"(\))\s*\(", re.MULTILINE)
+_PARTS: Final = re.compile(rb"(?:" + _ANNOTATED + rb"|" + _WORD + rb")")
+_TYPES: Final = frozenset(
+    b"void bool char short int long float double signed unsigned wchar_t auto _Bool __int64".split()
+)
+_TAGS: Final = frozenset((b"struct", b"class", b"union", b"enum", b"typename"))
+_SPECIFIERS: Final = frozenset(
+    b"static extern inline const volatile register virtual explicit friend constexpr consteval constinit mutable "
+    b"thread_local restrict __restrict __inline __inline__ _Noreturn __extension__ _Thread_local __thread".split()
+)
+_OTHER_STATEMENTS: Final = frozenset(
+    b"return else goto case default typedef using new delete throw operator template namespace sizeof co_return "
+    b"co_await co_yield co_await if while for do switch break continue public private protected import export module "
+    b"concept requires and or not asm __asm__ __asm try catch".split()
+)
+_LINKAGE: Final = re.compile(rb"API|EXPORT|EXTERN|INLINE|INTERNAL|DECL|HIDDEN|LOCAL|PUBLIC|PRIVATE|STATIC")
+_DIRECTIVE: Final = re.compile(rb"^[ \t]*#[ \t]*(if|elif|else|endif)\w*\b[^\n]*(?:\\\n[^\n]*)*", re.MULTILINE)
+_NO_CODE: Final = re.compile(
+    rb"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/|^[ \t]*#[^\n]*(?:\\\n[^\n]*)*",
+    re.DOTALL | re.MULTILINE,
+)
+_COMMENT: Final = re.compile(rb"/\*.*?\*/", re.DOTALL)
+_DEFINE: Final = re.compile(rb"^[ \t]*#[ \t]*define\b(?=(?:\\\n|[^\n]){0,5000}/\*)(?:\\\n|[^\n])*", re.MULTILINE)
+_GOES_ON: Final = re.compile(rb"[ \t]*(?!/[/*])[^\s]")
+_STATIC_MACRO: Final = re.compile(rb"^(static)[ \t]+" + _CAPITALS + _ARGUMENTS + rb"[ \t]*$(?!\s*\{)", re.MULTILINE)
+_PATTERNS: Final = (
+    _TYPE_HEAD,
+    _STATIC_MACRO,
+    # `int f PARAMS((int a));`
+    re.compile(
+        rb"(?<=[\w)])[ \t]+(_*(?:PARAMS|PROTO|PROTOTYPE|P|OF|ARGS|ANSI_ARGS)_*[ \t]*\()"
+        rb"(?=\()\((?:[^()]|\((?:[^()]|\([^()]*\))*\)){0,1000}\)\s*(\))"
+    ),
+    # Types among the arguments of a macro: `DEFINE_FLAG(int, size, 8);`
+    re.compile(
+        rb"^" + _CAPITALS + rb"\(((?=[^()\n]*\b(?:int|char|bool|void|unsigned|long|float|double|const|struct|static)\b)"
+        rb"(?:[^()]|\([^()]*\)){0,1000})\)",
+        re.MULTILINE,
+    ),
+    # A macro on a line of its own in front of `public:`.
+    re.compile(rb"^[ \t]*(" + _MACRO + rb")\s+(?=(?:public|protected|private)\b[^\n;(){}]*:)", re.MULTILINE),
+    # Qt's words for members.
+    re.compile(rb"^[ \t]*(Q_(?:OBJECT|GADGET|NAMESPACE|SIGNALS[ \t]*:)|signals[ \t]*:)", re.MULTILINE),
+    re.compile(rb"\b(?:public|protected|private)[ \t]+(Q_SLOTS|slots)[ \t]*:"),
+    re.compile(rb"^[ \t]*(Q_[A-Z_]+" + _ARGUMENTS + rb")[ \t]*$(?!\s*\{)", re.MULTILINE),
+)
+_MOST_DROPPED: Final = 8_000  # a longer branch is no other way to write a few lines
+_BODY: Final = re.compile(rb"\s*\{")
+_BLANKS: Final = bytes(10 if each == 10 else 32 for each in range(256))
+
+
+def without_macros(data: bytes) -> bytes:
+    """The same length and lines; blanks stand for what a parser of C can not place."""
+    changed = bytearray(data)
+    for found in _DEFINE.finditer(data):
+        _blank_comments(changed, found)
+    _keep_first_branches(changed)
+    for pattern in _PATTERNS:
+        for found in list(pattern.finditer(changed)):
+            for group in range(1, pattern.groups + 1):
+                _blank(changed, *found.span(group))
+    for found in list(_BRACKETED.finditer(changed)):
+        if _OTHER_STATEMENTS.isdisjoint(found[1].split()):
+            _blank(changed, *found.span(2))
+            _blank(changed, *found.span(3))
+    for found in list(_HEAD.finditer(changed)):
+        for start, end in _superfluous(found):
+            _blank(changed, start, end)
+    return bytes(changed)
+
+
+def _blank(data: bytearray, start: int, end: int) -> None:
+    data[start:end] = data[start:end].translate(_BLANKS)
+
+
+def _blank_comments(data: bytearray, define: re.Match[bytes]) -> None:
+    """The grammar ends a macro where a comment begins, though it goes on behind it."""
+    for comment in _COMMENT.finditer(define[0]):
+        if _GOES_ON.match(define[0], comment.end()):
+            start, end = define.start() + comment.start(), define.start() + comment.end()
+            data[start:end] = b"\\\n".join(part.translate(_BLANKS) for part in data[start:end].split(b"\\\n"))
+
+
+def _superfluous(head: re.Match[bytes]) -> Iterator[tuple[int, int]]:
+    """Of several words in front of a name one is its type, or none where it is built in: the others are macros."""
+    parts = list(_PARTS.finditer(head[1]))
+    words = [part[0] for part in parts]
+    if not _OTHER_STATEMENTS.isdisjoint(words):
+        return
+    if head[2] and head[2] != b"(" and any(word.endswith(b")") for word in words):
+        return  # `F(x) int x;`: the parameters of a function in the old style
+    plain: list[re.Match[bytes]] = []
+    typed = b"explicit" in words  # as only constructors are
+    for number, part in enumerate(parts):
+        if part[0] in _TYPES or (number and words[number - 1] in _TAGS):
+            typed = True
+        elif part[0] not in _TAGS and part[0] not in _SPECIFIERS:
+            plain.append(part)
+    if not typed and plain:
+        plain.remove(_type_among(plain))
+    for part in plain:
+        yield head.start(1) + part.start(), head.start(1) + part.end()
+
+
+def _type_among(plain: list[re.Match[bytes]]) -> re.Match[bytes]:
+    """The last one that is not written in capitals, else the first one that does not sound like a linkage."""
+    named = [part for part in plain if not part[0].isupper() and not part[0].endswith(b")")]
+    if named:
+        return named[-1]
+    return next((part for part in plain if not _LINKAGE.search(part[0])), plain[-1])
+
+
+def _keep_first_branches(data: bytearray) -> None:
+    """Where an `#if` cuts through a statement, only its first branch is read; inner ones are looked at first."""
+    opened: list[list[tuple[int, int]]] = []
+    for line in _DIRECTIVE.finditer(bytes(data)):
+        if line[1] == b"if":
+            opened.append([line.span()])
+        elif opened:
+            opened[-1].append(line.span())
+            if line[1] == b"endif":
+                _keep_first_branch(data, opened.pop())
+
+
+def _keep_first_branch(data: bytearray, lines: list[tuple[int, int]]) -> None:
+    (start, first), (_, end) = lines[0], lines[-1]
+    if end - lines[1][0] > _MOST_DROPPED:
+        return
+    if any(_is_open(data, one[1], other[0]) for one, other in pairwise(lines)):
+        if b"__cplusplus" in data[start:first]:
+            _blank(data, start, end)
+            return
+    elif all(_NO_CODE.sub(b"", data[one[1] : other[0]]).rstrip().endswith(b",") for one, other in pairwise(lines)):
+        for line in lines:  # parts of a list: all of them are read
+            _blank(data, *line)
+        return
+    elif not _is_inside(data, start, end):
+        return
+    _blank(data, start, first)
+    _blank(data, lines[1][0], end)
+
+
+def _is_open(data: bytearray, start: int, end: int) -> bool:
+    """Whether braces are opened here that are closed elsewhere, or the other way round."""
+    if data.count(b"{", start, end) == data.count(b"}", start, end):
+        return False
+    code = _NO_CODE.sub(b"", data[start:end])
+    return code.count(b"{") != code.count(b"}")
+
+
+def _is_inside(data: bytearray, start: int, end: int) -> bool:
+    """Whether what stands in front is not over yet, or the body of a function follows."""
+    before = _COMMENT.sub(b"", data[max(0, start - 500) : start]).rstrip()
+    line = before[before.rfind(b"\n") + 1 :].lstrip()
+    if line.startswith((b"#", b"//", b"*")):
+        return False
+    return before.endswith((b"=", b"[", b"(")) or _BODY.match(data, end) is not None
