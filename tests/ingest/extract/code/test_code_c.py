@@ -15,7 +15,8 @@ SYMBOLS = [
     ("a.c", "typedef unsigned int u32; typedef int (*fp)(int);", ["typeAlias u32 = :int;", "typeAlias fp"]),
     ("a.c", "enum c { RED, GREEN = 2 }; enum { X };",
      ["enum c", "enumMember c.RED", "enumMember c.GREEN", "enumMember X"]),
-    ("a.c", "#define MAX 10\n#define GUARD\n#define SQ(x) ((x)*(x))\n", ["variable MAX", "variable GUARD", "function SQ"]),
+    ("a.c", "#define MAX 10\n#define GUARD\n#define SQ(x) ((x)*(x))\n",
+     ["variable MAX", "variable GUARD", "function SQ"]),
     ("a.c", "int g = 3, *h; extern struct ops o;", ["variable g = :int;", "variable h = :int;", "variable o = :ops;"]),
     ("a.c", "int old(a, b) int a; char *b; { return a; }", ["function old = :int;"]),
     ("a.c", "struct fwd; int f(void) { int local; struct fwd *x; }", ["function f = :int;"]),
@@ -41,7 +42,8 @@ SYMBOLS = [
 
 # Forms of real sources that the grammar alone does not read.
 THROUGH_MACROS = [
-    ("a.c", "int ZEXPORT inflate(strm, flush)\nz_streamp strm;\nint flush;\n{ return 1; }", ["function inflate = :int;"]),
+    ("a.c", "int ZEXPORT inflate(strm, flush)\nz_streamp strm;\nint flush;\n{ return 1; }",
+     ["function inflate = :int;"]),
     ("a.c", "LUA_API lua_Unsigned lua_rawlen (lua_State *L) { return 1; }", ["function lua_rawlen = :lua_Unsigned;"]),
     ("a.c", "BOOL WINAPI DllMain(int a) { return 1; }", ["function DllMain = :BOOL;"]),
     ("a.c", "static int printflike(1, 2)\nyyerror(const char *fmt, ...)\n{ return 1; }", ["function yyerror = :int;"]),
@@ -50,7 +52,8 @@ THROUGH_MACROS = [
     ("a.h", "LUALIB_API int (luaopen_bit) (lua_State *L);", ["function luaopen_bit = :int;"]),
     ("a.c", "extern ARRAY *array_copy PARAMS((ARRAY *, int));", ["function array_copy = :ARRAY;"]),
     ("a.c", "typedef int map_func PARAMS((char *));\nint b;", ["typeAlias map_func", "variable b = :int;"]),
-    ("a.c", "static GIT_PATH_FUNC(one, \"a\")\nstatic GIT_PATH_FUNC(two, \"b\")\nstatic char *path(int a)\n{ return 0; }",
+    ("a.c", "static GIT_PATH_FUNC(one, \"a\")\nstatic GIT_PATH_FUNC(two, \"b\")\n"
+     "static char *path(int a)\n{ return 0; }",
      ["function path = :char;"]),
     ("a.cc", "DEFINE_FLAG(int, size, 8, \"log2(bytes)\");\nnamespace re2 { int f(); }",
      ["namespace re2", "function re2.f = :int;"]),
@@ -77,8 +80,17 @@ THROUGH_MACROS = [
      ["class Foo", "field Foo.a = :int;"]),
     ("a.h", "struct POPPLER_API Foo\n{\n  int a;\n};", ["struct Foo", "field Foo.a = :int;"]),
     ("a.h", "enum class GTEST_API_ Kind : int { One };", ["enum Kind", "enumMember Kind.One"]),
-    ("a.h", "class Foo {\n  Q_OBJECT\n  Q_PROPERTY(int a READ a)\npublic Q_SLOTS:\n  void go();\nQ_SIGNALS:\n  void gone();\n};",
+    ("a.h", "class Foo {\n  Q_OBJECT\n  Q_PROPERTY(int a READ a)\n"
+     "public Q_SLOTS:\n  void go();\nQ_SIGNALS:\n  void gone();\n};",
      ["class Foo", "method Foo.go", "method Foo.gone"]),
+    ("a.cc", "template <> bool Is<10>(char ch) { return 1; } int Foo::max<int>() { return 1; }",
+     ["function Is = :bool;", "class Foo", "method Foo.max = :int;"]),
+    ("a.cc", "class Foo {\n  int Read() const LOCKS_EXCLUDED(mutex_) { return 1; }\n};",
+     ["class Foo", "method Foo.Read = :int;"]),
+    ("a.cc", "FMT_BEGIN_NAMESPACE\ntemplate <class T> struct formatter {};\nFMT_END_NAMESPACE\nstatic int a;",
+     ["struct formatter", "variable a = :int;"]),
+    ("a.cc", "void f() {\n  ASSERT_HEX(unsigned short, 2badU);\n}\nABSL_FLAG(int64_t, four, 4L,\n  \"4\");\nint g();",
+     ["function f", "function g = :int;"]),
     ("a.h", "class Foo {\n  Q_INVOKABLE void go();\n  NOEXPORT explicit Foo(int a);\n};",
      ["class Foo", "method Foo.go", "constructor Foo.Foo"]),
 ]  # fmt: skip
@@ -92,8 +104,10 @@ NOT_MACROS = [
      ["struct s", "field s.kind = :KIND;", "field s.FLAG"]),
     ("a.c", "#ifdef A\nint f(void) { return 1; }\n#else\nint g(void) { return 2; }\n#endif\n",
      ["function f = :int;", "function g = :int;"]),
-    ("a.c", "#ifdef A\nstatic const char a[] = \"{\";\n#else\nint b;\n#endif\n", ["variable a = :char[];", "variable b = :int;"]),
+    ("a.c", "#ifdef A\nstatic const char a[] = \"{\";\n#else\nint b;\n#endif\n",
+     ["variable a = :char[];", "variable b = :int;"]),
     ("a.cpp", "class Foo final : public Bar {};", ["class Foo"]),
+    ("a.c", "int f(int a) {\n  if (a) CHECK(a);\n  return 1;\n}", ["function f = :int;"]),
 ]  # fmt: skip
 
 CALLS = [
@@ -166,6 +180,11 @@ def test_a_class_that_is_elsewhere_is_in_part_here():
 def test_a_macro_ends_on_its_last_line():
     it = extracted("a.c", "#define A 1\n#define F(x) \\\n  g(x)\nint b;\n").symbols
     assert [(each.start_line, each.end_line) for each in it] == [(1, 1), (2, 3), (4, 4)]
+
+
+def test_macros_in_statements_are_called():
+    source = "int f(int a) {\n  if (a) CHECK(g(a));\n  ASSERT(static_cast<int>(h(a)) == 3);\n  return FOO(a);\n}\n"
+    assert [it.name for it in extracted("a.cc", source).calls] == ["CHECK", "g", "ASSERT", "h", "FOO"]
 
 
 def test_text_and_lines_are_those_of_the_file():

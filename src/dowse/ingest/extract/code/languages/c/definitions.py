@@ -178,7 +178,9 @@ def _outside(node: Node, name: Node, path: list[str]) -> Iterator[Definition]:
 
 
 def _split(written: str) -> tuple[list[str], str]:
-    """`ns::Foo<T>::bar` as `ns`, `Foo` and `bar`."""
+    """`ns::Foo<T>::bar` as `ns`, `Foo` and `bar`; so is `ns::Foo<T>::bar<int>`, a special case of it."""
+    if written.endswith(">") and "operator" not in written:
+        written = without_arguments(written)
     name = _NAMED.search(written)
     if name is None or len(written) > 300:
         return [], ""

@@ -30,6 +30,10 @@ _HEAD: Final = re.compile(
 )
 # `int (f)(int a)`: the brackets keep a macro of that name away.
 _BRACKETED: Final = re.compile(rb"^[ \t]*((?:" + _WORD + rb"[\s*]+){1,8})(\()" + _WORD + rb"(\))\s*\(", re.MULTILINE)
+# `int f() LOCKS_EXCLUDED(mutex) {`
+_TRAILING: Final = re.compile(
+    rb"\)\s+(?:(?:const|override|noexcept|final)\s+)*(" + _CAPITALS + _ARGUMENTS + rb")\s*(?=[;{])"
+)
 _PARTS: Final = re.compile(rb"(?:" + _ANNOTATED + rb"|" + _WORD + rb")")
 _TYPES: Final = frozenset(
     b"void bool char short int long float double signed unsigned wchar_t auto _Bool __int64".split()
@@ -62,13 +66,19 @@ _PATTERNS: Final = (
         rb"(?<=[\w)])[ \t]+(_*(?:PARAMS|PROTO|PROTOTYPE|P|OF|ARGS|ANSI_ARGS)_*[ \t]*\()"
         rb"(?=\()\((?:[^()]|\((?:[^()]|\([^()]*\))*\)){0,1000}\)\s*(\))"
     ),
-    # Types among the arguments of a macro: `DEFINE_FLAG(int, size, 8);`
+    # A type among the arguments of a macro: `DEFINE_FLAG(int, size, 8);`
     re.compile(
-        rb"^" + _CAPITALS + rb"\(((?=[^()\n]*\b(?:int|char|bool|void|unsigned|long|float|double|const|struct|static)\b)"
-        rb"(?:[^()]|\([^()]*\)){0,1000})\)",
+        rb"^[ \t]*" + _CAPITALS + rb"\(((?:[^()\n]*,)?\s*(?:(?:const|unsigned|signed|long|short|struct)\s+)*"
+        rb"(?:int|char|bool|void|unsigned|short|long|float|double|\w+_t)[\s*&]*,(?:[^()]|\([^()]*\)){0,1000})\)",
         re.MULTILINE,
     ),
-    # A macro on a line of its own in front of `public:`.
+    # A macro on a line of its own in front of what no type stands before.
+    re.compile(
+        rb"^[ \t]*(" + _CAPITALS + rb")[ \t]*\n(?=\s*(?:template|class|struct|namespace|using|typedef|enum|"
+        rb"static|extern|inline|constexpr|virtual|explicit)\b)",
+        re.MULTILINE,
+    ),
+    # The same in front of `public:`.
     re.compile(rb"^[ \t]*(" + _MACRO + rb")\s+(?=(?:public|protected|private)\b[^\n;(){}]*:)", re.MULTILINE),
     # Qt's words for members.
     re.compile(rb"^[ \t]*(Q_(?:OBJECT|GADGET|NAMESPACE|SIGNALS[ \t]*:)|signals[ \t]*:)", re.MULTILINE),
@@ -90,6 +100,9 @@ def without_macros(data: bytes) -> bytes:
         for found in list(pattern.finditer(changed)):
             for group in range(1, pattern.groups + 1):
                 _blank(changed, *found.span(group))
+    for found in list(_TRAILING.finditer(changed)):
+        if _ends_a_head(changed, found.start()):
+            _blank(changed, *found.span(1))
     for found in list(_BRACKETED.finditer(changed)):
         if _OTHER_STATEMENTS.isdisjoint(found[1].split()):
             _blank(changed, *found.span(2))
@@ -110,6 +123,13 @@ def _blank_comments(data: bytearray, define: re.Match[bytes]) -> None:
         if _GOES_ON.match(define[0], comment.end()):
             start, end = define.start() + comment.start(), define.start() + comment.end()
             data[start:end] = b"\\\n".join(part.translate(_BLANKS) for part in data[start:end].split(b"\\\n"))
+
+
+def _ends_a_head(data: bytearray, end: int) -> bool:
+    """Whether a type, a name and a list of parameters are what stands in front, rather than `if (a)`."""
+    start = max(data.rfind(mark, max(0, end - 1_000), end) for mark in (b";", b"{", b"}", b":\n")) + 1
+    words = _PARTS.findall(data[start:end].partition(b"(")[0])
+    return len(words) > 1 and _OTHER_STATEMENTS.isdisjoint(words)
 
 
 def _superfluous(head: re.Match[bytes]) -> Iterator[tuple[int, int]]:
