@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Point
@@ -41,6 +41,14 @@ class Source:
     def line(self, start: int, end: int, most_bytes: int) -> str:
         """What stands there on one line, blanks collapsed."""
         return " ".join(self.data[start : min(end, start + most_bytes)].decode(errors="ignore").split())
+
+
+_BLANKS: Final = bytes(10 if each == 10 else 32 for each in range(256))
+
+
+def blank(data: bytearray, start: int, end: int) -> None:
+    """Take it out of what a parser reads; every other byte stays where it is, on its line."""
+    data[start:end] = data[start:end].translate(_BLANKS)
 
 
 def child(node: Node, name: str) -> Node | None:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from dowse.ingest.extract.code.source import blank
+
 _CAPITALS: Final = rb"[A-Z][A-Z0-9_]+\b"
 _ARGUMENTS: Final = rb"[ \t]*\((?:[^()\n]|\([^()\n]*\)){0,300}\)"
 _MACRO: Final = rb"(?:" + _CAPITALS + rb"(?:" + _ARGUMENTS + rb")?|\w+_(?:EXPORT|API|export)\b)"
@@ -56,6 +58,7 @@ _NO_CODE: Final = re.compile(
 )
 _COMMENT: Final = re.compile(rb"/\*.*?\*/", re.DOTALL)
 _DEFINE: Final = re.compile(rb"^[ \t]*#[ \t]*define\b(?=(?:\\\n|[^\n]){0,5000}/\*)(?:\\\n|[^\n])*", re.MULTILINE)
+_CONTINUED: Final = re.compile(rb"(?:(?!\\\n)[^\n])+")  # without the mark that a macro goes on
 _GOES_ON: Final = re.compile(rb"[ \t]*(?!/[/*])[^\s]")
 _STATIC_MACRO: Final = re.compile(rb"^(static)[ \t]+" + _CAPITALS + _ARGUMENTS + rb"[ \t]*$(?!\s*\{)", re.MULTILINE)
 _PATTERNS: Final = (
@@ -87,7 +90,6 @@ _PATTERNS: Final = (
 )
 _MOST_DROPPED: Final = 8_000  # a longer branch is no other way to write a few lines
 _BODY: Final = re.compile(rb"\s*\{")
-_BLANKS: Final = bytes(10 if each == 10 else 32 for each in range(256))
 
 
 def without_macros(data: bytes) -> bytes:
@@ -99,30 +101,27 @@ def without_macros(data: bytes) -> bytes:
     for pattern in _PATTERNS:
         for found in list(pattern.finditer(changed)):
             for group in range(1, pattern.groups + 1):
-                _blank(changed, *found.span(group))
+                blank(changed, *found.span(group))
     for found in list(_TRAILING.finditer(changed)):
         if _ends_a_head(changed, found.start()):
-            _blank(changed, *found.span(1))
+            blank(changed, *found.span(1))
     for found in list(_BRACKETED.finditer(changed)):
         if _OTHER_STATEMENTS.isdisjoint(found[1].split()):
-            _blank(changed, *found.span(2))
-            _blank(changed, *found.span(3))
+            blank(changed, *found.span(2))
+            blank(changed, *found.span(3))
     for found in list(_HEAD.finditer(changed)):
         for start, end in _superfluous(found):
-            _blank(changed, start, end)
+            blank(changed, start, end)
     return bytes(changed)
-
-
-def _blank(data: bytearray, start: int, end: int) -> None:
-    data[start:end] = data[start:end].translate(_BLANKS)
 
 
 def _blank_comments(data: bytearray, define: re.Match[bytes]) -> None:
     """The grammar ends a macro where a comment begins, though it goes on behind it."""
     for comment in _COMMENT.finditer(define[0]):
         if _GOES_ON.match(define[0], comment.end()):
-            start, end = define.start() + comment.start(), define.start() + comment.end()
-            data[start:end] = b"\\\n".join(part.translate(_BLANKS) for part in data[start:end].split(b"\\\n"))
+            for line in _CONTINUED.finditer(comment[0]):
+                start = define.start() + comment.start()
+                blank(data, start + line.start(), start + line.end())
 
 
 def _ends_a_head(data: bytearray, end: int) -> bool:
@@ -179,16 +178,16 @@ def _keep_first_branch(data: bytearray, lines: list[tuple[int, int]]) -> None:
         return
     if any(_is_open(data, one[1], other[0]) for one, other in pairwise(lines)):
         if b"__cplusplus" in data[start:first]:
-            _blank(data, start, end)
+            blank(data, start, end)
             return
     elif all(_NO_CODE.sub(b"", data[one[1] : other[0]]).rstrip().endswith(b",") for one, other in pairwise(lines)):
         for line in lines:  # parts of a list: all of them are read
-            _blank(data, *line)
+            blank(data, *line)
         return
     elif not _is_inside(data, start, end):
         return
-    _blank(data, start, first)
-    _blank(data, lines[1][0], end)
+    blank(data, start, first)
+    blank(data, lines[1][0], end)
 
 
 def _is_open(data: bytearray, start: int, end: int) -> bool:
