@@ -187,6 +187,11 @@ def test_macros_in_statements_are_called():
     assert [it.name for it in extracted("a.cc", source).calls] == ["CHECK", "g", "ASSERT", "h", "FOO"]
 
 
+@pytest.mark.parametrize(("path", "source", "expected"), THROUGH_MACROS)
+def test_lines_may_end_as_on_windows(path, source, expected):
+    assert symbol_lines(extracted(path, source.replace("\n", "\r\n"))) == expected
+
+
 def test_text_and_lines_are_those_of_the_file():
     source = "LUA_API int\nlua_top (int a) {\n  return 1;\n}\n\nmain(argc, argv)\nint argc;\n{ }\n"
     top, _, main = extracted("a.c", source).symbols

@@ -51,12 +51,12 @@ _OTHER_STATEMENTS: Final = frozenset(
     b"concept requires and or not asm __asm__ __asm try catch".split()
 )
 _LINKAGE: Final = re.compile(rb"API|EXPORT|EXTERN|INLINE|INTERNAL|DECL|HIDDEN|LOCAL|PUBLIC|PRIVATE|STATIC")
-_DIRECTIVE: Final = re.compile(rb"^[ \t]*#[ \t]*(if|elif|else|endif)\w*\b[^\n]*(?:\\\n[^\n]*)*", re.MULTILINE)
+_DIRECTIVE: Final = re.compile(rb"^[ \t]*#[ \t]*(if|elif|else|endif)\w*\b(?:\\\n|[^\n])*", re.MULTILINE)
 _NO_CODE: Final = re.compile(
-    rb"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/|^[ \t]*#[^\n]*(?:\\\n[^\n]*)*",
+    rb"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.{0,2000}?\*/|^[ \t]*#(?:\\\n|[^\n])*",
     re.DOTALL | re.MULTILINE,
 )
-_COMMENT: Final = re.compile(rb"/\*.*?\*/", re.DOTALL)
+_COMMENT: Final = re.compile(rb"/\*.{0,2000}?\*/", re.DOTALL)
 _DEFINE: Final = re.compile(rb"^[ \t]*#[ \t]*define\b(?=(?:\\\n|[^\n]){0,5000}/\*)(?:\\\n|[^\n])*", re.MULTILINE)
 _CONTINUED: Final = re.compile(rb"(?:(?!\\\n)[^\n])+")  # without the mark that a macro goes on
 _GOES_ON: Final = re.compile(rb"[ \t]*(?!/[/*])[^\s]")
@@ -89,11 +89,15 @@ _PATTERNS: Final = (
     re.compile(rb"^[ \t]*(Q_[A-Z_]+" + _ARGUMENTS + rb")[ \t]*$(?!\s*\{)", re.MULTILINE),
 )
 _MOST_DROPPED: Final = 8_000  # a longer branch is no other way to write a few lines
+_LOOKED_BACK: Final = 500
+_DEEPEST: Final = 20  # `#if`s in each other, which are all looked at
 _BODY: Final = re.compile(rb"\s*\{")
 
 
 def without_macros(data: bytes) -> bytes:
     """The same length and lines; blanks stand for what a parser of C can not place."""
+    if b"\r" in data:
+        data = data.replace(b"\\\r\n", b" \\\n").replace(b"\r\n", b" \n")
     changed = bytearray(data)
     for found in _DEFINE.finditer(data):
         _blank_comments(changed, found)
@@ -169,7 +173,9 @@ def _keep_first_branches(data: bytearray) -> None:
         elif opened:
             opened[-1].append(line.span())
             if line[1] == b"endif":
-                _keep_first_branch(data, opened.pop())
+                lines = opened.pop()
+                if len(opened) < _DEEPEST:
+                    _keep_first_branch(data, lines)
 
 
 def _keep_first_branch(data: bytearray, lines: list[tuple[int, int]]) -> None:
@@ -180,7 +186,7 @@ def _keep_first_branch(data: bytearray, lines: list[tuple[int, int]]) -> None:
         if b"__cplusplus" in data[start:first]:
             blank(data, start, end)
             return
-    elif all(_NO_CODE.sub(b"", data[one[1] : other[0]]).rstrip().endswith(b",") for one, other in pairwise(lines)):
+    elif all(_ends_in_a_comma(data, one[1], other[0]) for one, other in pairwise(lines)):
         for line in lines:  # parts of a list: all of them are read
             blank(data, *line)
         return
@@ -190,9 +196,13 @@ def _keep_first_branch(data: bytearray, lines: list[tuple[int, int]]) -> None:
     blank(data, lines[1][0], end)
 
 
+def _ends_in_a_comma(data: bytearray, start: int, end: int) -> bool:
+    return _NO_CODE.sub(b"", data[max(start, end - _LOOKED_BACK) : end]).rstrip().endswith(b",")
+
+
 def _is_open(data: bytearray, start: int, end: int) -> bool:
     """Whether braces are opened here that are closed elsewhere, or the other way round."""
-    if data.count(b"{", start, end) == data.count(b"}", start, end):
+    if data.count(b"{", start, end) == data.count(b"}", start, end) or end - start > _MOST_DROPPED:
         return False
     code = _NO_CODE.sub(b"", data[start:end])
     return code.count(b"{") != code.count(b"}")
@@ -200,7 +210,7 @@ def _is_open(data: bytearray, start: int, end: int) -> bool:
 
 def _is_inside(data: bytearray, start: int, end: int) -> bool:
     """Whether what stands in front is not over yet, or the body of a function follows."""
-    before = _COMMENT.sub(b"", data[max(0, start - 500) : start]).rstrip()
+    before = _COMMENT.sub(b"", data[max(0, start - _LOOKED_BACK) : start]).rstrip()
     line = before[before.rfind(b"\n") + 1 :].lstrip()
     if line.startswith((b"#", b"//", b"*")):
         return False

@@ -45,7 +45,7 @@ _QUERY = """
 
 # The grammar ends a class where an annotation of its constructor has a line of its own.
 _ANNOTATED_CONSTRUCTOR = re.compile(
-    rb"^[\w \t]*\bclass[ \t]+\w+(?:<[^<>\n]*>)?[ \t]*\n((?:[ \t]*@[^\n]*\n){1,10})"
+    rb"^[\w \t]*\bclass[ \t]+\w+(?:<[^<>\n]*>)?[ \t]*\r?\n((?:[ \t]*@[^\n]*\n){1,10})"
     rb"(?=[ \t]*(?:internal |private |protected |public )?constructor\b)",
     re.MULTILINE,
 )
