@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.language import Imported, Language, Shape
@@ -39,10 +40,11 @@ _BOTH = """
 _ONLY_C = """
 [(translation_unit (compound_statement) @define) (preproc_ifdef (compound_statement) @define)
  (preproc_if (compound_statement) @define)]
-(expression_statement (call_expression function: (call_expression
-  arguments: (argument_list . (pointer_expression argument: (identifier) @define) .))))
-(expression_statement (assignment_expression left: (call_expression function: (call_expression
-  arguments: (argument_list . (pointer_expression argument: (identifier) @define) .)))))
+(translation_unit (expression_statement [
+  (call_expression function: (call_expression
+    arguments: (argument_list . (pointer_expression argument: (identifier) @define) .)))
+  (assignment_expression left: (call_expression function: (call_expression
+    arguments: (argument_list . (pointer_expression argument: (identifier) @define) .))))]))
 """
 _ONLY_CPP = """
 [(class_specifier body: (_)) (namespace_definition) (alias_declaration) (concept_definition)] @define
@@ -168,7 +170,7 @@ def _language(name: str, suffixes: tuple[str, ...], grammar: str, query: str) ->
         lambda_parameters=lambda_parameters,
         held=held,
         rewritten=_meant,
-        parsed=without_macros,
+        parsed=partial(without_macros, members=name == "cpp"),
         arguments=_arguments,
         no_calls=frozenset({"static_cast", "sizeof", "defined", "alignof", "decltype"}),
     )

@@ -13,30 +13,27 @@ from typing import Final
 
 from dowse.ingest.extract.code.source import blank
 
-_CAPITALS: Final = rb"[A-Z][A-Z0-9_]+\b"
+# All patterns run over every file: they begin with a letter or the end of a line, which is looked for quickly.
+_CAPITALS: Final = rb"[A-Z][A-Z0-9_]++\b"
 _ARGUMENTS: Final = rb"[ \t]*\((?:[^()\n]|\([^()\n]*\)){0,300}\)"
 _MACRO: Final = rb"(?:" + _CAPITALS + rb"(?:" + _ARGUMENTS + rb")?|\w+_(?:EXPORT|API|export)\b)"
-# `class EXPORT Foo : public Bar {`; `struct stat x{}` and `enum KIND x : 3` are none.
-_TYPE_HEAD: Final = re.compile(
-    rb"\b(?:class|struct|union|enum(?:\s+(?:class|struct))?)\s+((?:" + _MACRO + rb"\s+){1,4})"
-    rb"(?=(?!final\b)[A-Za-z_][\w:]*\s*(?:<[^;{}]{0,200}>\s*)?(?:final\s*)?(?:\{|:\s*[A-Za-z_]))"
+_WORD: Final = rb"[A-Za-z_]\w*+"
+_PART: Final = (
+    rb"(?:" + _CAPITALS + _ARGUMENTS + rb"|" + _WORD + rb"(?:[ \t]*\([ \t]*\d[\d, \t]*\))?)"
+)  # printflike(1, 2)
+_PARTS: Final = re.compile(_PART)
+# Words in a row, then the name of a function or a variable; those of C stand at the beginning of a line.
+_HEAD: Final = (
+    rb"((?:" + _PART + rb"[\s*&]++){2,8})"
+    rb"(?=(?:" + _WORD + rb"::){0,4}~?" + _WORD + rb"\s*+([(=;\[])|\(" + _WORD + rb"\)\s*\()"
 )
-_WORD: Final = rb"[A-Za-z_]\w*"
-_ANNOTATED: Final = rb"(?:" + _CAPITALS + _ARGUMENTS + rb"|[a-z_]\w*[ \t]*\([ \t]*\d[\d, \t]*\))"  # printflike(1, 2)
-_PART: Final = rb"(?:" + _ANNOTATED + rb"|" + _WORD + rb")"
-# Words in a row, then the name of a function or a variable.
-_HEAD: Final = re.compile(
-    rb"^[ \t]*((?:" + _PART + rb"[\s*&]+){2,8})"
-    rb"(?=(?:" + _WORD + rb"::){0,4}~?" + _WORD + rb"\s*([(=;\[])|\(" + _WORD + rb"\)\s*\()",
-    re.MULTILINE,
-)
+_HEADS: Final = (re.compile(rb"\n" + _HEAD), re.compile(rb"\n[ \t]*+" + _HEAD))
 # `int (f)(int a)`: the brackets keep a macro of that name away.
-_BRACKETED: Final = re.compile(rb"^[ \t]*((?:" + _WORD + rb"[\s*]+){1,8})(\()" + _WORD + rb"(\))\s*\(", re.MULTILINE)
+_BRACKETED: Final = re.compile(rb"\n((?:" + _WORD + rb"[\s*]++){1,8}+)(\()" + _WORD + rb"(\))\s*+\(")
 # `int f() LOCKS_EXCLUDED(mutex) {`
 _TRAILING: Final = re.compile(
-    rb"\)\s+(?:(?:const|override|noexcept|final)\s+)*(" + _CAPITALS + _ARGUMENTS + rb")\s*(?=[;{])"
+    rb"\)\s++(?:(?:const|override|noexcept|final)\s+)*(" + _CAPITALS + _ARGUMENTS + rb")\s*+(?=[;{])"
 )
-_PARTS: Final = re.compile(rb"(?:" + _ANNOTATED + rb"|" + _WORD + rb")")
 _TYPES: Final = frozenset(
     b"void bool char short int long float double signed unsigned wchar_t auto _Bool __int64".split()
 )
@@ -51,42 +48,70 @@ _OTHER_STATEMENTS: Final = frozenset(
     b"concept requires and or not asm __asm__ __asm try catch".split()
 )
 _LINKAGE: Final = re.compile(rb"API|EXPORT|EXTERN|INLINE|INTERNAL|DECL|HIDDEN|LOCAL|PUBLIC|PRIVATE|STATIC")
-_DIRECTIVE: Final = re.compile(rb"^[ \t]*#[ \t]*(if|elif|else|endif)\w*\b(?:\\\n|[^\n])*", re.MULTILINE)
+_DIRECTIVE: Final = re.compile(rb"\n[ \t]*+(#[ \t]*(if|elif|else|endif)\w*\b(?:\\\n|[^\n])*+)")
 _NO_CODE: Final = re.compile(
     rb"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.{0,2000}?\*/|^[ \t]*#(?:\\\n|[^\n])*",
     re.DOTALL | re.MULTILINE,
 )
 _COMMENT: Final = re.compile(rb"/\*.{0,2000}?\*/", re.DOTALL)
-_DEFINE: Final = re.compile(rb"^[ \t]*#[ \t]*define\b(?=(?:\\\n|[^\n]){0,5000}/\*)(?:\\\n|[^\n])*", re.MULTILINE)
+_DEFINE: Final = re.compile(rb"#[ \t]*define\b(?=(?:\\\n|[^\n]){0,5000}/\*)(?:\\\n|[^\n])*+")
 _CONTINUED: Final = re.compile(rb"(?:(?!\\\n)[^\n])+")  # without the mark that a macro goes on
 _GOES_ON: Final = re.compile(rb"[ \t]*(?!/[/*])[^\s]")
-_STATIC_MACRO: Final = re.compile(rb"^(static)[ \t]+" + _CAPITALS + _ARGUMENTS + rb"[ \t]*$(?!\s*\{)", re.MULTILINE)
+# What is blanked where one of the words in front of it stands in the file.
 _PATTERNS: Final = (
-    _TYPE_HEAD,
-    _STATIC_MACRO,
+    # `class EXPORT Foo : public Bar {`; `struct stat x{}` and `enum KIND x : 3` are none.
+    *(
+        (
+            (word,),
+            re.compile(
+                word + rb"\s++((?:" + _MACRO + rb"\s++){1,4})(?=(?!final\b)[A-Za-z_][\w:]*+\s*+(?:<[^;{}]{0,200}>\s*)?"
+                rb"(?:final\s*)?(?:\{|:\s*[A-Za-z_]))"
+            ),
+        )
+        for word in (b"class", b"struct", b"union", b"enum")
+    ),
+    ((b"\nstatic",), re.compile(rb"\n(static)[ \t]+" + _CAPITALS + _ARGUMENTS + rb"[ \t]*(?=\n)(?!\s*\{)")),
     # `int f PARAMS((int a));`
-    re.compile(
-        rb"(?<=[\w)])[ \t]+(_*(?:PARAMS|PROTO|PROTOTYPE|P|OF|ARGS|ANSI_ARGS)_*[ \t]*\()"
-        rb"(?=\()\((?:[^()]|\((?:[^()]|\([^()]*\))*\)){0,1000}\)\s*(\))"
+    (
+        (b"PARAMS(", b"PARAMS (", b"PROTO(", b"PROTO (", b"ARGS(", b"ARGS_(", b"P((", b"P ((", b"OF((", b"OF (("),
+        re.compile(
+            rb"(?<=[\w)])[ \t]++(_*+(?:PARAMS|PROTO|PROTOTYPE|P|OF|ARGS|ANSI_ARGS)_*[ \t]*\()"
+            rb"(?=\()\((?:[^()]|\((?:[^()]|\([^()]*\))*\)){0,1000}\)\s*(\))"
+        ),
     ),
     # A type among the arguments of a macro: `DEFINE_FLAG(int, size, 8);`
-    re.compile(
-        rb"^[ \t]*" + _CAPITALS + rb"\(((?:[^()\n]*,)?\s*(?:(?:const|unsigned|signed|long|short|struct)\s+)*"
-        rb"(?:int|char|bool|void|unsigned|short|long|float|double|\w+_t)[\s*&]*,(?:[^()]|\([^()]*\)){0,1000})\)",
-        re.MULTILINE,
+    (
+        (b"(",),
+        re.compile(
+            rb"\n[ \t]*+" + _CAPITALS + rb"\(((?:[^()\n]*,)?\s*(?:(?:const|unsigned|signed|long|short|struct)\s+)*"
+            rb"(?:int|char|bool|void|unsigned|short|long|float|double|\w+_t)[\s*&]*,(?:[^()]|\([^()]*\)){0,1000})\)"
+        ),
     ),
     # A macro on a line of its own in front of what no type stands before.
-    re.compile(
-        rb"^[ \t]*(" + _CAPITALS + rb")[ \t]*\n(?=\s*(?:template|class|struct|namespace|using|typedef|enum|"
-        rb"static|extern|inline|constexpr|virtual|explicit)\b)",
-        re.MULTILINE,
+    (
+        (b"\n",),
+        re.compile(
+            rb"\n[ \t]*+("
+            + _CAPITALS
+            + rb")[ \t]*+(?=\n\s*(?:template|class|struct|namespace|using|typedef|enum|static|"
+            rb"extern|inline|constexpr|virtual|explicit)\b)"
+        ),
     ),
     # The same in front of `public:`.
-    re.compile(rb"^[ \t]*(" + _MACRO + rb")\s+(?=(?:public|protected|private)\b[^\n;(){}]*:)", re.MULTILINE),
+    (
+        (b"public", b"private", b"protected"),
+        re.compile(rb"\n[ \t]*+(" + _MACRO + rb")\s++(?=(?:public|protected|private)\b[^\n;(){}]*:)"),
+    ),
     # Qt's words for members.
-    re.compile(rb"^[ \t]*(Q_(?:OBJECT|GADGET|NAMESPACE|SIGNALS[ \t]*:)|signals[ \t]*:)", re.MULTILINE),
-    re.compile(rb"\b(?:public|protected|private)[ \t]+(Q_SLOTS|slots)[ \t]*:"),
-    re.compile(rb"^[ \t]*(Q_[A-Z_]+" + _ARGUMENTS + rb")[ \t]*$(?!\s*\{)", re.MULTILINE),
+    (
+        (b"Q_", b"signals"),
+        re.compile(rb"\n[ \t]*+(Q_(?:OBJECT|GADGET|NAMESPACE|SIGNALS[ \t]*:)|signals[ \t]*:)"),
+    ),
+    (
+        (b"Q_SLOTS", b"slots"),
+        re.compile(rb"\n[ \t]*+(?:public|protected|private)[ \t]+(Q_SLOTS|slots)[ \t]*:"),
+    ),
+    ((b"Q_",), re.compile(rb"\n[ \t]*+(Q_[A-Z_]+" + _ARGUMENTS + rb")[ \t]*(?=\n)(?!\s*\{)")),
 )
 _MOST_DROPPED: Final = 8_000  # a longer branch is no other way to write a few lines
 _LOOKED_BACK: Final = 500
@@ -94,16 +119,16 @@ _DEEPEST: Final = 20  # `#if`s in each other, which are all looked at
 _BODY: Final = re.compile(rb"\s*\{")
 
 
-def without_macros(data: bytes) -> bytes:
-    """The same length and lines; blanks stand for what a parser of C can not place."""
+def without_macros(data: bytes, *, members: bool) -> bytes:
+    """The same length and lines; blanks stand for what a parser can not place, with `members` also in classes."""
     if b"\r" in data:
         data = data.replace(b"\\\r\n", b" \\\n").replace(b"\r\n", b" \n")
-    changed = bytearray(data)
-    for found in _DEFINE.finditer(data):
+    changed = bytearray(b"\n%b\n" % data)  # every line begins behind the end of one
+    for found in _DEFINE.finditer(bytes(changed)) if b"/*" in data else ():
         _blank_comments(changed, found)
     _keep_first_branches(changed)
-    for pattern in _PATTERNS:
-        for found in list(pattern.finditer(changed)):
+    for words, pattern in _PATTERNS:
+        for found in list(pattern.finditer(changed)) if any(word in changed for word in words) else ():
             for group in range(1, pattern.groups + 1):
                 blank(changed, *found.span(group))
     for found in list(_TRAILING.finditer(changed)):
@@ -113,10 +138,10 @@ def without_macros(data: bytes) -> bytes:
         if _OTHER_STATEMENTS.isdisjoint(found[1].split()):
             blank(changed, *found.span(2))
             blank(changed, *found.span(3))
-    for found in list(_HEAD.finditer(changed)):
+    for found in list(_HEADS[members].finditer(changed)):
         for start, end in _superfluous(found):
             blank(changed, start, end)
-    return bytes(changed)
+    return bytes(changed[1:-1])
 
 
 def _blank_comments(data: bytearray, define: re.Match[bytes]) -> None:
@@ -168,11 +193,11 @@ def _keep_first_branches(data: bytearray) -> None:
     """Where an `#if` cuts through a statement, only its first branch is read; inner ones are looked at first."""
     opened: list[list[tuple[int, int]]] = []
     for line in _DIRECTIVE.finditer(bytes(data)):
-        if line[1] == b"if":
-            opened.append([line.span()])
+        if line[2] == b"if":
+            opened.append([line.span(1)])
         elif opened:
-            opened[-1].append(line.span())
-            if line[1] == b"endif":
+            opened[-1].append(line.span(1))
+            if line[2] == b"endif":
                 lines = opened.pop()
                 if len(opened) < _DEEPEST:
                     _keep_first_branch(data, lines)
