@@ -31,30 +31,6 @@ SYMBOLS = [
         "class A { int x[], y; int f()[] { return null; } }",
         ["class A", "field A.x = :int[];", "field A.y = :int;", "method A.f = :int[];"],
     ),
-    (
-        "enum E implements I { ONE(1) { int f() { return 1; } }, TWO; private final int n; E(int n) { } }",
-        [
-            "enum E",
-            "enumMember E.ONE",
-            "method E.f = :int;",
-            "enumMember E.TWO",
-            "field E.n = :int;",
-            "constructor E.E",
-        ],
-    ),
-    (
-        "class A { void m() { record P(int x) { } class L { int q; } new I() { int k; void n() { } }; } }",
-        [
-            "class A",
-            "method A.m",
-            "record A.m.P",
-            "property A.m.P.x = :int;",
-            "class A.m.L",
-            "field A.m.L.q = :int;",
-            "field A.m.k = :int;",
-            "method A.m.n",
-        ],
-    ),
     ("class A { class B { enum C { D } } }", ["class A", "class A.B", "enum A.B.C", "enumMember A.B.C.D"]),
     ("class A { void m( { } void n() { } }\nclass Größe { }", ["class A", "method A.m", "method A.n", "class Größe"]),
 ]

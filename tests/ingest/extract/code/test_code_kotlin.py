@@ -55,10 +55,6 @@ SYMBOLS = [
         ["class A", "property A.c = :C;", "method A.f"],
     ),
     (
-        "class A {\n  companion object {\n    const val X = 1\n    @JvmField val y = 2\n  }\n}",
-        ["class A", "class A.Companion", "property A.Companion.X = :Int;", "property A.Companion.y = :Int;"],
-    ),
-    (
         "class Größe {\n  fun m() { x = ) }\n  val y = 1\n}",
         ["class Größe", "method Größe.m", "property Größe.y = :Int;"],
     ),
