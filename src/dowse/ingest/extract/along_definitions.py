@@ -19,6 +19,7 @@ MAX_OPEN: Final = 50  # namespaces in namespaces
 
 # What may stand above a definition and belongs to it: comments, decorators, attributes.
 _LEADING: Final = ("#", "//", "/*", "*", "@", "--", "[")
+_UNCUT: Final = "empty"  # of macros that stand for nothing: what is around them is not about them
 _TRANSPARENT: Final = frozenset({"namespace"})
 
 
@@ -47,8 +48,8 @@ class _Cutter:
         self._lines = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
         self._lines[-1] = len(text)
         self._inside: defaultdict[int | None, list[int]] = defaultdict(list)
-        for place in range(len(symbols)):
-            if place not in undivided:
+        for place, symbol in enumerate(symbols):
+            if place not in undivided and _UNCUT not in symbol.modifiers:
                 self._inside[self._home(place)].append(place)
 
     def _home(self, place: int) -> int | None:

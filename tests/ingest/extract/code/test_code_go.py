@@ -13,6 +13,10 @@ SYMBOLS = [
         "func f() (Foo, error) { return g() }\nfunc h() (r *Foo, err error) { }",
         ["function f = :(Foo,error);", "function h = :(Foo,error);"],
     ),
+    (
+        "var m map[interface{}]map[string][]Foo\nvar n map[struct{ a int }]Foo",
+        ["variable m = :map<interface{},map<string,Foo[]>>;", "variable n = :map<struct{aint},Foo>;"],
+    ),
     ("func f() { }\nfunc g() any { return Foo{} }", ["function f", "function g = :Foo;"]),
     (
         'type Foo struct {\n  Bar\n  *q.Baz\n  a, b int `json:"a"`\n  r map[string][]*Repo\n  f func(int)\n}',

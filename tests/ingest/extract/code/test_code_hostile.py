@@ -18,8 +18,11 @@ from dowse.model import Item
 
 SNIPPETS = {
     "a.rs": [it[0] for it in (*test_code_rust.SYMBOLS, *test_code_rust.CALLS)],
-    "a.c": [it[1] for it in test_code_c.SYMBOLS],
-    "a.cpp": [*(it[1] for it in test_code_c.SYMBOLS), *(it[0] for it in test_code_c.CALLS)],
+    "a.c": [it[1] for it in (*test_code_c.SYMBOLS, *test_code_c.THROUGH_MACROS)],
+    "a.cpp": [
+        *(it[1] for it in (*test_code_c.SYMBOLS, *test_code_c.THROUGH_MACROS)),
+        *(it[0] for it in test_code_c.CALLS),
+    ],
     "a.rb": [it[0] for it in (*test_code_ruby.SYMBOLS, *test_code_ruby.CALLS)],
     "a.swift": [it[0] for it in (*test_code_swift.SYMBOLS, *test_code_swift.CALLS)],
     "a.sh": [it[0] for it in (*test_code_bash.SYMBOLS, *test_code_bash.CALLS)],
@@ -82,6 +85,10 @@ def test_depth_and_width_do_no_harm(path, body):
         ("a.rs", "impl A { fn a() {} }\n" * DEEP),
         ("a.c", "int " + "*" * DEEP + "p; int " + "(" * DEEP + "q" + ")" * DEEP + ";"),
         ("a.c", "#if A\n" * DEEP),
+        ("a.c", "#if A\n{\n" * DEEP + "#endif\n" * DEEP),
+        ("a.c", "#define A /*" * DEEP),
+        ("a.c", "#if A\n{" + "/*" * DEEP + "\n#endif\n"),
+        ("a.cpp", "class ABC " * DEEP + ") A(a);" * DEEP + "A(int,(" * DEEP + "x P((" * DEEP),
         ("a.cpp", "void " + "a::" * DEEP + "f() {}"),
         ("a.cpp", "namespace " + "a::" * DEEP + "b {}"),
         ("a.cpp", "void A::f() {}\n" * DEEP),

@@ -22,9 +22,23 @@ SYMBOLS = [
         ["record R", "property R.a = :int;", "property R.b = :Foo;", "constructor R.R"],
     ),
     ("@interface Ann { }", ["interface Ann"]),
+    (
+        '@interface Ann { String value() default "x"; Class<?>[] types(); long MAX = 1; }',
+        ["interface Ann", "method Ann.value = :String;", "method Ann.types = :Class<?>[];", "field Ann.MAX = :long;"],
+    ),
+    ("@CheckReturnValue\npackage a.b;\n", ["namespace a.b"]),
+    (
+        "class A { int x[], y; int f()[] { return null; } }",
+        ["class A", "field A.x = :int[];", "field A.y = :int;", "method A.f = :int[];"],
+    ),
     ("class A { class B { enum C { D } } }", ["class A", "class A.B", "enum A.B.C", "enumMember A.B.C.D"]),
     ("class A { void m( { } void n() { } }\nclass Größe { }", ["class A", "method A.m", "method A.n", "class Größe"]),
 ]
+
+
+def test_an_element_of_an_annotation_is_no_function_with_a_body():
+    _, value = extracted("A.java", '@interface A { @Deprecated String value() default ""; }').symbols
+    assert (value.signature, value.attributes, value.stats) == ('String value() default ""', ("Deprecated",), None)
 
 
 def inside(body: str) -> str:

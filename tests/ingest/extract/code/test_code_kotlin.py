@@ -45,11 +45,26 @@ SYMBOLS = [
     ("fun f() {\n  val x = 1\n  fun g(a: Int) { }\n}", ["function f", "function f.g"]),
     ("fun f(): Unit = g()\nfun g() = Foo()", ["function f", "function g = Foo()"]),
     ("class A {\n  init { val x = Foo() }\n}", ["class A"]),
+    ("val (a, _, b: Int) = f()\nfun g() { val (x, y) = f() }", ["variable a", "variable b = :Int;", "function g"]),
+    (
+        "@Target(X)\n@Retention(Y)\nannotation class Ann\n\n@Suppress\nclass B",
+        ["class Ann", "class B"],
+    ),
+    (
+        'class A\n@Deprecated("use B, not A")\nconstructor(private val c: C) : D {\n  fun f() { }\n}',
+        ["class A", "property A.c = :C;", "method A.f"],
+    ),
     (
         "class Größe {\n  fun m() { x = ) }\n  val y = 1\n}",
         ["class Größe", "method Größe.m", "property Größe.y = :Int;"],
     ),
 ]
+
+
+def test_an_annotation_class_says_what_it_is():
+    ann, _ = extracted("A.kt", "@Target(X)\n@Retention\nannotation class Ann\nclass B\n").symbols
+    assert (ann.modifiers, ann.attributes) == (("annotation",), ("Target", "Retention"))
+    assert (ann.signature, ann.start_line, ann.end_line) == ("annotation class Ann", 1, 3)
 
 
 def inside(body: str) -> str:

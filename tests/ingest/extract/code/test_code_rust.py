@@ -23,6 +23,24 @@ SYMBOLS = [
     ("fn f(xs: &[Foo]) -> Option<Arc<Foo>> { fn g() {} }", ["function f = :Option<Foo>;", "function f.g"]),
     ('extern "C" { fn cf(a: i32) -> i32; }', ["function cf = :i32;"]),
     ("fn r#type() { const X: i32 = 1; }", ["function type"]),
+    (
+        "s! { /// A file.\n #[derive(X)] pub struct stat { pub st_dev: ::dev_t, pub(crate) st_ino: i64 } struct B; }",
+        ["struct stat", "field stat.st_dev", "field stat.st_ino", "struct B"],
+    ),
+    ("s! { pub enum X { A, B(i32), #[x] C = 1 } }", ["enum X", "enumMember X.A", "enumMember X.B", "enumMember X.C"]),
+    (
+        "cfg_if! { if #[cfg(unix)] { pub fn a(x: i32) { } fn b() { } } else { pub trait T { } type U = V; } }",
+        ["function a", "function b", "interface T", "typeAlias U"],
+    ),
+    ("bitflags! { pub struct F: u32 { const A = 1; const B = 2; } }", ["struct F", "variable A", "variable B"]),
+    (
+        "lazy_static! { static ref RE: Regex = x(); pub static ref Q: i32 = 1; }\nmod m { t!(static mut M: i32 = 1); }",
+        ["variable RE", "variable Q", "namespace m", "variable m.M"],
+    ),
+    (
+        "fn f() { quote! { fn g() { } } }\nmacro_rules! m { () => { fn h() { } } }\nty!(*const T, fn(i32));",
+        ["function f", "function m"],
+    ),
 ]
 
 CALLS = [
@@ -52,6 +70,15 @@ CALLS = [
      ["f: assert assert", "f: g g", "f: go :Foo;.go", "f: b this.a.b", "f: new Foo.new", "f: y x.y", "f: z ?.z"]),
     ("m![Self::q(), crate::a::h(), format!(\"x\")];", ["f: m m", "f: q this.q", "f: h a.h", "f: format format"]),
 ]  # fmt: skip
+
+
+def test_items_in_macros_have_lines_and_call_what_they_call():
+    found = extracted(
+        "a.rs", "s! {\n  pub fn a(x: i32) -> i32 {\n    b()\n  }\n  pub struct S {\n    pub c: i32,\n  }\n}\n"
+    )
+    assert [(it.name, it.start_line, it.end_line) for it in found.symbols] == [("a", 2, 4), ("S", 5, 7), ("c", 6, 6)]
+    assert found.symbols[0].signature == "fn a(x: i32) -> i32"
+    assert call_lines(found) == [": s s", ": b b"]
 
 
 @pytest.mark.parametrize(("source", "expected"), SYMBOLS)

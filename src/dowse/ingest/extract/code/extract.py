@@ -40,7 +40,7 @@ def extract_code(item: Item, data: bytes) -> Extract:
 def _read(language: Language, title: str, text: str) -> Extract:
     source = Source(text)
     reader = grammar(language.grammar, language.query)
-    root = reader.parse(source.data).root_node
+    root = reader.parse(language.parsed(source.data)).root_node
     captures = reader.captures(root)
     if language.simplified is not None and "error" in captures:
         other = reader.parse(language.simplified(source.data)).root_node

@@ -12,7 +12,7 @@ from dowse.text.expressions import UNKNOWN, instance
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from dowse.ingest.extract.code.source import Source
+    from dowse.ingest.extract.code.source import Extent, Source
 
 
 NAMES: Final = re.compile(r"@?[^\W\d]\w*")
@@ -75,7 +75,7 @@ class Definition(NamedTuple):
 
     name: str
     kind: str
-    span: Node
+    span: Node | Extent
     header: tuple[int, int]
     type: str = ""
     holds: str = ""
@@ -157,6 +157,10 @@ def _as_is(expression: str) -> str:
     return expression
 
 
+def _unchanged(data: bytes) -> bytes:
+    return data
+
+
 def _returned_as_is(_definition: Definition, expression: str) -> str:
     return expression
 
@@ -188,6 +192,7 @@ class Language:
     returned: Callable[[Definition, str], str] = _returned_as_is  # what a function gives, told what its body returns
     scripts: bool = False  # the file is a scope of its own, whose names others see all the same (`$x` of PHP)
     types_apart: bool = False  # a type and a value may have one name
+    parsed: Callable[[bytes], bytes] = _unchanged  # what the parser reads instead: as long, with the same lines
     fields_by_assignment: bool = False  # `this.x = …` makes a field
     no_calls: frozenset[str] = frozenset()  # what looks like a function or a call: names and types of nodes
     arguments: Callable[[Node], int] | None = None  # how many a call has, where no field `arguments` or list tells

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Point
+
+
+class Extent(NamedTuple):
+    """Where several nodes in a row begin and end, as a node says it of itself."""
+
+    start_byte: int
+    end_byte: int
+    start_point: Point
+    end_point: Point
+
+    @classmethod
+    def over(cls, first: Node, last: Node) -> Extent:
+        return cls(first.start_byte, last.end_byte, first.start_point, last.end_point)
 
 
 class Source:
@@ -28,6 +41,14 @@ class Source:
     def line(self, start: int, end: int, most_bytes: int) -> str:
         """What stands there on one line, blanks collapsed."""
         return " ".join(self.data[start : min(end, start + most_bytes)].decode(errors="ignore").split())
+
+
+_BLANKS: Final = bytes(10 if each == 10 else 32 for each in range(256))
+
+
+def blank(data: bytearray, start: int, end: int) -> None:
+    """Take it out of what a parser reads; every other byte stays where it is, on its line."""
+    data[start:end] = data[start:end].translate(_BLANKS)
 
 
 def child(node: Node, name: str) -> Node | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.language import Imported, Language, Shape
 from dowse.ingest.extract.code.languages.c.bindings import bind, lambda_parameters
 from dowse.ingest.extract.code.languages.c.definitions import define
+from dowse.ingest.extract.code.languages.c.macros import without_macros
 from dowse.ingest.extract.code.languages.c.types import held, without_arguments
 from dowse.ingest.extract.code.source import child, first_of
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 _BOTH = """
 [(function_definition) (field_declaration) (struct_specifier body: (_)) (union_specifier body: (_))
- (enum_specifier body: (_)) (enumerator) (type_definition) (preproc_def value: (_)) (preproc_function_def)] @define
+ (enum_specifier body: (_)) (enumerator) (type_definition) (preproc_def) (preproc_function_def)] @define
 (declaration) @define @bind
 (function_declarator declarator: (identifier) @named)
 (preproc_include) @import
@@ -33,6 +35,16 @@ _BOTH = """
 (case_statement value: (_)) @case
 (binary_expression operator: ["&&" "||"]) @operator
 (return_statement) @return
+"""
+# What C leaves to the grammar of expressions: functions without a type, pointers to functions of a named type.
+_ONLY_C = """
+[(translation_unit (compound_statement) @define) (preproc_ifdef (compound_statement) @define)
+ (preproc_if (compound_statement) @define)]
+(translation_unit (expression_statement [
+  (call_expression function: (call_expression
+    arguments: (argument_list . (pointer_expression argument: (identifier) @define) .)))
+  (assignment_expression left: (call_expression function: (call_expression
+    arguments: (argument_list . (pointer_expression argument: (identifier) @define) .))))]))
 """
 _ONLY_CPP = """
 [(class_specifier body: (_)) (namespace_definition) (alias_declaration) (concept_definition)] @define
@@ -158,13 +170,14 @@ def _language(name: str, suffixes: tuple[str, ...], grammar: str, query: str) ->
         lambda_parameters=lambda_parameters,
         held=held,
         rewritten=_meant,
+        parsed=partial(without_macros, members=name == "cpp"),
         arguments=_arguments,
         no_calls=frozenset({"static_cast", "sizeof", "defined", "alignof", "decltype"}),
     )
 
 
 LANGUAGES = (
-    _language("c", (".c",), "tree_sitter_c", _BOTH),
+    _language("c", (".c",), "tree_sitter_c", _BOTH + _ONLY_C),
     _language(
         "cpp",
         (

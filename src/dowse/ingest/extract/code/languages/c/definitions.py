@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from dowse.ingest.extract.code.language import Definition, Parameter
 from dowse.ingest.extract.code.languages.c.declarators import Declared, declared, parameters
 from dowse.ingest.extract.code.languages.c.types import without_arguments
-from dowse.ingest.extract.code.source import child, first_of
+from dowse.ingest.extract.code.source import Extent, child, first_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -29,6 +29,8 @@ _SIMPLE: Final = {
     "preproc_def": "variable",
     "preproc_function_def": "function",
 }
+_MOST_PARAMETERS: Final = 50
+_TYPE_WORDS: Final = frozenset({"int", "char", "short", "long", "float", "double", "unsigned", "signed", "void"})
 _CLASSES: Final = frozenset({"class", "struct"})
 _FUNCTIONS: Final = frozenset({"function", "method", "constructor"})
 _MODIFIERS: Final = frozenset(
@@ -51,8 +53,12 @@ def define(node: Node, around: Definition | None, source: Source) -> Iterable[De
         return _namespaces(node, source)
     if node.type == "type_definition":
         return _aliases(node, source)
-    if node.type == "declaration" and around is not None and around.kind in _FUNCTIONS:
+    if around is not None and around.kind in _FUNCTIONS and node.type in ("declaration", "identifier"):
         return ()  # of locals
+    if node.type == "identifier":
+        return [Definition(source.of(node), "variable", node, node.byte_range, has_body=False)]
+    if node.type == "compound_statement":
+        return _untyped(node, source)
     return _declared(node, around, source)
 
 
@@ -88,10 +94,15 @@ def _simple(node: Node, source: Source) -> Iterable[Definition]:
         (node.start_byte, value.start_byte if value is not None and listed is not None else node.end_byte),
         type=source.of(child(node, "type")),
         parameters=tuple(Parameter(source.of(each)) for each in (listed.named_children if listed else ())),
-        modifiers=("macro",) if is_macro else (),
+        modifiers=_macro_modifiers(node, value) if is_macro else (),
         has_body=False,
     )
     return [found] if name else []
+
+
+def _macro_modifiers(node: Node, value: Node | None) -> tuple[str, ...]:
+    """One that stands for nothing, such as the guard of a header, is only asked about."""
+    return ("macro", "empty") if value is None and node.type == "preproc_def" else ("macro",)
 
 
 def _namespaces(node: Node, source: Source) -> Iterator[Definition]:
@@ -122,12 +133,40 @@ def _declared(node: Node, around: Definition | None, source: Source) -> Iterator
         if found is None:
             continue
         path, name = _split(source.of(found.name))
-        if not name:
+        if not name or name in _TYPE_WORDS:
             continue
         outside = around
         for outside in _outside(node, found.name, path):
             yield outside
         yield _member(node, each, found, name, outside, source)
+
+
+def _untyped(body: Node, source: Source) -> Iterable[Definition]:
+    """`main(argc, argv) int argc; {}`: the grammar takes the head of a function without a type for something else."""
+    before, head = body.prev_named_sibling, None
+    for _ in range(_MOST_PARAMETERS):
+        if before is None or before.type not in ("declaration", "comment"):
+            break
+        written = child(before, "type")
+        if written is not None and written.type == "macro_type_specifier":  # `main(argc) int argc;`
+            head = written
+            break
+        before = before.prev_named_sibling
+    if before is not None and before.type in ("expression_statement", "ERROR"):
+        head = child(before, "0")
+    name = child(head, "function") or child(head, "name") if head is not None else None
+    if before is None or head is None or name is None or name.type != "identifier":
+        return ()
+    listed = child(head, "arguments")
+    return [
+        Definition(
+            source.of(name),
+            "function",
+            Extent.over(before, body),
+            (before.start_byte, body.start_byte),
+            parameters=tuple(Parameter(source.of(each)) for each in (listed.named_children if listed else ())),
+        )
+    ]
 
 
 def _outside(node: Node, name: Node, path: list[str]) -> Iterator[Definition]:
@@ -139,7 +178,9 @@ def _outside(node: Node, name: Node, path: list[str]) -> Iterator[Definition]:
 
 
 def _split(written: str) -> tuple[list[str], str]:
-    """`ns::Foo<T>::bar` as `ns`, `Foo` and `bar`."""
+    """`ns::Foo<T>::bar` as `ns`, `Foo` and `bar`; so is `ns::Foo<T>::bar<int>`, a special case of it."""
+    if written.endswith(">") and "operator" not in written:
+        written = without_arguments(written)
     name = _NAMED.search(written)
     if name is None or len(written) > 300:
         return [], ""

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _QUERY = """
 [(package_declaration) (class_declaration) (interface_declaration) (annotation_type_declaration) (enum_declaration)
  (record_declaration) (enum_constant) (method_declaration) (constructor_declaration)
- (compact_constructor_declaration) (field_declaration) (constant_declaration)] @define
+ (compact_constructor_declaration) (annotation_type_element_declaration) (field_declaration)
+ (constant_declaration)] @define
 (import_declaration) @import
 (method_invocation) @call
 [(object_creation_expression) (explicit_constructor_invocation)] @construct

@@ -23,6 +23,7 @@ _KINDS = {
     "record_declaration": "record",
     "enum_constant": "enumMember",
     "method_declaration": "method",
+    "annotation_type_element_declaration": "method",
     "constructor_declaration": "constructor",
     "compact_constructor_declaration": "constructor",
 }
@@ -34,11 +35,11 @@ def define(node: Node, _around: Definition | None, source: Source) -> Iterable[D
     kind = _KINDS[node.type]
     body = child(node, "body")
     found = Definition(
-        source.of(child(node, "name") or child(node, "0")),
+        source.of(child(node, "name") or first_of(node, "scoped_identifier", "identifier")),
         kind,
         node,
         _header(node),
-        type=source.of(child(node, "type")),
+        type=source.of(child(node, "type")) + _dimensions(node, source),
         parameters=tuple(parameters(child(node, "parameters"), source)),
         modifiers=tuple(_modifiers(node, source)),
         attributes=tuple(_annotations(node, source)),
@@ -47,6 +48,11 @@ def define(node: Node, _around: Definition | None, source: Source) -> Iterable[D
         to_the_end=kind == "namespace",
     )
     return (found, *_components(node, source)) if kind == "record" else (found,)
+
+
+def _dimensions(node: Node, source: Source) -> str:
+    """`int x[]` and `int f()[]` are of the type `int[]`."""
+    return "".join(source.of(child(node, "dimensions")).split())
 
 
 def _header(node: Node) -> tuple[int, int]:
@@ -113,7 +119,7 @@ def _fields(node: Node, source: Source) -> Iterator[Definition]:
             "field",
             node,
             (start, each.end_byte),
-            source.of(child(node, "type")),
+            source.of(child(node, "type")) + _dimensions(each, source),
             modifiers=modifiers,
             attributes=annotations,
             has_body=False,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.language import Definition, Language, Shape
 from dowse.ingest.extract.code.languages.kotlin.bindings import bind, imports, lambda_parameters
 from dowse.ingest.extract.code.languages.kotlin.definitions import define
 from dowse.ingest.extract.code.languages.kotlin.types import held
-from dowse.ingest.extract.code.source import child, first_of
+from dowse.ingest.extract.code.source import blank, child, first_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _QUERY = """
 [(package_header) (class_declaration) (object_declaration) (companion_object) (enum_entry) (function_declaration)
  (secondary_constructor) (property_declaration) (type_alias)] @define
+((infix_expression . (identifier) @_annotation . (identifier) @_class . (identifier) .) @define
+  (#eq? @_annotation "annotation") (#eq? @_class "class"))
 (import) @import
 (call_expression . [(identifier) (navigation_expression) (index_expression) (parenthesized_expression)
  (this_expression)]) @call
@@ -38,6 +41,22 @@ _QUERY = """
 (callable_reference (identifier) @refer .)
 (navigation_expression "::" . (identifier) @refer (#not-eq? @refer "class"))
 """
+
+
+# The grammar ends a class where an annotation of its constructor has a line of its own.
+_ANNOTATED_CONSTRUCTOR = re.compile(
+    rb"^[\w \t]*\bclass[ \t]+\w+(?:<[^<>\n]*>)?[ \t]*\r?\n((?:[ \t]*@[^\n]*\n){1,10})"
+    rb"(?=[ \t]*(?:internal |private |protected |public )?constructor\b)",
+    re.MULTILINE,
+)
+
+
+def _parsed(data: bytes) -> bytes:
+    found = list(_ANNOTATED_CONSTRUCTOR.finditer(data))
+    changed = bytearray(data)
+    for each in found:
+        blank(changed, *each.span(1))
+    return bytes(changed) if found else data
 
 
 def _constructed(node: Node, source: Source) -> str:
@@ -113,6 +132,7 @@ LANGUAGES = (
         lambda_parameters=lambda_parameters,
         held=held,
         rewritten=_rewritten,
+        parsed=_parsed,
         returned=_returned,
         arguments=_arguments,
         invoked="invoke",

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 _OBJECTS = frozenset({"object_declaration", "companion_object"})
 _BODIES = ("class_body", "enum_class_body", "function_body", "getter", "setter", "block")
 _PLACES = frozenset({"source_file", "class_body", "enum_class_body"})
+_MOST_ANNOTATIONS = 20
 _OWNERS = frozenset({"class", "interface", "enum", "enumMember"})
 
 
 def define(node: Node, around: Definition | None, source: Source) -> Iterable[Definition]:
     if node.type == "property_declaration":
         return _property(node, around, source)
+    if node.type == "infix_expression":
+        return [_annotation_class(node, source)]
     if node.type == "function_declaration":
         return [_function(node, around, source)]
     if node.type == "secondary_constructor":
@@ -68,6 +71,18 @@ def _class(node: Node, source: Source) -> Iterable[Definition]:
     return [found._replace(bases=tuple(_bases(node, source))), *(_component(each, source) for each in passed)]
 
 
+def _annotation_class(node: Node, source: Source) -> Definition:
+    """`@Target(X) annotation class Foo`: without a body the grammar takes it for a function between two names."""
+    name, whole, names = source.of(child(node, "2")), node, list[str]()
+    for _ in range(_MOST_ANNOTATIONS):
+        above = whole.parent
+        if above is None or above.type != "annotated_expression":
+            break
+        whole = above
+        names = [*(_annotation(each, source) for each in whole.named_children if each.type == "annotation"), *names]
+    return Definition(name, "class", whole, node.byte_range, modifiers=("annotation",), attributes=tuple(names))
+
+
 def _kind(node: Node, source: Source) -> str:
     if any(each.type == "interface" for each in node.children):
         return "interface"
@@ -94,6 +109,10 @@ def _property(node: Node, around: Definition | None, source: Source) -> Iterator
     """Of a class or a file; others are local ones."""
     if node.parent is None or node.parent.type not in _PLACES:
         return
+    several = first_of(node, "multi_variable_declaration")
+    for each in several.named_children if several is not None else ():  # `val (a, b) = …` of a script
+        if each.type == "variable_declaration" and _name(each, source) != "_":
+            yield _definition(node, _name(each, source), "variable", source, (), type_in(each, source))
     declared = first_of(node, "variable_declaration")
     if declared is None:
         return
@@ -142,7 +161,11 @@ def _annotations(node: Node, source: Source) -> Iterator[str]:
     modifiers = first_of(node, "modifiers")
     for each in modifiers.named_children if modifiers else ():
         if each.type == "annotation":
-            yield source.of(each).lstrip("@").partition("(")[0].rpartition(":")[2].strip()[:200]
+            yield _annotation(each, source)
+
+
+def _annotation(node: Node, source: Source) -> str:
+    return source.of(node).lstrip("@").partition("(")[0].rpartition(":")[2].strip()[:200]
 
 
 def _bases(node: Node, source: Source) -> Iterator[str]:

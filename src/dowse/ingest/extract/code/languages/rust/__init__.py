@@ -23,6 +23,7 @@ _QUERY = """
 [(mod_item body: (_)) (struct_item) (union_item) (enum_item) (trait_item) (impl_item) (function_item)
  (function_signature_item) (const_item) (static_item) (type_item) (associated_type) (macro_definition)
  (field_declaration) (enum_variant)] @define
+(token_tree ["fn" "struct" "enum" "trait" "type" "static" "const"] @define)
 [(use_declaration) (extern_crate_declaration) (mod_item !body)] @import
 [(call_expression) (token_tree)] @call
 (struct_expression) @construct

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.language import Definition, Parameter
 from dowse.ingest.extract.code.languages.rust.types import without_generics
-from dowse.ingest.extract.code.source import child, first_of
+from dowse.ingest.extract.code.source import Extent, child, first_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -30,6 +30,16 @@ _KINDS: Final = {
     "field_declaration": "field",
     "enum_variant": "enumMember",
 }
+_WORDS: Final = {
+    "fn": "function",
+    "struct": "struct",
+    "enum": "enum",
+    "trait": "interface",
+    "type": "typeAlias",
+    "static": "variable",
+    "const": "variable",
+}
+_MOST_TOKENS: Final = 500
 _MEMBER_KINDS: Final = {"function": "method", "variable": "field"}
 _HOLDERS: Final = frozenset({"struct", "enum", "interface"})
 _MOST_ATTRIBUTES: Final = 50
@@ -38,6 +48,8 @@ _MOST_ATTRIBUTES: Final = 50
 def define(node: Node, around: Definition | None, source: Source) -> Iterable[Definition]:
     if node.type == "impl_item":
         return _opened(node, source)
+    if node.type in _WORDS:
+        return _in_a_macro(node, source) if around is None or around.kind == "namespace" else ()
     if around is not None and node.type in ("const_item", "static_item") and around.kind in ("function", "method"):
         return ()
     if node.type == "field_declaration" and (around is None or around.kind != "struct"):
@@ -80,6 +92,51 @@ def _opened(node: Node, source: Source) -> Iterable[Definition]:
             reopens=True,
         )
     ]
+
+
+def _in_a_macro(word: Node, source: Source) -> Iterator[Definition]:
+    """An item in the brackets of a macro, which are only words to the grammar: `s! { struct A {} }`."""
+    around, before, name = word.parent, word.prev_sibling, word.next_sibling
+    if around is not None and around.parent is not None and around.parent.type == "token_tree":
+        around = around.parent
+    if around is None or around.parent is None or around.parent.type != "macro_invocation":
+        return  # what a macro is made of
+    if name is not None and (name.type == "mutable_specifier" or source.of(name) == "ref"):
+        name = name.next_sibling
+    if name is None or name.type != "identifier" or (before is not None and before.type == "*"):
+        return  # `*const T`
+    kind = _WORDS[word.type]
+    end, passed, body = name, None, None
+    for _ in range(_MOST_TOKENS):
+        following = end.next_sibling
+        if following is None or following.type in ("}", ")", "]"):
+            break
+        end = following
+        text = source.data[end.start_byte : end.start_byte + 1]
+        if end.type == ";" or (end.type == "token_tree" and text == b"{" and kind != "variable"):
+            body = end if end.type == "token_tree" else None
+            break
+        if end.type == "token_tree" and text == b"(" and kind == "function":
+            passed = passed or end
+    header = (word.start_byte, body.start_byte if body is not None else end.end_byte)
+    span = Extent.over(word, end)
+    # What it is passed looks like the arguments of a call.
+    yield Definition(source.of(name), kind, span, header, has_body=False, function=passed)
+    if body is not None and kind in ("struct", "enum"):
+        yield from _members(body, "field" if kind == "struct" else "enumMember", source)
+
+
+def _members(body: Node, kind: str, source: Source) -> Iterator[Definition]:
+    """Names at the beginning, behind a comma or a visibility; those of fields have a colon behind them."""
+    before = "{"
+    for each in body.children[:_MOST_TOKENS]:
+        if each.is_extra:
+            continue
+        following = each.next_sibling
+        is_named = kind == "enumMember" or (following is not None and following.type == ":")
+        if each.type == "identifier" and before in ("{", ",", "pub", "token_tree") and is_named:
+            yield Definition(source.of(each), kind, each, each.byte_range, has_body=False)
+        before = each.type
 
 
 def _header(node: Node) -> tuple[int, int]:
