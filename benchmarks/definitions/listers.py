@@ -93,6 +93,25 @@ def _javascript(row: Row) -> str:
     return "read as a name by mistake: a word of the language" if row["name"] in _WORDS else ""
 
 
+def _kotlin(row: Row) -> str:
+    """Why a tag of Kotlin is no definition."""
+    if row["kind"] == "method":
+        is_local = row["name"] == "<lambda>" or " fun " not in f" {str(row['pattern']).replace('/^', ' ')}"
+    else:
+        is_local = row.get("scopeKind") == "method"
+    return "names of a body: locals, loop variables, parameters of lambdas" if is_local else ""
+
+
+def _made_by_macro(row: Row) -> str:
+    is_macro = row["kind"] == "enumerator" and f"{row['name']}(" in str(row["pattern"])
+    return "names a macro that makes the enumerator" if is_macro else ""
+
+
+def _operator(name: str) -> str:
+    """`operator ()` of C++ without the blank."""
+    return name.replace("operator ", "operator") if not name[9:10].isalpha() else name
+
+
 def _shell(row: Row) -> str:
     """Why a tag of a shell script is no definition."""
     text, name = str(row["pattern"]), re.escape(str(row["name"]))
@@ -137,9 +156,12 @@ LISTERS: Final[Mapping[str, Lister]] = {
     ),
     "cpp": Lister(
         "C++", "class struct union enum function typedef macro alias", "member enumerator variable",
-        {"namespace": _SECTION, "header": _PLACE},
+        {"namespace": _SECTION, "header": _PLACE}, name=_operator,
     ),
-    "kotlin": Lister("Kotlin", "class interface object method typealias", "variable constant", {"package": _SECTION}),
+    "kotlin": Lister(
+        "Kotlin", "class interface object method typealias", "variable constant", {"package": _SECTION},
+        drop=_kotlin, name=str.strip,
+    ),
     "rust": Lister(
         "Rust", "struct enum interface typedef function method macro", "field enumerator variable",
         {"module": _SECTION, "implementation": "an impl adds to a type that has its own symbol"},
@@ -157,6 +179,7 @@ LISTERS: Final[Mapping[str, Lister]] = {
     "java": Lister("Java", "class interface enum annotation method", "field enumConstant", {"package": _SECTION}),
     "c": Lister(
         "C", "struct union enum function typedef macro", "member enumerator variable", {"header": _PLACE},
+        drop=_made_by_macro,
     ),
     "shell": Lister(
         "Sh", "function alias", "", {"heredoc": "labels the end of a text", "script": _PLACE}, drop=_shell,
