@@ -96,7 +96,7 @@ def test_text_output_shows_place_trail_and_passage(run: Run) -> None:
 
 def test_explain_shows_evidence_and_steps(run: Run) -> None:
     _, out, _ = run("search", "installer", "--explain")
-    assert "bm25" in out and "cosine" in out and "rrf" in out
+    assert "bm25" in out and "cosine" in out and "fused" in out
     assert "lexical" in out and "fuse" in out and " ms" in out
 
 

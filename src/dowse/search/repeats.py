@@ -19,7 +19,7 @@ _SAME = 0.8  # of the lines of two passages together
 _FEWEST_LINES = 3  # of a copy: shorter texts are alike by chance
 _FEWEST_WORDS = 4  # fewer stand in a row by chance
 _SAYING = 0.5  # of the question's words are in the rest of a passage that says something about it
-_QUOTING = 0.5  # what is left of the score of a passage that does not
+_QUOTING = 0.25  # what is left of the score of a passage that does not
 _QUOTES = "\"'`“”„«»‘’"
 
 _DOCUMENT = re.compile(r"\.(?:md|mdx|markdown|mkd|rst|txt|adoc|html?)$", re.IGNORECASE)

@@ -40,12 +40,13 @@ class Frame:
 class Frames:
     """A stack. `claimed` are nodes that are spoken for: whoever meets them again passes over them."""
 
-    __slots__ = ("_stack", "claimed", "found", "top")
+    __slots__ = ("_stack", "claimed", "found", "of_file", "top")
 
     def __init__(self) -> None:
         self.found = Findings()
         self.claimed: set[int] = set()
-        self.top = Frame(EVERYWHERE, scope=Scope(None, runs_later=False))
+        self.of_file = Scope(None, runs_later=False)
+        self.top = Frame(EVERYWHERE, scope=self.of_file)
         self._stack = [self.top]
 
     def around(self) -> Draft | None:

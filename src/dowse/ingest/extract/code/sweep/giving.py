@@ -44,7 +44,7 @@ class Giving:
                 top.scope.bind(self._source.of(bound.target), binding)
                 if bound.narrow:
                     top.narrowed.append(binding)
-                elif self._language.scripts and top.scope.parent is None:
+                elif self._language.scripts and top.scope.parent is self._frames.of_file:
                     self._keep_of_script(bound)
             elif bound.keeps is not None:
                 self._keep(
