@@ -64,9 +64,9 @@ def _rows(engine: Engine, part: Part, kinds: tuple[str, ...], unrelated: float) 
         stems = stems_of(question.text)
         answer = engine.search(Query(question.text, Scope(kinds=kinds), limit=LIMIT, recipe=RECIPE))
         for rank, hit in enumerate(answer.hits, 1):
-            chunk, cosine = hit.stored.chunk, hit.evidence.get("cosine", 0.0)
+            chunk, cosine = hit.stored.chunk, hit.evidence.get("cosine", unrelated)
             found = Found(hit.stored.record.path, chunk.start_line, chunk.end_line, chunk.text)
-            nearness = max(0.0, (cosine - unrelated) / (1 - unrelated)) if unrelated else 0.0
+            nearness = (cosine - unrelated) / (1 - unrelated) if unrelated else 0.0
             right = any(value > 0 for value in question.judge([found]).values())
             yield (held(hit, stems), nearness, float(np.log(rank))), hit.evidence["confidence"], right
 

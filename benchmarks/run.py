@@ -114,6 +114,14 @@ def _calibration(options: argparse.Namespace) -> Done:
     return measured, wanted == list(calibration.CALIBRATED), True
 
 
+def _abstention(options: argparse.Namespace) -> Done:
+    import abstention
+
+    bench = Bench(options.bench, options.work, options.fresh)
+    measured, good = abstention.measure(bench, [SETS[name] for name in options.sets], options.encoders)
+    return measured, set(options.sets) == set(SETS), good
+
+
 def _speed(options: argparse.Namespace) -> Done:
     import speed
 
@@ -224,6 +232,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "quality": _quality,
     "ablation": _ablation,
     "calibration": _calibration,
+    "abstention": _abstention,
     "speed": _speed,
     "vectors": _vectors,
     "throughput": _throughput,
