@@ -1,5 +1,6 @@
 """Whether questions that the files do not answer are held back: each set's corpus is asked its own questions and as
-many of the other sets. Foreign are only questions about another subject, so sets about one library are not each other's."""
+many of the other sets. Foreign are only questions about another subject, so sets about one library are not each
+other's."""
 
 from __future__ import annotations
 
