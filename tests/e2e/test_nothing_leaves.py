@@ -34,6 +34,7 @@ _FAMILY = re.compile(r"\b(?:AF|PF)_(\w+)")
 _WRITES = re.compile(r"\bO_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)\b")
 _NAMES = ("/etc/resolv.conf", "/etc/hosts", "/var/run/nscd/socket", "/run/systemd/resolve")
 _HARMLESS = ("/dev/null", "/dev/tty", "/proc/self/autogroup")  # the last: the priority of the process itself
+_OWN_PIPE = re.compile(r'"/proc/self/fd/1", .*= \d+<pipe:\[\d+\]>$')  # its stdout, opened once more
 _CONTRACT = {"rifflux": (".tmp/rifflux",)}  # where the program keeps its index that a profile stands in for
 # What a required parameter of a tool is given; a parameter without a row fails the test.
 _GIVEN: dict[str, object] = {
@@ -91,6 +92,8 @@ class Traced:
         if families - {"UNIX", "LOCAL", "UNSPEC"}:
             return "reaches for the network"
         if families or (name in ("open", "openat", "openat2") and not _WRITES.search(arguments)) or _is_socket(name):
+            return ""
+        if _OWN_PIPE.search(arguments):
             return ""
         astray = [path for path in paths if not self._is_ours(Path(path))]
         return "writes elsewhere" if astray else ""

@@ -271,7 +271,9 @@ def test_who_indexes_by_hand_takes_over(project: Project) -> None:
 
 def test_it_ends_when_a_server_does_the_same(project: Project) -> None:
     process, server = project.encodes(), Leadership(project.index)
+    process.send_signal(signal.SIGSTOP)  # it must not complete before there is a server
     assert server.attempt()
+    process.send_signal(signal.SIGCONT)
     try:
         assert process.wait() == 0
     finally:
