@@ -90,9 +90,7 @@ class Settings:
     )
     max_chunk_chars: int = _setting(2000, "the longest piece of text that is ranked as one")
     min_chunk_chars: int = _setting(120, "shorter pieces are joined with their neighbours")
-    rrf_k: int = _setting(
-        60, "the constant of rank fusion, in recipes that fuse ranks (rifflux, ragdocs, memories)"
-    )
+    rrf_k: int = _setting(60, "the constant of rank fusion, in recipes that fuse ranks (rifflux, ragdocs, memories)")
     lexical_weight: float = _setting(1.0, "how much words count where words and meaning are fused")
     semantic_weight: float = _setting(1.0, "how much meaning counts there; only the ratio of the two matters")
     limit: int = _setting(10, "how many hits an answer has")
