@@ -15,7 +15,7 @@ from dowse.store.dicts import DictStore
 from support import OpenEngine, write
 
 
-def weighed(worth: float, *passages: tuple[str, int]) -> float:
+def weighed(worth: float, *passages: tuple[str, int], query: str = "x") -> float:
     """The share of meaning, of 2, where the nearest are of these kinds and lengths."""
     store = DictStore()
     store.add_collection("/c")
@@ -23,7 +23,7 @@ def weighed(worth: float, *passages: tuple[str, int]) -> float:
         record = Record("c", f"{number}", kind, "", 1, 1, "d", "c")
         store.put(record, [Piece(Chunk(0, "x" * length, 1, 1), b"%16d" % number)], (), [], text=None)
     keys = [it.key for it in store.export()]
-    run = Run(Query("x"), store, Models(lambda _: QueryVector(None)), 10, Weights(), 60)
+    run = Run(Query(query), store, Models(lambda _: QueryVector(None)), 10, Weights(), 60)
     run.shares = {"lexical": 1.0, "semantic": 2.0}
     run.vector = QueryVector(None, traits=Traits(worth=worth))
     run.kinds = store.kinds_of(keys)
@@ -39,6 +39,7 @@ def test_the_share_of_meaning_follows_the_encoder_the_lengths_and_the_kinds() ->
     assert weighed(1.0, ("doc", 60)) < 0.4 < 1.6 < weighed(1.0, ("doc", 1500))
     code, both = weighed(1.0, ("code", 300)), weighed(1.0, ("code", 300), ("doc", 300))
     assert code > both > 1.0
+    assert weighed(1.0, ("code", 300), query="the server crashed " * 30) == pytest.approx(1.0)  # a report
 
 
 def test_without_a_vector_nothing_changes() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence, Sized
 
 from dowse.model import Scored
 from dowse.search.run import NOTHING, Run
+from dowse.search.understand.classify import classify
 
 # Chosen by leaving each labelled set out in turn (docs/decisions.md).
 _HALF_AT_CHARS = 300  # a passage of so many counts half: of a short one, the name of a person decides what is near
@@ -19,7 +20,9 @@ def encoder_worth(rankings: Mapping[str, Sequence[Scored]], run: Run) -> Sized:
     if run.vector is None or not ranking:
         return NOTHING
     nearest = [it.key for it in ranking[:_LOOKED_AT]]
-    run.shares["semantic"] *= run.vector.traits.worth * _of_lengths(nearest, run) * _of_kinds(nearest, run)
+    run.shares["semantic"] *= run.vector.traits.worth * _of_lengths(nearest, run)
+    if classify(run.query.text) != "passage":  # a report has the words of the code: messages, names, traces
+        run.shares["semantic"] *= _of_kinds(nearest, run)
     return ranking
 
 
