@@ -75,3 +75,29 @@ def test_nothing_and_one_are_fused_too() -> None:
     assert fuse_scores({"lexical": [], "semantic": []}, {"lexical": 1.0, "semantic": 1.0}) == []
     alone = fuse_scores({"lexical": [Scored(1, 2.0)], "semantic": []}, {"lexical": 1.0, "semantic": 1.0})
     assert [it.key for it in alone] == [1]
+
+
+def test_candidates_that_are_not_asked_for_do_not_change_how_far_others_lie_apart() -> None:
+    code_words = [Scored(1, 9.0), Scored(2, 8.0), *(Scored(key, 5.0 - key / 10) for key in range(3, 12))]
+    code_meaning = [Scored(2, 0.60), Scored(1, 0.55), *(Scored(key, 0.5 - key / 100) for key in range(3, 12))]
+    notes = [Scored(key, 30.0 - key) for key in range(20, 40)]
+    ones = {"lexical": 1.0, "semantic": 1.0}
+
+    def is_code(keys: list[int]) -> list[int]:
+        return [key for key in keys if key < 20]
+
+    def distance(fused: list[Scored]) -> float:
+        scores = dict(fused)
+        return scores[2] - scores[1]
+
+    alone = distance(fuse_scores({"lexical": code_words, "semantic": code_meaning}, ones))
+    among = {"lexical": [*notes, *code_words], "semantic": code_meaning}
+    assert distance(fuse_scores(among, ones, is_code)) == pytest.approx(alone)
+    assert distance(fuse_scores(among, ones)) != pytest.approx(alone)
+
+
+def test_few_that_are_asked_for_are_no_sample() -> None:
+    words = [Scored(1, 3.0), *(Scored(key, 2.0 - key / 10) for key in range(2, 9))]
+    rankings = {"lexical": words, "semantic": [Scored(1, 0.9), Scored(2, 0.5)]}
+    ones = {"lexical": 1.0, "semantic": 1.0}
+    assert fuse_scores(rankings, ones, lambda keys: [1]) == fuse_scores(rankings, ones)

@@ -340,3 +340,27 @@ def test_the_place_that_defines_a_name_comes_first(
     engine = open_engine()
     engine.index([root])
     assert paths(engine, name, recipe=recipe)[0] == f"desk.{suffix}"
+
+
+def test_the_place_that_defines_a_name_is_found_where_many_use_it_more(root: Path, open_engine: OpenEngine) -> None:
+    used = "def use_{0}(parcel):\n    return ParcelBox(ParcelBox(ParcelBox(parcel)))\n"
+    body = "".join(f"        self.part_{number} = weight + {number}\n" for number in range(12))
+    files = {f"uses/a{number}.py": used.format(number) for number in range(130)}
+    write(root, files | {"goods.py": f"class ParcelBox:\n    def __init__(self, weight):\n{body}"})
+    engine = open_engine()
+    engine.index([root])
+    for recipe in ("lexical", "hybrid", "auto"):
+        assert paths(engine, "ParcelBox", recipe=recipe, limit=5)[0] == "goods.py", recipe
+        assert "goods.py" not in paths(engine, "ParcelBox", recipe=recipe, scope=Scope(paths=("uses/*",)))
+
+
+def test_passages_of_one_file_leave_room_for_others(root: Path, open_engine: OpenEngine) -> None:
+    def work(name: str, times: int) -> str:
+        return f"def {name}(parcel):\n    return [{'weigh(parcel), ' * times}stamp(parcel)]\n\n\n"
+
+    many = "".join(work(f"first_{number}", 6) for number in range(8))
+    write(root, {"many.py": many, "other.py": work("second", 4)})
+    engine = open_engine(min_chunk_chars=5, max_chunk_chars=120)
+    engine.index([root])
+    found = paths(engine, "weigh the parcel", recipe="lexical", limit=8)
+    assert "other.py" in found and found.count("many.py") >= 5

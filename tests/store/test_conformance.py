@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput, OtherVectors
-from dowse.model import Below, Chunk, Link, Record, Scope, Skipped, Symbol, public_chunk_id
+from dowse.model import EVERYTHING, Below, Chunk, Link, Record, Scope, Skipped, Symbol, public_chunk_id
 from dowse.store.base import ANSWERING, NEXT, Piece, Store, Weights
 from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
@@ -649,6 +649,23 @@ def test_the_nearest_among_some(store: Store) -> None:
     assert [it.key for it in store.near(query, Scope(), 9, among={keys[1], keys[2]})] == [keys[1], keys[2]]
     assert [it.key for it in store.near(query, Scope(kinds=("doc",)), 9, among=[keys[2]])] == [keys[2]]
     assert store.near(query, Scope(), 9, among=()) == []
+
+
+def test_chunks_that_define_a_name(store: Store) -> None:
+    box, opened = Symbol("Box", "class", 1, 3), Symbol("open", "method", 2, 2, 1, 0)
+    store.put(record("b.py", kind="code"), pieces("class Box:", "def open(self):"), [box, opened])
+    store.put(record("a.py", kind="code"), pieces("Box = 1", "def open():"), [Symbol("Box", "variable", 1, 1)])
+    store.put(record("a.md"), pieces("# Box"), [Symbol("Box", "heading", 1, 1)])
+    chunks = [it for path in ("a.py", "b.py") for it in store.chunks(record(path))]
+    keys = {(it.record.path, it.chunk.start_line): it.key for it in chunks}
+
+    def defining(*names: str, scope: Scope = EVERYTHING, limit: int = 9) -> list[int]:
+        return store.chunks_defining(names, scope, limit)
+
+    assert defining("Box") == [keys["b.py", 1], keys["a.py", 1]]
+    assert defining("Box", "open", limit=2) == [keys["b.py", 1], keys["a.py", 1]]
+    assert defining("Box", scope=Scope(paths=("a.*",))) == [keys["a.py", 1]]
+    assert defining("box") == defining("Bo") == defining() == defining("Box", scope=Scope(kinds=("doc",))) == []
 
 
 def test_names_that_chunks_define(store: Store) -> None:

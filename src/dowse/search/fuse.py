@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 from operator import itemgetter
 
@@ -24,28 +24,34 @@ SCORE_NAMES = {
 LEXICAL = "lexical"  # its scores tell which kinds a question is answered by
 # A score that a retriever did not give: words that match nothing score 0, but a cosine is only known to be lower.
 ABSENT_IS_ZERO = frozenset({LEXICAL, "headline"})
+_LEAST_SAMPLE = 10  # fewer say little of how far scores lie apart
 
 
-def fuse_scores(rankings: Rankings, weights: Mapping[str, float]) -> list[Scored]:
-    """By how many standard deviations each score lies above the mean of all candidates, weighted and added up. A match
-    that stands out among few counts as much as it should, which ranks alone do not tell."""
+def fuse_scores(
+    rankings: Rankings, weights: Mapping[str, float], asked_for: Callable[[list[int]], list[int]] = list
+) -> list[Scored]:
+    """By how many standard deviations each score lies above the mean, weighted and added up. A match that stands out
+    among few counts as much as it should, which ranks alone do not tell. Mean and deviation are those of the candidates
+    that are asked for: how many of other kinds are in the index must not decide between them."""
     keys = list(dict.fromkeys(key for ranking in rankings.values() for key, _ in ranking))
+    main = set(asked_for(keys))
+    sampled = main if len(main) >= _LEAST_SAMPLE else keys
     total = sum(weights[name] for name in rankings) or 1.0
     fused = dict.fromkeys(keys, 0.0)
     for name, ranking in rankings.items():
         if not ranking or not weights[name]:
             continue
         own = dict(ranking)
-        absent = 0.0 if name in ABSENT_IS_ZERO else min(own.values())
-        missing = len(keys) - len(own)
-        mean = (sum(own.values()) + missing * absent) / len(keys)
-        squares = sum((score - mean) ** 2 for score in own.values()) + missing * (absent - mean) ** 2
+        lowest = 0.0 if name in ABSENT_IS_ZERO else min(own.values())
+        absent = lowest and min((own[key] for key in sampled if key in own), default=lowest)
+        sample = [own.get(key, absent) for key in sampled]
+        mean = sum(sample) / len(sample)
+        squares = sum((score - mean) ** 2 for score in sample)
         if squares <= 0:
             continue
-        share = weights[name] / total / sqrt(squares / len(keys))
-        base = share * (absent - mean)
+        share = weights[name] / total / sqrt(squares / len(sample))
         for key in keys:
-            fused[key] += share * (own[key] - mean) if key in own else base
+            fused[key] += share * (own.get(key, absent if key in main else lowest) - mean)
     lowest = min(fused.values(), default=0.0) - 1  # what multiplies scores later needs them above 0
     # Stable, also in reverse: the first retriever's order decides ties.
     return [Scored(key, score - lowest) for key, score in sorted(fused.items(), key=itemgetter(1), reverse=True)]

@@ -44,7 +44,7 @@ LEANINGS: Mapping[str, Mapping[str, float]] = MappingProxyType(
         "decision": {"memory": 1.0, "doc": 0.4, "commit": 0.3, "code": 0.1},
         "documents": {"doc": 1.0, "code": 0.25, "commit": 0.25, "memory": 0.7},
         "task": {"doc": 1.0, "code": 0.45, "commit": 0.25, "memory": 0.7},
-        "documented": {"doc": 1.0, "code": 0.7, "commit": 0.25, "memory": 0.7},
+        "documented": {"doc": 1.0, "code": 0.9, "commit": 0.25, "memory": 0.7},
         "code": {"code": 1.0, "doc": 0.4, "commit": 0.25, "memory": 0.7},
     }
 )

@@ -100,7 +100,7 @@ def first_of_each(fused: list[Scored], wanted: int, run: Run) -> list[Scored]:
 def _with_other_files(head: list[Scored], places: Places, run: Run) -> list[Scored]:
     """Where code may be found, each further passage of a file counts a little less: a page of one file tells less than
     one of several. A strong loss would spoil answers that are several passages of one file."""
-    if len(run.shares) < 2 or run.findable().isdisjoint(_SPREAD):
+    if run.findable().isdisjoint(_SPREAD):
         return head
     taken: Counter[tuple[str, str]] = Counter()
     counted: list[Scored] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -104,6 +104,13 @@ class Run:
     def lean(self, best: Mapping[str, float]) -> None:
         """Decide that by the best score of each kind, once words were looked up; before, all count the same."""
         self._leaning = leaning_of(subject(self.query.text), best)
+
+    def asked_for(self, keys: Iterable[int]) -> list[int]:
+        """Those of these candidates whose kind counts in full for what the question is about; all, if none does."""
+        keys = list(keys)
+        lesser = {kind for kind, factor in self.leaning().items() if factor < 1} if self.leans else ()
+        kind_of = self.kinds.get
+        return [key for key in keys if kind_of(key, "") not in lesser] or keys if lesser else keys
 
     def branch(self) -> Run:
         """The same run for what goes on at the same time, with a log of its own."""

@@ -17,10 +17,12 @@ from dowse.search.families import families_of, family_of, parted
 from dowse.search.fuse import FUSED, LEXICAL, RRF, SCORE_NAMES, Rankings, evidence_for, fuse_ranks, fuse_scores
 from dowse.search.kinds import FAMILIES, SUCCEEDING
 from dowse.search.recipes import Recipe, Route, recipe_named
+from dowse.search.refine.code import CODE, written_names
 from dowse.search.refine.stage import Concerning, Stage, stage_name
 from dowse.search.repeats import first_of_each
 from dowse.search.retrieve import find_holders, matched, phrases_of
 from dowse.search.run import NOTHING, Models, Result, Run
+from dowse.search.understand.classify import classify
 from dowse.store.base import Store
 from dowse.text.terms import Term, Terms, quoted
 
@@ -28,6 +30,7 @@ SEMANTIC = "semantic"
 EVEN: Mapping[str, float] = MappingProxyType({})
 # Of kinds whose hits may lose most of their score (superseded, out of date), those behind them must be there to follow.
 _STAND_BY = 20
+_MOST_DEFINITIONS = 20  # of the names of a query: a name that more places define tells little
 INDIFFERENT: Mapping[tuple[str, str], float] = MappingProxyType({})
 
 
@@ -139,6 +142,7 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
     if not route.stages or not ranking or not _concerns(route, run):
         return ranking
     ranking, others = parted(ranking, route.kinds, run)
+    ranking = _with_definitions(ranking, run) if name == LEXICAL else ranking
     scores, own = dict(ranking[: route.refined]), SCORE_NAMES[name]
     unweighed = run.unweighed.get(name, scores)
     hits = [
@@ -152,6 +156,20 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
     rest = [Scored(it.key, min(it.score, lowest)) for it in ranking[route.refined :]]
     refined = [*(Scored(hit.stored.key, hit.score) for hit in hits), *rest]
     return sorted([*refined, *others], key=lambda it: -it.score) if others else refined
+
+
+def _with_definitions(ranking: list[Scored], run: Run) -> list[Scored]:
+    """The candidates that define a name of the query first, so that they are refined however little their words count.
+    One that was not found has the score of the last that was."""
+    names = () if classify(run.query.text) == "passage" else written_names(run.query.text)
+    if not names or run.findable().isdisjoint(CODE):
+        return ranking
+    defining = dict.fromkeys(run.store.chunks_defining(sorted(names), run.query.scope, _MOST_DEFINITIONS))
+    known = dict(ranking)
+    added = [key for key in defining if key not in known and _is_held(key, run)]
+    run.kinds |= dict.fromkeys(added if run.kinds else (), CODE[0])
+    first = [it for it in ranking if it.key in defining] + [Scored(key, ranking[-1].score) for key in added]
+    return [*first, *(it for it in ranking if it.key not in defining)]
 
 
 def _leaning(name: str, share: float, ranking: list[Scored], run: Run) -> list[Scored]:
@@ -212,7 +230,8 @@ def _fused(recipe: Recipe, rankings: dict[str, list[Scored]], run: Run) -> list[
     for weigh in recipe.weigh:
         run.step(stage_name(weigh), found, partial(weigh, rankings, run))
     by_rank = partial(fuse_ranks, rankings, run.shares, run.rrf_k)
-    return run.step("fuse", found, partial(fuse_scores, rankings, run.shares) if recipe.by_score else by_rank)
+    by_score = partial(fuse_scores, rankings, run.shares, run.asked_for)
+    return run.step("fuse", found, by_score if recipe.by_score else by_rank)
 
 
 def _first(fused: list[Scored], recipe: Recipe, run: Run) -> list[Scored]:

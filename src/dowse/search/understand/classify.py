@@ -77,7 +77,7 @@ _OF_USAGE = re.compile(
     r"|is there|are there|do i|does|i|my|the)\b"
     r"|.*\b(?:install\w*|set ?up|troubleshoot\w*|recommend\w*|best practices?|getting started|tutorials?|guides?"
     r"|guidelines?|quick ?start|documentation|docs|examples? of|prerequisites?|requirements?|costs?|comparison"
-    r"|benchmarks?|step by step|templates?)\b"
+    r"|benchmarks?|step by step)\b"
 )
 _HOW_TO = ("how do i ", "how do we ", "how do you ")
 # "return a file from an endpoint": a task in the imperative, told by an article where a noun phrase has none. A

@@ -19,7 +19,7 @@ def encoder_worth(rankings: Mapping[str, Sequence[Scored]], run: Run) -> Sized:
     ranking = rankings.get("semantic", ())
     if run.vector is None or not ranking:
         return NOTHING
-    nearest = [it.key for it in ranking[:_LOOKED_AT]]
+    nearest = run.asked_for(it.key for it in ranking)[:_LOOKED_AT]
     run.shares["semantic"] *= run.vector.traits.worth * _of_lengths(nearest, run)
     if classify(run.query.text) != "passage":  # a report has the words of the code: messages, names, traces
         run.shares["semantic"] *= _of_kinds(nearest, run)

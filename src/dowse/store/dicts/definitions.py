@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dowse.model import IN_FILES, Record, Symbol
+from dowse.model import IN_FILES, Record, Scope, Symbol
 from dowse.store.definitions import HEADING, TYPES, Definition, FileFacts, Found, Named, Wanted
 from dowse.store.dicts.state import State
 from dowse.text.matching import EXACT, nearness, regex_search
@@ -44,6 +44,21 @@ class DictDefinitions(State):
                 and lines.start_line <= it.symbol.start_line <= lines.end_line
             )
         return found
+
+    def chunks_defining(self, names: Sequence[str], scope: Scope, limit: int) -> list[int]:
+        inside = self._within(scope)
+        found = [it for it in self._all() if it.symbol.name in names and inside(it.record)]
+        found.sort(
+            key=lambda it: (it.symbol.kind not in TYPES, it.record.path, it.symbol.start_line, it.record.collection)
+        )
+        keys = [
+            key
+            for it in found
+            for key, row in self._rows.items()
+            if (row.stored.record.collection, row.stored.record.path) == (it.record.collection, it.record.path)
+            and row.stored.chunk.start_line <= it.symbol.start_line <= row.stored.chunk.end_line
+        ]
+        return list(dict.fromkeys(keys[:limit]))
 
     def definition_kinds(self) -> frozenset[str]:
         return frozenset(it.symbol.kind for it in self._all())

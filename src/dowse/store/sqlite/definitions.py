@@ -31,6 +31,13 @@ _DEFINED_IN = (
     "WHERE chunks.id = picked.value AND symbols.record = chunks.record AND symbols.kind != ? "
     "AND symbols.start_line BETWEEN chunks.start_line AND chunks.end_line"
 )
+_CHUNKS_DEFINING = (
+    "SELECT chunks.id FROM json_each(?) AS named CROSS JOIN symbols CROSS JOIN records CROSS JOIN collections "
+    "CROSS JOIN chunks WHERE symbols.folded = lower(named.value) AND symbols.name = named.value "
+    "AND symbols.kind != ? AND records.id = symbols.record AND collections.id = records.collection{within} "
+    "AND chunks.record = symbols.record AND symbols.start_line BETWEEN chunks.start_line AND chunks.end_line "
+    "ORDER BY symbols.kind NOT IN ({types}), records.path, symbols.start_line, collections.name LIMIT ?"
+)
 _GROUPED = 3  # columns of a group
 _TYPES = ", ".join(f"'{kind}'" for kind in TYPES)
 
@@ -86,6 +93,12 @@ class SqliteDefinitions(SqliteCatalog):
                 found[key].append(Named(name, kind))
             known |= {key: tuple(found[key]) for key in unknown}
         return {key: known.get(key, ()) for key in keys}
+
+    def chunks_defining(self, names: Sequence[str], scope: Scope, limit: int) -> list[int]:
+        condition, values = self._scopes.condition(scope, as_they_come=True)
+        statement = _CHUNKS_DEFINING.format(within=f" AND {condition}" if condition else "", types=_TYPES)
+        rows = self.db.rows(statement, (as_json(names), HEADING, *values, limit))
+        return list(dict.fromkeys(row[0] for row in rows))
 
     def definition_kinds(self) -> frozenset[str]:
         statement = "SELECT DISTINCT kind FROM symbols WHERE kind != ?"
