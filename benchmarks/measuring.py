@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
+from types import ModuleType
 from unittest.mock import patch
 
 import dowse
@@ -40,12 +41,18 @@ PROGRESS_S = 10.0
 UNDONE = ("skipped", "failed")
 
 
+Patch = tuple[ModuleType, str, object]
+"""A name of a module and what it stands for meanwhile."""
+
+
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to search: a recipe that is there, or one made up for the occasion under a name of its own."""
+    """A way to search: a recipe that is there, or one made up for the occasion under a name of its own, with other
+    numbers in some modules."""
 
     name: str
     recipe: Recipe | None = None
+    patches: tuple[Patch, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,7 +156,9 @@ def _measured(labelled: LabelledSet, encoder: str, way: Way, parts: list[tuple[E
     scope = Scope(kinds=labelled.kinds)
     known = {**recipes.RECIPES, **({} if way.recipe is None else {way.name: way.recipe})}
     scores = []
-    with patch.object(recipes, "RECIPES", known):
+    with ExitStack() as stack:
+        for module, name, value in ((recipes, "RECIPES", known), *way.patches):
+            stack.enter_context(patch.object(module, name, value))
         for engine, part in parts:
             for question in part.questions:
                 score, answer = _asked(

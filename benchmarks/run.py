@@ -41,6 +41,7 @@ from pathlib import Path
 import platformdirs
 
 import ablation
+import left_out
 import quality
 from code_search.corpora import PLANS
 from definitions.listers import LISTERS
@@ -93,7 +94,8 @@ def _quality(options: argparse.Namespace) -> Done:
     sets = [SETS[name] for name in options.sets]
     bench = Bench(options.bench, options.work, options.fresh)
     results = quality.measure(bench, sets, options.encoders, options.recipes)
-    section = quality.section(sets, options.encoders, options.recipes, results)
+    without = {it: left_out.measure(bench, sets, it) for it in options.left_out if it in options.encoders}
+    section = quality.section(sets, options.encoders, options.recipes, results, without)
     found = quality.checks(sets, options.encoders, options.recipes, results)
     return section, set(options.sets) == set(SETS), not any(it.holds is False for it in found)
 
@@ -280,8 +282,15 @@ def _parser() -> argparse.ArgumentParser:
         "--encoders", nargs="+", default=["granite", "hashing", "static"], metavar="NAME",
         help="those that are not installed are left out; ablation takes the first (default: granite hashing static)",
     )  # fmt: skip
-    recipes = ["lexical", "semantic", "hybrid"]
+    recipes = ["lexical", "semantic", "hybrid", "auto"]
     add("--recipes", nargs="+", default=recipes, metavar="NAME", help=f"for quality (default: {' '.join(recipes)})")
+    add(
+        "--left-out",
+        nargs="*",
+        default=["granite"],
+        metavar="NAME",
+        help="encoders with which constants are chosen without each set in turn, for quality (default: granite)",
+    )
     add(
         "--questions",
         type=int,

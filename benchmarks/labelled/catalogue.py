@@ -26,7 +26,7 @@ SETS = {
                 Published("bge-small-en-v1.5", {"ndcg@10": 0.713}),
                 Published("all-MiniLM-L6-v2", {"ndcg@10": 0.645}),
             ),
-            targets={"ndcg@10": 0.73},
+            targets={"ndcg@10": 0.74},
         ),
         LabelledSet(
             "cranfield",
@@ -83,7 +83,7 @@ SETS = {
                 Published("BM25, tree-sitter chunks", {"ndcg@10": 0.644, "mrr": 0.618}),
                 Published("paid embedder and reranker", {"ndcg@10": 0.801}),
             ),
-            targets={"ndcg@10": 0.68},
+            targets={"ndcg@10": 0.80},
         ),
         LabelledSet(
             "semble_code",
@@ -98,7 +98,8 @@ SETS = {
                 Published("semble", {"ndcg@10": 0.861}),
                 Published("CodeRankEmbed hybrid", {"ndcg@10": 0.865}),
             ),
-            targets={"ndcg@10": 0.85},
+            targets={"ndcg@10": 0.89},
+            static_targets={"ndcg@10": 0.87},
         ),
         LabelledSet(
             "semble_passages",
@@ -109,6 +110,8 @@ SETS = {
             files=False,
             depth=PAGE,
             published=(Published("FTS5, windows of 50 lines", {"ndcg@10": 0.661}),),
+            targets={"ndcg@10": 0.85},
+            static_targets={"ndcg@10": 0.83},
         ),
         LabelledSet(
             "swebench_loc",
@@ -121,7 +124,7 @@ SETS = {
                 Published("FTS5 over whole files", {"acc@1": 0.362, "acc@3": 0.590, "acc@5": 0.697, "acc@10": 0.814}),
                 Published("CodeRankEmbed, another split", {"acc@1": 0.526, "acc@3": 0.777, "acc@5": 0.847}),
             ),
-            targets={"acc@5": 0.80},
+            targets={"acc@5": 0.83},
         ),
         LabelledSet(
             "chroma_chunking",

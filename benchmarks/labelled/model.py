@@ -59,6 +59,8 @@ class LabelledSet:
     depth: int
     published: tuple[Published, ...] = ()
     targets: Mapping[str, float] = field(default_factory=dict)
+    """What is aimed at with the default encoder, and with the static one."""
+    static_targets: Mapping[str, float] = field(default_factory=dict)
     smoke: bool = False
     """Too small to say anything but that nothing is broken."""
     folder: str = ""

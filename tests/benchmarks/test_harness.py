@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import ablation
+import left_out
 import quality
 from dowse.evaluate import QueryScore, Scores
 from dowse.model import Hit
@@ -112,6 +113,36 @@ def test_a_hybrid_below_its_lexical_mode_is_named(tiny: LabelledSet) -> None:
     target, below = quality.checks([tiny], ["granite"], ["lexical", "hybrid"], results)
     assert (target.measured, target.holds) == ("0.8000", False)
     assert (below.measured, below.holds) == ("tiny -0.1000", False)
+
+
+def test_constants_are_chosen_by_the_other_sets(bench: Bench, tiny: LabelledSet) -> None:
+    found = left_out.measure(bench, [tiny, replace(tiny, name="other", folder="tiny")], "hashing")
+    assert [(it.name, it.measure, it.shipped, it.left_out) for it in found] == [
+        ("tiny", "ndcg@10", 1.0, 1.0),
+        ("other", "ndcg@10", 1.0, 1.0),
+    ]
+    assert all(not it.chosen for it in found)  # nothing gains where all is right
+    assert "| other | ndcg@10 | 1.0000 | 1.0000 | +0.0000 | none |" in left_out.lines(found, "hashing")
+
+
+def test_the_constant_that_gains_on_the_mean_is_chosen() -> None:
+    decay = next(it for it in left_out.CONSTANTS if it.name == "decay")
+    level = {("decay", value): 0.0 for value in decay.values}
+    assert left_out._best(decay, [level, level]) == decay.shipped
+    assert left_out._best(decay, [level | {("decay", 0.4): 0.02}, level | {("decay", 0.4): -0.01}]) == 0.4
+    assert left_out._best(decay, [level | {("decay", 0.4): 0.01}, level | {("decay", 0.4): -0.02}]) == decay.shipped
+
+
+def test_shipped_constants_are_those_of_the_recipes() -> None:
+    """A value that is called the shipped one and is not would be measured as if it were."""
+    for constant in left_out.CONSTANTS:
+        recipe = recipe_named("hybrid-files")
+        assert constant.shipped in constant.values
+        if constant.option is not None:
+            assert constant.option(recipe, constant.shipped) == recipe, constant.name
+        if constant.number is not None:
+            module, name, value = constant.number(constant.shipped)
+            assert getattr(module, name) == value, constant.name
 
 
 def test_ablation_has_a_row_for_every_stage(bench: Bench, tiny: LabelledSet) -> None:
