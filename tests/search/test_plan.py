@@ -25,7 +25,8 @@ class Asked:
 
     def __call__(self, query: Query) -> Ranked:
         self.recipes.append(query.recipe)
-        return Ranked(self.found.get(query.recipe, []), [Step(query.recipe, 0, 0, 0.0)], self.traits)
+        traits = Traits() if query.recipe.startswith("lexical") else self.traits
+        return Ranked(self.found.get(query.recipe, []), [Step(query.recipe, 0, 0, 0.0)], traits)
 
 
 def places(hits: list[Hit]) -> list[Stored]:
@@ -82,6 +83,30 @@ def test_neither_words_nor_meaning(unrelated: float, cosine: float, shown: bool)
     assert bool(found.abstained) is not shown
     if not shown:
         assert found.steps[-1].name == "abstain" and found.steps[-1].note == found.abstained
+
+
+def test_few_words_of_a_second_answer_without_meaning_are_no_answer() -> None:
+    asked = Asked(0.6, hybrid=[hit("bananas are yellow", 0.6)], lexical=[hit("a configuration of stars")])
+    question = "parser configuration of the lexer for numerals"
+    found = answer(Query(question, recipe="auto"), asked)
+    assert asked.recipes == ["hybrid", "lexical"] and found.abstained
+
+
+def test_a_name_as_it_is_written_is_an_answer() -> None:
+    text = "what does the function parse_lexer return to whoever asks"
+    for held, shown in (("def parse_lexer(): pass", True), ("def parse(): pass", False)):
+        found = answer(Query(text, recipe="auto"), Asked(0.6, hybrid=[hit(held, 0.55)], lexical=[]))
+        assert bool(found.hits) is shown, held
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("a garden in the ruins of St Dunstan, East of here", True), ("the East of the town, without the other", False)],
+)
+def test_all_proper_names_together_are_an_answer(text: str, shown: bool) -> None:
+    asked = Asked(0.6, hybrid=[hit(text, 0.55)], lexical=[])
+    found = answer(Query("What features and amenities are present at St. Dunstan in the East?", recipe="auto"), asked)
+    assert bool(found.hits) is shown
 
 
 def test_a_named_recipe_is_taken_as_it_is() -> None:

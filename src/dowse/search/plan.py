@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -9,8 +10,10 @@ from types import MappingProxyType
 from dowse.model import Hit, Query, Step
 from dowse.search.confidence import best_share, held, stems_of, with_confidence
 from dowse.search.recipes import recipe_named
+from dowse.search.refine.code import is_identifier, written_names
 from dowse.search.search import Ranked
 from dowse.search.understand.classify import QueryKind, classify
+from dowse.text.terms import STOP_WORDS
 
 AUTO = "auto"
 _FILES = "-files"
@@ -27,6 +30,10 @@ _BY_KIND: Mapping[QueryKind, tuple[str, str]] = MappingProxyType(
 )
 _LOOKED_AT = 3
 _WEAK = 0.25
+_NAMED = 1.0  # a name of which only some words are found may be one of something else
+
+# A word in capitals that does not begin a sentence.
+_PROPER = re.compile(r"(?<=[\w,;:] )[A-Z][\w-]+")
 
 Ask = Callable[[Query], Ranked]
 
@@ -54,16 +61,19 @@ def answer(query: Query, ask: Ask) -> Found:
     kind = classify(query.text)
     first, second = (recipe + files for recipe in _BY_KIND[kind])
     ranked = ask(replace(query, recipe=first))
-    found = support(ranked.hits, query.text)
+    enough = _NAMED if kind == "identifier" else _WEAK
+    found = support(ranked.hits, query.text, enough)
     steps = [_decided("plan", f"{kind}: {first}"), *ranked.steps]
     if ranked.unheld:
         return Found([], steps, ranked.unheld)
-    if found < _WEAK:
+    if found < enough:
         again = ask(replace(query, recipe=second))
         steps += [_decided("retry", f"{found:.0%} of the words were found, so {second} was tried too"), *again.steps]
-        better = support(again.hits, query.text)
-        if better > found:
-            ranked, found = again, better
+        # Whichever is shown, whether it is about this is for the encoder to say.
+        traits = again.traits if again.traits.unrelated else ranked.traits
+        better = support(again.hits, query.text, enough)
+        ranked, found = (again, better) if better > found else (ranked, found)
+        ranked = replace(ranked, traits=traits)
     return _sure(ranked, query, found, steps)
 
 
@@ -86,6 +96,8 @@ def _sure(ranked: Ranked, query: Query, found: float, steps: list[Step]) -> Foun
     sure = best_share(first, query.text, ranked.traits.unrelated)
     if not first or ranked.traits.unrelated <= 0 or sure >= ranked.traits.least_sure:
         return Found(_told(ranked, query), steps)
+    if _holds_its_names(first, query.text):
+        return Found(_told(ranked, query), steps)
     nearest = max(hit.found.evidence.get("cosine", 0.0) for hit in first)
     why = (
         f"nothing here seems to be about this: by their words ({found:.0%} held) and meaning (cosine {nearest:.2f}, of "
@@ -95,7 +107,18 @@ def _sure(ranked: Ranked, query: Query, found: float, steps: list[Step]) -> Foun
     return Found([], [*steps, Step("abstain", len(ranked.hits), 0, 0.0, why)], why)
 
 
-def support(hits: Sequence[Hit], text: str) -> float:
+def _holds_its_names(hits: Sequence[Hit], text: str) -> bool:
+    """Whether one of the hits has an identifier of the query, or all its proper names, as they are written: files about
+    something else do not."""
+    identifiers = [name for name in written_names(text) if is_identifier(name)]
+    proper = [name for name in _PROPER.findall(text) if name.lower() not in STOP_WORDS]
+    texts = [hit.found.stored.chunk.text for hit in hits]
+    return any(
+        any(name in it for name in identifiers) or (bool(proper) and all(name in it for name in proper)) for it in texts
+    )
+
+
+def support(hits: Sequence[Hit], text: str, enough: float = _WEAK) -> float:
     """The share of the query's telling words that one of the best hits holds, whatever their endings; once a hit has
     enough of them, the others are not looked at."""
     stems = stems_of(text)
@@ -104,6 +127,6 @@ def support(hits: Sequence[Hit], text: str) -> float:
     best = 0.0
     for hit in hits[:_LOOKED_AT]:
         best = max(best, held(hit.found, stems))
-        if best >= _WEAK:
+        if best >= enough:
             break
     return best

@@ -42,6 +42,13 @@ def test_the_share_of_meaning_follows_the_encoder_the_lengths_and_the_kinds() ->
     assert weighed(1.0, ("code", 300), query="the server crashed " * 30) == pytest.approx(1.0)  # a report
 
 
+def test_years_and_amounts_are_found_by_their_digits() -> None:
+    plain, named = (weighed(1.0, ("doc", 300), query=text) for text in ("net sales in one year", "net sales in 2015"))
+    assert named < 0.2 * plain
+    assert weighed(1.0, ("doc", 300), query="the 3 largest") == pytest.approx(plain)
+    assert weighed(1.0, ("code", 300), query="status 404") == weighed(1.0, ("code", 300))
+
+
 def test_without_a_vector_nothing_changes() -> None:
     run = Run(Query("x"), DictStore(), Models(lambda _: QueryVector(None)), 10, Weights(), 60)
     run.shares = {"lexical": 1.0}

@@ -117,7 +117,7 @@ def asked_words(text: str) -> tuple[str, ...]:
     """
     found = [word for word in words(text[:_ASKED_CHARS]) if word.lower() not in STOP_WORDS]
     if len(found) > _LONG_WORDS:
-        found = [word for word in found if _is_identifier(word)]
+        found = [word for word in found if is_identifier(word)]
     parts = dict.fromkeys(part for word in found for part in name_parts(word) if len(part) > 1)
     return tuple(parts)[:_ASKED_WORDS]
 
@@ -127,19 +127,19 @@ def written_names(text: str) -> frozenset[str]:
     found = list(words(text[:_ASKED_CHARS]))
     if len(found) == 1:
         return frozenset(found)
-    return frozenset(word for word in found if _is_identifier(word))
+    return frozenset(word for word in found if is_identifier(word))
 
 
 def _is_named(parsed: Iterable[Named], names: frozenset[str], language: str) -> bool:
     """Whether one of the definitions has one of these names; what holds data counts if no prose would write it."""
     if language in _CASELESS:
         folded = {name.lower() for name in names}
-        return any(it.name.lower() in folded and (it.kind not in _DATA or _is_identifier(it.name)) for it in parsed)
-    return any(it.name in names and _is_identifier(it.name) for it in parsed)
+        return any(it.name.lower() in folded and (it.kind not in _DATA or is_identifier(it.name)) for it in parsed)
+    return any(it.name in names and is_identifier(it.name) for it in parsed)
 
 
 @lru_cache(maxsize=50_000)
-def _is_identifier(word: str) -> bool:
+def is_identifier(word: str) -> bool:
     """Whether no prose would write it."""
     return "_" in word.strip("_") or bool(camel_parts(word))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence, Sized
 
 from dowse.model import Scored
@@ -11,6 +12,10 @@ from dowse.search.understand.classify import classify
 # The length was chosen by leaving each of eight sets out in turn, the factor for code on two sets (docs/decisions.md).
 _HALF_AT_CHARS = 300  # a passage of so many counts half: of a short one, the name of a person decides what is near
 _KINDS: Mapping[str, float] = {"code": 2.5}  # code is asked for in words that it does not use itself
+# A year or an amount is found by its digits: texts that differ in nothing else are alike in meaning. Of code nothing is
+# known, because hardly a question about it names a number.
+_NUMBER = re.compile(r"\b\d{2,}")
+_OF_NUMBERS = 0.1
 _LOOKED_AT = 20
 
 
@@ -35,4 +40,5 @@ def _of_lengths(keys: Sequence[int], run: Run) -> float:
 def _of_kinds(keys: Sequence[int], run: Run) -> float:
     (only, *others) = run.findable() or {""}
     kinds = [run.kinds.get(key, "") for key in keys] if others else [only]
-    return sum(_KINDS.get(kind, 1.0) for kind in kinds) / len(kinds)
+    other = _OF_NUMBERS if _NUMBER.search(run.query.text) else 1.0
+    return sum(_KINDS.get(kind, other) for kind in kinds) / len(kinds)
