@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from dowse.ingest.extract.spans import is_closing
+from dowse.ingest.extract.spans import is_closing, leading_start
 from dowse.model import Block, Symbol
 
 # Chosen on public code search sets, where definitions as they come did worse than these and so did larger unions.
@@ -17,8 +17,6 @@ JOINED_CHARS: Final = 1_200  # as far as smaller neighbours join
 MAX_DEPTH: Final = 4
 MAX_OPEN: Final = 50  # namespaces in namespaces
 
-# What may stand above a definition and belongs to it: comments, decorators, attributes.
-_LEADING: Final = ("#", "//", "/*", "*", "@", "--", "[")
 _UNCUT: Final = "empty"  # of macros that stand for nothing: what is around them is not about them
 _TRANSPARENT: Final = frozenset({"namespace"})
 
@@ -78,9 +76,10 @@ class _Cutter:
         """What is defined inside, piece by piece, and what lies between."""
         pieces: list[_Piece] = []
         at = whole.start
-        for inner, start, end in self._spans(place, whole):
-            if start < at:
+        for inner, line, end in self._spans(place, whole):
+            if line < at:
                 continue  # overlaps what came before: several definitions on one line
+            start = leading_start(self._text, line, at)
             if self._text[at:start].strip():
                 pieces.append(_Piece(at, start, whole.trail))
             else:
@@ -100,21 +99,13 @@ class _Cutter:
         return self._joined(self._apart(place, piece, depth if is_open else depth + 1))
 
     def _spans(self, place: int | None, whole: _Piece) -> Iterator[tuple[int, int, int]]:
+        """The definitions inside, each with the beginning of its first line and the end of its last."""
         for inner in sorted(self._inside[place], key=lambda it: self._symbols[it].start_line):
             symbol = self._symbols[inner]
             last = min(max(symbol.end_line, symbol.start_line), len(self._lines) - 1)
-            start = self._above(min(symbol.start_line, last) - 1)
+            start = self._lines[min(symbol.start_line, last) - 1]
             if whole.start <= start < self._lines[last] <= whole.end:
                 yield inner, start, self._lines[last]
-
-    def _above(self, line: int) -> int:
-        """Where the definition on this line (from 0) begins, with what belongs to it directly above."""
-        while line > 0:
-            start, end = self._lines[line - 1], self._lines[line]
-            if not self._text[start:end].lstrip().startswith(_LEADING):
-                break
-            line -= 1
-        return self._lines[line]
 
     def _joined(self, pieces: list[_Piece]) -> list[_Piece]:
         """Small neighbours together, below the trail they share; closing marks with what they close."""
