@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from dowse.ingest.chunk import Limits, chunk
 from dowse.ingest.extract.along_definitions import ALONE_CHARS, WHOLE_CHARS, blocks_along
 from dowse.ingest.extract.table import extract
-from dowse.model import Block, Item, Symbol
+from dowse.model import TEST_ROLE, Block, Item, Symbol
 
 
 def function(name: str, lines: int) -> str:
@@ -186,3 +188,31 @@ def test_a_definition_on_one_line_is_not_above_the_next():
     text = f"class A {{\n    @Fast int a() {{ return 1; }}\n{methods}}}\n"
     blocks = extract(Item("A.java", 0, 0), text.encode()).blocks
     assert [it.trail for it in blocks] == [("A",), ("A", "b"), ("A", "c")]
+
+
+IN_TESTS = [
+    (
+        "a.rs",
+        "fn work() {\n  BODY\n}\n\n#[cfg(test)]\nmod tests {\n  use super::*;\n\n  fn helper() {\n    BODY\n  }\n\n"
+        "  #[test]\n  fn works() {\n    BODY\n  }\n}\n",
+        {"cfg(test)", "super", "helper", "works"},
+    ),
+    ("a.rs", "fn work() {\n  BODY\n}\n\n#[cfg(all(unix, test))]\nmod t {\n  fn x() {\n    BODY\n  }\n}\n", {"fn x"}),
+    ("a.rs", "#[cfg(not(test))]\nfn work() {\n  BODY\n}\n\n#[cfg(any(test, unix))]\nfn x() {\n  BODY\n}\n", set()),
+    ("a.rs", "fn work() {\n  BODY\n}\n\n#[tokio::test]\nasync fn works() {\n  BODY\n}\n", {"works"}),
+    ("a.rs", "fn work() {}\n\n#[cfg(test)]\nmod tests {\n  #[test]\n  fn works() {}\n}\n", {"works"}),
+    ("A.java", "class Work {\n  void run() {}\n}\n\nclass Works {\n  @Test\n  void x() {}\n}\n", {"class Works"}),
+    ("A.cs", "class Work\n{\n  void Run()\n  {\n  }\n}\n\n[TestFixture]\nclass Works\n{\n}\n", {"class Works"}),
+    ("a.kt", "fun work() {\n  BODY\n}\n\n@Test\nfun works() {\n  BODY\n}\n", {"works"}),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "tests"), IN_TESTS)
+def test_tests_among_other_code_are_blocks_of_their_own_role(path: str, text: str, tests: set[str]) -> None:
+    text = text.replace("BODY", "call(with_, some, arguments); " * 20)
+    found = chunk(extract(Item(path, 0, 0), text.encode()), Limits())
+    marked = "\n".join(it.text for it in found if it.role == TEST_ROLE)
+    assert {it for it in tests if it in marked} == tests
+    assert bool(marked) == bool(tests)
+    assert re.search(r"\bwork\b|\bWork\b", marked) is None
+    assert "".join("".join(it.text.split()) for it in found) == "".join(text.split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.model import Chunk, Hit, Query, Record, Stored
+from dowse.model import TEST_ROLE, TEXT_ROLE, Chunk, Hit, Query, Record, Stored
 from dowse.search.refine.code import CodePriors, asked_words
 from dowse.search.refine.files import FileScores
 from dowse.search.run import Models, QueryVector, Run
@@ -16,9 +16,9 @@ def run(text: str) -> Run:
     return Run(Query(text), DictStore(), Models(lambda _: QueryVector(None)), 10, Weights(), 60)
 
 
-def hit(path: str, text: str = "x", score: float = 1.0, kind: str = "code", key: int = 1) -> Hit:
+def hit(path: str, text: str = "x", score: float = 1.0, kind: str = "code", key: int = 1, role: str = TEXT_ROLE) -> Hit:
     record = Record("c", path, kind, "", 1, 1, "d", "c")
-    return Hit(Stored(key, Chunk(0, text, 1, 1), record), score, {})
+    return Hit(Stored(key, Chunk(0, text, 1, 1, role=role), record), score, {})
 
 
 PRIORS = [
@@ -46,6 +46,25 @@ def test_priors(path: str, text: str, query: str, prior: float) -> None:
     (found,) = CodePriors()([hit(path, text)], run(query))
     assert found.score == pytest.approx(prior)
     assert found.evidence["prior"] == pytest.approx(prior)
+
+
+TESTS = [
+    ("src/lib.rs", TEST_ROLE, "zebra", 0.3),
+    ("src/lib.rs", TEXT_ROLE, "zebra", 1.0),
+    ("tests/zoo.rs", TEST_ROLE, "zebra", 0.3),
+    ("src/lib.rs", TEST_ROLE, "which tests are there for the zebra", 1.0),
+    ("tests/zoo.rs", TEXT_ROLE, "unit test of the zebra", 1.0),
+    ("tests/zoo.rs", TEXT_ROLE, "test cases of the zebra", 1.0),
+    ("tests/zoo.rs", TEXT_ROLE, "how does the test client simulate a zebra", 0.3),
+    ("tests/zoo.rs", TEXT_ROLE, "zebra fails\nwhen the tests run", 0.3),
+    ("examples/zoo.rs", TEXT_ROLE, "tests of the zebra", 0.3),
+]
+
+
+@pytest.mark.parametrize(("path", "role", "query", "prior"), TESTS)
+def test_tests_are_set_aside_unless_they_are_asked_for(path: str, role: str, query: str, prior: float) -> None:
+    (found,) = CodePriors()([hit(path, role=role)], run(query))
+    assert found.score == pytest.approx(prior)
 
 
 def test_documents_are_left_alone() -> None:

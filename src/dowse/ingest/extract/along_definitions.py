@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from dowse.ingest.extract.spans import is_closing, leading_start
-from dowse.model import Block, Symbol
+from dowse.model import TEST_ROLE, TEXT_ROLE, Block, Symbol
 
 # Chosen on public code search sets, where definitions as they come did worse than these and so did larger unions.
 WHOLE_CHARS: Final = 2_000  # what is longer falls into what it defines
@@ -25,24 +25,33 @@ class _Piece(NamedTuple):
     start: int
     end: int
     trail: tuple[str, ...]
+    role: str
 
     @property
     def size(self) -> int:
         return self.end - self.start
 
 
-def blocks_along(text: str, symbols: Sequence[Symbol], undivided: Collection[int] = frozenset()) -> tuple[Block, ...]:
-    """Blocks that cover `text`, each below the trail of names it stands in; `undivided` symbols make none."""
+def blocks_along(
+    text: str, symbols: Sequence[Symbol], undivided: Collection[int] = frozenset(), tests: Collection[int] = frozenset()
+) -> tuple[Block, ...]:
+    """Blocks that cover `text`, each below the trail of names it stands in.
+
+    The symbols in `undivided` make none, and those in `tests` make blocks of their own role.
+    """
     if not text:
         return ()
-    pieces = _Cutter(text, symbols, undivided).cut()
-    return tuple(Block(it.start, it.end, it.trail) for it in pieces)
+    pieces = _Cutter(text, symbols, undivided, tests).cut()
+    return tuple(Block(it.start, it.end, it.trail, role=it.role) for it in pieces)
 
 
 class _Cutter:
-    def __init__(self, text: str, symbols: Sequence[Symbol], undivided: Collection[int]) -> None:
+    def __init__(
+        self, text: str, symbols: Sequence[Symbol], undivided: Collection[int], tests: Collection[int]
+    ) -> None:
         self._text = text
         self._symbols = symbols
+        self._tests = tests
         self._lines = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
         self._lines[-1] = len(text)
         self._inside: defaultdict[int | None, list[int]] = defaultdict(list)
@@ -70,7 +79,7 @@ class _Cutter:
         return tuple(reversed(names))
 
     def cut(self) -> list[_Piece]:
-        return self._joined(self._apart(None, _Piece(0, len(self._text), ()), 0))
+        return self._joined(self._apart(None, _Piece(0, len(self._text), (), TEXT_ROLE), 0))
 
     def _apart(self, place: int | None, whole: _Piece, depth: int) -> list[_Piece]:
         """What is defined inside, piece by piece, and what lies between."""
@@ -81,19 +90,22 @@ class _Cutter:
                 continue  # overlaps what came before: several definitions on one line
             start = leading_start(self._text, line, at)
             if self._text[at:start].strip():
-                pieces.append(_Piece(at, start, whole.trail))
+                pieces.append(whole._replace(start=at, end=start))
             else:
                 start = at
-            pieces += self._definition(inner, start, end, whole.trail, depth)
+            pieces += self._definition(inner, whole._replace(start=start, end=end), depth)
             at = end
         if at < whole.end:
-            pieces.append(_Piece(at, whole.end, whole.trail))
+            pieces.append(whole._replace(start=at))
         return pieces
 
-    def _definition(self, place: int, start: int, end: int, trail: tuple[str, ...], depth: int) -> list[_Piece]:
+    def _definition(self, place: int, piece: _Piece, depth: int) -> list[_Piece]:
         symbol = self._symbols[place]
         is_open = symbol.kind in _TRANSPARENT and symbol.level < MAX_OPEN
-        piece = _Piece(start, end, trail if is_open else (*trail, *self._named(place)))
+        if not is_open:
+            piece = piece._replace(trail=(*piece.trail, *self._named(place)))
+        if place in self._tests:
+            piece = piece._replace(role=TEST_ROLE)
         if depth >= MAX_DEPTH or (piece.size <= WHOLE_CHARS and not is_open):
             return [piece]
         return self._joined(self._apart(place, piece, depth if is_open else depth + 1))
@@ -116,11 +128,16 @@ class _Cutter:
                 joined[-1] = before._replace(end=piece.end)
             elif before and is_closing(self._text, before.start, before.end):
                 joined[-1] = piece._replace(start=before.start)
-            elif before and max(before.size, piece.size) <= ALONE_CHARS and piece.end - before.start <= JOINED_CHARS:
-                joined[-1] = _Piece(before.start, piece.end, _shared(before.trail, piece.trail))
+            elif before and _may_join(before, piece):
+                joined[-1] = before._replace(end=piece.end, trail=_shared(before.trail, piece.trail))
             else:
                 joined.append(piece)
         return joined
+
+
+def _may_join(before: _Piece, piece: _Piece) -> bool:
+    is_small = max(before.size, piece.size) <= ALONE_CHARS and piece.end - before.start <= JOINED_CHARS
+    return is_small and before.role == piece.role
 
 
 def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
