@@ -136,6 +136,8 @@ _JAVASCRIPT_FUNCTIONS: Final = """
 [(function_declaration) (generator_function_declaration) (function_expression) (generator_function) (arrow_function)
  (method_definition) (class_static_block)] @body
 """
+# What stands in a getter is a member of the class to ctags, as are some loop variables and locals of functions.
+_KOTLIN_BODIES: Final = "[(function_body) (getter) (setter) (anonymous_initializer)] @body"
 LISTERS: Final[Mapping[str, Lister]] = {
     "csharp": Lister(
         "C#", "class interface struct enum method", "field property event enumerator",
@@ -160,7 +162,7 @@ LISTERS: Final[Mapping[str, Lister]] = {
     ),
     "kotlin": Lister(
         "Kotlin", "class interface object method typealias", "variable constant", {"package": _SECTION},
-        drop=_kotlin, name=str.strip,
+        drop=_kotlin, name=str.strip, bodies=("tree_sitter_kotlin", _KOTLIN_BODIES),
     ),
     "rust": Lister(
         "Rust", "struct enum interface typedef function method macro", "field enumerator variable",
