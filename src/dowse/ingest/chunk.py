@@ -89,7 +89,7 @@ def _parts(text: str, block: Block, max_chars: int, *, is_code: bool) -> Iterato
     while end - start > max_chars:
         cut = _cut_before_closing(text, start, end, max_chars, whole=block.whole)
         if is_code:
-            cut = _cut_above_comment(text, start, cut, end)
+            cut = _cut_above_comment(text, start, cut, end, max_chars)
         if (part_end := _trimmed_end(text, start, cut)) > start:
             yield start, part_end
         start = _trimmed_start(text, cut, end)
@@ -107,13 +107,15 @@ def _cut_before_closing(text: str, start: int, end: int, max_chars: int, *, whol
     return first
 
 
-def _cut_above_comment(text: str, start: int, cut: int, end: int) -> int:
-    """Where to cut so that a comment stays with what follows it, unless that leaves less than half above."""
+def _cut_above_comment(text: str, start: int, cut: int, end: int, max_chars: int) -> int:
+    """Where to cut so that a comment stays with what follows it, unless that leaves less than half above it, or more
+    below it than a chunk holds where `cut` does not."""
     following, half = _trimmed_start(text, cut, end), (start + cut) // 2
     if following == end or text[following - 1] != "\n":
         return cut
     comment = leading_start(text, following, half)
-    return comment if comment > half else cut
+    makes_another = end - following <= max_chars < end - comment
+    return comment if comment > half and not makes_another else cut
 
 
 def _trimmed_start(text: str, start: int, end: int) -> int:

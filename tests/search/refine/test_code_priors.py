@@ -48,6 +48,28 @@ def test_priors(path: str, text: str, query: str, prior: float) -> None:
     assert found.evidence["prior"] == pytest.approx(prior)
 
 
+PROJECT = [
+    ("pyproject.toml", "zebra stripes", 0.5),
+    ("web/package.json", "zebra stripes", 0.5),
+    ("src/Zoo/Zoo.csproj", "stripes", 0.5),
+    ("core/api/core.api", "stripes", 0.5),
+    (".github/workflows/zoo.yml", "stripes", 0.5),
+    (".golangci.yml", "stripes", 0.5),
+    ("src/stripes.json", "zebra", 1.0),
+    ("src/package.py", "zebra", 1.0),
+    ("pyproject.toml", "which dependencies has the zebra", 1.0),
+    ("pyproject.toml", "zebra in pyproject.toml", 4.0),
+]
+
+
+@pytest.mark.parametrize(("path", "query", "prior"), PROJECT)
+def test_files_that_describe_the_project_count_less_unless_they_are_asked_for(
+    path: str, query: str, prior: float
+) -> None:
+    (found,) = CodePriors()([hit(path)], run(query))
+    assert found.score == pytest.approx(prior)
+
+
 TESTS = [
     ("src/lib.rs", TEST_ROLE, "zebra", 0.3),
     ("src/lib.rs", TEXT_ROLE, "zebra", 1.0),
@@ -70,6 +92,22 @@ def test_tests_are_set_aside_unless_they_are_asked_for(path: str, role: str, que
 def test_documents_are_left_alone() -> None:
     (found,) = CodePriors()([hit("tests/routing.md", kind="doc")], run("routing"))
     assert (found.score, found.evidence) == (1.0, {})
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "score"),
+    [
+        ("src/PublicAPI.Shipped.txt", "routing", 0.5),
+        ("api/go1.1.txt", "routing", 0.5),
+        ("tests/Api.approved.txt", "routing", 0.5),
+        ("src/PublicAPI.Shipped.txt", "public API of routing", 1.0),
+        ("docs/api/routing.md", "routing", 1.0),
+        ("notes.txt", "routing", 1.0),
+    ],
+)
+def test_lists_of_what_is_offered_count_less_than_other_documents(path: str, query: str, score: float) -> None:
+    (found,) = CodePriors()([hit(path, kind="doc")], run(query))
+    assert found.score == score
 
 
 def test_the_order_follows_the_new_scores() -> None:

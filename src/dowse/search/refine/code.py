@@ -30,6 +30,20 @@ _ASIDE = re.compile(
     r"(^|/)(examples?|compat|_compat|legacy|deprecated|benchmarks?|vendor|dist|build|locale)(/|$)"
     r"|(^|/)migrations/\d|\.d\.[cm]?ts$|\.cjs$"
 )
+# What a project is built with, and lists of what it offers: they name much and define nothing.
+_PROJECT_FILES = re.compile(
+    r"(^|/)(\.[^/]+|pyproject\.toml|setup\.cfg|tox\.ini|package(-lock)?\.json|[jt]sconfig[^/]*\.json|bower\.json"
+    r"|composer\.json|cargo\.toml|go\.(mod|work)|gemfile|pom\.xml|(build|settings)\.gradle(\.kts)?"
+    r"|(mkdocs|codecov)\.ya?ml|[^/]*\.([a-z]+proj|props|targets|slnx?|nuspec|gemspec|lock|api))$"
+    r"|(^|/)\.(github|gitlab|circleci)/",
+    re.IGNORECASE,
+)
+_API_LISTS = re.compile(r"(^|/)(publicapi\.[^/]*|api/[^/]*|[^/]*\.(approved|verified))\.txt$", re.IGNORECASE)
+_ABOUT_PROJECT = re.compile(
+    r"\b(?:depend\w*|versions?|packages?|packag\w+|build\w*|built|compil\w+|config\w*|scripts?|licen[cs]e|lint\w*|publish\w*"
+    r"|releas\w+|install\w*|workflows?|pipelines?|ci|project|workspace|toolchain|modules?|api)\b",
+    re.IGNORECASE,
+)
 # In the first line; a test client or a test runner is no test.
 _ABOUT_TESTS = re.compile(
     r"[^\n]*\b(?:tests|tested|unit[ -]?tests?|test (?:cases?|suites?|files?|for|of|that))\b", re.IGNORECASE
@@ -50,6 +64,7 @@ class _Asked:
     files: frozenset[str]
     defined: Mapping[int, tuple[Named, ...]]  # by the key of a candidate, as the parsers found them
     is_about_tests: bool
+    is_about_project: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +75,7 @@ class CodePriors:
     the query as it is. `stem`: added times the share of the file name's words that are asked for. `aside` and
     `entrance`: factors for tests (unless the query asks about tests) and the like, and for what in files such as
     `__init__.py` only passes names on.
+    `project`: factor for files that only describe the project, unless the query names one or asks about such things.
     `copy`: factor for what is built from another candidate, or an older version of it. `named`: factor for a file
     that the query names by its path or module. `of_headline`: only what the query's first line says was asked for.
     """
@@ -70,6 +86,7 @@ class CodePriors:
     stem: float = 1.0
     aside: float = 0.3
     entrance: float = 0.5
+    project: float = 0.5
     copy: float = 0.3
     named: float = 2.0
     of_headline: bool = False
@@ -81,13 +98,15 @@ class CodePriors:
         files = mentioned(run.query.text, paths)
         defined = run.store.defined_in([hit.stored.key for hit in hits if hit.stored.record.kind in self.kinds])
         is_about_tests = _ABOUT_TESTS.match(text.lstrip()) is not None
-        asked = _Asked(asked_words(text), written_names(text), copies, files, defined, is_about_tests)
+        is_about_project = _ABOUT_PROJECT.search(text) is not None
+        asked = _Asked(asked_words(text), written_names(text), copies, files, defined, is_about_tests, is_about_project)
         return by_score([self._rescored(hit, asked) for hit in hits])
 
     def _rescored(self, hit: Hit, asked: _Asked) -> Hit:
         record = hit.stored.record
         if record.kind not in self.kinds:
-            return hit
+            is_list = not asked.is_about_project and record.kind == "doc" and _API_LISTS.search(record.path)
+            return rescored(hit, hit.score * self.project, prior=self.project) if is_list else hit
         written = defined_names(hit.stored.chunk.text)
         parsed = asked.defined.get(hit.stored.key, ())
         defined = (*written, *(it.name for it in parsed if it.kind not in _DATA and it.name not in written))
@@ -112,6 +131,8 @@ class CodePriors:
         is_test = not asked.is_about_tests and (stored.chunk.role == TEST_ROLE or _TESTS.search(path))
         if is_test or _ASIDE.search(path):
             factor *= self.aside
+        if not asked.is_about_project and path not in asked.files and _PROJECT_FILES.search(path):
+            factor *= self.project
         return factor
 
 
