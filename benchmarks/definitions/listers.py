@@ -127,6 +127,15 @@ def _shell(row: Row) -> str:
     )
 
 
+def _sql(row: Row) -> str:
+    """Why a tag of SQL is no definition."""
+    text, name = str(row["pattern"]), re.escape(str(row["name"]))
+    if row["kind"] == "field" and re.search(rf"\b{name}\s+(?:member\s+)?(?:function|procedure)\b", text, re.IGNORECASE):
+        return "read as a name by mistake: a word before a method"
+    is_local = not row.get("scope") and (row["kind"] == "variable" or re.search(r"^/\^\s*type\b", text, re.IGNORECASE))
+    return "names of a block that has no name: locals" if is_local else ""
+
+
 def _last_part(name: str) -> str:
     """SQL: without the schema and quotes."""
     return name.rpartition(".")[2].strip('"`[]')
@@ -197,7 +206,7 @@ LISTERS: Final[Mapping[str, Lister]] = {
             "service": "statements of one product", "mltable": "statements of one product",
             "mlconn": "statements of one product", "mlprop": "statements of one product",
         },
-        name=_last_part,
+        drop=_sql, name=_last_part,
     ),
     "scala": Lister(
         "", "interface enum class object function type", "variable property", {"module": _SECTION},

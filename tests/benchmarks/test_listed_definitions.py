@@ -108,6 +108,12 @@ REASONS = [
     ("javascript", "method", "bar", "Foo.prototype.bar = function () {", False),
     ("javascript", "method", "bar", "Foo.prototype.bar.call(this);", True),
     ("javascript", "field", "x", "this.x.go();", True),
+    ("sql", "field", "member", "  member function peek return varchar2,", True),
+    ("sql", "field", "map", "  map member function id return varchar2,", True),
+    ("sql", "field", "id", "  id number,", False),
+    ("sql", "variable", "l_count", "  l_count pls_integer;", True),
+    ("sql", "table", "rows", "  type rows is table of number;", True),
+    ("sql", "table", "rows", "create table rows (", False),
     ("typescript", "constant", "x7f", "const A = 0x7f", True),
     ("typescript", "variable", "A", "readonly A: number;", False),
 ]
