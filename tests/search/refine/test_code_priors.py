@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from dowse.model import TEST_ROLE, TEXT_ROLE, Chunk, Hit, Query, Record, Stored
@@ -10,6 +12,7 @@ from dowse.search.refine.files import FileScores
 from dowse.search.run import Models, QueryVector, Run
 from dowse.store.base import Weights
 from dowse.store.dicts import DictStore
+from support import OpenEngine
 
 
 def run(text: str) -> Run:
@@ -87,6 +90,41 @@ TESTS = [
 def test_tests_are_set_aside_unless_they_are_asked_for(path: str, role: str, query: str, prior: float) -> None:
     (found,) = CodePriors()([hit(path, role=role)], run(query))
     assert found.score == pytest.approx(prior)
+
+
+RUST = f"""\
+pub fn stripes_of(zebra: &Zebra) -> usize {{
+    zebra.coat().count();
+{"    log::trace!(started);" * 25}
+}}
+
+#[cfg(test)]
+mod tests {{
+    #[test]
+    fn counts_all_stripes() {{
+        assert_eq!(stripes_of(&zebra), 7, "counted stripes of a zebra");
+        assert_eq!(stripes_of(&zebra), 8, "counted stripes of a zebra");
+{"        log::trace!(ended);" * 25}
+    }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "first_line"), [("how are the stripes of a zebra counted", 1), ("tests of the stripes of a zebra", 6)]
+)
+def test_tests_in_a_source_file_step_back_in_a_search(
+    query: str, first_line: int, tmp_path: Path, open_engine: OpenEngine
+) -> None:
+    root = tmp_path / "zoo"
+    root.mkdir()
+    (root / "lib.rs").write_text(RUST)
+    for name in ("emu", "gnu", "owl"):
+        (root / f"{name}.rs").write_text(f"pub fn feed_{name}() {{}}\n")
+    engine = open_engine(encoder="none")
+    engine.index([root])
+    first, *_ = engine.search(Query(query, recipe="lexical")).hits
+    assert first.stored.chunk.start_line == first_line
 
 
 def test_documents_are_left_alone() -> None:
