@@ -127,6 +127,15 @@ def _shell(row: Row) -> str:
     )
 
 
+def _sql(row: Row) -> str:
+    """Why a tag of SQL is no definition."""
+    text, name = str(row["pattern"]), re.escape(str(row["name"]))
+    if row["kind"] == "field" and re.search(rf"\b{name}\s+(?:member\s+)?(?:function|procedure)\b", text, re.IGNORECASE):
+        return "read as a name by mistake: a word before a method"
+    is_local = not row.get("scope") and (row["kind"] == "variable" or re.search(r"^/\^\s*type\b", text, re.IGNORECASE))
+    return "names of a block that has no name: locals" if is_local else ""
+
+
 def _last_part(name: str) -> str:
     """SQL: without the schema and quotes."""
     return name.rpartition(".")[2].strip('"`[]')
@@ -136,6 +145,8 @@ _JAVASCRIPT_FUNCTIONS: Final = """
 [(function_declaration) (generator_function_declaration) (function_expression) (generator_function) (arrow_function)
  (method_definition) (class_static_block)] @body
 """
+# What stands in a getter is a member of the class to ctags, as are some loop variables and locals of functions.
+_KOTLIN_BODIES: Final = "[(function_body) (getter) (setter) (anonymous_initializer)] @body"
 LISTERS: Final[Mapping[str, Lister]] = {
     "csharp": Lister(
         "C#", "class interface struct enum method", "field property event enumerator",
@@ -160,7 +171,7 @@ LISTERS: Final[Mapping[str, Lister]] = {
     ),
     "kotlin": Lister(
         "Kotlin", "class interface object method typealias", "variable constant", {"package": _SECTION},
-        drop=_kotlin, name=str.strip,
+        drop=_kotlin, name=str.strip, bodies=("tree_sitter_kotlin", _KOTLIN_BODIES),
     ),
     "rust": Lister(
         "Rust", "struct enum interface typedef function method macro", "field enumerator variable",
@@ -195,7 +206,7 @@ LISTERS: Final[Mapping[str, Lister]] = {
             "service": "statements of one product", "mltable": "statements of one product",
             "mlconn": "statements of one product", "mlprop": "statements of one product",
         },
-        name=_last_part,
+        drop=_sql, name=_last_part,
     ),
     "scala": Lister(
         "", "interface enum class object function type", "variable property", {"module": _SECTION},

@@ -108,6 +108,12 @@ REASONS = [
     ("javascript", "method", "bar", "Foo.prototype.bar = function () {", False),
     ("javascript", "method", "bar", "Foo.prototype.bar.call(this);", True),
     ("javascript", "field", "x", "this.x.go();", True),
+    ("sql", "field", "member", "  member function peek return varchar2,", True),
+    ("sql", "field", "map", "  map member function id return varchar2,", True),
+    ("sql", "field", "id", "  id number,", False),
+    ("sql", "variable", "l_count", "  l_count pls_integer;", True),
+    ("sql", "table", "rows", "  type rows is table of number;", True),
+    ("sql", "table", "rows", "create table rows (", False),
     ("typescript", "constant", "x7f", "const A = 0x7f", True),
     ("typescript", "variable", "A", "readonly A: number;", False),
 ]
@@ -121,14 +127,34 @@ def test_what_ctags_reads_by_mistake_does_not_count(
     assert bool(LISTERS[language].drop(row)) is is_dropped
 
 
-def test_what_a_function_holds_is_local_but_not_members_of_this(tmp_path: Path) -> None:
-    path = tmp_path / "a.js"
-    path.write_text("let a = 1;\nfunction f() {\n  let b = 2;\n  this.c = 3;\n}\n")
-    bodies = LISTERS["javascript"].bodies
+@pytest.mark.parametrize(
+    ("language", "text", "places", "local"),
+    [
+        (
+            "javascript",
+            "let a = 1;\nfunction f() {\n  let b = 2;\n  this.c = 3;\n}\n",
+            (("a", 1), ("b", 3), ("c", 4)),
+            "b",
+        ),
+        (
+            "kotlin",
+            "class C(val a: Int) {\n  val b: Int\n    get() {\n      val c = 1\n      return c\n    }\n"
+            "  init {\n    for (d in 1..2) {}\n  }\n  fun f() {\n    val e = 1\n  }\n  var g = 1\n}\n",
+            (("a", 1), ("b", 2), ("c", 4), ("d", 8), ("e", 11), ("g", 13)),
+            "cde",
+        ),
+    ],
+)
+def test_what_a_function_holds_is_local_but_not_members_of_this(
+    tmp_path: Path, language: str, text: str, places: tuple[tuple[str, int], ...], local: str
+) -> None:
+    path = tmp_path / "a"
+    path.write_text(text)
+    bodies = LISTERS[language].bodies
     assert bodies is not None
     within = listers._Bodies(bodies)
-    rows = [{"path": str(path), "name": name, "line": line} for name, line in (("a", 1), ("b", 3), ("c", 4))]
-    assert [within.holds(row) for row in rows] == [False, True, False]
+    rows = [{"path": str(path), "name": name, "line": line} for name, line in places]
+    assert "".join(str(row["name"]) for row in rows if within.holds(row)) == local
 
 
 def test_without_ctags_the_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -280,3 +280,18 @@ def test_no_chunk_only_closes_something(path, lines):
         spans(extracted, chunks)
         assert all(len(it.text) <= Limits().max_chars for it in chunks)
         assert [it.text for it in chunks if re.fullmatch(r"(?:\W|end|fi)*", it.text)] == []
+
+
+@pytest.mark.parametrize(("gap", "between"), [("", ""), ("", "\n"), ("\n", "\n")])
+def test_a_cut_in_long_code_leaves_a_comment_with_what_follows_it(gap, between):
+    text = between.join(f"# Says why {at}.\n{gap}call_{at}({'x' * (20 + at)})\n" for at in range(60))
+    found = texts(Extract("code", "x", text, (Block(0, len(text)),)), Limits(400, 1))
+    assert len(found) > 5
+    assert all(it.startswith("# Says why") and it.endswith(")") for it in found)
+
+
+def test_a_comment_longer_than_half_a_chunk_is_cut_as_any_text():
+    text = "x()\n" + "# some words of a comment\n" * 100 + "y()\n"
+    found = texts(Extract("code", "x", text, (Block(0, len(text)),)), Limits(400, 1))
+    assert max(map(len, found)) <= 400
+    assert "\n".join(found) == text.rstrip()

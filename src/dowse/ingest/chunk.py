@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from dowse.errors import BadInput
-from dowse.ingest.extract.spans import is_closing
+from dowse.ingest.extract.spans import is_closing, leading_start
 from dowse.ingest.extract.table import EXTRACTION_VERSION
 from dowse.model import Block, Chunk, Extract
 
 # Raise it when the same extract would be cut elsewhere: what is indexed is then chunked again.
-CHUNKING_VERSION: Final = 2
+CHUNKING_VERSION: Final = 3
 
 SMALLEST_MAX_CHARS: Final = 50
 
@@ -79,15 +79,17 @@ def chunk(extract: Extract, limits: Limits) -> tuple[Chunk, ...]:
 
 def _pieces(extract: Extract, limits: Limits) -> Iterator[_Piece]:
     for block in extract.blocks:
-        for start, end in _parts(extract.text, block, limits.max_chars):
+        for start, end in _parts(extract.text, block, limits.max_chars, is_code=extract.kind == "code"):
             yield _Piece(start, end, block.trail, len(block.trail), role=block.role)
 
 
-def _parts(text: str, block: Block, max_chars: int) -> Iterator[tuple[int, int]]:
+def _parts(text: str, block: Block, max_chars: int, *, is_code: bool) -> Iterator[tuple[int, int]]:
     start = _trimmed_start(text, block.start, block.end)
     end = _trimmed_end(text, start, block.end)
     while end - start > max_chars:
         cut = _cut_before_closing(text, start, end, max_chars, whole=block.whole)
+        if is_code:
+            cut = _cut_above_comment(text, start, cut, end, max_chars)
         if (part_end := _trimmed_end(text, start, cut)) > start:
             yield start, part_end
         start = _trimmed_start(text, cut, end)
@@ -103,6 +105,17 @@ def _cut_before_closing(text: str, start: int, end: int, max_chars: int, *, whol
             return cut
         cut = _cut(text, start, cut - 1, whole=whole)
     return first
+
+
+def _cut_above_comment(text: str, start: int, cut: int, end: int, max_chars: int) -> int:
+    """Where to cut so that a comment stays with what follows it, unless that leaves less than half above it, or more
+    below it than a chunk holds where `cut` does not."""
+    following, half = _trimmed_start(text, cut, end), (start + cut) // 2
+    if following == end or text[following - 1] != "\n":
+        return cut
+    comment = leading_start(text, following, half)
+    makes_another = end - following <= max_chars < end - comment
+    return comment if comment > half and not makes_another else cut
 
 
 def _trimmed_start(text: str, start: int, end: int) -> int:

@@ -21,6 +21,8 @@ DESCRIPTION = "description"
 """The facet that says what a document is about; it is searched."""
 UNPARSED = "unparsed"
 """The facet of a record that was indexed as plain text because its parser failed: why it did."""
+TEXT_ROLE, TEST_ROLE = "text", "test"
+"""The roles of blocks and chunks: most are plain text; tests among other code are told apart."""
 MASKED, LEFT_OUT = "masked", "left_out"
 """The facets that count the secrets masked in a record's text, and the files whose changes a commit does not tell."""
 
@@ -57,7 +59,7 @@ class Block:
     end: int
     trail: tuple[str, ...] = ()
     whole: bool = False
-    role: str = "text"
+    role: str = TEXT_ROLE
 
 
 class Stats(NamedTuple):
@@ -153,7 +155,7 @@ class Chunk:
     start_line: int
     end_line: int
     trail: tuple[str, ...] = ()
-    role: str = "text"
+    role: str = TEXT_ROLE
 
 
 @dataclass(frozen=True, slots=True)

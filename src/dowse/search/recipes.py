@@ -130,7 +130,7 @@ def _only(routes: Mapping[str, Route], *names: str) -> Mapping[str, Route]:
 
 
 # Cosines lie close together, so that little moves them far.
-_SOFT_PRIORS = CodePriors(defines=0.1, exact=0.2, stem=0.1, aside=0.7, entrance=0.9, copy=0.7, named=1.3)
+_SOFT_PRIORS = CodePriors(defines=0.1, exact=0.2, stem=0.1, aside=0.7, entrance=0.9, project=0.9, copy=0.7, named=1.3)
 _SOFT_LEANING = 1.0
 _FILE_POOL = 300  # a file is judged by many of its passages
 _ALL = 1_000_000_000

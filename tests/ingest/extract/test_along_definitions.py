@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dowse.ingest.chunk import Limits, chunk
 from dowse.ingest.extract.along_definitions import ALONE_CHARS, WHOLE_CHARS, blocks_along
-from dowse.model import Block, Symbol
+from dowse.ingest.extract.table import extract
+from dowse.model import TEST_ROLE, Block, Item, Symbol
 
 
 def function(name: str, lines: int) -> str:
@@ -127,3 +132,87 @@ def test_what_only_closes_something_is_no_block_of_its_own():
     blocks = blocks_along(text, symbols)
     assert [trail for _, trail in trails(text, blocks)] == [("Box",), ("Box", "First"), ("Box", "Last")]
     assert text[blocks[-1].start : blocks[-1].end].endswith("    }\n}\n")
+
+
+# A comment (with what else stands above a definition) in front of each definition, as it is written in each language.
+LINE = "    call(with_, some, arguments, of_, a_, line);\n"
+ABOVE = [
+    ("a.js", "/**\n * Says why.\n */\n\n", "app.work = function work(x) {\n", "};\n"),
+    ("a.js", "/**\n * Says why, for lib/**\n */\n", "module.exports.work = function (x) {\n", "};\n"),
+    ("a.js", "// Says why,\n// in two lines.\n\n", "exports.work = (x) => {\n", "};\n"),
+    ("a.js", "/* Says why\n   without stars. */\n", "const work = function (x) {\n", "};\n"),
+    ("a.js", "/** Says why. */\n\n", "Thing.prototype.work = async function (x) {\n", "};\n"),
+    ("a.ts", "/**\n * Says why.\n */\n\n", "export const work = async (x: string): Promise<void> => {\n", "};\n"),
+    ("a.ts", "// Says why.\n@cached({\n  size: 3,\n})\n", "export class Work {\n  run() {\n", "  }\n}\n"),
+    ("a.py", "# Says why.\n\n\n", "def work(x):\n", ""),
+    ("a.py", "# Says why.\n@cached(\n    size=3,\n)\n", "def work(x):\n", ""),
+    ("a.py", "# Says why.\n\n", "work = lambda x: (\n", ")\n"),
+    ("a.go", "// Says why.\n//\n// And how.\n", "func work(x int) {\n", "}\n"),
+    ("a.go", "/*\nSays why.\n*/\n", "func work(x int) {\n", "}\n"),
+    ("a.rs", '/// Says why.\n#[cfg_attr(\n    feature = "a",\n    inline\n)]\n', "pub fn work(x: i32) {\n", "}\n"),
+    ("a.rs", "// Says why.\n\n#[inline]\n", "pub fn work(x: i32) {\n", "}\n"),
+    ("A.java", "/**\n * Says why.\n */\n\n@Deprecated\n", "class Work {\n  void run() {\n", "  }\n}\n"),
+    ("a.c", "/* Says why. */\n\n", "static void work(int x)\n{\n", "}\n"),
+    ("a.cpp", "// Says why.\n\n", "void Thing::work(int x)\n{\n", "}\n"),
+    ("a.rb", "# Says why.\n\n", "def work(x)\n", "end\n"),
+    ("a.rb", "=begin\nSays why.\n=end\n", "def work(x)\n", "end\n"),
+    ("a.php", "/**\n * Says why.\n */\n\n#[Pure]\n", "function work($x) {\n", "}\n"),
+    ("A.cs", "/// <summary>Says why.</summary>\n[Some(\n    1)]\n", "class Work\n{\n  void Run()\n  {\n", "  }\n}\n"),
+    ("a.kt", "/**\n * Says why.\n */\n\n@Cached(\n    3,\n)\n", "fun work(x: Int) {\n", "}\n"),
+    ("a.swift", "/// Says why.\n\n@discardableResult\n", "func work(x: Int) {\n", "}\n"),
+    ("a.scala", "/** Says why.\n  */\n\n", "def work(x: Int) = {\n", "}\n"),
+    ("a.sh", "# Says why.\n\n", "work() {\n", "}\n"),
+    ("a.sql", "-- Says why.\n\n", "CREATE FUNCTION work() RETURNS int AS $$ BEGIN\n", "END $$ LANGUAGE plpgsql;\n"),
+    ("a.lua", "--[[\nSays why.\n--]]\n\n", "Thing.work = function(x)\n", "end\n"),
+    ("a.ex", "# Says why.\n\n", "def work(x) do\n", "end\n"),
+]
+
+
+@pytest.mark.parametrize(("path", "above", "opening", "closing"), ABOVE)
+def test_a_comment_belongs_to_what_follows_it(path: str, above: str, opening: str, closing: str) -> None:
+    head = "<?php\n" if path.endswith(".php") else ""
+    bodies = [opening.replace("ork", f"ork{at}") + LINE * 22 + closing for at in range(3)]
+    text = head + "\n".join(
+        [bodies[0], *(above.replace("why", f"why {at + 1}") + it for at, it in enumerate(bodies[1:]))]
+    )
+    found = [it.text for it in chunk(extract(Item(path, 0, 0), text.encode()), Limits(1_500, 1))]
+    for at in (1, 2):
+        (said,) = (it for it in found if f"why {at}" in it)
+        assert f"ork{at}" in said.split(LINE.strip())[0]
+        assert said.startswith(above[:2])
+
+
+def test_a_definition_on_one_line_is_not_above_the_next():
+    body = "".join(f"        call_{number}(with, some, arguments);\n" for number in range(40))
+    methods = "".join(f"    int {name}() {{\n{body}    }}\n" for name in "bc")
+    text = f"class A {{\n    @Fast int a() {{ return 1; }}\n{methods}}}\n"
+    blocks = extract(Item("A.java", 0, 0), text.encode()).blocks
+    assert [it.trail for it in blocks] == [("A",), ("A", "b"), ("A", "c")]
+
+
+IN_TESTS = [
+    (
+        "a.rs",
+        "fn work() {\n  BODY\n}\n\n#[cfg(test)]\nmod tests {\n  use super::*;\n\n  fn helper() {\n    BODY\n  }\n\n"
+        "  #[test]\n  fn works() {\n    BODY\n  }\n}\n",
+        {"cfg(test)", "super", "helper", "works"},
+    ),
+    ("a.rs", "fn work() {\n  BODY\n}\n\n#[cfg(all(unix, test))]\nmod t {\n  fn x() {\n    BODY\n  }\n}\n", {"fn x"}),
+    ("a.rs", "#[cfg(not(test))]\nfn work() {\n  BODY\n}\n\n#[cfg(any(test, unix))]\nfn x() {\n  BODY\n}\n", set()),
+    ("a.rs", "fn work() {\n  BODY\n}\n\n#[tokio::test]\nasync fn works() {\n  BODY\n}\n", {"works"}),
+    ("a.rs", "fn work() {}\n\n#[cfg(test)]\nmod tests {\n  #[test]\n  fn works() {}\n}\n", {"works"}),
+    ("A.java", "class Work {\n  void run() {}\n}\n\nclass Works {\n  @Test\n  void x() {}\n}\n", {"class Works"}),
+    ("A.cs", "class Work\n{\n  void Run()\n  {\n  }\n}\n\n[TestFixture]\nclass Works\n{\n}\n", {"class Works"}),
+    ("a.kt", "fun work() {\n  BODY\n}\n\n@Test\nfun works() {\n  BODY\n}\n", {"works"}),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "tests"), IN_TESTS)
+def test_tests_among_other_code_are_blocks_of_their_own_role(path: str, text: str, tests: set[str]) -> None:
+    text = text.replace("BODY", "call(with_, some, arguments); " * 20)
+    found = chunk(extract(Item(path, 0, 0), text.encode()), Limits())
+    marked = "\n".join(it.text for it in found if it.role == TEST_ROLE)
+    assert {it for it in tests if it in marked} == tests
+    assert bool(marked) == bool(tests)
+    assert re.search(r"\bwork\b|\bWork\b", marked) is None
+    assert "".join("".join(it.text.split()) for it in found) == "".join(text.split())

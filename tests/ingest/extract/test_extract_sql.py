@@ -122,6 +122,25 @@ DEFINED = {
         "CREATE OR REPLACE TYPE BODY pt AS\n  MEMBER FUNCTION len RETURN NUMBER IS BEGIN RETURN x; END;\nEND;\n/\n",
         ["userDefinedType pt 1-1", "pt.x:NUMBER", "pt.len", "pt.pt", "namespace pt 3-5", "pt.len"],
     ),
+    "an object with the rights of its caller": (
+        "CREATE TYPE pt AUTHID CURRENT_USER AS OBJECT (x NUMBER, MEMBER FUNCTION len RETURN NUMBER);\n/\n"
+        "CREATE TYPE dot AUTHID DEFINER UNDER pt (y NUMBER);\n",
+        ["userDefinedType pt 1-1", "pt.x:NUMBER", "pt.len", "userDefinedType dot 3-3", "dot.y:NUMBER"],
+    ),
+    "names that end with a dollar sign": (
+        "CREATE TYPE department$ AS OBJECT (name$ VARCHAR2(30));\n/\nCREATE TYPE v$all AS TABLE OF department$;\n",
+        ["userDefinedType department$ 1-1", "department$.name$:VARCHAR2(30)", "userDefinedType v$all 3-3"],
+    ),
+    "a delimiter of one dollar sign": (
+        "DELIMITER $\nCREATE PROCEDURE a() BEGIN SELECT 1; END$\nCREATE PROCEDURE b() BEGIN SELECT 2; end$\n",
+        ["storedProcedure a 2-2", "storedProcedure b 3-3"],
+    ),
+    "settings of the compiler of PL/SQL": (
+        "BEGIN\n  $IF $$no_op $THEN NULL; $ELSE x; $END\nEND;\n/\n"
+        "CREATE TRIGGER tr BEFORE INSERT ON t FOR EACH ROW\nBEGIN\n  $if $$no_op $then NULL; $end\nEND;\n/\n"
+        "CREATE TABLE t (id NUMBER);\n",
+        ["storedProcedure tr 5-8", "table t 10-10", "t.id:NUMBER"],
+    ),
     "a package that is cut off": (
         "CREATE PACKAGE a AS\n  PROCEDURE p;\nCREATE TABLE t (x int);\n",
         ["namespace a 1-2", "a.p", "table t 3-3", "t.x:int"],

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from dowse.model import Chunk, Hit, Query, Record, Stored
+from dowse.model import TEST_ROLE, TEXT_ROLE, Chunk, Hit, Query, Record, Stored
 from dowse.search.refine.code import CodePriors, asked_words
 from dowse.search.refine.files import FileScores
 from dowse.search.run import Models, QueryVector, Run
 from dowse.store.base import Weights
 from dowse.store.dicts import DictStore
+from support import OpenEngine
 
 
 def run(text: str) -> Run:
     return Run(Query(text), DictStore(), Models(lambda _: QueryVector(None)), 10, Weights(), 60)
 
 
-def hit(path: str, text: str = "x", score: float = 1.0, kind: str = "code", key: int = 1) -> Hit:
+def hit(path: str, text: str = "x", score: float = 1.0, kind: str = "code", key: int = 1, role: str = TEXT_ROLE) -> Hit:
     record = Record("c", path, kind, "", 1, 1, "d", "c")
-    return Hit(Stored(key, Chunk(0, text, 1, 1), record), score, {})
+    return Hit(Stored(key, Chunk(0, text, 1, 1, role=role), record), score, {})
 
 
 PRIORS = [
@@ -48,9 +51,101 @@ def test_priors(path: str, text: str, query: str, prior: float) -> None:
     assert found.evidence["prior"] == pytest.approx(prior)
 
 
+PROJECT = [
+    ("pyproject.toml", "zebra stripes", 0.5),
+    ("web/package.json", "zebra stripes", 0.5),
+    ("src/Zoo/Zoo.csproj", "stripes", 0.5),
+    ("core/api/core.api", "stripes", 0.5),
+    (".github/workflows/zoo.yml", "stripes", 0.5),
+    (".golangci.yml", "stripes", 0.5),
+    ("src/stripes.json", "zebra", 1.0),
+    ("src/package.py", "zebra", 1.0),
+    ("pyproject.toml", "which dependencies has the zebra", 1.0),
+    ("pyproject.toml", "zebra in pyproject.toml", 4.0),
+]
+
+
+@pytest.mark.parametrize(("path", "query", "prior"), PROJECT)
+def test_files_that_describe_the_project_count_less_unless_they_are_asked_for(
+    path: str, query: str, prior: float
+) -> None:
+    (found,) = CodePriors()([hit(path)], run(query))
+    assert found.score == pytest.approx(prior)
+
+
+TESTS = [
+    ("src/lib.rs", TEST_ROLE, "zebra", 0.3),
+    ("src/lib.rs", TEXT_ROLE, "zebra", 1.0),
+    ("tests/zoo.rs", TEST_ROLE, "zebra", 0.3),
+    ("src/lib.rs", TEST_ROLE, "which tests are there for the zebra", 1.0),
+    ("tests/zoo.rs", TEXT_ROLE, "unit test of the zebra", 1.0),
+    ("tests/zoo.rs", TEXT_ROLE, "test cases of the zebra", 1.0),
+    ("tests/zoo.rs", TEXT_ROLE, "how does the test client simulate a zebra", 0.3),
+    ("tests/zoo.rs", TEXT_ROLE, "zebra fails\nwhen the tests run", 0.3),
+    ("examples/zoo.rs", TEXT_ROLE, "tests of the zebra", 0.3),
+]
+
+
+@pytest.mark.parametrize(("path", "role", "query", "prior"), TESTS)
+def test_tests_are_set_aside_unless_they_are_asked_for(path: str, role: str, query: str, prior: float) -> None:
+    (found,) = CodePriors()([hit(path, role=role)], run(query))
+    assert found.score == pytest.approx(prior)
+
+
+RUST = f"""\
+pub fn stripes_of(zebra: &Zebra) -> usize {{
+    zebra.coat().count();
+{"    log::trace!(started);" * 25}
+}}
+
+#[cfg(test)]
+mod tests {{
+    #[test]
+    fn counts_all_stripes() {{
+        assert_eq!(stripes_of(&zebra), 7, "counted stripes of a zebra");
+        assert_eq!(stripes_of(&zebra), 8, "counted stripes of a zebra");
+{"        log::trace!(ended);" * 25}
+    }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "first_line"), [("how are the stripes of a zebra counted", 1), ("tests of the stripes of a zebra", 6)]
+)
+def test_tests_in_a_source_file_step_back_in_a_search(
+    query: str, first_line: int, tmp_path: Path, open_engine: OpenEngine
+) -> None:
+    root = tmp_path / "zoo"
+    root.mkdir()
+    (root / "lib.rs").write_text(RUST)
+    for name in ("emu", "gnu", "owl"):
+        (root / f"{name}.rs").write_text(f"pub fn feed_{name}() {{}}\n")
+    engine = open_engine(encoder="none")
+    engine.index([root])
+    first, *_ = engine.search(Query(query, recipe="lexical")).hits
+    assert first.stored.chunk.start_line == first_line
+
+
 def test_documents_are_left_alone() -> None:
     (found,) = CodePriors()([hit("tests/routing.md", kind="doc")], run("routing"))
     assert (found.score, found.evidence) == (1.0, {})
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "score"),
+    [
+        ("src/PublicAPI.Shipped.txt", "routing", 0.5),
+        ("api/go1.1.txt", "routing", 0.5),
+        ("tests/Api.approved.txt", "routing", 0.5),
+        ("src/PublicAPI.Shipped.txt", "public API of routing", 1.0),
+        ("docs/api/routing.md", "routing", 1.0),
+        ("notes.txt", "routing", 1.0),
+    ],
+)
+def test_lists_of_what_is_offered_count_less_than_other_documents(path: str, query: str, score: float) -> None:
+    (found,) = CodePriors()([hit(path, kind="doc")], run(query))
+    assert found.score == score
 
 
 def test_the_order_follows_the_new_scores() -> None:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from dowse.ingest.extract.spans import is_closing
-from dowse.model import Block, Symbol
+from dowse.ingest.extract.spans import is_closing, leading_start
+from dowse.model import TEST_ROLE, TEXT_ROLE, Block, Symbol
 
 # Chosen on public code search sets, where definitions as they come did worse than these and so did larger unions.
 WHOLE_CHARS: Final = 2_000  # what is longer falls into what it defines
@@ -17,8 +17,6 @@ JOINED_CHARS: Final = 1_200  # as far as smaller neighbours join
 MAX_DEPTH: Final = 4
 MAX_OPEN: Final = 50  # namespaces in namespaces
 
-# What may stand above a definition and belongs to it: comments, decorators, attributes.
-_LEADING: Final = ("#", "//", "/*", "*", "@", "--", "[")
 _UNCUT: Final = "empty"  # of macros that stand for nothing: what is around them is not about them
 _TRANSPARENT: Final = frozenset({"namespace"})
 
@@ -27,24 +25,33 @@ class _Piece(NamedTuple):
     start: int
     end: int
     trail: tuple[str, ...]
+    role: str
 
     @property
     def size(self) -> int:
         return self.end - self.start
 
 
-def blocks_along(text: str, symbols: Sequence[Symbol], undivided: Collection[int] = frozenset()) -> tuple[Block, ...]:
-    """Blocks that cover `text`, each below the trail of names it stands in; `undivided` symbols make none."""
+def blocks_along(
+    text: str, symbols: Sequence[Symbol], undivided: Collection[int] = frozenset(), tests: Collection[int] = frozenset()
+) -> tuple[Block, ...]:
+    """Blocks that cover `text`, each below the trail of names it stands in.
+
+    The symbols in `undivided` make none, and those in `tests` make blocks of their own role.
+    """
     if not text:
         return ()
-    pieces = _Cutter(text, symbols, undivided).cut()
-    return tuple(Block(it.start, it.end, it.trail) for it in pieces)
+    pieces = _Cutter(text, symbols, undivided, tests).cut()
+    return tuple(Block(it.start, it.end, it.trail, role=it.role) for it in pieces)
 
 
 class _Cutter:
-    def __init__(self, text: str, symbols: Sequence[Symbol], undivided: Collection[int]) -> None:
+    def __init__(
+        self, text: str, symbols: Sequence[Symbol], undivided: Collection[int], tests: Collection[int]
+    ) -> None:
         self._text = text
         self._symbols = symbols
+        self._tests = tests
         self._lines = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
         self._lines[-1] = len(text)
         self._inside: defaultdict[int | None, list[int]] = defaultdict(list)
@@ -72,49 +79,45 @@ class _Cutter:
         return tuple(reversed(names))
 
     def cut(self) -> list[_Piece]:
-        return self._joined(self._apart(None, _Piece(0, len(self._text), ()), 0))
+        return self._joined(self._apart(None, _Piece(0, len(self._text), (), TEXT_ROLE), 0))
 
     def _apart(self, place: int | None, whole: _Piece, depth: int) -> list[_Piece]:
         """What is defined inside, piece by piece, and what lies between."""
         pieces: list[_Piece] = []
         at = whole.start
-        for inner, start, end in self._spans(place, whole):
-            if start < at:
+        for inner, line, end in self._spans(place, whole):
+            if line < at:
                 continue  # overlaps what came before: several definitions on one line
+            start = leading_start(self._text, line, at)
             if self._text[at:start].strip():
-                pieces.append(_Piece(at, start, whole.trail))
+                pieces.append(whole._replace(start=at, end=start))
             else:
                 start = at
-            pieces += self._definition(inner, start, end, whole.trail, depth)
+            pieces += self._definition(inner, whole._replace(start=start, end=end), depth)
             at = end
         if at < whole.end:
-            pieces.append(_Piece(at, whole.end, whole.trail))
+            pieces.append(whole._replace(start=at))
         return pieces
 
-    def _definition(self, place: int, start: int, end: int, trail: tuple[str, ...], depth: int) -> list[_Piece]:
+    def _definition(self, place: int, piece: _Piece, depth: int) -> list[_Piece]:
         symbol = self._symbols[place]
         is_open = symbol.kind in _TRANSPARENT and symbol.level < MAX_OPEN
-        piece = _Piece(start, end, trail if is_open else (*trail, *self._named(place)))
+        if not is_open:
+            piece = piece._replace(trail=(*piece.trail, *self._named(place)))
+        if place in self._tests:
+            piece = piece._replace(role=TEST_ROLE)
         if depth >= MAX_DEPTH or (piece.size <= WHOLE_CHARS and not is_open):
             return [piece]
         return self._joined(self._apart(place, piece, depth if is_open else depth + 1))
 
     def _spans(self, place: int | None, whole: _Piece) -> Iterator[tuple[int, int, int]]:
+        """The definitions inside, each with the beginning of its first line and the end of its last."""
         for inner in sorted(self._inside[place], key=lambda it: self._symbols[it].start_line):
             symbol = self._symbols[inner]
             last = min(max(symbol.end_line, symbol.start_line), len(self._lines) - 1)
-            start = self._above(min(symbol.start_line, last) - 1)
+            start = self._lines[min(symbol.start_line, last) - 1]
             if whole.start <= start < self._lines[last] <= whole.end:
                 yield inner, start, self._lines[last]
-
-    def _above(self, line: int) -> int:
-        """Where the definition on this line (from 0) begins, with what belongs to it directly above."""
-        while line > 0:
-            start, end = self._lines[line - 1], self._lines[line]
-            if not self._text[start:end].lstrip().startswith(_LEADING):
-                break
-            line -= 1
-        return self._lines[line]
 
     def _joined(self, pieces: list[_Piece]) -> list[_Piece]:
         """Small neighbours together, below the trail they share; closing marks with what they close."""
@@ -125,11 +128,16 @@ class _Cutter:
                 joined[-1] = before._replace(end=piece.end)
             elif before and is_closing(self._text, before.start, before.end):
                 joined[-1] = piece._replace(start=before.start)
-            elif before and max(before.size, piece.size) <= ALONE_CHARS and piece.end - before.start <= JOINED_CHARS:
-                joined[-1] = _Piece(before.start, piece.end, _shared(before.trail, piece.trail))
+            elif before and _may_join(before, piece):
+                joined[-1] = before._replace(end=piece.end, trail=_shared(before.trail, piece.trail))
             else:
                 joined.append(piece)
         return joined
+
+
+def _may_join(before: _Piece, piece: _Piece) -> bool:
+    is_small = max(before.size, piece.size) <= ALONE_CHARS and piece.end - before.start <= JOINED_CHARS
+    return is_small and before.role == piece.role
 
 
 def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

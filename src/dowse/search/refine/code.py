@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from dowse.model import Hit
+from dowse.model import TEST_ROLE, Hit, Stored
 from dowse.search.refine.copies import built_copies, older_versions
 from dowse.search.refine.stage import by_score, rescored
 from dowse.search.run import Run
@@ -23,9 +23,30 @@ CODE = ("code",)
 _ASKED_CHARS = 3_000
 _ASKED_WORDS = 40
 _LONG_WORDS = 16
+_TESTS = re.compile(
+    r"(^|/)(tests?|testing|__tests__|specs?|fixtures?)(/|$)|(^|/)(test_|conftest)[^/]*$|[._](test|spec)\.[a-z]+$"
+)
 _ASIDE = re.compile(
-    r"(^|/)(tests?|testing|__tests__|specs?|examples?|compat|_compat|legacy|deprecated|benchmarks?|fixtures?|vendor"
-    r"|dist|build|locale)(/|$)|(^|/)migrations/\d|(^|/)(test_|conftest)[^/]*$|[._](test|spec)\.[a-z]+$|\.d\.[cm]?ts$|\.cjs$"
+    r"(^|/)(examples?|compat|_compat|legacy|deprecated|benchmarks?|vendor|dist|build|locale)(/|$)"
+    r"|(^|/)migrations/\d|\.d\.[cm]?ts$|\.cjs$"
+)
+# What a project is built with, and lists of what it offers: they name much and define nothing.
+_PROJECT_FILES = re.compile(
+    r"(^|/)(\.[^/]+|pyproject\.toml|setup\.cfg|tox\.ini|package(-lock)?\.json|[jt]sconfig[^/]*\.json|bower\.json"
+    r"|composer\.json|cargo\.toml|go\.(mod|work)|gemfile|pom\.xml|(build|settings)\.gradle(\.kts)?"
+    r"|(mkdocs|codecov)\.ya?ml|[^/]*\.([a-z]+proj|props|targets|slnx?|nuspec|gemspec|lock|api))$"
+    r"|(^|/)\.(github|gitlab|circleci)/",
+    re.IGNORECASE,
+)
+_API_LISTS = re.compile(r"(^|/)(publicapi\.[^/]*|api/[^/]*|[^/]*\.(approved|verified))\.txt$", re.IGNORECASE)
+_ABOUT_PROJECT = re.compile(
+    r"\b(?:depend\w*|versions?|packages?|packag\w+|build\w*|built|compil\w+|config\w*|scripts?|licen[cs]e|lint\w*|publish\w*"
+    r"|releas\w+|install\w*|workflows?|pipelines?|ci|project|workspace|toolchain|modules?|api)\b",
+    re.IGNORECASE,
+)
+# In the first line; a test client or a test runner is no test.
+_ABOUT_TESTS = re.compile(
+    r"[^\n]*\b(?:tests|tested|unit[ -]?tests?|test (?:cases?|suites?|files?|for|of|that))\b", re.IGNORECASE
 )
 # What holds a value has a word of prose for a name too often to say what a place is about.
 _DATA = frozenset({"field", "property", "variable", "const", "constant", "enumMember", "column", "event", "parameter"})
@@ -42,6 +63,8 @@ class _Asked:
     copies: frozenset[str]
     files: frozenset[str]
     defined: Mapping[int, tuple[Named, ...]]  # by the key of a candidate, as the parsers found them
+    is_about_tests: bool
+    is_about_project: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +73,9 @@ class CodePriors:
 
     `defines`: added for a chunk that defines a name made of words asked for, and `exact` for one that is written in
     the query as it is. `stem`: added times the share of the file name's words that are asked for. `aside` and
-    `entrance`: factors for tests and the like, and for what in files such as `__init__.py` only passes names on.
+    `entrance`: factors for tests (unless the query asks about tests) and the like, and for what in files such as
+    `__init__.py` only passes names on.
+    `project`: factor for files that only describe the project, unless the query names one or asks about such things.
     `copy`: factor for what is built from another candidate, or an older version of it. `named`: factor for a file
     that the query names by its path or module. `of_headline`: only what the query's first line says was asked for.
     """
@@ -61,6 +86,7 @@ class CodePriors:
     stem: float = 1.0
     aside: float = 0.3
     entrance: float = 0.5
+    project: float = 0.5
     copy: float = 0.3
     named: float = 2.0
     of_headline: bool = False
@@ -71,20 +97,23 @@ class CodePriors:
         copies = built_copies(paths) | older_versions(paths, text)
         files = mentioned(run.query.text, paths)
         defined = run.store.defined_in([hit.stored.key for hit in hits if hit.stored.record.kind in self.kinds])
-        asked = _Asked(asked_words(text), written_names(text), copies, files, defined)
+        is_about_tests = _ABOUT_TESTS.match(text.lstrip()) is not None
+        is_about_project = _ABOUT_PROJECT.search(text) is not None
+        asked = _Asked(asked_words(text), written_names(text), copies, files, defined, is_about_tests, is_about_project)
         return by_score([self._rescored(hit, asked) for hit in hits])
 
     def _rescored(self, hit: Hit, asked: _Asked) -> Hit:
         record = hit.stored.record
         if record.kind not in self.kinds:
-            return hit
+            is_list = not asked.is_about_project and record.kind == "doc" and _API_LISTS.search(record.path)
+            return rescored(hit, hit.score * self.project, prior=self.project) if is_list else hit
         written = defined_names(hit.stored.chunk.text)
         parsed = asked.defined.get(hit.stored.key, ())
         defined = (*written, *(it.name for it in parsed if it.kind not in _DATA and it.name not in written))
         is_exact = not asked.names.isdisjoint(defined) or (
             bool(asked.names and parsed) and _is_named(parsed, asked.names, record.facets.get("language", ""))
         )
-        prior = self._of_path(record.path, asked) * (1 + self._of_names(defined, is_exact, asked))
+        prior = self._of_place(hit.stored, asked) * (1 + self._of_names(defined, is_exact, asked))
         if not written and _ENTRANCE.search(record.path):
             prior *= self.entrance
         return rescored(hit, hit.score * prior, prior=prior)
@@ -92,14 +121,18 @@ class CodePriors:
     def _of_names(self, defined: Collection[str], is_exact: bool, asked: _Asked) -> float:
         return self.exact * is_exact + self.defines * _defines(defined, asked.words)
 
-    def _of_path(self, path: str, asked: _Asked) -> float:
+    def _of_place(self, stored: Stored, asked: _Asked) -> float:
+        path = stored.record.path
         factor = 1 + self.stem * _share(_stem_parts(path), asked.words)
         if path in asked.copies:
             factor *= self.copy
         if path in asked.files:
             factor *= self.named
-        if _ASIDE.search(path):
+        is_test = not asked.is_about_tests and (stored.chunk.role == TEST_ROLE or _TESTS.search(path))
+        if is_test or _ASIDE.search(path):
             factor *= self.aside
+        if not asked.is_about_project and path not in asked.files and _PROJECT_FILES.search(path):
+            factor *= self.project
         return factor
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.along_definitions import blocks_along
 from dowse.ingest.extract.code.blocks import text_blocks
@@ -20,12 +20,19 @@ from dowse.ingest.extract.code.sweep import Sweep
 from dowse.ingest.extract.code.symbols import symbols
 from dowse.model import Extract, Item, Link
 from dowse.text.decode import decode
+from dowse.text.names import last_name
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from dowse.ingest.extract.code.drafts import Findings
+    from dowse.ingest.extract.code.drafts import Draft, Findings
     from dowse.ingest.extract.code.language import Imported, Language
+
+# Of Rust, JUnit, TestNG, NUnit, xUnit, MSTest, PHPUnit and Swift Testing.
+_TEST_ATTRIBUTES: Final = frozenset(
+    {"test", "rstest", "test_case", "bench", "parameterizedtest", "repeatedtest", "testfactory", "testfixture"}
+    | {"testcase", "testcasesource", "fact", "theory", "testclass", "testmethod", "datatestmethod"}
+)
 
 
 def extract_code(item: Item, data: bytes) -> Extract:
@@ -55,16 +62,30 @@ def _read(language: Language, title: str, text: str) -> Extract:
     calls = Calls(language, source, expressions, by_name)
     defined = symbols(found.drafts, expressions, source)
     undivided = frozenset(at for at, draft in enumerate(found.drafts) if not draft.definition.divides)
+    tests = _tests(found.drafts)
     return Extract(
         "code",
         title,
         text,
-        blocks_along(text, defined, undivided) if len(defined) > len(undivided) else text_blocks(text),
+        blocks_along(text, defined, undivided, tests) if len(defined) > len(undivided) else text_blocks(text),
         symbols=defined,
         links=tuple(_link(node, it) for node, it in imported),
         calls=calls.read(found.sites),
         facets=_facets(language, root, found),
     )
+
+
+def _tests(drafts: Sequence[Draft]) -> set[int]:
+    """Which of them are tests by what they are marked with, and the classes that have such methods."""
+    marked = [
+        draft
+        for draft in drafts
+        if draft.definition.is_test or any(last_name(it) in _TEST_ATTRIBUTES for it in draft.definition.attributes)
+    ]
+    holders = {draft.parent for draft in marked if draft.definition.kind == "method"}
+    return {draft.number for draft in marked} | {
+        at for at in holders if at is not None and drafts[at].definition.kind == "class"
+    }
 
 
 def _worth(captures: Mapping[str, list[Node]]) -> tuple[int, int]:

@@ -70,7 +70,8 @@ class Definition(NamedTuple):
     are members of it, and it gets these `bases` too, otherwise the definition stands for it. `owner` is the type that a
     method belongs to though it stands outside of it: where that is above in this file, it is a member of it, elsewhere
     it gets the modifier `extension`, and its receiver, the first parameter, is shown. `divides`: blocks of text may
-    begin and end with it; what is but a word in a larger statement does not.
+    begin and end with it; what is but a word in a larger statement does not. `is_test`: it and what stands in it
+    are tests, though the names of its `attributes` do not say so (`#[cfg(test)]`).
     """
 
     name: str
@@ -92,6 +93,7 @@ class Definition(NamedTuple):
     reopens: bool = False
     owner: str = ""
     divides: bool = True
+    is_test: bool = False
 
 
 def extension(definition: Definition) -> Definition:

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import Final, Literal
 
-Dialect = Literal["tsql", "postgres", "mysql", "other"]
+Dialect = Literal["tsql", "postgres", "mysql", "plsql", "other"]
 
 # The only groups without a name tell that something is unfinished.
 # MySQL runs what stands in /*!50003 … */, so these two are blanks, and what is between them is not.
@@ -33,7 +33,8 @@ _QUOTED_STRING = (
 )
 _NUMBER = r"\d[\w.]*+"
 
-_PLAIN = r"[^\W\d](?:[\w@#]|\$(?=\w))*+|[@#][\w@#$]++"  # END$$ is an END before MySQL's delimiter
+# END$$ and END$ are an END before MySQL's delimiter.
+_PLAIN = r"[^\W\d](?:[\w@#]|\$(?=\w)|(?<!\b(?i:END))\$(?!\$))*+|[@#][\w@#$]++"
 # Names have at most 128 characters; a quote that opens nothing must not be looked for to the end of the text.
 _QUOTED = r'\[(?:[^\]\n]|\]\]){1,128}+\]|"(?:[^"\n]|""){1,128}+"|`[^`\n]{1,128}+`'
 _PART = rf"(?:{_PLAIN}|{_QUOTED})"
@@ -47,6 +48,7 @@ _LOOKED_AT_CHARS: Final = 200_000
 _EACH_PART = re.compile(_PART)
 _DIALECTS: tuple[tuple[Dialect, re.Pattern[str]], ...] = (
     ("mysql", re.compile(r"^[ \t]*+DELIMITER[ \t]|\bENGINE\s*+=|`\w+`|/\*!\d{5}", re.IGNORECASE | re.MULTILINE)),
+    ("plsql", re.compile(r"\$IF\b", re.IGNORECASE)),  # where $$name is a setting, and opens no string
     ("postgres", re.compile(r"\$\w*+\$|\bLANGUAGE\s++'?(?:plpgsql|sql)\b|::\w", re.IGNORECASE)),
     (
         "tsql",
@@ -64,7 +66,7 @@ def dialect_of(text: str) -> Dialect:
     return min(((mark.start(), name) for mark, name in found if mark), default=(0, "other"))[1]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=5)
 def lexer(dialect: Dialect) -> re.Pattern[str]:
     """Finds the tokens of a text: group `name`, `dollar` or `mark`; what has no group is skipped, what has another
     is unfinished."""
@@ -80,8 +82,9 @@ def lexer(dialect: Dialect) -> re.Pattern[str]:
             _STRING,
             rf"[eE]{_ESCAPED_STRING}",
             _NUMBER,
+            *([r"\$(?i:END)\b"] if dialect == "plsql" else []),
         ]
-    dollar = r"(?P<dollar>(?!))" if dialect == "mysql" else r"(?P<dollar>\$\w*+\$)"
+    dollar = r"(?P<dollar>(?!))" if dialect in ("mysql", "plsql") else r"(?P<dollar>\$\w*+\$)"
     return re.compile("|".join([*skipped, dollar, rf"(?P<name>{NAME})", r"(?P<mark>[();,])"]), re.DOTALL)
 
 

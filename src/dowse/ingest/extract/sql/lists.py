@@ -8,11 +8,12 @@ from typing import Final, NamedTuple
 
 from dowse.ingest.extract.sql.lexer import GAP, NAME, last_part
 
+_OPTIONS = rf"(?:FORCE\b{GAP})?(?:AUTHID\b{GAP}\w++{GAP})?"
 _OPENING = re.compile(
-    rf"{GAP}(?:FORCE\b{GAP})?(?:(?:AS|IS)\b{GAP}(?:(?:TABLE|OBJECT)\b{GAP})?|UNDER\b{GAP}{NAME}{GAP})?\(",
+    rf"{GAP}{_OPTIONS}(?:(?:AS|IS)\b{GAP}(?:(?:TABLE|OBJECT)\b{GAP})?|UNDER\b{GAP}{NAME}{GAP})?\(",
     re.IGNORECASE | re.DOTALL,
 )
-_AS = re.compile(rf"{GAP}(?:FORCE\b{GAP})?(?:AS|IS|UNDER)\b", re.IGNORECASE | re.DOTALL)
+_AS = re.compile(rf"{GAP}{_OPTIONS}(?:AS|IS|UNDER)\b", re.IGNORECASE | re.DOTALL)
 _ONLY_NAME = re.compile(rf"{GAP}@[\w@#$]++{GAP}", re.DOTALL)
 _BARE = re.compile(rf"{GAP}(?=@)", re.DOTALL)
 _ENDS_BARE: Final = frozenset({"as", "with", "for", "begin", "returns", "go"})

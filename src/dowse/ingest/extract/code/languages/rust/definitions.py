@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -43,6 +44,7 @@ _MOST_TOKENS: Final = 500
 _MEMBER_KINDS: Final = {"function": "method", "variable": "field"}
 _HOLDERS: Final = frozenset({"struct", "enum", "interface"})
 _MOST_ATTRIBUTES: Final = 50
+_ONLY_IN_TESTS: Final = re.compile(r"#\[cfg\((?:all\((?:[^()]*,)?)?test[,)]")  # without blanks
 
 
 def define(node: Node, around: Definition | None, source: Source) -> Iterable[Definition]:
@@ -58,6 +60,7 @@ def define(node: Node, around: Definition | None, source: Source) -> Iterable[De
     if around is not None and around.kind in _HOLDERS:
         kind = _MEMBER_KINDS.get(kind, kind)
     parameters = tuple(_parameters(child(node, "parameters"), source))
+    attributes = _attributes(node, source)
     found = Definition(
         source.of(child(node, "name")).removeprefix("r#"),
         kind,
@@ -67,7 +70,8 @@ def define(node: Node, around: Definition | None, source: Source) -> Iterable[De
         parameters=parameters,
         hidden=int(bool(parameters) and parameters[0].name == "self"),
         modifiers=tuple(_modifiers(node, source)),
-        attributes=tuple(_attributes(node, source)),
+        attributes=tuple(_name_of_attribute(each, source) for each in attributes),
+        is_test=any(_ONLY_IN_TESTS.match("".join(source.of(each).split())) for each in attributes),
         bases=tuple(_bounds(node, source)),
         has_body=node.type == "function_item",
     )
@@ -87,7 +91,7 @@ def _opened(node: Node, source: Source) -> Iterable[Definition]:
             node,
             _header(node),
             modifiers=("impl", "partial"),
-            attributes=tuple(_attributes(node, source)),
+            attributes=tuple(_name_of_attribute(each, source) for each in _attributes(node, source)),
             bases=(trait,) if trait else (),
             reopens=True,
         )
@@ -186,9 +190,9 @@ def _bounds(node: Node, source: Source) -> Iterator[str]:
             yield "".join(source.of(each).split())[:200]
 
 
-def _attributes(node: Node, source: Source) -> list[str]:
+def _attributes(node: Node, source: Source) -> list[Node]:
     """Those directly above; what precedes is only looked for where a bracket ends it, because that takes long."""
-    found: list[str] = []
+    found: list[Node] = []
     start = node.start_byte
     for _ in range(_MOST_ATTRIBUTES):
         if not source.data[max(0, start - 200) : start].rstrip().endswith(b"]"):
@@ -196,7 +200,11 @@ def _attributes(node: Node, source: Source) -> list[str]:
         before = node.prev_named_sibling
         if before is None or before.type != "attribute_item":
             break
-        inner = child(before, "0")
-        found.append("".join(source.of(child(inner, "0") if inner is not None else None).split())[:200])
+        found.append(before)
         node, start = before, before.start_byte
     return found[::-1]
+
+
+def _name_of_attribute(node: Node, source: Source) -> str:
+    inner = child(node, "0")
+    return "".join(source.of(child(inner, "0") if inner is not None else None).split())[:200]
