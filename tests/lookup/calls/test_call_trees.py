@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput
-from dowse.lookup.calls.edges import MOST_SITES
+from dowse.lookup.calls.sieve import MOST_SITES
 from dowse.lookup.calls.question import MAX_DEPTH, CallQuery, CallTree, Node
 from dowse.model import Call, Link, Record, Scope, Symbol
 from dowse.store.base import Store

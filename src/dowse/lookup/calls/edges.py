@@ -12,15 +12,10 @@ from dowse.lookup.calls.kinds import CLASSES
 from dowse.lookup.calls.overloads import fitting
 from dowse.lookup.calls.question import Confidence, Edge, External
 from dowse.lookup.calls.reach import ORDER, Reach, Resolution
-from dowse.lookup.calls.sieve import Sieve
 from dowse.lookup.calls.values import Trip
 from dowse.lookup.calls.world import World
 from dowse.model import Call, Record
 from dowse.store.call_facts import Place, Site
-
-MOST_SITES = 20_000
-"""So many calls of one name are looked at in one question."""
-
 
 _FILES_AT_ONCE = 50
 _ALLOWANCE = 40  # of a question, to follow parameters
@@ -79,22 +74,20 @@ class Edges:
 
     def _candidates(self, targets: tuple[Place, ...], *, with_unknown: bool) -> list[Site]:
         """The sites that, by their name and by how they are written, may lead there."""
-        aliases = self._world.aliases
-        names = {name for it in targets for name in (*aliases.of(it), *aliases.sources(it))}
-        sites = self._sites(names)
-        held = {name for it in targets for name in aliases.held_as(it, sites)} - names
         by_name = self._is_sure_enough("possible")
-        sieve = Sieve(self._world, targets, is_coarse=by_name)
-        judged = [(sieve.judge(it), it) for it in (self._sites(names | held) if held else sites)]
-        on_parameters = [(it.record, it.ordinal) for verdict, it in judged if verdict == "parameter"]
+        sifted = self._world.sifting.candidates(targets, is_coarse=by_name)
+        self.ran_out |= sifted.ran_out
         passed = {"perhaps", "unknown", "parameter"} if with_unknown or by_name else {"perhaps", "parameter"}
-        if len(on_parameters) > _MOST_ON_PARAMETERS or not self._allowance:
-            self._unfollowed.update(on_parameters)
+        if len(sifted.on_parameters) > _MOST_ON_PARAMETERS or not self._allowance:
+            self._unfollowed.update(sifted.on_parameters)
             passed -= set() if with_unknown or by_name else {"parameter"}
         left_out = "" if self._allowance else "implied"  # of which there is one for each loop
-        found = {(it.record, it.ordinal): it for verdict, it in judged if verdict in passed and it.kind != left_out}
-        carried = self._carried(targets, found.values()) if self._scans_left else {}
-        return self._in_order(found, carried) if carried.keys() - found.keys() else list(found.values())
+        sites = [it for verdict, it in sifted.judged if verdict in passed and it.kind != left_out]
+        carried = self._carried(targets, sites) if self._scans_left else {}
+        if not carried:
+            return sites
+        found = {(it.record, it.ordinal): it for it in sites}
+        return self._in_order(found, carried) if carried.keys() - found.keys() else sites
 
     def _carried(self, targets: tuple[Place, ...], found: Iterable[Site]) -> dict[tuple[int, int], Site]:
         """Sites that may call a target because somebody passed it on, returned or stored it."""
@@ -117,15 +110,16 @@ class Edges:
 
     def _resolve(self, site: Site) -> Resolution:
         """As far as there is something left to follow parameters."""
-        trip = Trip(0 if (site.record, site.ordinal) in self._unfollowed else self._allowance)
+        allowance = self._allowance
+        if allowance and self._unfollowed and (site.record, site.ordinal) in self._unfollowed:
+            allowance = 0
+        known = self._world.resolver.known(site, follows=allowance > 0)
+        if known is not None:
+            return known
+        trip = Trip(allowance)
         found = self._world.resolver.resolve(site, trip)
         self._allowance = max(self._allowance - trip.spent, 0)
         return found
-
-    def _sites(self, names: set[str]) -> tuple[Site, ...]:
-        sites = self._world.catalogue.sites(names, MOST_SITES)
-        self.ran_out |= len(sites) >= MOST_SITES
-        return sites
 
     def _by_record(self, sites: list[Site]) -> Iterator[list[Site]]:
         """The sites of each file that is wanted; files are read a few at a time, for not all may be needed."""
@@ -241,9 +235,9 @@ class Edges:
                     yield Found(self._of_group(found), source, place)
 
     def _sites_of(self, source: Place) -> list[Site]:
-        sites = [it for it in self._world.catalogue.sites_in(source.record) if it.symbol == source.ordinal]
+        sites = self._world.catalogue.sites_in(source.record).of(source.ordinal)
         if not self._rules.with_references:
-            return sites
+            return list(sites)
         return [it for it in sites if not self._world.aliases.is_only_named(it)]
 
     def _reached(self, site: Site, resolution: Resolution) -> Iterator[Reach]:

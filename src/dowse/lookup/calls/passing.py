@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from dowse.lookup.calls import library
+from dowse.lookup.calls.catalogue import MOST_SITES_KEPT
 from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS
 from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.sieve import Sieve
@@ -38,6 +40,7 @@ class Passing:
         self._world = world
         self._known: Memo[tuple[Place, str], Values] = Memo(20_000)
         self._formals: Memo[Place, tuple[Formal, ...]] = Memo(20_000)
+        self._passing: Memo[Place, tuple[Site, ...]] = Memo(MOST_SITES_KEPT)
 
     def values(self, root: str, here: Here, trip: Trip) -> Values:
         """What a parameter may be where it is named."""
@@ -142,14 +145,10 @@ class Passing:
 
     def sites(self, owner: Place, trip: Trip) -> Iterator[Site]:
         """The calls of a function that pass something, as far as they are followed."""
-        aliases = self._world.aliases
-        names = {*aliases.of(owner), *aliases.sources(owner)}
-        named = self._world.catalogue.sites(names, _MOST_SITES)
-        held = aliases.held_as(owner, [it for it in named if it.kind == "refer"][:_MOST_LAMBDAS]) - names
-        if held:
-            named = self._world.catalogue.sites(names | held, _MOST_SITES)
-        sieve = Sieve(self._world, (owner,))
-        passing = (it for it in named if it.passed and it.kind != "refer" and sieve.judge(it) == "perhaps")
+        passing = self._passing.get(owner)
+        if passing is None:
+            passing = tuple(islice(self._perhaps_passing(owner), _MOST_FOLLOWED + 1))
+            self._passing.keep(owner, passing, len(passing) + 1)
         for count, site in enumerate(passing):
             if count >= _MOST_FOLLOWED or not trip.spend(1):
                 trip.was_cut = True
@@ -157,14 +156,24 @@ class Passing:
             if any(it.place == owner for it in self._world.resolver.resolve(site, trip).reaches):
                 yield site
 
+    def _perhaps_passing(self, owner: Place) -> Iterator[Site]:
+        aliases = self._world.aliases
+        names = {*aliases.of(owner), *aliases.sources(owner)}
+        named = self._world.catalogue.sites(names, _MOST_SITES)
+        held = aliases.held_as(owner, [it for it in named if it.kind == "refer"][:_MOST_LAMBDAS]) - names
+        if held:
+            named = self._world.catalogue.sites(names | held, _MOST_SITES)
+        sieve = Sieve(self._world, (owner,))
+        return (it for it in named if it.passed and it.kind != "refer" and sieve.judge(it) == "perhaps")
+
     # --- what calls its arguments ---
 
     def caller_of(self, reference: Site) -> str:
         """The name of something of a library that calls what is passed to it, if this reference is; else nothing."""
         if reference.passed != "passed":
             return ""
-        for site in self._world.catalogue.sites_in(reference.record):
-            if site.name not in library.CALLING or site.symbol != reference.symbol or site.kind == "refer":
+        for site in self._world.catalogue.sites_in(reference.record).of(reference.symbol):
+            if site.name not in library.CALLING or site.kind == "refer":
                 continue
             is_passed = any(way == reference.callee for _, way in entries(site.passed))
             if is_passed and not self._world.resolver.resolve(site, Trip(0)).reaches:
@@ -179,8 +188,7 @@ class Passing:
         if not trip.enter_parameter(what):
             return ()
         found: list[Value] = []
-        sites = [it for it in self._world.catalogue.sites_in(here.key) if it.passed and it.kind == "call"]
-        for site in sites[:_MOST_LAMBDAS]:
+        for site in self._world.catalogue.sites_in(here.key).passing[:_MOST_LAMBDAS]:
             there = Here(site.record, site.symbol)
             ways = [way for key, way in entries(site.passed) if key == number]
             if ways and any(map(_is_lambda, self._called(site, there, trip))):

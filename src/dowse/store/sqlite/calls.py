@@ -29,7 +29,11 @@ _TRAIL = (
     "SELECT group_concat(name, char(31)) FROM (SELECT name FROM above ORDER BY height DESC))"
 )
 _NAMED = f"symbols.record, symbols.ordinal, symbols.name, symbols.kind, {_TRAIL}, collections.name, records.path"
-_SITE = "calls.record, calls.ordinal, calls.name, callee, line, symbol, arguments, calls.kind"
+_TAB = "instr(callee || char(9), char(9))"  # where what is passed begins
+_SITE = (
+    f"calls.record, calls.ordinal, calls.name, substr(callee, 1, {_TAB} - 1), line, symbol, arguments, calls.kind, "
+    f"substr(callee, {_TAB} + 1)"
+)
 _OF_RECORD = f"JOIN records ON records.id = %s.record JOIN {RECORDS.removeprefix('records JOIN ')}"
 
 
@@ -126,8 +130,16 @@ class SqliteCalls:
         )
         return list(starmap(Site, rows))
 
-    def sites_in(self, key: int) -> list[Site]:
-        rows = self.db.rows(f"SELECT {_SITE} FROM calls WHERE record = ? ORDER BY line, ordinal", (key,))
+    def sites_in(self, key: int, *, kind: str = "", having: str = "") -> list[Site]:
+        conditions = ["record = ?"]
+        values: list[object] = [key]
+        for condition, value in (("kind = ?", kind), ("instr(callee, ?) > 0", having)):
+            if value:
+                conditions.append(condition)
+                values.append(value)
+        rows = self.db.rows(
+            f"SELECT {_SITE} FROM calls WHERE {' AND '.join(conditions)} ORDER BY line, ordinal", tuple(values)
+        )
         return list(starmap(Site, rows))
 
 
