@@ -46,6 +46,7 @@ class Edges:
     def __init__(self, world: World, rules: Rules) -> None:
         self._world = world
         self._rules = rules
+        self._least = ORDER[rules.confidence]
         self.ran_out = False  # whether there were more sites than are looked at
         self.was_late = False  # whether time was over before all were
         self.references: list[Edge] = []  # met so far, where they do not count as calls
@@ -153,7 +154,7 @@ class Edges:
             if self._rules.with_references and self._world.aliases.is_only_named(site):
                 continue
             resolution = self._resolve(site)
-            for reach in self._landing(site, resolution, wanted):
+            for reach in self._landing(site, resolution, wanted) if resolution.reaches else ():
                 for it in self._meant(site, reach):
                     groups.setdefault((site.symbol, it.place, it.is_reference), []).append((site, it, resolution))
         for (caller, place, is_reference), found in groups.items():
@@ -183,7 +184,7 @@ class Edges:
     def _landing(self, site: Site, resolution: Resolution, wanted: frozenset[Place]) -> list[Reach]:
         """The targets a site leads to; what it may lead to through a base only where it leads to none directly."""
         landed = [it for it in resolution.reaches if it.place in wanted]
-        if landed or not resolution.reaches or not self._rules.through_interfaces:
+        if landed or not self._rules.through_interfaces:
             return landed
         through = [reach for it in sorted(wanted) for reach in self._through(resolution, it)]
         return fitting(self._world.catalogue, through, site.arguments)
@@ -199,13 +200,11 @@ class Edges:
             else:
                 yield from (it for it in self._world.guesses.kindred(reach) if it.place == target)
 
-    def _unsure(self, sites: Iterable[Site], wanted: frozenset[Place]) -> Iterator[Edge]:
-        """Sites that lead to an interface, and to a target only if one of many types is meant."""
-        for site in sites:
-            if not self._world.catalogue.outline(site.record).habits.structural:
-                continue
+    def _unsure(self, sites: list[Site], wanted: frozenset[Place]) -> Iterator[Edge]:
+        """Sites of a file that lead to an interface, and to a target only if one of many types is meant."""
+        for site in sites if self._world.catalogue.outline(sites[0].record).habits.structural else ():
             resolution = self._world.resolver.resolve(site)
-            if not any(self._is_sure_enough(it.confidence) for it in resolution.reaches):
+            if not self._is_told(resolution):
                 continue  # told already
             landing = self._landing(site, resolution, wanted)
             if landing and not any(self._is_sure_enough(it.confidence) for it in landing):
@@ -260,7 +259,7 @@ class Edges:
             if site.kind in _UNSAID or (site.kind == "decorate" and site.name == CALLED):
                 continue  # most values that are passed on are nothing that can be called
             resolution = self._resolve(site)
-            if any(self._is_sure_enough(it.confidence) for it in resolution.reaches):
+            if self._is_told(resolution):
                 continue
             if resolution.is_outside and with_outside:
                 name = self._world.resolver.external_name(site, resolution)
@@ -275,8 +274,12 @@ class Edges:
         for (record, name), lines in self._outside.items():
             yield External(name, self._world.catalogue.outline(record).record, tuple(dict.fromkeys(lines)))
 
+    def _is_told(self, resolution: Resolution) -> bool:
+        """Whether it leads somewhere, as surely as is wanted."""
+        return any(ORDER[it.confidence] <= self._least for it in resolution.reaches) if resolution.reaches else False
+
     def _is_sure_enough(self, confidence: Confidence) -> bool:
-        return ORDER[confidence] <= ORDER[self._rules.confidence]
+        return ORDER[confidence] <= self._least
 
     def edge(self, site: Site, callee: Place | None, reach: Reach, receiver: str, lines: tuple[int, ...]) -> Edge:
         outline = self._world.catalogue.outline(site.record)

@@ -6,7 +6,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from itertools import starmap
 from typing import TypeVar
 
 from dowse.model import Link
@@ -29,11 +28,7 @@ _TRAIL = (
     "SELECT group_concat(name, char(31)) FROM (SELECT name FROM above ORDER BY height DESC))"
 )
 _NAMED = f"symbols.record, symbols.ordinal, symbols.name, symbols.kind, {_TRAIL}, collections.name, records.path"
-_TAB = "instr(callee || char(9), char(9))"  # where what is passed begins
-_SITE = (
-    f"calls.record, calls.ordinal, calls.name, substr(callee, 1, {_TAB} - 1), line, symbol, arguments, calls.kind, "
-    f"substr(callee, {_TAB} + 1)"
-)
+_SITE = "calls.record, calls.ordinal, calls.name, callee, line, symbol, arguments, calls.kind"
 _OF_RECORD = f"JOIN records ON records.id = %s.record JOIN {RECORDS.removeprefix('records JOIN ')}"
 
 
@@ -128,7 +123,7 @@ class SqliteCalls:
             "ORDER BY collections.name, records.path, line, calls.ordinal LIMIT ?",
             (_listed(list(names)), limit),
         )
-        return list(starmap(Site, rows))
+        return list(map(_site_of, rows))
 
     def sites_in(self, key: int, *, kind: str = "", having: str = "") -> list[Site]:
         conditions = ["record = ?"]
@@ -140,7 +135,13 @@ class SqliteCalls:
         rows = self.db.rows(
             f"SELECT {_SITE} FROM calls WHERE {' AND '.join(conditions)} ORDER BY line, ordinal", tuple(values)
         )
-        return list(starmap(Site, rows))
+        return list(map(_site_of, rows))
+
+
+def _site_of(row: Row) -> Site:
+    record, ordinal, name, written, line, symbol, arguments, kind = row
+    callee, _, passed = written.partition("\t")
+    return Site(record, ordinal, name, callee, line, symbol, arguments, kind, passed)
 
 
 def _listed(value: object) -> str:
