@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from dowse.lookup.calls.aliases import CALLED
-from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS, VALUES
+from dowse.lookup.calls.kinds import ASSIGN, CLASSES, FUNCTIONS, VALUES
 from dowse.lookup.calls.memo import Memo
-from dowse.lookup.calls.values import Trip
+from dowse.lookup.calls.values import Here, Thing, Trip
 from dowse.store.call_facts import Place, Site
 from dowse.text.expressions import OF_LAMBDA, PARAMETER
 
@@ -86,6 +86,7 @@ class Carriers:
         self._found: dict[tuple[int, int], Site] = {}
         self._names: dict[str, None] = {}
         self._entered: set[Place] = set()
+        self._homes: dict[str, list[int]] = {}  # files that define what is given something, by its name
         self._targets = tuple(targets)
         self._own = {name for it in self._targets for name in self._names_of(it)} - _NO_NAMES
 
@@ -139,7 +140,8 @@ class Carriers:
             keys = dict.fromkeys(homes)
             if name not in self._own:
                 rows = self._world.catalogue.sites({name}, _MOST_SITES)
-                self._add(it for it in rows if it.kind != "refer")
+                self._add(it for it in rows if it.kind not in ("refer", ASSIGN))
+                keys |= dict.fromkeys(self._homes.pop(name, ()))
                 keys |= dict.fromkeys(it.record for it in rows)
                 unnamed = self._world.catalogue.sites({CALLED}, _MOST_SITES)
                 keys |= dict.fromkeys(it.record for it in unnamed if name in it.callee)
@@ -155,10 +157,10 @@ class Carriers:
         mentioned = self._world.mentions.of(key, name)
         further = list(mentioned.holders)
         for site, in_callee, in_passed in mentioned.sites:
-            if in_callee and site.name not in self._own:
+            if in_callee and site.name not in self._own and site.kind != ASSIGN:
                 self._add([site])
             if in_passed:
-                further += self._passed_on(site)
+                further += self._passed_on(site) if site.kind != ASSIGN else self._assigned(site)
             if site.kind == "decorate" and (in_callee or in_passed):
                 decorated = outline.at_line(site.line)
                 further += [outline.symbols[decorated].name] if decorated is not None else []
@@ -180,6 +182,12 @@ class Carriers:
             self._add(it for it in self._world.catalogue.sites_having(site.record, OF_LAMBDA) if OF_LAMBDA in it.callee)
         return [name for it in reaches for name in self._entered_once(it.place)]
 
+    def _assigned(self, site: Site) -> list[str]:
+        """What is given to a member may be called wherever the member is: first of all where it is defined."""
+        targets = self._world.evaluator.values(site.callee, Here(site.record, site.symbol), Trip(0))
+        self._homes.setdefault(site.name, []).extend(it.place.record for it in targets if isinstance(it, Thing))
+        return [site.name]
+
     def _entered_once(self, place: Place) -> list[str]:
         if place in self._entered or len(self._entered) >= _MOST_NAMES:
             return []
@@ -196,7 +204,7 @@ class Carriers:
             if PARAMETER in site.callee:
                 self._add([site])
             if PARAMETER in site.passed:
-                yield from self._passed_on(site)
+                yield from self._passed_on(site) if site.kind != ASSIGN else self._assigned(site)
         symbol = outline.symbols[place.ordinal]
         if PARAMETER in symbol.holds or any(outline.symbols[it].kind in FUNCTIONS for it in inner - {place.ordinal}):
             yield symbol.name

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dowse.lookup.calls.aliases import CALLED
 from dowse.lookup.calls.carriers import MOST_SCANS, Carriers
-from dowse.lookup.calls.kinds import CLASSES
+from dowse.lookup.calls.kinds import ASSIGN, CLASSES
 from dowse.lookup.calls.overloads import fitting
 from dowse.lookup.calls.question import Confidence, Edge, External
 from dowse.lookup.calls.reach import ORDER, Reach, Resolution
@@ -234,9 +234,9 @@ class Edges:
                     yield Found(self._of_group(found), source, place)
 
     def _sites_of(self, source: Place) -> list[Site]:
-        sites = self._world.catalogue.sites_in(source.record).of(source.ordinal)
+        sites = [it for it in self._world.catalogue.sites_in(source.record).of(source.ordinal) if it.kind != ASSIGN]
         if not self._rules.with_references:
-            return list(sites)
+            return sites
         return [it for it in sites if not self._world.aliases.is_only_named(it)]
 
     def _reached(self, site: Site, resolution: Resolution) -> Iterator[Reach]:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dowse.lookup.calls.catalogue import MOST_SITES_KEPT
-from dowse.lookup.calls.kinds import CLASSES
+from dowse.lookup.calls.kinds import ASSIGN, CLASSES
 from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.type_text import parse_type
 from dowse.store.call_facts import Place, Site
@@ -108,6 +108,7 @@ class Sifting:
         if held:
             sites = catalogue.sites(names | held, MOST_SITES)
         judge = Sieve(self._world, targets, is_coarse=is_coarse).judge
-        judged = tuple((verdict, it) for it in sites if (verdict := judge(it)) != "never")
+        called = (it for it in sites if it.kind != ASSIGN)
+        judged = tuple((verdict, it) for it in called if (verdict := judge(it)) != "never")
         on_parameters = tuple((it.record, it.ordinal) for verdict, it in judged if verdict == "parameter")
         return Candidates(judged, on_parameters, ran_out or len(sites) >= MOST_SITES)

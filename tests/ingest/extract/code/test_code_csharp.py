@@ -84,7 +84,7 @@ CALLS = [
     ("global::System.Console.Write(1);", ["Write System.Console.Write"]),
     ("xs.Select(x => x.Own).First().Go();", ["Go xs[].Own.Go", "First :IEnumerable<?>;.First", "Select xs.Select"]),
     ("foreach (var (a, b) in xs) b.Go();", ["Go xs[][1].Go"]),
-    ("Action f = N; f();", ["refer N N", "Invoke :Action;"]),
+    ("Action f = N; f();", ["refer N N\tstored", "Invoke :Action;", "N N"]),
     ("void L() { p.Go(); } L();", ["M.L: Go :Foo;.Go", "L L"]),
     # Lambdas, LINQ and queries.
     (
@@ -102,7 +102,16 @@ CALLS = [
     ("repo.First().Go();", ["Go repo.First().Go|repo[].Go", "First repo.First"]),
     ("var q = from u in p.Users where u.Ok() select u.Go();", ["Ok :Foo;.Users[].Ok", "Go :Foo;.Users[].Go"]),
     # What is passed on.
-    ("list.ForEach(N); ev += this.N; Take(p);", ["ForEach list.ForEach", "refer N N", "refer N this.N", "Take Take"]),
+    (
+        "list.ForEach(N); ev += this.N; Take(p);",
+        [
+            "ForEach list.ForEach\t0=N",
+            "refer N N\tpassed",
+            "assign ev ev\t0=this.N",
+            "refer N this.N\tstored",
+            "Take Take",
+        ],
+    ),
 ]
 
 
