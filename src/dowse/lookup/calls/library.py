@@ -77,7 +77,7 @@ FUNCTION_TYPES = frozenset(
 
 
 def taken(type: Type) -> tuple[Type | None, ...] | None:
-    """What a delegate of .NET's library is called with, None for a type that is not written; None where it is no such."""
+    """What a delegate of .NET's library is called with, None for a type that is not written; None for other types."""
     if type.name == "EventHandler":
         return None, (type.arguments or (None,))[0]
     if type.name in ("Action", "Predicate"):
