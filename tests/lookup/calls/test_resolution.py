@@ -460,3 +460,53 @@ def test_packages_of_folders(store: Store) -> None:
     )
     graph = put(store, [lib, beside, main, File("other/help.go").define("help", "function")])
     assert callees(graph, "main") == ["cmd/help.go:help", "store/disk.go:Open"]
+
+
+def delegating(signature: str) -> File:
+    """A method of C# that calls what it is passed: one of two overloads."""
+    return (
+        File("App.cs")
+        .define("App", "class")
+        .define("App/Print", "method", parameters=("int",))
+        .define("App/Print", "method", parameters=("string",))
+        .define("App/Each", "method", signature=signature, parameters=("Work",))
+        .define("App/Run", "method")
+        .call("App/Run", "Each\t0=Print", "Each", arguments=1)
+        .call("App/Each", "$act", "act", arguments=1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("signature", "sure", "possible"),
+    [
+        ("void Each(Action<int> act)", ["App.cs:App.Print"], ["App.cs:App.Print"]),
+        ("void Each<T>(Action<string> act = null)", ["App.cs:App.Print"], ["App.cs:App.Print"]),
+        ("void Each(Work act)", [], ["App.cs:App.Print possible", "App.cs:App.Print possible"]),
+        ("void Each(Func<int, int> act)", ["App.cs:App.Print"], ["App.cs:App.Print"]),
+        ("void Each(Action<Cat> act)", [], ["App.cs:App.Print possible", "App.cs:App.Print possible"]),
+        ("void Each(int n, Action<int> act)", [], []),
+    ],
+)
+def test_which_overload_a_delegate_takes(store: Store, signature: str, sure: list[str], possible: list[str]) -> None:
+    graph = put(store, [delegating(signature)])
+    assert callees(graph, "Each") == sure
+    assert callees(graph, "Each", confidence="possible") == possible
+
+
+def test_a_function_that_an_event_was_given_says_where(store: Store) -> None:
+    code = (
+        File("App.cs")
+        .define("App", "class")
+        .define("App/Done", "event", ":Action;")
+        .define("App/Finish", "method")
+        .define("App/OnDone", "method")
+        .define("App/Hook", "method")
+        .call("App/Finish", "Done.Invoke", "Invoke")
+        .call("App/Hook", "Done\t0=OnDone", "Done", kind="assign")
+        .call("App/Hook", "OnDone\tstored", "OnDone", kind="refer")
+    )
+    graph = put(store, [code])
+    (node,) = graph.calls(CallQuery("Finish", "App", "down", depth=1)).nodes
+    assert (node.edge.confidence, node.edge.how) == ("exact", "event Done, given at App.cs:52")
+    assert callers(graph, "OnDone") == ["App.cs:App.Finish"]
+    assert callees(graph, "Hook") == []

@@ -20,7 +20,7 @@ from dowse.text.decode import decode
 Extractor: TypeAlias = Callable[[Item, bytes], Extract]
 
 # Raise it when any extractor's output changes: what is indexed is then extracted again.
-EXTRACTION_VERSION: Final = 6
+EXTRACTION_VERSION: Final = 7
 
 _MARKDOWN: Final = "md markdown mdx mkd"
 _SQL: Final = "sql tsql ddl prc pks pkb pkg pck pls plsql plb tps tpb fnc"

@@ -188,9 +188,9 @@ class Passing:
         if not trip.follows or not trip.enter_parameter(what):
             trip.skipped |= not trip.follows
             return ()
-        found: list[Value] = []
-        name = self._world.catalogue.symbol(place).name
-        for site in (it for it in self._world.catalogue.sites({name}, _MOST_SITES) if it.kind == ASSIGN):
+        found: list[Thing] = []
+        symbol = self._world.catalogue.symbol(place)
+        for site in (it for it in self._world.catalogue.sites({symbol.name}, _MOST_SITES) if it.kind == ASSIGN):
             if not trip.spend(1):
                 break
             here = Here(site.record, site.symbol)
@@ -198,9 +198,12 @@ class Passing:
             if any(isinstance(it, Thing) and it.place == place for it in targets):
                 ways = [way for _, way in entries(site.passed)]
                 values = tuple(v for way in ways for v in self._world.evaluator.values(way, here, trip))
-                found += self._fitting(values, type)
+                path = self._world.catalogue.outline(site.record).record.path
+                how = f"{symbol.kind} {symbol.name}, given at {path}:{site.line}"
+                things = (it for it in self._fitting(values, type) if isinstance(it, Thing))
+                found += [it._replace(how=how) for it in things]
         trip.leave_parameter(what)
-        return tuple(it for it in dict.fromkeys(found) if isinstance(it, Thing))
+        return tuple({it._replace(how=""): it for it in found}.values())
 
     def is_of_functions(self, type: Type) -> bool:
         if not type.places:

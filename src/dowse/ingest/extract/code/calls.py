@@ -70,6 +70,7 @@ class Calls:
         self._count = language.arguments
         self._no_calls = language.no_calls
         self._follows = language.follows is not None
+        self._is_typed = language.is_function_type is not None
         self._source = source
         self._imported = imported
         self._functions = functions
@@ -129,8 +130,12 @@ class Calls:
         return passed if len(passed) <= MAX_CHARS else ""
 
     def _calls_nothing(self, callee: str) -> bool:
-        """Whether it is something of Python itself that does not call what is passed to it."""
-        if callee in _TAKE_VALUES or callee.startswith(_TELL_NOTHING):
+        """Whether it is something of the language itself that does not call what is passed to it."""
+        if callee.startswith(_TELL_NOTHING):
+            return True
+        if self._is_typed:
+            return False
+        if callee in _TAKE_VALUES:
             return True
         imported = self._imported.get(callee.partition(".")[0])
         return imported is not None and imported.module.partition(".")[0] in _MODULES_THAT_DO_NOT

@@ -29,14 +29,15 @@ def worth_following(
     for node in captures.get("refer", ()):
         for each in _named(node, names):
             root, _, rest = dotted(source.of(each)).partition(".")
-            if root in defined or root in imported or rest in defined or (by_type and _is_of_type(root, rest)):
+            if root in defined or root in imported or rest in defined or (by_type and _is_of_type(each, root, rest)):
                 kept.append(each)
     return {**captures, "refer": kept}
 
 
-def _is_of_type(root: str, rest: str) -> bool:
-    """`Texts.Trim`, which may be defined in another file."""
-    return root[:1].isupper() and rest[:1].isupper() and "." not in rest
+def _is_of_type(node: Node, root: str, rest: str) -> bool:
+    """`Texts.Trim` as an argument, which may be defined in another file."""
+    is_argument = node.parent is not None and node.parent.type == "argument"
+    return is_argument and root[:1].isupper() and rest[:1].isupper() and "." not in rest
 
 
 def dotted(text: str) -> str:

@@ -65,7 +65,7 @@ def _holds(draft: Draft, expressions: Expressions) -> str:
     if not found and draft.given:
         found = joined(expressions.bound(binding, scope) for binding, scope in draft.given)
     if 0 < len(draft.returned) <= _MOST_RETURNS:
-        if not found and it.type != "void":
+        if not found:
             found = expressions.returned(it, draft.returned, draft.scope)
         elif expressions.is_function_type(it.type):
             found = joined([found, *(expressions.followed(each, draft.scope) for each in draft.returned)])

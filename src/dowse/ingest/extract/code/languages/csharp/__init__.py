@@ -48,8 +48,8 @@ _QUERY = """
 [(try_statement) (using_statement) (lock_statement) (fixed_statement)] @block
 (binary_expression operator: ["&&" "||" "??"]) @operator
 (return_statement) @return
-(method_declaration body: (arrow_expression_clause (_) @result))
-(local_function_statement body: (arrow_expression_clause (_) @result))
+(method_declaration returns: (_) @_type body: (arrow_expression_clause (_) @result) (#not-eq? @_type "void"))
+(local_function_statement type: (_) @_type body: (arrow_expression_clause (_) @result) (#not-eq? @_type "void"))
 (property_declaration value: (arrow_expression_clause (_) @result))
 (argument [(identifier) (member_access_expression)] @refer)
 (argument (conditional_expression consequence: [(identifier) (member_access_expression)] @refer))
@@ -59,7 +59,7 @@ _QUERY = """
 (assignment_expression left: [(identifier) (member_access_expression)]
   right: [(identifier) (member_access_expression) (conditional_expression)]) @assign
 (field_declaration (variable_declaration (variable_declarator) @assign))
-(property_declaration value: [(identifier) (member_access_expression)]) @assign
+(property_declaration value: [(identifier) (member_access_expression)] @refer) @assign
 (assignment_expression right: [(identifier) (member_access_expression)] @refer)
 (variable_declarator name: (identifier) [(identifier) (member_access_expression)] @refer)
 """
