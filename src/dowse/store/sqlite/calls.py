@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from sys import intern
 from typing import TypeVar
 
 from dowse.model import Link
@@ -141,7 +142,8 @@ class SqliteCalls:
 def _site_of(row: Row) -> Site:
     record, ordinal, name, written, line, symbol, arguments, kind = row
     callee, _, passed = written.partition("\t")
-    return Site(record, ordinal, name, callee, line, symbol, arguments, kind, passed)
+    # Many sites share a name and a kind, and many sites are kept.
+    return Site(record, ordinal, intern(name), callee, line, symbol, arguments, intern(kind), passed)
 
 
 def _listed(value: object) -> str:
