@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dowse.lookup.calls.outline import Outline
     from dowse.lookup.calls.world import World
 
+_INITIALISERS = frozenset({"super", "this"})
 _NO_CALLS = frozenset({"refer", ASSIGN})
 _MOST_SITES = 2_000
 _MOST_FOLLOWED = 40  # calls of one function: more of them say little about any
@@ -178,7 +179,26 @@ class Passing:
         if held:
             named = self._world.catalogue.sites(names | held, _MOST_SITES)
         sieve = Sieve(self._world, (owner,))
-        return (it for it in named if it.passed and it.kind not in _NO_CALLS and sieve.judge(it) == "perhaps")
+        near = self._near(owner)
+        return (
+            it
+            for it in named
+            if it.passed
+            and it.kind not in _NO_CALLS
+            and (near is None or it.callee not in _INITIALISERS or it.record in near)
+            and sieve.judge(it) == "perhaps"
+        )
+
+    def _near(self, constructor: Place) -> set[int] | None:
+        """Files in which `: base(…)` or `: this(…)` of C# may mean a constructor: there are many of them."""
+        outline = self._world.catalogue.outline(constructor.record)
+        if not outline.habits.delegates or outline.symbols[constructor.ordinal].kind != "constructor":
+            return None
+        of_class = self._world.classes.owner(constructor)
+        if of_class is None:
+            return None
+        heirs = self._world.overrides.below(of_class.name)
+        return {it.record for it in of_class.places} | {it.place.record for it in heirs}
 
     # --- what fields, properties and events are given ---
 
