@@ -29,11 +29,19 @@ def fill(store: Store) -> None:
     ]
     store_as_box = Link("import", ".store", 1, "Box=Store")
     links = [store_as_box, Link("import", "x", 2, "*="), Link("url", ".store", 3, "B=Store")]
-    calls = [Call("go", "this.go", 8, 2, 1), Call("go", "go", 4, 4), Call("stop", "?.stop", 5, None, 2, "refer")]
+    calls = [
+        Call("go", "this.go\t0=halt", 8, 2, 1),
+        Call("go", "go", 4, 4),
+        Call("stop", "?.stop", 5, None, 2, "refer"),
+    ]
     store.put(record("b/m.cs"), [], outline, links, calls)
     store.put(record("a/m.cs"), [], outline[:2], [Link("import", "lib.store", 1, "Crate=Store")], calls[:1])
     store.put(record("a/m.cs", "more"), [], outline[:2], [], calls[1:])
     store.put(record("m.cs.txt"), [], [Symbol("Repo", "heading", 1, 1)], [], [])
+
+
+def _first(store: Store) -> int:
+    return next(it.key for it in store.files_named("m.cs") if it.path == "b/m.cs")
 
 
 QUESTIONS: dict[str, Callable[[Store], object]] = {
@@ -49,6 +57,10 @@ QUESTIONS: dict[str, Callable[[Store], object]] = {
     "no heirs": lambda store: store.extending(["a", "T"]),
     "sites": lambda store: [it[1:] for it in store.sites(["go", "stop"], 100)],
     "the first sites": lambda store: [it[1:] for it in store.sites(["go"], 2)],
+    "sites of a file": lambda store: [it[1:] for it in store.sites_in(_first(store))],
+    "sites of a kind": lambda store: [it[1:] for it in store.sites_in(_first(store), kind="refer")],
+    "sites with a text": lambda store: [it[1:] for it in store.sites_in(_first(store), having="halt")],
+    "sites with a text of a kind": lambda store: store.sites_in(_first(store), kind="refer", having="halt"),
     "other case": lambda store: store.sites(["Go"], 9),
     "imports": lambda store: store.imported_as([".store", "lib.store"], "Store"),
     "imports of everything": lambda store: store.imported_as(["x"], ""),
@@ -127,3 +139,10 @@ def test_any_text_is_just_a_name_to_sqlite(tmp_path: Path, name: str) -> None:
     assert store.sites([name], 9) == []
     assert store.named([name]) == [] and store.extending([name]) == []
     store.close()
+
+
+def test_what_is_passed_stands_beside_the_callee(store: Store) -> None:
+    with store.moment():
+        having = store.sites_in(_first(store), having="halt")
+        assert [(it.callee, it.passed) for it in having] == [("this.go", "0=halt")]
+        assert [it.name for it in store.sites_in(_first(store), kind="refer")] == ["stop"]

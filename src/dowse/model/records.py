@@ -107,7 +107,7 @@ class Call(NamedTuple):
     line: int
     symbol: int | None = None
     arguments: int = 0
-    kind: str = "call"  # or: new, decorate, refer (passed on as a value)
+    kind: str = "call"  # or: new, decorate, refer (passed on as a value), assign (a member is given a function)
 
 
 @dataclass(frozen=True, slots=True)

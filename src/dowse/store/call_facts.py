@@ -28,7 +28,7 @@ class Named(NamedTuple):
 
 
 class Site(NamedTuple):
-    """A call as it lies in a store: `record` is a key, the rest is as in `Call`, which has `passed` in its callee."""
+    """A call of a store: `record` is a key, the rest is as in `Call`, whose callee has `passed` behind a tab."""
 
     record: int
     ordinal: int
@@ -38,7 +38,7 @@ class Site(NamedTuple):
     symbol: int | None
     arguments: int
     kind: str
-    passed: str = ""  # what stands behind the callee
+    passed: str = ""
 
 
 class Facts(NamedTuple):
@@ -101,6 +101,9 @@ class CallFacts(Protocol):
         """The first calls of these names, ordered by collection, path, line and ordinal."""
         ...
 
-    def sites_in(self, key: int) -> list[Site]:
-        """The calls of one record, ordered by line and ordinal."""
+    def sites_in(self, key: int, *, kind: str = "", having: str = "") -> list[Site]:
+        """The calls of one record, ordered by line and ordinal.
+
+        Of this kind, and with this text in the callee or in what is passed, as far as given.
+        """
         ...

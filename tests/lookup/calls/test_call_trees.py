@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput
-from dowse.lookup.calls.edges import MOST_SITES
+from dowse.lookup.calls.graph import CallGraph
+from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.question import MAX_DEPTH, CallQuery, CallTree, Node
+from dowse.lookup.calls.sieve import MOST_SITES
 from dowse.model import Call, Link, Record, Scope, Symbol
 from dowse.store.base import Store
 from dowse.store.dicts import DictStore
@@ -262,6 +264,46 @@ def test_a_name_called_from_everywhere_is_looked_at_only_so_far(store: Store) ->
     tree = put(store, []).calls(CallQuery("f", "0.py", deadline_s=600))
     assert MOST_SITES < 10 * 5_000
     assert (tree.nodes, tree.cut, tree.truncated, len(tree.unresolved)) == ((), "sites", True, 200)
+
+
+class Watched:
+    """A store that notes what the call graph reads of it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.read: list[str] = []
+
+    def __getattr__(self, name: str) -> object:
+        if name not in ("moment", "remembered"):
+            self.read.append(name)
+        return getattr(self._store, name)
+
+
+@pytest.mark.parametrize("direction", ["up", "down"])
+def test_a_question_that_is_asked_again_reads_nothing(store: Store, direction) -> None:
+    name = "save" if direction == "up" else "first"
+    put(store, layers())
+    watched = Watched(store)
+    graph = CallGraph(watched)  # type: ignore[arg-type]
+    before = graph.calls(CallQuery(name, direction=direction))
+    assert before.nodes and watched.read
+    watched.read.clear()
+    assert graph.calls(CallQuery(name, direction=direction)) == before
+    assert watched.read == []
+
+
+def test_a_memo_is_full_by_the_sizes_of_its_entries() -> None:
+    memo: Memo[str, int] = Memo(10)
+    memo.keep("a", 1, 4)
+    memo.keep("b", 2, 6)
+    assert dict(memo) == {"a": 1, "b": 2}
+    memo.keep("c", 3)
+    assert dict(memo) == {"c": 3}
+    for number in range(9):
+        memo.keep(str(number), number)
+    assert len(memo) == 10
+    memo.keep("d", 4, 100)
+    assert dict(memo) == {"d": 4}
 
 
 names_of_things = st.sampled_from(["a", "b", "A", "B", "self", "x.y", "T"])

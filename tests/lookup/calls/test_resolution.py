@@ -460,3 +460,86 @@ def test_packages_of_folders(store: Store) -> None:
     )
     graph = put(store, [lib, beside, main, File("other/help.go").define("help", "function")])
     assert callees(graph, "main") == ["cmd/help.go:help", "store/disk.go:Open"]
+
+
+def delegating(signature: str) -> File:
+    """A method of C# that calls what it is passed: one of two overloads."""
+    return (
+        File("App.cs")
+        .define("App", "class")
+        .define("App/Print", "method", parameters=("int",))
+        .define("App/Print", "method", parameters=("string",))
+        .define("App/Each", "method", signature=signature, parameters=("Work",))
+        .define("App/Run", "method")
+        .call("App/Run", "Each\t0=Print", "Each", arguments=1)
+        .call("App/Each", "$act", "act", arguments=1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("signature", "sure", "possible"),
+    [
+        ("void Each(Action<int> act)", ["App.cs:App.Print"], ["App.cs:App.Print"]),
+        ("void Each<T>(Action<string> act = null)", ["App.cs:App.Print"], ["App.cs:App.Print"]),
+        ("void Each(Work act)", [], ["App.cs:App.Print possible", "App.cs:App.Print possible"]),
+        ("void Each(Func<int, int> act)", ["App.cs:App.Print"], ["App.cs:App.Print"]),
+        ("void Each(Action<Cat> act)", [], ["App.cs:App.Print possible", "App.cs:App.Print possible"]),
+        ("void Each(int n, Action<int> act)", [], []),
+    ],
+)
+def test_which_overload_a_delegate_takes(store: Store, signature: str, sure: list[str], possible: list[str]) -> None:
+    graph = put(store, [delegating(signature)])
+    assert callees(graph, "Each") == sure
+    assert callees(graph, "Each", confidence="possible") == possible
+
+
+def test_a_function_that_an_event_was_given_says_where(store: Store) -> None:
+    code = (
+        File("App.cs")
+        .define("App", "class")
+        .define("App/Done", "event", ":Action;")
+        .define("App/Finish", "method")
+        .define("App/OnDone", "method")
+        .define("App/Hook", "method")
+        .call("App/Finish", "Done.Invoke", "Invoke")
+        .call("App/Hook", "Done\t0=OnDone", "Done", kind="assign")
+        .call("App/Hook", "OnDone\tstored", "OnDone", kind="refer")
+    )
+    graph = put(store, [code])
+    (node,) = graph.calls(CallQuery("Finish", "App", "down", depth=1)).nodes
+    assert (node.edge.confidence, node.edge.how) == ("exact", "event Done, given at App.cs:52")
+    assert callers(graph, "OnDone") == ["App.cs:App.Finish"]
+    assert callees(graph, "Hook") == []
+
+
+def test_functions_of_several_names_are_no_overloads(store: Store) -> None:
+    code = (
+        File("App.cs")
+        .define("App", "class")
+        .define("App/Start", "method")
+        .define("App/Stop", "method")
+        .define("App/Each", "method", signature="void Each(Action act)", parameters=("Action",))
+        .define("App/Run", "method")
+        .call("App/Run", "Each\t0=Start&0=Stop", "Each", arguments=1)
+        .call("App/Each", "$act", "act")
+    )
+    assert callees(put(store, [code]), "Each") == ["App.cs:App.Start", "App.cs:App.Stop"]
+
+
+def test_calls_of_other_bases_are_not_counted_among_those_of_a_constructor(store: Store) -> None:
+    """A question follows some dozens of calls; `: base(…)` of other classes must not use them up."""
+    clock = (
+        File("z/Clock.cs")
+        .define("Clock", "class")
+        .define("Clock/tick", "field", ":Action;")
+        .define("Clock/Clock", "constructor", signature="Clock(Action tick)", parameters=("Action",))
+        .define("Clock/Fire", "method")
+        .call("Clock/Clock", "this.tick\t0=$tick", "tick", kind="assign")
+        .call("Clock/Fire", "tick")
+    )
+    app = File("z/Main.cs").define("App", "class").define("App/Beat", "method").define("App/Run", "method")
+    app.call("App/Run", ":Clock;\t0=Beat", "Clock", kind="new", arguments=1)
+    others = File("a/Others.cs").define("Other", "class", bases=("Far",)).define("Other/Other", "constructor")
+    for _ in range(60):
+        others.call("Other/Other", "super\t0=Beat", "super", kind="new", arguments=1)
+    assert callees(put(store, [clock, app, others]), "Fire") == ["z/Main.cs:App.Beat"]

@@ -7,12 +7,13 @@ looked at is bounded.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from dowse.lookup.calls.aliases import CALLED
-from dowse.lookup.calls.kinds import CLASSES, FUNCTIONS, VALUES
-from dowse.lookup.calls.values import Trip
+from dowse.lookup.calls.kinds import ASSIGN, CLASSES, FUNCTIONS, VALUES
+from dowse.lookup.calls.memo import Memo
+from dowse.lookup.calls.values import Here, Thing, Trip
 from dowse.store.call_facts import Place, Site
 from dowse.text.expressions import OF_LAMBDA, PARAMETER
 
@@ -36,6 +37,45 @@ _HOLDERS = FUNCTIONS | VALUES
 _NO_NAMES = frozenset({"super", "base", "this", "__init__", "__construct", "initialize", "init", CALLED, "*"})
 
 
+class Mentioned(NamedTuple):
+    """`holders` are names of what holds it, `defaults` functions with a header that has it; of each site whether its
+    callee has it, and whether what is passed there has."""
+
+    holders: tuple[str, ...]
+    sites: tuple[tuple[Site, bool, bool], ...]
+    defaults: tuple[Place, ...]
+
+
+class Mentions:
+    """Where a file has a name in its expressions, compared as text."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._known: Memo[tuple[int, str], Mentioned] = Memo(20_000)
+
+    def of(self, key: int, name: str) -> Mentioned:
+        known = self._known.get((key, name))
+        return known if known is not None else self._known.keep((key, name), self._read(key, name))
+
+    def _read(self, key: int, name: str) -> Mentioned:
+        pattern = re.compile(rf"(?<![\w$]){re.escape(name)}(?!\w)")
+
+        def has(text: str) -> bool:
+            return name in text and pattern.search(text) is not None
+
+        symbols = self._world.catalogue.outline(key).symbols
+        told = ((it, has(it.callee), has(it.passed)) for it in self._world.catalogue.sites_having(key, name))
+        return Mentioned(
+            tuple(it.name for it in symbols if it.kind in _HOLDERS and has(it.holds)),
+            tuple(it for it in told if (it[1] or it[2]) and it[0].kind != "refer"),
+            tuple(
+                Place(key, ordinal)
+                for ordinal, it in enumerate(symbols)
+                if it.kind in FUNCTIONS and "=" in it.signature and has(it.signature)
+            ),
+        )
+
+
 class Carriers:
     """For some targets. Files may be looked through for names `scans` times; `scanned` counts how often they were."""
 
@@ -46,6 +86,7 @@ class Carriers:
         self._found: dict[tuple[int, int], Site] = {}
         self._names: dict[str, None] = {}
         self._entered: set[Place] = set()
+        self._homes: dict[str, list[int]] = {}  # files that define what is given something, by its name
         self._targets = tuple(targets)
         self._own = {name for it in self._targets for name in self._names_of(it)} - _NO_NAMES
 
@@ -82,10 +123,8 @@ class Carriers:
     def _has_own_decorator(self, target: Place) -> bool:
         symbol = self._world.catalogue.symbol(target)
         return any(
-            site.kind == "decorate"
-            and symbol.start_line <= site.line <= symbol.end_line
-            and self._world.resolver.resolve(site, Trip(0)).reaches
-            for site in self._world.catalogue.sites_in(target.record)
+            symbol.start_line <= site.line <= symbol.end_line and self._world.resolver.resolve(site, Trip(0)).reaches
+            for site in self._world.catalogue.sites_of_kind(target.record, "decorate")
         )
 
     # --- by names ---
@@ -101,7 +140,8 @@ class Carriers:
             keys = dict.fromkeys(homes)
             if name not in self._own:
                 rows = self._world.catalogue.sites({name}, _MOST_SITES)
-                self._add(it for it in rows if it.kind != "refer")
+                self._add(it for it in rows if it.kind not in ("refer", ASSIGN))
+                keys |= dict.fromkeys(self._homes.pop(name, ()))
                 keys |= dict.fromkeys(it.record for it in rows)
                 unnamed = self._world.catalogue.sites({CALLED}, _MOST_SITES)
                 keys |= dict.fromkeys(it.record for it in unnamed if name in it.callee)
@@ -113,27 +153,20 @@ class Carriers:
 
     def _in_file(self, key: int, name: str) -> list[str]:
         """Suspects of a file, and further names that hold what has this name."""
-        mentions = re.compile(rf"(?<![\w$]){re.escape(name)}(?!\w)").search
         outline = self._world.catalogue.outline(key)
-        further = [it.name for it in outline.symbols if it.kind in _HOLDERS and it.holds and mentions(it.holds)]
-        for site in self._world.catalogue.sites_in(key):
-            if site.kind == "refer":
-                continue
-            in_callee, in_passed = mentions(site.callee), site.passed and mentions(site.passed)
-            if in_callee and site.name not in self._own:
+        mentioned = self._world.mentions.of(key, name)
+        further = list(mentioned.holders)
+        for site, in_callee, in_passed in mentioned.sites:
+            if in_callee and site.name not in self._own and site.kind != ASSIGN:
                 self._add([site])
             if in_passed:
-                further += self._passed_on(site)
+                further += self._passed_on(site) if site.kind != ASSIGN else self._assigned(site)
             if site.kind == "decorate" and (in_callee or in_passed):
                 decorated = outline.at_line(site.line)
                 further += [outline.symbols[decorated].name] if decorated is not None else []
-        further += self._defaults(outline, mentions)
+        for it in mentioned.defaults:
+            further += self._entered_once(it)
         return further
-
-    def _defaults(self, outline: Outline, mentions: Callable[[str], object]) -> Iterator[str]:
-        for ordinal, it in enumerate(outline.symbols):
-            if it.kind in FUNCTIONS and "=" in it.signature and mentions(it.signature):
-                yield from self._entered_once(Place(outline.key, ordinal))
 
     def _add(self, sites: Iterable[Site]) -> None:
         for it in sites:
@@ -146,8 +179,14 @@ class Carriers:
         """Into the functions that a site calls; gives the names of what they keep of it."""
         reaches = self._world.resolver.resolve(site, Trip(0)).reaches
         if not reaches:  # perhaps it calls a lambda
-            self._add(it for it in self._world.catalogue.sites_in(site.record) if OF_LAMBDA in it.callee)
+            self._add(it for it in self._world.catalogue.sites_having(site.record, OF_LAMBDA) if OF_LAMBDA in it.callee)
         return [name for it in reaches for name in self._entered_once(it.place)]
+
+    def _assigned(self, site: Site) -> list[str]:
+        """What is given to a member may be called wherever the member is: first of all where it is defined."""
+        targets = self._world.evaluator.values(site.callee, Here(site.record, site.symbol), Trip(0))
+        self._homes.setdefault(site.name, []).extend(it.place.record for it in targets if isinstance(it, Thing))
+        return [site.name]
 
     def _entered_once(self, place: Place) -> list[str]:
         if place in self._entered or len(self._entered) >= _MOST_NAMES:
@@ -158,13 +197,14 @@ class Carriers:
     def _inside(self, place: Place) -> Iterator[str]:
         outline = self._world.catalogue.outline(place.record)
         inner = _below(outline, place.ordinal)
-        for site in self._world.catalogue.sites_in(place.record):
-            if site.symbol not in inner or site.kind == "refer":
+        sites = self._world.catalogue.sites_in(place.record)
+        for site in sorted((it for one in inner for it in sites.of(one)), key=lambda it: (it.line, it.ordinal)):
+            if site.kind == "refer":
                 continue
             if PARAMETER in site.callee:
                 self._add([site])
             if PARAMETER in site.passed:
-                yield from self._passed_on(site)
+                yield from self._passed_on(site) if site.kind != ASSIGN else self._assigned(site)
         symbol = outline.symbols[place.ordinal]
         if PARAMETER in symbol.holds or any(outline.symbols[it].kind in FUNCTIONS for it in inner - {place.ordinal}):
             yield symbol.name

@@ -8,19 +8,14 @@ from typing import NamedTuple
 
 from dowse.lookup.calls.aliases import CALLED
 from dowse.lookup.calls.carriers import MOST_SCANS, Carriers
-from dowse.lookup.calls.kinds import CLASSES
+from dowse.lookup.calls.kinds import ASSIGN, CLASSES
 from dowse.lookup.calls.overloads import fitting
 from dowse.lookup.calls.question import Confidence, Edge, External
 from dowse.lookup.calls.reach import ORDER, Reach, Resolution
-from dowse.lookup.calls.sieve import Sieve
 from dowse.lookup.calls.values import Trip
 from dowse.lookup.calls.world import World
 from dowse.model import Call, Record
 from dowse.store.call_facts import Place, Site
-
-MOST_SITES = 20_000
-"""So many calls of one name are looked at in one question."""
-
 
 _FILES_AT_ONCE = 50
 _ALLOWANCE = 40  # of a question, to follow parameters
@@ -51,6 +46,7 @@ class Edges:
     def __init__(self, world: World, rules: Rules) -> None:
         self._world = world
         self._rules = rules
+        self._least = ORDER[rules.confidence]
         self.ran_out = False  # whether there were more sites than are looked at
         self.was_late = False  # whether time was over before all were
         self.references: list[Edge] = []  # met so far, where they do not count as calls
@@ -79,22 +75,20 @@ class Edges:
 
     def _candidates(self, targets: tuple[Place, ...], *, with_unknown: bool) -> list[Site]:
         """The sites that, by their name and by how they are written, may lead there."""
-        aliases = self._world.aliases
-        names = {name for it in targets for name in (*aliases.of(it), *aliases.sources(it))}
-        sites = self._sites(names)
-        held = {name for it in targets for name in aliases.held_as(it, sites)} - names
         by_name = self._is_sure_enough("possible")
-        sieve = Sieve(self._world, targets, is_coarse=by_name)
-        judged = [(sieve.judge(it), it) for it in (self._sites(names | held) if held else sites)]
-        on_parameters = [(it.record, it.ordinal) for verdict, it in judged if verdict == "parameter"]
+        sifted = self._world.sifting.candidates(targets, is_coarse=by_name)
+        self.ran_out |= sifted.ran_out
         passed = {"perhaps", "unknown", "parameter"} if with_unknown or by_name else {"perhaps", "parameter"}
-        if len(on_parameters) > _MOST_ON_PARAMETERS or not self._allowance:
-            self._unfollowed.update(on_parameters)
+        if len(sifted.on_parameters) > _MOST_ON_PARAMETERS or not self._allowance:
+            self._unfollowed.update(sifted.on_parameters)
             passed -= set() if with_unknown or by_name else {"parameter"}
         left_out = "" if self._allowance else "implied"  # of which there is one for each loop
-        found = {(it.record, it.ordinal): it for verdict, it in judged if verdict in passed and it.kind != left_out}
-        carried = self._carried(targets, found.values()) if self._scans_left else {}
-        return self._in_order(found, carried) if carried.keys() - found.keys() else list(found.values())
+        sites = [it for verdict, it in sifted.judged if verdict in passed and it.kind != left_out]
+        carried = self._carried(targets, sites) if self._scans_left else {}
+        if not carried:
+            return sites
+        found = {(it.record, it.ordinal): it for it in sites}
+        return self._in_order(found, carried) if carried.keys() - found.keys() else sites
 
     def _carried(self, targets: tuple[Place, ...], found: Iterable[Site]) -> dict[tuple[int, int], Site]:
         """Sites that may call a target because somebody passed it on, returned or stored it."""
@@ -117,15 +111,16 @@ class Edges:
 
     def _resolve(self, site: Site) -> Resolution:
         """As far as there is something left to follow parameters."""
-        trip = Trip(0 if (site.record, site.ordinal) in self._unfollowed else self._allowance)
+        allowance = self._allowance
+        if allowance and self._unfollowed and (site.record, site.ordinal) in self._unfollowed:
+            allowance = 0
+        known = self._world.resolver.known(site, follows=allowance > 0)
+        if known is not None:
+            return known
+        trip = Trip(allowance)
         found = self._world.resolver.resolve(site, trip)
         self._allowance = max(self._allowance - trip.spent, 0)
         return found
-
-    def _sites(self, names: set[str]) -> tuple[Site, ...]:
-        sites = self._world.catalogue.sites(names, MOST_SITES)
-        self.ran_out |= len(sites) >= MOST_SITES
-        return sites
 
     def _by_record(self, sites: list[Site]) -> Iterator[list[Site]]:
         """The sites of each file that is wanted; files are read a few at a time, for not all may be needed."""
@@ -159,7 +154,7 @@ class Edges:
             if self._rules.with_references and self._world.aliases.is_only_named(site):
                 continue
             resolution = self._resolve(site)
-            for reach in self._landing(site, resolution, wanted):
+            for reach in self._landing(site, resolution, wanted) if resolution.reaches else ():
                 for it in self._meant(site, reach):
                     groups.setdefault((site.symbol, it.place, it.is_reference), []).append((site, it, resolution))
         for (caller, place, is_reference), found in groups.items():
@@ -189,7 +184,7 @@ class Edges:
     def _landing(self, site: Site, resolution: Resolution, wanted: frozenset[Place]) -> list[Reach]:
         """The targets a site leads to; what it may lead to through a base only where it leads to none directly."""
         landed = [it for it in resolution.reaches if it.place in wanted]
-        if landed or not resolution.reaches or not self._rules.through_interfaces:
+        if landed or not self._rules.through_interfaces:
             return landed
         through = [reach for it in sorted(wanted) for reach in self._through(resolution, it)]
         return fitting(self._world.catalogue, through, site.arguments)
@@ -205,13 +200,11 @@ class Edges:
             else:
                 yield from (it for it in self._world.guesses.kindred(reach) if it.place == target)
 
-    def _unsure(self, sites: Iterable[Site], wanted: frozenset[Place]) -> Iterator[Edge]:
-        """Sites that lead to an interface, and to a target only if one of many types is meant."""
-        for site in sites:
-            if not self._world.catalogue.outline(site.record).habits.structural:
-                continue
+    def _unsure(self, sites: list[Site], wanted: frozenset[Place]) -> Iterator[Edge]:
+        """Sites of a file that lead to an interface, and to a target only if one of many types is meant."""
+        for site in sites if self._world.catalogue.outline(sites[0].record).habits.structural else ():
             resolution = self._world.resolver.resolve(site)
-            if not any(self._is_sure_enough(it.confidence) for it in resolution.reaches):
+            if not self._is_told(resolution):
                 continue  # told already
             landing = self._landing(site, resolution, wanted)
             if landing and not any(self._is_sure_enough(it.confidence) for it in landing):
@@ -241,7 +234,7 @@ class Edges:
                     yield Found(self._of_group(found), source, place)
 
     def _sites_of(self, source: Place) -> list[Site]:
-        sites = [it for it in self._world.catalogue.sites_in(source.record) if it.symbol == source.ordinal]
+        sites = [it for it in self._world.catalogue.sites_in(source.record).of(source.ordinal) if it.kind != ASSIGN]
         if not self._rules.with_references:
             return sites
         return [it for it in sites if not self._world.aliases.is_only_named(it)]
@@ -266,7 +259,7 @@ class Edges:
             if site.kind in _UNSAID or (site.kind == "decorate" and site.name == CALLED):
                 continue  # most values that are passed on are nothing that can be called
             resolution = self._resolve(site)
-            if any(self._is_sure_enough(it.confidence) for it in resolution.reaches):
+            if self._is_told(resolution):
                 continue
             if resolution.is_outside and with_outside:
                 name = self._world.resolver.external_name(site, resolution)
@@ -281,8 +274,12 @@ class Edges:
         for (record, name), lines in self._outside.items():
             yield External(name, self._world.catalogue.outline(record).record, tuple(dict.fromkeys(lines)))
 
+    def _is_told(self, resolution: Resolution) -> bool:
+        """Whether it leads somewhere, as surely as is wanted."""
+        return any(ORDER[it.confidence] <= self._least for it in resolution.reaches) if resolution.reaches else False
+
     def _is_sure_enough(self, confidence: Confidence) -> bool:
-        return ORDER[confidence] <= ORDER[self._rules.confidence]
+        return ORDER[confidence] <= self._least
 
     def edge(self, site: Site, callee: Place | None, reach: Reach, receiver: str, lines: tuple[int, ...]) -> Edge:
         outline = self._world.catalogue.outline(site.record)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dowse.lookup.calls.kinds import FUNCTIONS, NAMES
 from dowse.lookup.calls.memo import Memo
-from dowse.lookup.calls.values import Here, Object, Result, Thing, Trip, Value, Values
+from dowse.lookup.calls.values import Here, Object, Result, Thing, Trip, Type, Value, Values
 
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World
+
+_ASSIGNED = frozenset({"field", "property", "event"})
 
 
 class Holdings:
@@ -48,10 +51,17 @@ class Holdings:
         mark = "()" if symbol.kind in FUNCTIONS else ""
         values = self._world.evaluator.values(symbol.holds, here, trip)
         found = [it for value in values for it in self.behind(value, trip)]
+        if symbol.kind in _ASSIGNED and self._world.catalogue.outline(place.record).habits.delegates:
+            found += [
+                it for type in self._function_types(found) for it in self._world.passing.assigned(place, type, trip)
+            ]
         return tuple(
             it._replace(how=f"{symbol.kind} {symbol.name}{mark}: {it.type.name}") if isinstance(it, Object) else it
             for it in found
         )
+
+    def _function_types(self, values: Iterable[Value]) -> list[Type]:
+        return [it.type for it in values if isinstance(it, Object) and self._world.passing.is_of_functions(it.type)][:1]
 
     def behind(self, value: Value, trip: Trip) -> Values:
         """A name that stands for another name is followed, so that what is held is never just a name again."""

@@ -8,3 +8,5 @@ VALUES = frozenset({"field", "property", "variable", "event", "enumMember"})
 NAMES = VALUES | {"typeAlias"}  # what stands for something else
 CLASSES = TYPES - {"typeAlias", "delegate"}
 CALLABLE = FUNCTIONS | CLASSES | {"property"}
+ASSIGN = "assign"
+"""The kind of a site that calls nothing, but gives a member a function."""

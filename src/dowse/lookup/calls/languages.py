@@ -15,7 +15,8 @@ class Habits:
     name, whole trail and all, is one type, wherever its members are written; `defined_once`: unless it is defined more
     than once, for others only add to it. `structural`: what has the methods of an
     interface implements it. `virtual`: a method may be overridden in what inherits it, not only in what implements an
-    interface. `split_methods`: a method may stand in another file of the folder than its type.
+    interface. `split_methods`: a method may stand in another file of the folder than its type. `delegates`: functions
+    are held by what has a type of functions, and only by that.
     """
 
     family: str
@@ -29,11 +30,12 @@ class Habits:
     structural: bool = False
     virtual: bool = True
     split_methods: bool = False
+    delegates: bool = False
 
 
 _PYTHON = Habits("python", modules="python", reach="file")
 _SCRIPT = Habits("script", modules="path", reach="file", structural=True)
-_DOTNET = Habits("dotnet", bare_members=True, reach="file", overloads=True)
+_DOTNET = Habits("dotnet", bare_members=True, reach="file", overloads=True, delegates=True)
 _JVM = Habits("jvm", bare_members=True, reach="folder", overloads=True)
 _GO = Habits("go", reach="folder", structural=True, virtual=False, split_methods=True)
 _RUST = Habits("rust", open_types=True, defined_once=True)

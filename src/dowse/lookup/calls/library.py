@@ -57,6 +57,34 @@ CALLING = frozenset(
     }
 )  # fmt: skip
 """Functions of Python's library that call what is passed to them."""
+CALLING_OF_DOTNET = frozenset(
+    {
+        "Select", "SelectMany", "Where", "Any", "All", "First", "FirstOrDefault", "Single", "SingleOrDefault", "Last",
+        "LastOrDefault", "Count", "LongCount", "Sum", "Min", "Max", "Average", "MinBy", "MaxBy", "OrderBy",
+        "OrderByDescending", "ThenBy", "ThenByDescending", "GroupBy", "ToDictionary", "ToLookup", "DistinctBy",
+        "SkipWhile", "TakeWhile", "Aggregate", "Zip", "ForEach", "ConvertAll", "Find", "FindAll", "FindIndex",
+        "FindLast", "Exists", "TrueForAll", "RemoveAll", "Sort", "Run", "StartNew", "ContinueWith", "Thread", "Timer",
+        "QueueUserWorkItem", "Lazy", "GetOrAdd", "AddOrUpdate",
+    }
+)  # fmt: skip
+FUNCTION_TYPES = frozenset(
+    {
+        "Action", "Func", "Predicate", "Comparison", "Converter", "EventHandler", "Delegate", "MulticastDelegate",
+        "ThreadStart", "ParameterizedThreadStart", "MethodInvoker",
+    }
+)  # fmt: skip
+"""Delegates of .NET's library."""
+
+
+def taken(type: Type) -> tuple[Type | None, ...] | None:
+    """What a delegate of .NET's library is called with, None for a type that is not written; None for other types."""
+    if type.name == "EventHandler":
+        return None, (type.arguments or (None,))[0]
+    if type.name in ("Action", "Predicate"):
+        return type.arguments
+    if type.name == "Func":
+        return type.arguments[:-1]
+    return type.arguments * 2 if type.name == "Comparison" else None
 
 
 def element(type: Type) -> tuple[Type, ...]:

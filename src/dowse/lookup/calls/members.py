@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dowse.lookup.calls import library
 from dowse.lookup.calls.extensions import Extensions
-from dowse.lookup.calls.kinds import NAMES, TYPES
+from dowse.lookup.calls.kinds import FUNCTIONS, NAMES, TYPES
 from dowse.lookup.calls.type_text import parse_type
 from dowse.lookup.calls.values import (
     Bundle,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 ENTERING = frozenset({"__enter__", "__aenter__"})  # gives itself unless it says otherwise
 
 _STATIC = frozenset({"static", "private", "sealed", "staticmethod"})
+_INVOKING = frozenset({"Invoke", "BeginInvoke", "DynamicInvoke"})  # what a delegate of .NET is called by
 _POINTERS = frozenset({"Box", "Rc", "Arc"})
 _OF_EVERYTHING = frozenset({"ToString", "GetType", "Equals", "GetHashCode", "MemberwiseClone", "ReferenceEquals"})
 
@@ -69,6 +70,8 @@ class Members:
             return of_class or self._inherited_unknown(mine, trip)
         if kind == "namespace" or (kind == "enumMember" and name.isdigit()):
             return self._inside(thing, kind, name, trip)
+        if name in _INVOKING and kind in FUNCTIONS:
+            return (thing,)
         if kind in NAMES:
             held = self._world.holdings.held(thing, trip)
             return tuple(v for it in held for v in self.member(it, name, trip)) or self._written_in(thing, name)

@@ -38,7 +38,8 @@ def _tolerates(symbol: Symbol, arguments: int) -> bool:
 
 def _told_apart(chosen: list[Reach], catalogue: Catalogue) -> list[Reach]:
     """Several of one class that take as many arguments: which one is meant the types of these would say."""
-    owners = [(it.place.record, catalogue.symbol(it.place).parent) for it in chosen]
+    symbols = [catalogue.symbol(it.place) for it in chosen]
+    owners = [(it.place.record, symbol.parent, symbol.name) for it, symbol in zip(chosen, symbols, strict=True)]
     return [
         it._replace(confidence="virtual", how=f"one of {owners.count(owner)} overloads")
         if owners.count(owner) > 1 and it.confidence == "exact"

@@ -26,6 +26,7 @@ class Overrides:
         self._world = world
         self._below: Memo[str, tuple[Named, ...]] = Memo(5_000)
         self._above: Memo[Place, tuple[Type, ...]] = Memo(20_000)
+        self._members_below: Memo[tuple[str, str], tuple[Named, ...]] = Memo(50_000)
 
     def below(self, name: str) -> tuple[Named, ...]:
         """Whatever says that it inherits, at first or second hand, from something of this name: names may deceive."""
@@ -85,9 +86,7 @@ class Overrides:
             return
         places = {it.place for it in rows}
         name = catalogue.symbol(reach.place).name
-        members = catalogue.members_named(name, sorted({it.record for it in places}))
-        catalogue.prefetch(it.place.record for it in members)
-        for it in members:
+        for it in self._named_below(asked.name, name):
             owner = classes.owner(it.place)
             if owner is None or it.place == reach.place or places.isdisjoint(owner.places):
                 continue
@@ -95,6 +94,17 @@ class Overrides:
                 yield self._through(it.place, asked)
         if self._kind(asked) in _ABSTRACT:
             yield from self._inherited(rows, name, reach, asked)
+
+    def _named_below(self, type_name: str, name: str) -> tuple[Named, ...]:
+        """The definitions of this name in the files of whatever inherits from something of the type's name."""
+        known = self._members_below.get((type_name, name))
+        if known is None:
+            catalogue = self._world.catalogue
+            records = sorted({it.place.record for it in self.below(type_name)})
+            known = tuple(catalogue.members_named(name, records))
+            self._members_below.keep((type_name, name), known, len(known) + 1)
+            catalogue.prefetch(it.place.record for it in known)
+        return known
 
     # --- protocols of Python: who has their members need not say so ---
 

@@ -19,6 +19,7 @@ from dowse.text.expressions import PARAMETER, UNKNOWN, Way, entries, ways
 if TYPE_CHECKING:
     from dowse.lookup.calls.world import World
 
+_Key = tuple[int, int | None, str, int, str]
 _CALLED = "__call__"
 _NOT_KNOWN = "what it is called on is not known"
 _NO_MEMBER = "no such member is known"
@@ -29,23 +30,31 @@ class Resolver:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._known: Memo[tuple[int, int | None, str, int, str, bool], Resolution] = Memo(100_000)
+        self._followed: Memo[_Key, Resolution] = Memo(100_000)
+        self._unfollowed: Memo[_Key, Resolution] = Memo(100_000)  # as far as parameters need not be followed
+
+    def known(self, site: Site, *, follows: bool) -> Resolution | None:
+        """What was found before: with parameters followed, or else, where that is not wanted, without."""
+        key = _key(site)
+        found = self._followed.get(key)
+        return self._unfollowed.get(key) if found is None and not follows else found
 
     def resolve(self, site: Site, trip: Trip | None = None) -> Resolution:
         """On the way of a trip, or on one of its own."""
         trip = trip or Trip()
-        key = (site.record, site.symbol, site.callee, site.arguments, site.kind)
-        for follows in (True, trip.follows):
-            known = self._known.get((*key, follows))
-            if known is not None:
-                trip.skipped |= not follows
-                return known
+        key = _key(site)
+        known = self._followed.get(key)
+        if known is None and not trip.follows:
+            known = self._unfollowed.get(key)
+            trip.skipped |= known is not None
+        if known is not None:
+            return known
         before, trip.was_cut = trip.was_cut, False
         skipped, trip.skipped = trip.skipped, False
         is_first = not trip.under_way
         found = self._resolved(site, trip)
         if not trip.was_cut or (is_first and not trip.spent):
-            self._known.keep((*key, not trip.skipped), found)
+            (self._unfollowed if trip.skipped else self._followed).keep(key, found)
         trip.skipped |= skipped
         trip.was_cut |= before
         return found
@@ -131,8 +140,8 @@ class Resolver:
         what = ("decorated", place)
         if not trip.enter(what):
             return
-        for site in self._world.catalogue.sites_in(place.record):
-            if site.kind != "decorate" or not symbol.start_line <= site.line <= symbol.end_line:
+        for site in self._world.catalogue.sites_of_kind(place.record, "decorate"):
+            if not symbol.start_line <= site.line <= symbol.end_line:
                 continue
             if not any(key == "0" for key, _ in entries(site.passed)):
                 continue
@@ -190,6 +199,11 @@ class Resolver:
 
 
 UNKNOWN_RECEIVER = _NOT_KNOWN
+
+
+def _key(site: Site) -> _Key:
+    """What a resolution depends on."""
+    return site.record, site.symbol, site.callee, site.arguments, site.kind
 
 
 def _outside_of(way: Way, it: Import) -> str:

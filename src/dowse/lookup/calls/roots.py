@@ -25,8 +25,8 @@ class Roots:
     def of(self, query: CallQuery) -> Asked:
         if query.at is not None:
             return Asked(self.with_constructors([self._at(*query.at)]), ())
-        rows = self._world.catalogue.callable_named(query.name.strip())
-        rows = [it for it in rows if not query.scope.collections or it.collection in query.scope.collections]
+        named = self._world.catalogue.callable_named(query.name.strip())
+        rows = [it for it in named if not query.scope.collections or it.collection in query.scope.collections]
         exactly = [it for it in rows if it.name == query.name.strip()] or rows
         exactly = [self._with_owner(it) for it in exactly]
         owners = tuple(sorted({owner_of(it) for it in exactly}))

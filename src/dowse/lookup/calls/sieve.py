@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from dowse.lookup.calls.kinds import CLASSES
+from dowse.lookup.calls.catalogue import MOST_SITES_KEPT
+from dowse.lookup.calls.kinds import ASSIGN, CLASSES
+from dowse.lookup.calls.memo import Memo
 from dowse.lookup.calls.type_text import parse_type
 from dowse.store.call_facts import Place, Site
 from dowse.text.expressions import PARAMETER, UNKNOWN, Way, ways
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
 Verdict = Literal["never", "unknown", "parameter", "perhaps"]
 """unknown: whatever it is called on, nobody can say what that is; parameter: only those who pass it can."""
+
+MOST_SITES = 20_000
+"""So many calls of one name are looked at in one question."""
 
 _TYPE_PARAMETER = re.compile(r"T[A-Z]?\w*|[A-Z]\d?")
 
@@ -70,3 +75,40 @@ class Sieve:
             return True
         last = parse_type(way.type).last
         return last in self._names or last == "type" or _TYPE_PARAMETER.fullmatch(last) is not None
+
+
+class Candidates(NamedTuple):
+    """The sites that bear a name of some targets, by what the sieve says; `ran_out`: there are more of that name."""
+
+    judged: tuple[tuple[Verdict, Site], ...]
+    on_parameters: tuple[tuple[int, int], ...]
+    ran_out: bool
+
+
+class Sifting:
+    """Candidates depend on the targets alone, so they are kept from question to question."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._known: Memo[tuple[tuple[Place, ...], bool], Candidates] = Memo(MOST_SITES_KEPT)
+
+    def candidates(self, targets: tuple[Place, ...], *, is_coarse: bool) -> Candidates:
+        known = self._known.get((targets, is_coarse))
+        if known is None:
+            known = self._sifted(targets, is_coarse)
+            self._known.keep((targets, is_coarse), known, len(known.judged) + 1)
+        return known
+
+    def _sifted(self, targets: tuple[Place, ...], is_coarse: bool) -> Candidates:
+        aliases, catalogue = self._world.aliases, self._world.catalogue
+        names = {name for it in targets for name in (*aliases.of(it), *aliases.sources(it))}
+        sites = catalogue.sites(names, MOST_SITES)
+        ran_out = len(sites) >= MOST_SITES
+        held = {name for it in targets for name in aliases.held_as(it, sites)} - names
+        if held:
+            sites = catalogue.sites(names | held, MOST_SITES)
+        judge = Sieve(self._world, targets, is_coarse=is_coarse).judge
+        called = (it for it in sites if it.kind != ASSIGN)
+        judged = tuple((verdict, it) for it in called if (verdict := judge(it)) != "never")
+        on_parameters = tuple((it.record, it.ordinal) for verdict, it in judged if verdict == "parameter")
+        return Candidates(judged, on_parameters, ran_out or len(sites) >= MOST_SITES)

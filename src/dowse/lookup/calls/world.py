@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dowse.lookup.calls.aliases import Aliases
 from dowse.lookup.calls.calling import Calling
+from dowse.lookup.calls.carriers import Mentions
 from dowse.lookup.calls.catalogue import Catalogue
 from dowse.lookup.calls.classes import Classes
 from dowse.lookup.calls.elements import Elements
@@ -17,6 +18,7 @@ from dowse.lookup.calls.overrides import Overrides
 from dowse.lookup.calls.passing import Passing
 from dowse.lookup.calls.resolve import Resolver
 from dowse.lookup.calls.scopes import Scopes
+from dowse.lookup.calls.sieve import Sifting
 from dowse.lookup.calls.spaces import Spaces
 from dowse.lookup.calls.structures import Structures
 from dowse.lookup.calls.types import Types
@@ -41,6 +43,8 @@ class World:
         self.overrides = Overrides(self)
         self.structures = Structures(self)
         self.aliases = Aliases(self)
+        self.sifting = Sifting(self)
+        self.mentions = Mentions(self)
         self.guesses = Guesses(self)
         self.passing = Passing(self)
         self.resolver = Resolver(self)

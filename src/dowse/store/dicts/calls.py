@@ -11,6 +11,7 @@ from dowse.model import (
 )
 from dowse.store.call_facts import Facts, FileName, Named, Place, Site
 from dowse.store.dicts.state import Entry, State
+from dowse.text.expressions import split_passed
 from dowse.text.names import last_name
 
 if TYPE_CHECKING:
@@ -72,11 +73,13 @@ class DictCalls(State):
         found = [it for key, _ in self._keyed() for it in self.sites_in(key) if it.name in names]
         return found[:limit]
 
-    def sites_in(self, key: int) -> list[Site]:
+    def sites_in(self, key: int, *, kind: str = "", having: str = "") -> list[Site]:
         calls = dict(self._keyed())[key].calls
         found = [
-            Site(key, place, it.name, it.callee, it.line, it.symbol, it.arguments, it.kind)
+            Site(key, place, it.name, callee, it.line, it.symbol, it.arguments, it.kind, passed)
             for place, it in enumerate(calls)
+            for callee, passed in [split_passed(it.callee)]
+            if (not kind or it.kind == kind) and having in it.callee
         ]
         return sorted(found, key=lambda it: (it.line, it.ordinal))
 

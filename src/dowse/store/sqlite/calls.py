@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from itertools import starmap
+from sys import intern
 from typing import TypeVar
 
 from dowse.model import Link
@@ -124,11 +124,26 @@ class SqliteCalls:
             "ORDER BY collections.name, records.path, line, calls.ordinal LIMIT ?",
             (_listed(list(names)), limit),
         )
-        return list(starmap(Site, rows))
+        return list(map(_site_of, rows))
 
-    def sites_in(self, key: int) -> list[Site]:
-        rows = self.db.rows(f"SELECT {_SITE} FROM calls WHERE record = ? ORDER BY line, ordinal", (key,))
-        return list(starmap(Site, rows))
+    def sites_in(self, key: int, *, kind: str = "", having: str = "") -> list[Site]:
+        conditions = ["record = ?"]
+        values: list[object] = [key]
+        for condition, value in (("kind = ?", kind), ("instr(callee, ?) > 0", having)):
+            if value:
+                conditions.append(condition)
+                values.append(value)
+        rows = self.db.rows(
+            f"SELECT {_SITE} FROM calls WHERE {' AND '.join(conditions)} ORDER BY line, ordinal", tuple(values)
+        )
+        return list(map(_site_of, rows))
+
+
+def _site_of(row: Row) -> Site:
+    record, ordinal, name, written, line, symbol, arguments, kind = row
+    callee, _, passed = written.partition("\t")
+    # Many sites share a name and a kind, and many sites are kept.
+    return Site(record, ordinal, intern(name), callee, line, symbol, arguments, intern(kind), passed)
 
 
 def _listed(value: object) -> str:

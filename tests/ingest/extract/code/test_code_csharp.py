@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from code_facts import call_lines, extracted, symbol_lines
 
-from dowse.ingest.extract.code.languages.csharp.meaning import held
+from dowse.ingest.extract.code.languages.csharp.meaning import held, is_function_type
 
 SYMBOLS = [
     ("namespace N.M { class A { } }", ["namespace N.M", "class N.M.A"]),
@@ -40,6 +40,10 @@ SYMBOLS = [
     ("class Größe { void M() { } }", ["class Größe", "method Größe.M"]),
     ("class A { void M( { } void N() { } }\nclass B { }", ["class A", "property A.M", "method A.N", "class B"]),
     ("var x = new Foo(); x.Bar();", ["variable x = :Foo;"]),
+    (
+        "class A { Func<int> F() => G; Func<int> H() { return G; } int G() => 1; void V() => G(); }",
+        ["class A", "method A.F = :Func<int>;|G", "method A.H = :Func<int>;|G", "method A.G = :int;", "method A.V"],
+    ),
 ]
 
 
@@ -84,7 +88,7 @@ CALLS = [
     ("global::System.Console.Write(1);", ["Write System.Console.Write"]),
     ("xs.Select(x => x.Own).First().Go();", ["Go xs[].Own.Go", "First :IEnumerable<?>;.First", "Select xs.Select"]),
     ("foreach (var (a, b) in xs) b.Go();", ["Go xs[][1].Go"]),
-    ("Action f = N; f();", ["refer N N", "Invoke :Action;"]),
+    ("Action f = N; f();", ["refer N N\tstored", "Invoke :Action;", "N N"]),
     ("void L() { p.Go(); } L();", ["M.L: Go :Foo;.Go", "L L"]),
     # Lambdas, LINQ and queries.
     (
@@ -102,7 +106,38 @@ CALLS = [
     ("repo.First().Go();", ["Go repo.First().Go|repo[].Go", "First repo.First"]),
     ("var q = from u in p.Users where u.Ok() select u.Go();", ["Ok :Foo;.Users[].Ok", "Go :Foo;.Users[].Go"]),
     # What is passed on.
-    ("list.ForEach(N); ev += this.N; Take(p);", ["ForEach list.ForEach", "refer N N", "refer N this.N", "Take Take"]),
+    (
+        "Take(N, b: this.N); Take(on ? N : Other.N);",
+        [
+            "Take Take\t0=N&b=this.N",
+            "refer N N\tpassed",
+            "refer N this.N\tpassed",
+            "Take Take\t0=N&0=Other.N",
+            "refer N N\tstored",
+            "refer N Other.N\tstored",
+        ],
+    ),
+    ("Take(p, 1, Title, o);", ["Take Take\t2=Title"]),
+    ("var (a, b) = (N, O); b();", ["refer N N\tpassed", "Invoke {0=N&1=O}[1]"]),
+    ("(Action a, Action b) = (N, O); b();", ["refer N N\tpassed", "Invoke :Action;|{0=N&1=O}[1]"]),
+    (
+        "ev -= N; total += p.Count; Title = p.Name; p.Done = N;",
+        ["refer N N\tstored", "assign Done :Foo;.Done\t0=N", "refer N N\tstored"],
+    ),
+    (
+        "var j = new Job { Done = N, Name = p.Name };",
+        ["new Job :Job;", "assign Done :Job;.Done\t0=N", "refer N N\tstored"],
+    ),
+    (
+        "list.ForEach(N); ev += this.N; Take(p);",
+        [
+            "ForEach list.ForEach\t0=N",
+            "refer N N\tpassed",
+            "assign ev ev\t0=this.N",
+            "refer N this.N\tstored",
+            "Take Take",
+        ],
+    ),
 ]
 
 
@@ -222,3 +257,38 @@ def test_arguments_are_counted_without_comments():
 )
 def test_written_types(written, expected):
     assert held(written) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("void E(Action<int> f) { f(1); }", ["A.E: Invoke :Action<int>;", "A.E: f $f"]),
+        ("void E(Rule r, int n) { r?.Invoke(n); }", ["A.E: Invoke :Rule;.Invoke|$r.Invoke"]),
+        ("void E(Foo run) { Rerun(run.Go()); }", ["A.E: Rerun Rerun", "A.E: Go :Foo;.Go"]),
+        ("Action f; A(Action f) { this.f = f; }", ["assign A.A: f this.f\t0=$f"]),
+        ("Action f = B; static void B() { }", ["assign A: f f\t0=B", "refer A: B B\tstored"]),
+        ("Action F { get; } = B; static void B() { }", ["assign A: F F\t0=B", "refer A: B B\tstored"]),
+        ("A(Action f) : base(f) { }", ["new A.A: super super\t0=$f"]),
+    ],
+)
+def test_functions_that_are_given(body: str, expected: list[str]) -> None:
+    found = call_lines(extracted("a.cs", f"class A {{ {body} }}"))
+    assert [line.replace("A.F: ", "A: ") for line in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("Action", True),
+        ("System.Func<int, Foo>?", True),
+        ("(Func<int, Foo> a, Foo b)", True),
+        ("PropertyChangedEventHandler", True),
+        ("(Foo, Bar)", False),
+        ("List<Action>", False),
+        ("ActionResult", False),
+        ("MessageHandler", False),
+        ("", False),
+    ],
+)
+def test_which_types_are_of_functions(written: str, expected: bool) -> None:
+    assert is_function_type(written) is expected

@@ -16,6 +16,7 @@ and one table test. Its query may use these captures, each on a single node; a n
     @decorate     a decorator that is called or named; as @call it then does not count
     @named        the name of a function, where the definition has no field `name` with it
     @refer        a name that may be passed on as a value, or a list of such; kept if this file shows it can be called
+    @assign       gives a member something that may be a function (`Language.assigned`)
     @import       `Language.imports` says what it brings in
     @lambda       a function without a name, with `Language.lambda_parameters`
     @scope        anything else with names of its own, such as a comprehension

@@ -5,12 +5,12 @@ from __future__ import annotations
 import builtins
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.expressions import MAX_CHARS, Expressions
 from dowse.ingest.extract.code.references import dotted
-from dowse.ingest.extract.code.source import Source, child, first_of
+from dowse.ingest.extract.code.source import Source, argument, child, first_of
 from dowse.model import Call
 from dowse.text.expressions import PARAMETER, UNKNOWN, as_written
 
@@ -35,6 +35,8 @@ _FATES: Final = {
     "return_statement": "returned",
     "yield": "returned",
     "lambda": "returned",
+    "argument": "passed",
+    "arrow_expression_clause": "returned",
 }
 _SPREAD: Final = {"list_splat": "*", "dictionary_splat": "**"}
 # What these are given they do not call, and most calls are calls of these.
@@ -44,7 +46,7 @@ _MODULES_THAT_CALL: Final = frozenset(
     {"functools", "itertools", "threading", "multiprocessing", "asyncio", "concurrent"}
 )
 _MODULES_THAT_DO_NOT: Final = sys.stdlib_module_names - _MODULES_THAT_CALL
-_TELL_NOTHING: Final = (UNKNOWN, ":str;")
+_TELL_NOTHING: Final = (UNKNOWN, ":str;", ":string;")
 _LIBRARY: Final = re.compile(
     r":|\$|(?:range|enumerate|zip|sorted|reversed|list|dict|set|tuple|map|filter|open|os|super)\b(?!\.\w+\.)"
 )
@@ -52,7 +54,7 @@ DEFAULT: Final = "default"  # the member of a module that has no name outside of
 
 
 class Calls:
-    """Reads the sites of one file. `imported` is what its imports are called here."""
+    """Reads the sites of one file. `imported` is what its imports are called here, `functions` what it defines."""
 
     def __init__(
         self,
@@ -60,6 +62,7 @@ class Calls:
         source: Source,
         expressions: Expressions,
         imported: Mapping[str, Imported],
+        functions: Collection[str] = (),
     ) -> None:
         self._expressions = expressions
         self._shapes = language.shapes
@@ -67,8 +70,11 @@ class Calls:
         self._count = language.arguments
         self._no_calls = language.no_calls
         self._follows = language.follows is not None
+        self._is_typed = language.is_function_type is not None
         self._source = source
         self._imported = imported
+        self._functions = functions
+        self._read_assigned = language.assigned
 
     def read(self, sites: Iterable[Site]) -> tuple[Call, ...]:
         return tuple(call for site in sites for call in self._of(site))
@@ -76,6 +82,9 @@ class Calls:
     def _of(self, site: Site) -> Iterator[Call]:
         if site.kind == "refer":
             yield from self._referred(site)
+            return
+        if site.kind == "assign":
+            yield from self._assigned(site)
             return
         if site.kind in _IMPLIED:
             yield from self._implied(site)
@@ -93,7 +102,7 @@ class Calls:
 
     def _passed(self, node: Node, callee: str, scope: Scope | None) -> str:
         """The arguments that may be followed; of what is called on something unknown nobody can tell who gets them."""
-        arguments = node.child_by_field_name("arguments")
+        arguments = node.child_by_field_name("arguments") or first_of(node, "argument_list")
         if arguments is None or not arguments.named_child_count or self._calls_nothing(callee):
             return ""
         found: list[str] = []
@@ -109,7 +118,10 @@ class Calls:
                 key, value = f"{_SPREAD[each.type]}{number}", each.named_child(0) or each
             elif each.is_extra:
                 continue
+            elif each.type == "argument" and each.child_by_field_name("name") is not None:
+                key, value = self._source.of(each.child_by_field_name("name")), argument(each)
             else:
+                value = argument(each)
                 number += 1
             held = self._expressions.followed(value, scope)
             if held:
@@ -118,8 +130,12 @@ class Calls:
         return passed if len(passed) <= MAX_CHARS else ""
 
     def _calls_nothing(self, callee: str) -> bool:
-        """Whether it is something of Python itself that does not call what is passed to it."""
-        if callee in _TAKE_VALUES or callee.startswith(_TELL_NOTHING):
+        """Whether it is something of the language itself that does not call what is passed to it."""
+        if callee.startswith(_TELL_NOTHING):
+            return True
+        if self._is_typed:
+            return False
+        if callee in _TAKE_VALUES:
             return True
         imported = self._imported.get(callee.partition(".")[0])
         return imported is not None and imported.module.partition(".")[0] in _MODULES_THAT_DO_NOT
@@ -167,6 +183,25 @@ class Calls:
                 for member in _IMPLIED[site.kind]:
                     name = member.rpartition(".")[2]
                     yield Call(name, way + member, line, site.draft, 0, "implied")
+
+    def _assigned(self, site: Site) -> Iterator[Call]:
+        """A function that a field, a property or an event is given: one of this file, or a parameter."""
+        it = self._read_assigned(site.node, self._source) if self._read_assigned is not None else None
+        if it is None:
+            return
+        held = self._expressions.followed(it.value, site.scope)
+        ways = [way for way in held.split("|") if way and (way[0] == PARAMETER or self._is_function(way))]
+        onto = self._expressions.of(it.onto, site.scope) if it.onto is not None else ""
+        target = f"{onto}.{self._source.of(it.target)}" if onto else self._expressions.of(it.target, site.scope)
+        if not ways or "|" in target or target[0] in (UNKNOWN, PARAMETER) or target[-1] == ";":
+            return  # nothing that is called, or what is given to a local
+        passed = "&".join(f"0={way}" for way in ways)
+        if len(passed) <= MAX_CHARS:
+            line = site.node.start_point[0] + 1
+            yield Call(target.rpartition(".")[2], f"{target}\t{passed}", line, site.draft, 0, site.kind)
+
+    def _is_function(self, way: str) -> bool:
+        return way.rpartition(".")[2] in self._functions
 
     def _callee(self, site: Site) -> str:
         shape = self._shapes.get(site.node.type)
@@ -236,7 +271,7 @@ class Calls:
         if not is_as_written and self._follows:
             # A method of what a local holds: its name is the member's, whatever it is a member of.
             is_known = callee[0] not in (UNKNOWN, PARAMETER) and "|" not in callee
-            is_as_written = is_known and site.node.type == "attribute"
+            is_as_written = is_known and site.node.type in ("attribute", "member_access_expression")
         if is_as_written and not self._goes_nowhere(site.node):
             around = site.node.parent
             fate = _FATES.get(around.type, "stored") if around is not None and self._follows else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.scopes import EVERYWHERE, MOST_WAYS, Binding, Scope, bindings_seen
-from dowse.ingest.extract.code.source import Source, child
+from dowse.ingest.extract.code.source import Source, argument, child
 from dowse.text.expressions import (
     ANY_KEY,
     BY_KEY,
@@ -113,7 +113,12 @@ class Expressions:
         self._sequence = language.sequence
         self._names = language.names
         self._follows = language.follows
+        self._is_function_type = language.is_function_type
         self._source = source
+
+    def is_function_type(self, type_text: str) -> bool:
+        """Whether it is written to hold functions; never where types need not be written."""
+        return self._is_function_type is not None and bool(type_text) and self._is_function_type(type_text)
 
     def followed(self, node: Node, scope: Scope | None, depth: int = 0) -> str:
         """What a value holds, if that may be something to call or to call methods of; else nothing."""
@@ -123,6 +128,8 @@ class Expressions:
             held = self._look_up(self._source.of(node), scope, node.start_byte, depth)
         else:
             held = self.of(node, scope, depth)
+        if self._is_function_type is not None:
+            held = "|".join(way for way in held.split("|") if way[0] != ":" or way[-1] != ";")
         return "" if held.startswith(UNKNOWN) or held in _NOTHING_TO_CALL else held
 
     def of(self, node: Node, scope: Scope | None, depth: int = 0) -> str:
@@ -174,6 +181,8 @@ class Expressions:
 
     def _given(self, binding: Binding, scope: Scope | None, depth: int) -> str:
         typed = self.written(binding.type)
+        if typed and binding.value is not None and depth <= _MAX_DEPTH and self.is_function_type(binding.type):
+            return joined([typed, stepped(self.of(binding.value, scope, depth + 1), binding.step)])
         if typed or binding.value is None or depth > _MAX_DEPTH:
             return typed or UNKNOWN
         if binding.key:
@@ -329,7 +338,7 @@ class Expressions:
             return
         parts = [each for each in node.named_children[:_MOST_ELEMENTS] if not each.is_extra]
         for number, each in enumerate(parts):
-            value = child(each, "value") if each.type == "pair" else each
+            value = child(each, "value") if each.type == "pair" else argument(each)
             held = self.followed(value, scope, depth) if value is not None else ""
             if held and each.type == "pair":
                 yield BY_KEY + (self.constant(child(each, "key")) or ANY_KEY), held

@@ -59,7 +59,8 @@ def _read(language: Language, title: str, text: str) -> Extract:
     by_name = {it.local: it for _, it in imported}
     found = Sweep(language, source).run(worth_following(captures, by_name, language, source))
     expressions = Expressions(language, source)
-    calls = Calls(language, source, expressions, by_name)
+    functions = {it.definition.name for it in found.drafts if it.definition.kind in ("method", "function")}
+    calls = Calls(language, source, expressions, by_name, functions)
     defined = symbols(found.drafts, expressions, source)
     undivided = frozenset(at for at, draft in enumerate(found.drafts) if not draft.definition.divides)
     tests = _tests(found.drafts)

@@ -136,6 +136,15 @@ class Imported(NamedTuple):
     member: str = ""
 
 
+class Assigned(NamedTuple):
+    """A member that is given a value; `onto` is what makes the object it is a member of, where `target` names it
+    alone: `new Job { Done = Finish }`."""
+
+    target: Node
+    value: Node
+    onto: Node | None = None
+
+
 class Mapped(NamedTuple):
     """A call that makes a sequence out of another, `receiver`: of each element, as `parameter`, comes what `body`
     gives, or a call of its method `member`. `many`: of each come several."""
@@ -206,3 +215,6 @@ class Language:
     simplified: Callable[[bytes], bytes] | None = None
     names: re.Pattern[str] = NAMES  # a name, at the beginning of what may be longer
     follows: frozenset[str] | None = None  # types of nodes that may hold a function or an object
+    # Whether a written type is one of functions: where types are written, nothing else needs to be followed.
+    is_function_type: Callable[[str], bool] | None = None
+    assigned: Callable[[Node, Source], Assigned | None] | None = None

@@ -24,13 +24,20 @@ def worth_following(
     defined.discard("")
     names = frozenset(kind for kind, it in language.shapes.items() if it.name or (it.member and not it.step))
     names |= {"scoped_identifier"}  # a path of Rust, which is read off its text
+    by_type = language.is_function_type is not None
     kept = []
     for node in captures.get("refer", ()):
         for each in _named(node, names):
             root, _, rest = dotted(source.of(each)).partition(".")
-            if root in defined or root in imported or rest in defined:
+            if root in defined or root in imported or rest in defined or (by_type and _is_of_type(each, root, rest)):
                 kept.append(each)
     return {**captures, "refer": kept}
+
+
+def _is_of_type(node: Node, root: str, rest: str) -> bool:
+    """`Texts.Trim` as an argument, which may be defined in another file."""
+    is_argument = node.parent is not None and node.parent.type == "argument"
+    return is_argument and root[:1].isupper() and rest[:1].isupper() and "." not in rest
 
 
 def dotted(text: str) -> str:

@@ -68,3 +68,8 @@ def child(node: Node, name: str) -> Node | None:
 def first_of(node: Node, *types: str) -> Node | None:
     """The first child of one of these types."""
     return next((each for each in node.named_children if each.type in types), None)
+
+
+def argument(node: Node) -> Node:
+    """The value of a node that wraps one argument, as in C#; any other node is a value itself."""
+    return node.named_children[-1] if node.type == "argument" and node.named_child_count else node

@@ -64,6 +64,9 @@ def _holds(draft: Draft, expressions: Expressions) -> str:
         found = expressions.of(it.value, draft.scope)
     if not found and draft.given:
         found = joined(expressions.bound(binding, scope) for binding, scope in draft.given)
-    if not found and 0 < len(draft.returned) <= _MOST_RETURNS:
-        found = expressions.returned(it, draft.returned, draft.scope)
+    if 0 < len(draft.returned) <= _MOST_RETURNS:
+        if not found:
+            found = expressions.returned(it, draft.returned, draft.scope)
+        elif expressions.is_function_type(it.type):
+            found = joined([found, *(expressions.followed(each, draft.scope) for each in draft.returned)])
     return "" if found.startswith(UNKNOWN) else found

@@ -40,7 +40,8 @@ class Bodies:
         top = self._frames.top
         scope = Scope(top.scope, runs_later=False)
         for number, parameter in enumerate(self._language.lambda_parameters(node, self._source)):
-            held = f"{OF_LAMBDA}{number}" if self._language.follows else ""
+            is_followed = self._language.follows and self._language.is_function_type is None
+            held = f"{OF_LAMBDA}{number}" if is_followed else ""
             binding = Binding(node.start_byte, EVERYWHERE, parameter.type, parameter.value, parameter.step, held)
             scope.bind(parameter.name, binding)
         if top.tally is not None:

@@ -70,7 +70,8 @@ class Sweep:
             "operator": bodies.take_operator,
             "return": bodies.take_return,
             "result": bodies.take_result,
-            "refer": self._refer,
+            "refer": partial(self._implied, "refer"),
+            "assign": partial(self._implied, "assign"),
             "iterate": partial(self._implied, "iterate"),
             "enter": partial(self._implied, "enter"),
             "raise": partial(self._implied, "raise"),
@@ -95,11 +96,8 @@ class Sweep:
         self._site(node, "decorate")
         self._frames.claimed.add(node.id)
 
-    def _refer(self, node: Node) -> None:
-        self._frames.found.sites.append(Site(node, self._frames.top.scope, self._frames.top.draft, "refer"))
-
     def _implied(self, kind: str, node: Node) -> None:
-        """A call that a statement makes without saying so: of methods with fixed names, or of the class it raises."""
+        """What is no call as it is written: a name that is passed on, or what a statement calls without saying so."""
         self._frames.found.sites.append(Site(node, self._frames.top.scope, self._frames.top.draft, kind))
 
     def _error(self, _node: Node) -> None:

@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.emptiness import WRAPS
 from dowse.ingest.extract.code.language import Imported, Language, Shape
-from dowse.ingest.extract.code.languages.csharp.bindings import bind, lambda_parameters, mapped, target_type
+from dowse.ingest.extract.code.languages.csharp.bindings import (
+    assigned,
+    bind,
+    lambda_parameters,
+    mapped,
+    target_type,
+)
 from dowse.ingest.extract.code.languages.csharp.definitions import define
-from dowse.ingest.extract.code.languages.csharp.meaning import held, rewritten
+from dowse.ingest.extract.code.languages.csharp.meaning import held, is_function_type, rewritten
 from dowse.ingest.extract.code.source import child
 
 if TYPE_CHECKING:
@@ -42,7 +48,18 @@ _QUERY = """
 [(try_statement) (using_statement) (lock_statement) (fixed_statement)] @block
 (binary_expression operator: ["&&" "||" "??"]) @operator
 (return_statement) @return
+(method_declaration returns: (_) @_type body: (arrow_expression_clause (_) @result) (#not-eq? @_type "void"))
+(local_function_statement type: (_) @_type body: (arrow_expression_clause (_) @result) (#not-eq? @_type "void"))
+(property_declaration value: (arrow_expression_clause (_) @result))
 (argument [(identifier) (member_access_expression)] @refer)
+(argument (conditional_expression consequence: [(identifier) (member_access_expression)] @refer))
+(argument (conditional_expression alternative: [(identifier) (member_access_expression)] @refer))
+(return_statement [(identifier) (member_access_expression)] @refer)
+(arrow_expression_clause [(identifier) (member_access_expression)] @refer)
+(assignment_expression left: [(identifier) (member_access_expression)]
+  right: [(identifier) (member_access_expression) (conditional_expression)]) @assign
+(field_declaration (variable_declaration (variable_declarator) @assign))
+(property_declaration value: [(identifier) (member_access_expression)] @refer) @assign
 (assignment_expression right: [(identifier) (member_access_expression)] @refer)
 (variable_declarator name: (identifier) [(identifier) (member_access_expression)] @refer)
 """
@@ -86,6 +103,7 @@ _SHAPES = {
     "object_creation_expression": Shape(type="type"),
     "implicit_object_creation_expression": Shape(read=target_type),
     "constructor_initializer": Shape(read=_initialised),
+    "tuple_expression": Shape(root="?", element="0", written=True),
     "argument_list": Shape(root="super"),  # as a site of its own only behind a base class
     "array_creation_expression": Shape(type="type"),
     "implicit_array_creation_expression": Shape(root=":{}[];", element="0"),
@@ -100,6 +118,10 @@ _SHAPES = {
     "boolean_literal": Shape(root=":bool;"),
     "character_literal": Shape(root=":char;"),
 }
+
+_FOLLOWED = frozenset(
+    {"identifier", "member_access_expression", "conditional_expression", "parenthesized_expression", "tuple_expression"}
+)
 
 _FILLERS = {
     "comment": "comments",
@@ -147,5 +169,8 @@ LANGUAGES = (
         invoked="Invoke",
         mapped=mapped,
         sequence=":IEnumerable<?>;",
+        follows=_FOLLOWED,
+        is_function_type=is_function_type,
+        assigned=assigned,
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from dowse.ingest.extract.code.language import Bound, Mapped, Parameter
+from dowse.ingest.extract.code.language import Assigned, Bound, Mapped, Parameter
 from dowse.ingest.extract.code.languages.csharp.definitions import parameters_of
 from dowse.ingest.extract.code.languages.csharp.meaning import ONE_OF_THEM, THE_SAME, held
 from dowse.ingest.extract.code.source import child, first_of
@@ -20,6 +20,7 @@ _TO_ELEMENTS = frozenset(
     " ForEach Exists FindIndex RemoveAll TrueForAll MinBy MaxBy DistinctBy Partition Aggregate".split()
 )
 _MOST_CLIMBED: Final = 6
+_MAKING = frozenset({"object_creation_expression", "implicit_object_creation_expression"})
 
 
 def bind(node: Node, source: Source) -> Iterable[Bound]:
@@ -141,3 +142,16 @@ def target_type(node: Node, source: Source) -> str:
             return ""
         around = around.parent
     return ""
+
+
+def assigned(node: Node, source: Source) -> Assigned | None:
+    """What a field, a property or an event is given: where it is declared, by `=` or by `+=`."""
+    if node.type != "assignment_expression":
+        name, given = child(node, "name"), child(node, "value") or node.named_children[-1]
+        return Assigned(name, given) if name is not None and given != name else None
+    target, value = child(node, "left"), child(node, "right")
+    if target is None or value is None or source.data[target.end_byte : value.start_byte].strip() not in (b"=", b"+="):
+        return None
+    around = node.parent if node.parent is not None and node.parent.type == "initializer_expression" else None
+    made = around.parent if around is not None else None
+    return Assigned(target, value, made if made is not None and made.type in _MAKING else None)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from dowse.ingest.extract.code.language import Definition, Parameter
+from dowse.ingest.extract.code.languages.csharp.meaning import held, is_function_type
 from dowse.ingest.extract.code.source import child, first_of
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ _DECLARED = {"field_declaration": "field", "event_field_declaration": "event"}
 _WITH_PRIMARY = frozenset({"class", "struct", "record"})
 _ACCEPTING = frozenset({"property", "event"})  # in their accessors `value` is what is assigned
 _BODIES = ("body", "accessors", "value")
+_INVOKING = (b"(", b".Invoke(", b"?.Invoke(")
+_CALLED = frozenset({"method", "constructor", "function"})
 
 
 def define(node: Node, _around: Definition | None, source: Source) -> Iterable[Definition]:
@@ -53,6 +57,8 @@ def _definition(node: Node, source: Source) -> Definition:
     accepts = kind in _ACCEPTING
     if accepts:
         parameters = (*parameters, Parameter("value", source.of(child(node, "type"))))
+    elif kind in _CALLED:
+        parameters = tuple(_followed(each, node, source) for each in parameters)
     modifiers = tuple(_modifiers(node, listed, source))
     return Definition(
         name=_name(node, source),
@@ -68,6 +74,25 @@ def _definition(node: Node, source: Source) -> Definition:
         has_body=_has_body(node),
         to_the_end=node.type == "file_scoped_namespace_declaration",
     )
+
+
+def _followed(parameter: Parameter, node: Node, source: Source) -> Parameter:
+    """What is passed for a parameter that holds a function is found by its name, beside what its type says."""
+    if not is_function_type(parameter.type) and not _is_invoked(parameter.name, node, source):
+        return parameter
+    return parameter._replace(holds=f"{held(parameter.type)}|${parameter.name}")
+
+
+def _is_invoked(name: str, node: Node, source: Source) -> bool:
+    """Whether the body calls it as only a delegate can be called."""
+    body = child(node, "body")
+    if body is None or not name:
+        return False
+    text = source.data[body.start_byte : body.end_byte]
+    bare = name.encode()
+    if not any(bare + sign in text for sign in _INVOKING):
+        return False
+    return re.search(rb"(?<![\w.])" + re.escape(bare) + rb"(?:\(|\??\.Invoke\()", text) is not None
 
 
 def _name(node: Node, source: Source) -> str:

@@ -11,6 +11,10 @@ _SAYS_NOTHING = frozenset({"", "var", "void", "dynamic"})
 _PASSING = re.compile(r"^(?:(?:params|ref|out|in|this|readonly|scoped)\s+)+|global::")
 _ITEM_NAMES = re.compile(r"(?<=[\w>\]?)])\s+@?\w+(?=\s*[,)])")  # of a tuple: `(Cat cat, Dog dog)`
 _LENGTHS = re.compile(r"\[[^\],]*\]")
+_FUNCTIONS = re.compile(
+    r"(?:[\w.]+\.)?(?:Action|Func|Predicate|Comparison|Converter|ThreadStart|ParameterizedThreadStart|MethodInvoker"
+    r"|\w*(?:EventHandler|Callback|Delegate))(?:<.*>)?\??"
+)
 _BASE = re.compile(r"(^|\|)base(?=[.\[(|]|$)")
 
 # Methods of sequences in the standard library: which give an element, and which a sequence of the same elements.
@@ -32,6 +36,15 @@ def held(written: str) -> str:
     if name.startswith("("):
         name = _ITEM_NAMES.sub("", name)
     return instance(_LENGTHS.sub("[]", name))
+
+
+@lru_cache(maxsize=20_000)
+def is_function_type(written: str) -> bool:
+    """`Action<int>`, or a tuple with one such in it; what else is a delegate only its definition could tell."""
+    name = _PASSING.sub("", written.strip())
+    if name.startswith("("):
+        return any(_FUNCTIONS.fullmatch(part.strip()) for part in re.split(r",(?![^<]*>)", held(name)[2:-2]))
+    return _FUNCTIONS.fullmatch(name) is not None
 
 
 def rewritten(expression: str) -> str:
