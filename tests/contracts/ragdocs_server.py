@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from rifflux_server import Served, serving, text_of
 
-from support import write
+from support import eventually, write
 
 QUERY_TOOLS = ("query_documents", "query_unique_documents", "query_documents_compressed")
 STATS = re.compile(
@@ -62,10 +62,12 @@ class Page(NamedTuple):
 
 @contextmanager
 def documents(folder: Path, **variables: str) -> Iterator[Served]:
-    """Not watched: of a comparison that goes on, answers would tell, and each may come before it or after."""
+    """Not watched: of a comparison that goes on, answers would tell, and each may come before it or after. For the same
+    reason nobody asks before the look for a history has ended."""
     write(folder, DOCUMENTS)
     variables = {"DOWSE_ENCODER": "hashing", "DOWSE_WATCH": "0", **variables}
     with serving(folder, "dowse", "mcp", "--profile", "ragdocs", **variables) as served:
+        eventually(lambda: "is being read" not in text(served, "query_documents", query="tide"))
         yield served
 
 

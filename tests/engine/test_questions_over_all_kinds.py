@@ -115,7 +115,7 @@ def test_what_is_asked_decides_which_kind_comes_first(engine: Engine, question: 
 def test_a_kind_that_is_named_is_never_overridden(engine: Engine) -> None:
     for kind in ("code", "doc", "commit", "memory"):
         assert {it.stored.record.kind for it in ask(engine, "who changed the backoff of retries", kind)} == {kind}
-        assert {it.stored.record.kind for it in ask(engine, "how to configure retries", kind)} == {kind}
+        assert {it.stored.record.kind for it in ask(engine, "how to configure the backoff of retries", kind)} == {kind}
 
 
 def test_a_commit_of_several_pieces_is_one_hit(engine: Engine) -> None:
