@@ -180,3 +180,10 @@ def test_a_real_encoder_tells_what_is_foreign_to_the_files(root: Path, open_engi
         far = engine.search(Query("kubernetes ingress controller certificate rotation", recipe="auto"))
     assert near.hits[0].stored.record.path == "bread.md" and not near.abstained
     assert far.hits == () and "nothing here seems to be about this" in far.abstained
+
+
+def test_what_commits_and_memories_say_in_few_words_is_shown() -> None:
+    far = hit("bananas are yellow", 0.5)
+    commit = replace(far, stored=replace(far.stored, record=replace(far.stored.record, kind="commit")))
+    assert answer(Query("who changed the parser", recipe="auto"), Asked(0.6, hybrid=[commit], lexical=[])).hits
+    assert answer(Query("who changed the parser", recipe="auto"), Asked(0.6, hybrid=[far], lexical=[])).abstained

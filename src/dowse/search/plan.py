@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from dowse.model import Hit, Query, Step
+from dowse.model import IN_FILES, Hit, Query, Step
 from dowse.search.confidence import best_share, held, stems_of, with_confidence
 from dowse.search.recipes import recipe_named
 from dowse.search.refine.code import is_identifier, written_names
@@ -96,7 +96,8 @@ def _sure(ranked: Ranked, query: Query, found: float, steps: list[Step]) -> Foun
     sure = best_share(first, query.text, ranked.traits.unrelated)
     if not first or ranked.traits.unrelated <= 0 or sure >= ranked.traits.least_sure:
         return Found(_told(ranked, query), steps)
-    if _holds_its_names(first, query.text):
+    # Commits and memories say in few words what questions about them say in many, so that little of it is held.
+    if _holds_its_names(first, query.text) or any(it.stored.record.kind not in IN_FILES for it in first):
         return Found(_told(ranked, query), steps)
     nearest = max(hit.found.evidence.get("cosine", 0.0) for hit in first)
     why = (
