@@ -354,6 +354,15 @@ def test_the_place_that_defines_a_name_is_found_where_many_use_it_more(root: Pat
         assert "goods.py" not in paths(engine, "ParcelBox", recipe=recipe, scope=Scope(paths=("uses/*",)))
 
 
+def test_a_definition_is_found_where_documents_take_all_places(root: Path, open_engine: OpenEngine) -> None:
+    guides = {f"docs/{it}.md": f"# Install\n\ninstall install install step {it}\n" for it in range(420)}
+    write(root, guides | {"src/setup.py": "def install(target, options):\n    return copy(target, options)\n" * 3})
+    engine = open_engine()
+    engine.index([root])
+    for recipe in ("lexical", "hybrid", "auto"):
+        assert len(paths(engine, "install", recipe=recipe, limit=5)) == 5
+
+
 def test_passages_of_one_file_leave_room_for_others(root: Path, open_engine: OpenEngine) -> None:
     def work(name: str, times: int) -> str:
         return f"def {name}(parcel):\n    return [{'weigh(parcel), ' * times}stamp(parcel)]\n\n\n"

@@ -141,8 +141,9 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
     ranking = _leaning(name, route.leaning, ranking, run)
     if not route.stages or not ranking or not _concerns(route, run):
         return ranking
+    least = ranking[-1].score
     ranking, others = parted(ranking, route.kinds, run)
-    ranking = _with_definitions(ranking, run) if name == LEXICAL else ranking
+    ranking = _with_definitions(ranking, least, run) if name == LEXICAL else ranking
     scores, own = dict(ranking[: route.refined]), SCORE_NAMES[name]
     unweighed = run.unweighed.get(name, scores)
     hits = [
@@ -158,9 +159,9 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
     return sorted([*refined, *others], key=lambda it: -it.score) if others else refined
 
 
-def _with_definitions(ranking: list[Scored], run: Run) -> list[Scored]:
+def _with_definitions(ranking: list[Scored], least: float, run: Run) -> list[Scored]:
     """The candidates that define a name of the query first, so that they are refined however little their words count.
-    One that was not found has the score of the last that was."""
+    One that was not found has the least score of those that were."""
     names = () if classify(run.query.text) == "passage" else written_names(run.query.text)
     if not names or run.findable().isdisjoint(CODE):
         return ranking
@@ -168,7 +169,7 @@ def _with_definitions(ranking: list[Scored], run: Run) -> list[Scored]:
     known = dict(ranking)
     added = [key for key in defining if key not in known and _is_held(key, run)]
     run.kinds |= dict.fromkeys(added if run.kinds else (), CODE[0])
-    first = [it for it in ranking if it.key in defining] + [Scored(key, ranking[-1].score) for key in added]
+    first = [it for it in ranking if it.key in defining] + [Scored(key, least) for key in added]
     return [*first, *(it for it in ranking if it.key not in defining)]
 
 
