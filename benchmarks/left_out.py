@@ -63,6 +63,10 @@ def _meaning_weight(recipe: Recipe, value: float) -> Recipe:
     return replace(recipe, routes=MappingProxyType(routes))
 
 
+def _path_weight(recipe: Recipe, value: float) -> Recipe:
+    return replace(recipe, weights=recipe.weights._replace(path=value))
+
+
 def _stage_option(kind: type, option: str) -> Callable[[Recipe, float], Recipe]:
     def change(stage: Stage, value: float) -> Stage:
         return replace(stage, **{option: value}) if isinstance(stage, kind) else stage  # type: ignore[type-var]
@@ -83,8 +87,10 @@ def _number(module: ModuleType, name: str) -> Callable[[float], Patch]:
 
 CONSTANTS = (
     Constant("weight of meaning", 1.0, (0.5, 0.75, 1.0, 1.5, 2.0), _meaning_weight),
-    Constant("half at characters", 300, (100, 300, 900), number=_number(worth, "_HALF_AT_CHARS")),
-    Constant("meaning of code", 2.5, (1.0, 1.7, 2.5, 4.0), number=lambda value: (worth, "_KINDS", {"code": value})),
+    Constant("short below", 300, (100, 300, 900), number=_number(worth, "_SHORT_CHARS")),
+    Constant("long above", 1800, (900, 1800, 7200), number=_number(worth, "_LONG_CHARS")),
+    Constant("meaning of code", 2.8, (1.0, 1.9, 2.8, 4.0), number=lambda value: (worth, "_KINDS", {"code": value})),
+    Constant("words of paths", 1.0, (0.5, 1.0, 2.0), _path_weight),
     Constant("next of a file", 0.93, (0.85, 0.93, 1.0), number=_number(repeats, "_NEXT_OF_FILE")),
     Constant("decay", 0.7, (0.4, 0.55, 0.7, 0.85), _stage_option(FileScores, "decay")),
     Constant("exact", 4.5, (2.0, 4.5, 8.0), _stage_option(CodePriors, "exact")),

@@ -40,9 +40,8 @@ from dowse.search.understand.worth import encoder_worth
 from dowse.store.base import Weights
 from dowse.text.terms import headline
 
-# A match in a title or heading says more than one in the text; the parts of identifiers say less than
-# the identifier, and a path repeats what the title says.
-WORDS = Weights(title=2.0, trail=1.5, text=1.0, names=0.5, tags=1.0, path=0.5)
+# A match in a title or heading says more than one in the text; the parts of identifiers say less than the identifier.
+WORDS = Weights(title=2.0, trail=1.5, text=1.0, names=0.5, tags=1.0, path=1.0)
 # What the ragdocs contract has, unless its user or a query says otherwise.
 _BOOSTS = Weights(title=3.0, trail=2.5, text=1.0, names=0.5, tags=2.0, path=0.5)
 _LEAST, _USUAL_BIAS = 0.3, AS_USUAL.recency_bias

@@ -33,13 +33,14 @@ def weighed(worth: float, *passages: tuple[str, int], query: str = "x") -> float
 
 
 def test_the_share_of_meaning_follows_the_encoder_the_lengths_and_the_kinds() -> None:
-    assert weighed(1.0, ("doc", 300)) == pytest.approx(1.0)
-    assert weighed(0.5, ("doc", 300)) == pytest.approx(0.5)
-    assert weighed(1.0, ("doc", 100), ("doc", 500)) == pytest.approx(1.0)
-    assert weighed(1.0, ("doc", 60)) < 0.4 < 1.6 < weighed(1.0, ("doc", 1500))
-    code, both = weighed(1.0, ("code", 300)), weighed(1.0, ("code", 300), ("doc", 300))
-    assert code > both > 1.0
-    assert weighed(1.0, ("code", 300), query="the server crashed " * 30) == pytest.approx(1.0)  # a report
+    usual = weighed(1.0, ("doc", 700))
+    assert usual == pytest.approx(2.0, abs=0.01)
+    assert weighed(0.5, ("doc", 700)) == pytest.approx(usual / 2)
+    assert weighed(1.0, ("doc", 400), ("doc", 1000)) == pytest.approx(usual)
+    assert weighed(1.0, ("doc", 60)) < weighed(1.0, ("doc", 300)) < usual > weighed(1.0, ("doc", 1800))
+    code, both = weighed(1.0, ("code", 700)), weighed(1.0, ("code", 700), ("doc", 700))
+    assert code > both > usual
+    assert weighed(1.0, ("code", 700), query="the server crashed " * 30) == pytest.approx(usual)  # a report
 
 
 def test_years_and_amounts_are_found_by_their_digits() -> None:
