@@ -641,6 +641,14 @@ def test_chunks_that_hold_phrases(store: Store, query: str, expected: set[str]) 
     assert {f"{it.record.path}#{it.chunk.ordinal}" for it in held} == expected
 
 
+def test_rare_words_say_more(store: Store) -> None:
+    for number in range(8):
+        store.put(record(f"{number}.md"), pieces("salt water" if number else "salt water of the dead sea"))
+    common, rare, both, unknown, nothing = store.inverse_frequencies(["salt", "seas", "salt-sea", "desert", "!"])
+    assert common < rare == both < unknown == nothing
+    assert store.inverse_frequencies([]) == []
+
+
 def test_the_nearest_among_some(store: Store) -> None:
     store.put(record("a.md"), pieces("one", "two", "three"))
     keys = [it.key for it in store.pending()]

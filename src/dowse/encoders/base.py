@@ -38,12 +38,12 @@ SAME = 0.85
 class Traits:
     """What measurement tells of an encoder: how much its ranking is worth beside words (1 is as much), the cosine
     below which two texts have nothing to do with each other (0 if that is not known), the cosine above which two
-    passages say the same, and the confidence of the best hit below which a question is foreign to the files."""
+    passages say the same, and how sure the best hit has to be for a question not to be foreign to the files."""
 
     worth: float = 1.0
     unrelated: float = 0.0
     same: float = SAME
-    least_sure: float = 0.145
+    least_sure: float = 0.0855
 
 
 UNMEASURED = Traits()

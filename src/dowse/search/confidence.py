@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, compress
 from typing import NamedTuple
 
 from dowse.model import Hit
@@ -39,6 +39,9 @@ class _Odds(NamedTuple):
 
 _BY_WORDS = _Odds(-1.1, 1.9, 0.0, -1.0)
 _BY_BOTH = _Odds(-2.3, 1.0, 4.3, -0.95)
+# Of a whole question, whether the files are about it: a rare word that is found says more than three common ones.
+_BY_RARITY = _Odds(-3.3, 2.0, 7.0, 0.0)
+_BEYOND = 0.05  # a hit that meaning did not find is further away than unrelated texts are
 
 
 def with_confidence(hits: Sequence[Hit], text: str, unrelated: float) -> list[Hit]:
@@ -49,14 +52,18 @@ def with_confidence(hits: Sequence[Hit], text: str, unrelated: float) -> list[Hi
     return [rescored(hit, hit.score, confidence=round(it, 4)) for hit, it in zip(hits, shares, strict=True)]
 
 
-def best_share(hits: Sequence[Hit], text: str, unrelated: float) -> float:
-    """How sure one may be of the best of these by words and meaning, whatever its rank. One that meaning did not find
-    is no nearer than unrelated texts are."""
-    stems = stems_of(text)
-    cosines = [hit.found.evidence.get("cosine", unrelated) for hit in hits]
-    nearness = [(cosine - unrelated) / (1 - unrelated) for cosine in cosines]
-    shares = (_BY_BOTH.share(held(hit.found, stems), near, 1) for hit, near in zip(hits, nearness, strict=True))
-    return max(shares, default=0.0)
+def best_share(hits: Sequence[Hit], rarity: Mapping[str, float], unrelated: float) -> float:
+    """How sure one may be that one of these is about the question, whose words count by how rare they are."""
+    stems = [_stem(word) for word in rarity]
+    total = sum(rarity.values())
+
+    def share(hit: Hit) -> float:
+        there = which_held(_searched_text(hit), stems)
+        words = sum(compress(rarity.values(), there)) / total if total else 1.0
+        cosine = hit.evidence.get("cosine", unrelated - _BEYOND)
+        return _BY_RARITY.share(words, (cosine - unrelated) / (1 - unrelated), 1)
+
+    return max((share(hit.found) for hit in hits), default=0.0)
 
 
 def confidence_scores(hits: list[Hit], run: Run) -> list[Hit]:
@@ -98,15 +105,21 @@ def _stem(word: str) -> str:
 
 def held(hit: Hit, stems: Sequence[str]) -> float:
     """The share of these that the hit holds, its path and names included; all, if there are none."""
+    return share_held(_searched_text(hit), stems)
+
+
+def _searched_text(hit: Hit) -> str:
     chunk, record = hit.stored.chunk, hit.stored.record
-    text = " ".join((record.path, record.title, record.labels, *chunk.trail, chunk.text[:_READ_CHARS])).lower()
-    return share_held(text, stems)
+    return " ".join((record.path, record.title, record.labels, *chunk.trail, chunk.text[:_READ_CHARS])).lower()
 
 
 def share_held(text: str, stems: Sequence[str]) -> float:
     """The share of these that a text in small letters holds; all, if there are none."""
-    if not stems:
-        return 1.0
+    return sum(which_held(text, stems)) / len(stems) if stems else 1.0
+
+
+def which_held(text: str, stems: Sequence[str]) -> list[bool]:
+    """Of each of these, whether a text in small letters holds it."""
     if any(stem.startswith(" ") for stem in stems):  # to part all words takes longer than all the rest
         text = f" {_BETWEEN.sub(' ', text)} "
-    return sum(stem in text for stem in stems) / len(stems)
+    return [stem in text for stem in stems]

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from dowse.model import IN_FILES, Hit, Query, Step
 from dowse.search.confidence import best_share, held, stems_of, with_confidence
 from dowse.search.recipes import recipe_named
-from dowse.search.refine.code import is_identifier, written_names
+from dowse.search.refine.code import asked_words, is_identifier, written_names
 from dowse.search.search import Ranked
 from dowse.search.understand.classify import QueryKind, classify
 from dowse.text.terms import STOP_WORDS
@@ -73,7 +73,7 @@ def answer(query: Query, ask: Ask) -> Found:
         traits = again.traits if again.traits.unrelated else ranked.traits
         better = support(again.hits, query.text, enough)
         ranked, found = (again, better) if better > found else (ranked, found)
-        ranked = replace(ranked, traits=traits)
+        ranked = replace(ranked, traits=traits, rarity=ranked.rarity or again.rarity)
     return _sure(ranked, query, found, steps)
 
 
@@ -93,7 +93,7 @@ def _sure(ranked: Ranked, query: Query, found: float, steps: list[Step]) -> Foun
     """Hits that share hardly any words and no meaning with the query only mislead whoever asked. Words alone tell too
     little to hold them back: that takes an encoder for which the cosine of unrelated texts is known."""
     first = ranked.hits[:_LOOKED_AT]
-    sure = best_share(first, query.text, ranked.traits.unrelated)
+    sure = best_share(first, ranked.rarity or dict.fromkeys(asked_words(query.text), 1.0), ranked.traits.unrelated)
     if not first or ranked.traits.unrelated <= 0 or sure >= ranked.traits.least_sure:
         return Found(_told(ranked, query), steps)
     # Commits and memories say in few words what questions about them say in many, so that little of it is held.
@@ -101,9 +101,8 @@ def _sure(ranked: Ranked, query: Query, found: float, steps: list[Step]) -> Foun
         return Found(_told(ranked, query), steps)
     nearest = max(hit.found.evidence.get("cosine", 0.0) for hit in first)
     why = (
-        f"nothing here seems to be about this: by their words ({found:.0%} held) and meaning (cosine {nearest:.2f}, of "
-        f"unrelated texts {ranked.traits.unrelated:.2f}) the best hits are right in {sure:.0%} of such cases; "
-        f"name a recipe to see them all the same"
+        f"nothing here seems to be about this: the best hits have {found:.0%} of its words, and a cosine of "
+        f"{nearest:.2f} (unrelated texts have {ranked.traits.unrelated:.2f}); name a recipe to see them all the same"
     )
     return Found([], [*steps, Step("abstain", len(ranked.hits), 0, 0.0, why)], why)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from dowse.search.families import families_of, family_of, parted
 from dowse.search.fuse import FUSED, LEXICAL, RRF, SCORE_NAMES, Rankings, evidence_for, fuse_ranks, fuse_scores
 from dowse.search.kinds import FAMILIES, SUCCEEDING
 from dowse.search.recipes import Recipe, Route, recipe_named
-from dowse.search.refine.code import CODE, written_names
+from dowse.search.refine.code import CODE, asked_words, written_names
 from dowse.search.refine.stage import Concerning, Stage, stage_name
 from dowse.search.repeats import first_of_each
 from dowse.search.retrieve import find_holders, matched, phrases_of
@@ -51,6 +51,8 @@ class Ranked:
     traits: Traits = UNMEASURED
     # Why nothing can be found: no passage holds the phrases that the query requires.
     unheld: str = ""
+    # How much each word of the query says, by how rare it is; empty where no encoder took part.
+    rarity: Mapping[str, float] = field(default_factory=dict)
 
 
 def search(
@@ -85,7 +87,14 @@ def search(
         hits = run.step(stage_name(stage), hits, partial(_unless_damaged, partial(stage, hits, run), hits, run))
         hits = [hit for hit in hits if _is_held(hit.stored.key, run)]  # a stage may have added some
     unheld = "" if hits or not phrases else _unheld(phrases, run)
-    return Ranked(hits, run.steps, run.vector.traits if run.vector else UNMEASURED, unheld)
+    return Ranked(hits, run.steps, run.vector.traits if run.vector else UNMEASURED, unheld, _rarity(run))
+
+
+def _rarity(run: Run) -> dict[str, float]:
+    words = asked_words(run.query.text) if run.vector is not None else ()
+    alike = [1.0] * len(words)
+    found = _unless_damaged(partial(run.store.inverse_frequencies, words), alike, run) if words else alike
+    return dict(zip(words, found, strict=True))
 
 
 def _is_held(key: int, run: Run) -> bool:

@@ -17,7 +17,7 @@ from dowse.store.manifest import REVISION, Manifest
 from dowse.store.reading import Reading
 from dowse.store.texts import Texts
 from dowse.store.vectors import ANSWERING, ENCODER_SETTING, NEXT, UNENCODED, Pending, Vectors
-from dowse.store.words import Weights, Words
+from dowse.store.words import Weights, Words, inverse_frequency
 from dowse.store.writing import Piece, Writing
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ __all__ = (
     "Vector",
     "Vectors",
     "Weights",
+    "inverse_frequency",
 )
 
 

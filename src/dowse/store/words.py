@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -20,6 +21,11 @@ class Weights(NamedTuple):
     path: float = 1.0
 
 
+def inverse_frequency(chunks: int, containing: int) -> float:
+    """How much a word says that so many of the chunks contain: the rarer, the more, and never nothing."""
+    return math.log(1 + (chunks - containing + 0.5) / (containing + 0.5))
+
+
 class Words(Protocol):
     def match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
         """The best chunks by BM25, higher is better; never raises for any terms."""
@@ -27,4 +33,8 @@ class Words(Protocol):
 
     def holding(self, required: Sequence[Term]) -> list[int]:
         """The keys of all chunks that hold every one of these terms, whatever the scope."""
+        ...
+
+    def inverse_frequencies(self, words: Sequence[str]) -> list[float]:
+        """`inverse_frequency` of each of these words, of all chunks."""
         ...

@@ -13,7 +13,7 @@ from dowse.model import (
     Scored,
     Stored,
 )
-from dowse.store.base import UNENCODED, Weights
+from dowse.store.base import UNENCODED, Weights, inverse_frequency
 from dowse.store.dicts.state import State
 from dowse.text.names import names
 from dowse.text.terms import Term, Terms
@@ -52,6 +52,15 @@ class DictWords(State):
             for key, row in self._rows.items()
             if all(any(_occurrences(row.columns, tokens[term], term.prefix)) for term in tokens)
         ]
+
+    def inverse_frequencies(self, words: Sequence[str]) -> list[float]:
+        return [inverse_frequency(len(self._rows), self._rarest(word)) for word in words]
+
+    def _rarest(self, word: str) -> int:
+        """In how many chunks the rarest token of a word occurs."""
+        tokens = [[token] for token in self._tokens(word)]
+        columns = [row.columns for row in self._rows.values()]
+        return min((sum(any(_occurrences(it, token, False)) for it in columns) for token in tokens), default=0)
 
     def _bm25(
         self, ranked: Sequence[Term], hits: Mapping[int, Mapping[Term, tuple[int, ...]]], weights: Weights

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dowse.errors import PartDamaged
 from dowse.model import EVERYTHING, Scope, Scored
-from dowse.store.base import Weights
+from dowse.store.base import Weights, inverse_frequency
 from dowse.store.sqlite.catalog.reading import Reading
 from dowse.store.sqlite.frequencies import Frequencies
 from dowse.store.sqlite.health.mending import ANEW, WORDS, unfinished
@@ -65,14 +65,22 @@ class SqliteWords(Reading):
             expression = compile_match(Terms(tuple(required)))
             return [key for (key,) in self.db.rows("SELECT rowid FROM words WHERE words MATCH ?", (expression,))]
 
+    def inverse_frequencies(self, words: Sequence[str]) -> list[float]:
+        with self._damage.within(WORDS):
+            counted = self._frequencies()
+            return [inverse_frequency(counted.chunks, counted.of(Term((word,)))) for word in words]
+
+    def _frequencies(self) -> Frequencies:
+        connection = self.db.reader()
+        return self.db.remembered("frequencies", lambda: Frequencies(connection))
+
     def _refuse_while_mended(self) -> None:
         if self.db.remembered("mending", lambda: WORDS in unfinished(self.db.reader())):
             self._damage.note(WORDS, ANEW)
             raise PartDamaged(WORDS, ANEW)
 
     def _match(self, terms: Terms, scope: Scope, weights: Weights, limit: int) -> list[Scored]:
-        connection = self.db.reader()
-        frequencies = self.db.remembered("frequencies", lambda: Frequencies(connection))
+        frequencies = self._frequencies()
         telling = _telling(terms, frequencies)
         if not telling:
             return []
