@@ -211,9 +211,14 @@ LISTERS: Final[Mapping[str, Lister]] = {
     "scala": Lister(
         "", "interface enum class object function type", "variable property", {"module": _SECTION},
         query="tree_sitter_scala",
+        bodies=(
+            "tree_sitter_scala",
+            "(function_definition body: (_) @body) (block) @body (indented_block) @body (case_clause) @body",
+        ),
     ),
     "swift": Lister(
         "", "class interface method function", "property", query="tree_sitter_swift",
+        bodies=("tree_sitter_swift", "(function_body) @body (lambda_literal) @body (computed_property) @body"),
     ),
 }  # fmt: skip
 """By Dowse's names of the languages."""
@@ -269,7 +274,8 @@ class _Bodies:
     def holds(self, row: Row) -> bool:
         line, name = int(str(row["line"])) - 1, str(row["name"]).encode()
         inside, text = self._lines(str(row["path"]))
-        at = text[line].find(name) if line < len(text) else -1
+        found = text[line].find(name) if line < len(text) else -1
+        at = int(str(row.get("column", found)))
         return (
             at >= 0
             and not text[line][:at].endswith(b"this.")
@@ -324,4 +330,5 @@ def _queried(lister: Lister, files: Iterable[Path]) -> Iterator[Row]:
             kind = next((it.removeprefix("definition.") for it in captures if it.startswith("definition.")), "")
             for node in captures["name"] if kind else ():
                 name = data[node.start_byte : node.end_byte].decode(errors="replace")
-                yield {"path": str(path), "kind": kind, "name": name, "line": node.start_point[0] + 1}
+                line, column = node.start_point
+                yield {"path": str(path), "kind": kind, "name": name, "line": line + 1, "column": column}
