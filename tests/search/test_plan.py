@@ -92,6 +92,22 @@ def test_few_words_of_a_second_answer_without_meaning_are_no_answer() -> None:
     assert asked.recipes == ["hybrid", "lexical"] and found.abstained
 
 
+@pytest.mark.parametrize(("held", "shown"), [("the zymurgy of hops", True), ("the process of hops", False)])
+def test_a_rare_word_says_more_than_common_ones(held: str, shown: bool) -> None:
+    rarity = {"zymurgy": 8.0, "process": 0.5, "steps": 0.5}
+    ranked = Ranked([hit(held, 0.6)], [], Traits(unrelated=0.6), rarity=rarity)
+    found = answer(Query("which steps does the process of zymurgy take", recipe="auto"), lambda _: ranked)
+    assert bool(found.hits) is shown
+
+
+def test_nearly_all_words_are_an_answer_however_far_the_meaning() -> None:
+    text = "parser configuration of numerals for lexers"
+    for held, shown in (("lexers, numerals and a parser configuration", True), ("a parser configuration", False)):
+        rarity = dict.fromkeys(("parser", "configuration", "numerals", "lexers"), 1.0)
+        far = Ranked([hit(held, 0.4)], [], Traits(unrelated=0.6), rarity=rarity)
+        assert bool(answer(Query(text, recipe="auto"), lambda _, far=far: far).hits) is shown, held
+
+
 def test_a_name_as_it_is_written_is_an_answer() -> None:
     text = "what does the function parse_lexer return to whoever asks"
     for held, shown in (("def parse_lexer(): pass", True), ("def parse(): pass", False)):

@@ -43,7 +43,7 @@ class Traits:
     worth: float = 1.0
     unrelated: float = 0.0
     same: float = SAME
-    least_sure: float = 0.0855
+    least_sure: float = 0.0911
 
 
 UNMEASURED = Traits()

@@ -54,7 +54,7 @@ class GraniteEncoder:
 
     @property
     def traits(self) -> Traits:
-        return Traits(worth=0.94, unrelated=0.62, same=0.94, least_sure=0.0855)
+        return Traits(worth=0.94, unrelated=0.62, same=0.94, least_sure=0.0911)
 
     @property
     def fingerprint(self) -> str:

@@ -47,7 +47,7 @@ class StaticEncoder:
 
     @property
     def traits(self) -> Traits:
-        return Traits(worth=0.23, unrelated=0.2, least_sure=0.1557)
+        return Traits(worth=0.23, unrelated=0.2, least_sure=0.1507)
 
     @property
     def fingerprint(self) -> str:

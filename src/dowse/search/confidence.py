@@ -40,7 +40,7 @@ class _Odds(NamedTuple):
 _BY_WORDS = _Odds(-1.1, 1.9, 0.0, -1.0)
 _BY_BOTH = _Odds(-2.3, 1.0, 4.3, -0.95)
 # Of a whole question, whether the files are about it: a rare word that is found says more than three common ones.
-_BY_RARITY = _Odds(-3.3, 2.0, 7.0, 0.0)
+_BY_RARITY = _Odds(-3.1, 2.0, 5.0, 0.0)
 _BEYOND = 0.05  # a hit that meaning did not find is further away than unrelated texts are
 
 

@@ -30,6 +30,7 @@ _BY_KIND: Mapping[QueryKind, tuple[str, str]] = MappingProxyType(
 )
 _LOOKED_AT = 3
 _WEAK = 0.25
+_NEARLY_ALL = 0.8  # who asks for words that a hit has wants to see it, however far its meaning
 _NAMED = 1.0  # a name of which only some words are found may be one of something else
 
 # A word in capitals that does not begin a sentence.
@@ -97,7 +98,8 @@ def _sure(ranked: Ranked, query: Query, found: float, steps: list[Step]) -> Foun
     if not first or ranked.traits.unrelated <= 0 or sure >= ranked.traits.least_sure:
         return Found(_told(ranked, query), steps)
     # Commits and memories say in few words what questions about them say in many, so that little of it is held.
-    if _holds_its_names(first, query.text) or any(it.stored.record.kind not in IN_FILES for it in first):
+    is_short = any(it.stored.record.kind not in IN_FILES for it in first)
+    if is_short or _holds_its_words(first, query.text) or _holds_its_names(first, query.text):
         return Found(_told(ranked, query), steps)
     nearest = max(hit.found.evidence.get("cosine", 0.0) for hit in first)
     why = (
@@ -105,6 +107,11 @@ def _sure(ranked: Ranked, query: Query, found: float, steps: list[Step]) -> Foun
         f"{nearest:.2f} (unrelated texts have {ranked.traits.unrelated:.2f}); name a recipe to see them all the same"
     )
     return Found([], [*steps, Step("abstain", len(ranked.hits), 0, 0.0, why)], why)
+
+
+def _holds_its_words(hits: Sequence[Hit], text: str) -> bool:
+    stems = stems_of(text)
+    return any(held(hit.found, stems) >= _NEARLY_ALL for hit in hits)
 
 
 def _holds_its_names(hits: Sequence[Hit], text: str) -> bool:
