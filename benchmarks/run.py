@@ -23,6 +23,7 @@
     python benchmarks/run.py first --repositories ../gin ../httpx ../starlette
                                                                   first answers, and questions while vectors are made
     python benchmarks/run.py definitions --languages ruby php     definitions against those that ctags lists
+    python benchmarks/run.py shape --before DIR       files, functions, imports, flows and sentences of the source
 
 Scores, indexes, vectors and fetched corpora are kept in --work: a run that was cut goes on where it was, and a second
 one takes seconds. Scores are measured again when the code or the labels they depend on have changed. A part writes
@@ -223,6 +224,12 @@ def _mixed(options: argparse.Namespace) -> Done:
     return mixed.measure(options.bench, options.clones, options.work, options.encoder)
 
 
+def _shape(options: argparse.Namespace) -> Done:
+    import shape
+
+    return shape.measure(PROJECT, options.before), options.before is None, True
+
+
 def _definitions(options: argparse.Namespace) -> Done:
     from definitions import section
 
@@ -249,6 +256,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "first": _first,
     "mixed": _mixed,
     "definitions": _definitions,
+    "shape": _shape,
 }
 UNLABELLED = {
     "code",
@@ -261,6 +269,7 @@ UNLABELLED = {
     "answers",
     "first",
     "definitions",
+    "shape",
 }
 """What needs no labelled sets."""
 
@@ -337,6 +346,8 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument_group("mixed").add_argument
     add("--clones", type=Path, metavar="DIR", help="where clones of the labelled repositories are, by their names")
     add("--encoder", default="static", metavar="NAME", help="whose vectors are asked besides words (default: static)")
+    add = parser.add_argument_group("shape").add_argument
+    add("--before", type=Path, metavar="PATH", help="another checkout, whose figures stand beside")
     add = parser.add_argument_group("definitions").add_argument
     add(
         "--languages",
