@@ -23,6 +23,7 @@
     python benchmarks/run.py first --repositories ../gin ../httpx ../starlette
                                                                   first answers, and questions while vectors are made
     python benchmarks/run.py definitions --languages ruby php     definitions against those that ctags lists
+    python benchmarks/run.py against --before DIR --repositories DIR     two checkouts: build, answers, processes, memory
     python benchmarks/run.py shape --before DIR       files, functions, imports, flows and sentences of the source
 
 Scores, indexes, vectors and fetched corpora are kept in --work: a run that was cut goes on where it was, and a second
@@ -66,6 +67,7 @@ def main() -> int:
         "answers": options.repositories,
         "mixed": options.clones,
         "first": options.repositories,
+        "against": options.before and options.repositories,
     }
     parts = options.parts or [it for it in PARTS if wanted.get(it, True)]
     if unknown := sorted(set(parts) - set(PARTS)):
@@ -224,6 +226,15 @@ def _mixed(options: argparse.Namespace) -> Done:
     return mixed.measure(options.bench, options.clones, options.work, options.encoder)
 
 
+def _against(options: argparse.Namespace) -> Done:
+    import against
+
+    if options.before is None or not options.repositories:
+        raise SystemExit("name the other checkout with --before and what both index with --repositories")
+    measured, good = against.measure(options.before, PROJECT, options.repositories[0])
+    return measured, True, good
+
+
 def _shape(options: argparse.Namespace) -> Done:
     import shape
 
@@ -257,6 +268,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "mixed": _mixed,
     "definitions": _definitions,
     "shape": _shape,
+    "against": _against,
 }
 UNLABELLED = {
     "code",
@@ -270,6 +282,7 @@ UNLABELLED = {
     "first",
     "definitions",
     "shape",
+    "against",
 }
 """What needs no labelled sets."""
 
@@ -346,7 +359,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument_group("mixed").add_argument
     add("--clones", type=Path, metavar="DIR", help="where clones of the labelled repositories are, by their names")
     add("--encoder", default="static", metavar="NAME", help="whose vectors are asked besides words (default: static)")
-    add = parser.add_argument_group("shape").add_argument
+    add = parser.add_argument_group("shape and against").add_argument
     add("--before", type=Path, metavar="PATH", help="another checkout, whose figures stand beside")
     add = parser.add_argument_group("definitions").add_argument
     add(
