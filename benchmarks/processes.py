@@ -19,7 +19,8 @@ FEW = 10
 
 
 def run_ms(command: Sequence[str], environment: Mapping[str, str], root: Path) -> float:
-    return ms(lambda: subprocess.run(command, env=environment, cwd=root, stdout=subprocess.DEVNULL, check=False))
+    quiet = subprocess.DEVNULL
+    return ms(lambda: subprocess.run(command, env=environment, cwd=root, stdout=quiet, stderr=quiet, check=False))
 
 
 def cold(environment: Mapping[str, str], root: Path, queries: Sequence[str]) -> list[list[str]]:

@@ -23,7 +23,7 @@
     python benchmarks/run.py first --repositories ../gin ../httpx ../starlette
                                                                   first answers, and questions while vectors are made
     python benchmarks/run.py definitions --languages ruby php     definitions against those that ctags lists
-    python benchmarks/run.py against --before DIR --repositories DIR     two checkouts: build, answers, processes, memory
+    python benchmarks/run.py against --before DIR --repositories DIR   two checkouts: build, answers, memory
     python benchmarks/run.py shape --before DIR       files, functions, imports, flows and sentences of the source
 
 Scores, indexes, vectors and fetched corpora are kept in --work: a run that was cut goes on where it was, and a second
