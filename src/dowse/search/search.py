@@ -150,9 +150,10 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
     ranking = _leaning(name, route.leaning, ranking, run)
     if not route.stages or not ranking or not _concerns(route, run):
         return ranking
-    least = ranking[-1].score
+    last = ranking[-1].score
     ranking, others = parted(ranking, route.kinds, run)
-    ranking = _with_definitions(ranking, least, run) if name == LEXICAL else ranking
+    if name == LEXICAL:
+        ranking = _with_definitions(ranking, ranking[-1].score if ranking else last, run)
     scores, own = dict(ranking[: route.refined]), SCORE_NAMES[name]
     unweighed = run.unweighed.get(name, scores)
     hits = [
@@ -170,7 +171,7 @@ def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[S
 
 def _with_definitions(ranking: list[Scored], least: float, run: Run) -> list[Scored]:
     """The candidates that define a name of the query first, so that they are refined however little their words count.
-    One that was not found has the least score of those that were."""
+    One that was not found has the `least` score, that of the last candidate."""
     names = () if classify(run.query.text) == "passage" else written_names(run.query.text)
     if not names or run.findable().isdisjoint(CODE):
         return ranking
