@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from processes import Server, run_ms, serving
+from processes import Server, resident_mb, run_ms, serving
 from report import Section, table
 from timing import children_costed, ms
 
@@ -70,7 +70,7 @@ def _measured(checkout: Path, repository: Path, folder: Path) -> Iterator[tuple[
             ("calls", {"name": name}),
         ):
             yield f"{tool}, warm server, ms", median(_warm(server, tool, arguments))
-        yield "memory of the server, MB", _resident_mb(server.pid)
+        yield "memory of the server, MB", resident_mb(server.pid)
 
 
 def _cold(words: Sequence[str], environment: Mapping[str, str], repository: Path) -> list[float]:
@@ -89,8 +89,3 @@ def _most_used_function(repository: Path) -> str:
     if not used:
         raise SystemExit(f"{repository} has no Python function to ask for")
     return used.most_common(1)[0][0]
-
-
-def _resident_mb(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024

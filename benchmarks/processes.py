@@ -55,7 +55,11 @@ def _resident_mb(environment: Mapping[str, str], root: Path, flags: Sequence[str
         server.call("index", {})
         for number in range(ASKED):
             server.call("search", {"query": f"word {number}"})
-        status = Path(f"/proc/{server.pid}/status").read_text()
+        return resident_mb(server.pid)
+
+
+def resident_mb(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
     return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
 
 

@@ -19,14 +19,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import Any
 
+from processes import serving
 from report import Section, table
 
 PACKAGE = "dowse"
 _CENTRES = {"Engine": "dowse.engine", "Store": "dowse.store.sqlite"}
 _CLASSES = {"Engine": ("Engine",), "Store": ("SqliteStore", "Store")}
-_HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "shape", "version": "1"}}
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _NOT_PROSE = re.compile(r"^\s*(?:\||#|<|    |[-*] `)")
 _MARKUP = re.compile(r"`[^`]*`|\[([^\]]*)\]\([^)]*\)")
@@ -242,39 +241,16 @@ def flows(checkout: Checkout) -> tuple[list[list[str]], list[list[str]]]:
         data = ("--data-dir", str(place / "data"), "--encoder", "hashing")
         command = [sys.executable, "-c", _TRACER, str(checkout.root / "src" / PACKAGE)]
         indexed, searched = place / "indexed.json", place / "searched.json"
-        options: dict[str, Any] = {"cwd": place / "root", "env": _environment(checkout), "stderr": subprocess.DEVNULL}
+        root, environment = place / "root", _environment(checkout)
         subprocess.run(
             [*command, str(indexed), "index", *data],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            timeout=_DEADLINE_S,
-            **options,
-        )
-        server = subprocess.Popen(
-            [*command, str(searched), "mcp", "--no-share", *data],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options,
+            cwd=root, env=environment, capture_output=True, check=True, timeout=_DEADLINE_S,
         )  # fmt: skip
-        with server:
-            _ask(server, 1, "initialize", _HELLO)
-            _ask(server, 2, "tools/list", {})
+        with serving([*command, str(searched), "mcp", "--no-share", *data], environment, root) as server:
             _tell(searched, "clear")
-            _ask(server, 3, "tools/call", {"name": "search", "arguments": {"query": "how are retries handled"}})
+            server.call("search", {"query": "how are retries handled"})
             _tell(searched, "write")
-            assert server.stdin is not None
-            server.stdin.close()
-            server.wait(_DEADLINE_S)
         return json.loads(indexed.read_text()), json.loads(searched.read_text())
-
-
-def _ask(server: subprocess.Popen[str], number: int, method: str, params: Mapping[str, object]) -> None:
-    assert server.stdin is not None
-    assert server.stdout is not None
-    server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n")
-    server.stdin.flush()
-    while line := server.stdout.readline():
-        if json.loads(line).get("id") == number:
-            return
-    raise SystemExit(f"the server ended before it answered {method}")
 
 
 def _tell(target: Path, what: str) -> None:

@@ -22,7 +22,7 @@ class Weights(NamedTuple):
 
 
 def inverse_frequency(chunks: int, containing: int) -> float:
-    """How much a word says that so many of the chunks contain: the rarer, the more, and never nothing."""
+    """The weight of a word that `containing` of all chunks have: a rare word says more than a common one."""
     return math.log(1 + (chunks - containing + 0.5) / (containing + 0.5))
 
 
