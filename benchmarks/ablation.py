@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dowse.evaluate import Scores, compare_scores
-from dowse.search.recipes import recipe_named
+from dowse.search.recipes import get_recipe
 from labelled.model import LabelledSet
 from measuring import Bench, Way, mean, recipe_for
 from report import Section, table
@@ -52,9 +52,9 @@ def measure(bench: Bench, sets: Sequence[LabelledSet], encoder: str, bases: Sequ
 
 
 def _variants(base: str, whole: str) -> Iterator[Variant]:
-    yield from lesser(recipe_named(whole))
+    yield from lesser(get_recipe(whole))
     if base == EXTENDED:
-        yield from greater(recipe_named(whole))
+        yield from greater(get_recipe(whole))
 
 
 def _worth(labelled: LabelledSet, scores: Mapping[str, Scores], whole: str, variant: Variant) -> Worth:

@@ -12,11 +12,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from dowse.encoders.base import traits_of
-from dowse.encoders.choose import choose
+from dowse.encoders.base import get_traits
+from dowse.encoders.choose import choose_encoder
 from dowse.engine import Engine
 from dowse.model import Query, Scope
-from dowse.search.confidence import held, stems_of
+from dowse.search.confidence import query_stems, stem_coverage
 from labelled.model import Found, LabelledSet, Part
 from measuring import Bench, say
 from report import Section, table
@@ -52,7 +52,7 @@ def measure(bench: Bench, sets: Sequence[LabelledSet], encoders: Sequence[str]) 
 
 def _judged(bench: Bench, labelled: LabelledSet, encoder: str) -> Judged:
     say(f"calibration: {labelled.name}, {encoder}")
-    unrelated = traits_of(choose(encoder, cache_dir=bench.work / "data" / "models").encoder).unrelated
+    unrelated = get_traits(choose_encoder(encoder, cache_dir=bench.work / "data" / "models").encoder).similarity_floor
     with bench.opened(labelled, encoder) as parts:
         rows = [row for engine, part in parts for row in _rows(engine, part, labelled.kinds, unrelated)]
     known, said, right = zip(*rows, strict=True)
@@ -61,14 +61,14 @@ def _judged(bench: Bench, labelled: LabelledSet, encoder: str) -> Judged:
 
 def _rows(engine: Engine, part: Part, kinds: tuple[str, ...], unrelated: float) -> Iterator[Row]:
     for question in part.questions:
-        stems = stems_of(question.text)
+        stems = query_stems(question.text)
         answer = engine.search(Query(question.text, Scope(kinds=kinds), limit=LIMIT, recipe=RECIPE))
         for rank, hit in enumerate(answer.hits, 1):
             chunk, cosine = hit.stored.chunk, hit.evidence.get("cosine", unrelated)
             found = Found(hit.stored.record.path, chunk.start_line, chunk.end_line, chunk.text)
             nearness = (cosine - unrelated) / (1 - unrelated) if unrelated else 0.0
             right = any(value > 0 for value in question.judge([found]).values())
-            yield (held(hit, stems), nearness, float(np.log(rank))), hit.evidence["confidence"], right
+            yield (stem_coverage(hit, stems), nearness, float(np.log(rank))), hit.evidence["confidence"], right
 
 
 def _lines(judged: Sequence[Judged]) -> list[str]:

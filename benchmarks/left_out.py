@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from types import MappingProxyType, ModuleType
 
-from dowse.search import repeats
-from dowse.search.recipes import Recipe, recipe_named
-from dowse.search.refine.code import CodePriors
-from dowse.search.refine.files import FileScores
-from dowse.search.refine.stage import Stage
-from dowse.search.understand import worth
+from dowse.search import query_features as worth
+from dowse.search.recipes import Recipe, get_recipe
+from dowse.search.stages import repeats
+from dowse.search.stages.base import Stage
+from dowse.search.stages.code_priors import CodePriors
+from dowse.search.stages.scores import FileScores
 from labelled.model import LabelledSet
 from measuring import Bench, Patch, Way, mean, recipe_for
 from report import table
@@ -87,16 +87,21 @@ def _number(module: ModuleType, name: str) -> Callable[[float], Patch]:
 
 CONSTANTS = (
     Constant("weight of meaning", 1.0, (0.5, 0.75, 1.0, 1.5, 2.0), _meaning_weight),
-    Constant("short below", 300, (100, 300, 900), number=_number(worth, "_SHORT_CHARS")),
-    Constant("long above", 1800, (900, 1800, 7200), number=_number(worth, "_LONG_CHARS")),
-    Constant("meaning of code", 2.8, (1.0, 1.9, 2.8, 4.0), number=lambda value: (worth, "_KINDS", {"code": value})),
+    Constant("short below", 300, (100, 300, 900), number=_number(worth, "_SHORT_PASSAGE_CHARS")),
+    Constant("long above", 1800, (900, 1800, 7200), number=_number(worth, "_LONG_PASSAGE_CHARS")),
+    Constant(
+        "meaning of code",
+        2.8,
+        (1.0, 1.9, 2.8, 4.0),
+        number=lambda value: (worth, "_SEMANTIC_KIND_FACTORS", {"code": value}),
+    ),
     Constant("words of paths", 1.0, (0.5, 1.0, 2.0), _path_weight),
-    Constant("next of a file", 0.93, (0.85, 0.93, 1.0), number=_number(repeats, "_NEXT_OF_FILE")),
+    Constant("next of a file", 0.93, (0.85, 0.93, 1.0), number=_number(repeats, "_REPEATED_FILE_FACTOR")),
     Constant("decay", 0.7, (0.4, 0.55, 0.7, 0.85), _stage_option(FileScores, "decay")),
     Constant("exact", 4.5, (2.0, 4.5, 8.0), _stage_option(CodePriors, "exact")),
     Constant("defines", 0.5, (0.0, 0.25, 0.5, 1.0), _stage_option(CodePriors, "defines")),
     Constant("stem", 1.0, (0.5, 1.0, 1.5), _stage_option(CodePriors, "stem")),
-    Constant("aside", 0.3, (0.15, 0.3, 0.6), _stage_option(CodePriors, "aside")),
+    Constant("aside", 0.3, (0.15, 0.3, 0.6), _stage_option(CodePriors, "peripheral")),
 )
 
 
@@ -119,7 +124,7 @@ def _gains(bench: Bench, labelled: LabelledSet, encoder: str) -> Gains:
 
 
 def _base(labelled: LabelledSet) -> Way:
-    recipe = recipe_named(recipe_for(labelled, RECIPE))
+    recipe = get_recipe(recipe_for(labelled, RECIPE))
     name = f"{recipe.name} as shipped"
     return Way(name, replace(recipe, name=name))
 

@@ -27,13 +27,13 @@ from dowse.evaluate import QueryScore, Scores
 from dowse.ingest.sources.corpus import CorpusSource
 from dowse.model import Answer, Query, Scope
 from dowse.search import recipes
-from dowse.search.plan import AUTO
+from dowse.search.plan import AUTO_RECIPE
 from dowse.search.recipes import Recipe
 from labelled.model import Found, LabelledSet, Part, Question
 
 SOURCES = Path(dowse.__file__).parent
 # What no score depends on.
-APART = {"shells", "profiles", "live"}
+APART = {"cli", "server", "tools", "live"}
 # What decides what is in an index.
 INDEXING = ("ingest", "store", "text", "model.py")
 PROGRESS_S = 10.0
@@ -129,7 +129,7 @@ def mean(scores: Scores, measure: str) -> float:
 def recipe_for(labelled: LabelledSet, recipe: str) -> str:
     """The recipe that asks for what the set labels: whole files where there is one of that name."""
     whole = f"{recipe}-files"
-    return whole if labelled.files and (recipe == AUTO or whole in recipes.RECIPES) else recipe
+    return whole if labelled.files and (recipe == AUTO_RECIPE or whole in recipes.RECIPES) else recipe
 
 
 def drop_stale(index: Path, *, always: bool = False) -> None:
@@ -146,7 +146,7 @@ def _index(engine: Engine, part: Part, progress: Told) -> None:
     if part.corpus.is_dir():
         report = engine.index([part.corpus], progress=progress)
     else:
-        report = engine.index_source(str(part.corpus.resolve()), CorpusSource(part.corpus), progress=progress)
+        report = engine.indexing.index_source(str(part.corpus.resolve()), CorpusSource(part.corpus), progress=progress)
     for note in report.notes if engine.settings.encoder != "none" else ():
         say(f"{part.name}: {note}")
 

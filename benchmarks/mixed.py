@@ -21,8 +21,8 @@ from statistics import fmean
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.ingest.sources.corpus import CorpusSource
-from dowse.model import IN_FILES, Answer, Hit, Query, Scope
-from dowse.text.terms import STOP_WORDS
+from dowse.model import FILE_KINDS, Answer, Hit, Query, Scope
+from dowse.text.tokenize import STOP_WORDS
 from labelled.catalogue import SETS
 from labelled.measures import documents
 from labelled.model import Found, LabelledSet, Part, Question
@@ -128,7 +128,7 @@ class Mixture:
             encoder=self.encoder,
             data_dir=self.work / "data",
             max_commits=MOST_COMMITS,
-            any_root=True,
+            allow_any_root=True,
             git_directories=("/",),
         )
         _write_memories(place / ".memories", notes)
@@ -137,13 +137,13 @@ class Mixture:
         with Engine(settings, index, create=True) as engine:
             progress = Told(f"{name}, {self.encoder}")
             engine.index([place], progress=progress, vectors=False)
-            engine.index_history(progress=progress)
+            engine.histories.index_history(progress=progress)
             for corpus in self._corpora(name):
                 if corpus.is_dir():
                     engine.index([corpus], progress=progress, vectors=False)
                 else:
-                    engine.index_source(str(corpus), CorpusSource(corpus), progress=progress)
-            engine.encode(progress=progress)
+                    engine.indexing.index_source(str(corpus), CorpusSource(corpus), progress=progress)
+            engine.indexing.encode(progress=progress)
             yield engine
 
     def _corpora(self, name: str) -> list[Path]:
@@ -237,7 +237,7 @@ def _asked(labelled: LabelledSet, part: Part, kinds: tuple[str, ...], corpus: st
 def _outcome(engine: Engine, asked: Asked, question: Question) -> Outcome:
     of_kind = Query(question.text, Scope(kinds=asked.kinds), limit=10, recipe=asked.recipe)
     # Who wants each file once asks for files, as `--files` does.
-    of_all = replace(of_kind, scope=Scope(kinds=IN_FILES if asked.recipe.endswith("-files") else ()))
+    of_all = replace(of_kind, scope=Scope(kinds=FILE_KINDS if asked.recipe.endswith("-files") else ()))
     beside, alone = engine.search(of_all), engine.search(of_kind)
     roots = {it.name: it.root for it in engine.collections()}
     chars: Counter[str] = Counter()

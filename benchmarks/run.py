@@ -47,7 +47,7 @@ import left_out
 import quality
 from code_search.corpora import PLANS
 from definitions.listers import LISTERS
-from dowse.encoders.choose import choose
+from dowse.encoders.choose import choose_encoder
 from dowse.errors import DowseError
 from labelled.catalogue import SETS
 from measuring import Bench, say
@@ -378,7 +378,7 @@ def _available(encoders: Sequence[str], work: Path) -> list[str]:
     for name in encoders:
         try:
             if name != "none":
-                choose(name, cache_dir=work / "data" / "models")
+                choose_encoder(name, cache_dir=work / "data" / "models")
             found.append(name)
         except DowseError as error:
             say(f"encoder {name} is left out: {error}")

@@ -58,7 +58,7 @@ def listen():
 threading.Thread(target=listen, daemon=True).start()
 threading.setprofile(record)
 sys.setprofile(record)
-from dowse.shells.cli import main
+from dowse.cli import main
 sys.argv = ["dowse", *arguments]
 try:
     main()

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import peers
 from dowse.config import Settings
-from dowse.encoders.choose import choose
+from dowse.encoders.choose import choose_encoder
 from dowse.engine import Engine
 from dowse.model import Query
-from dowse.places import Places
+from dowse.paths import DataPaths
 from dowse.search.recipes import RECIPES
 from dowse.search.run import QueryVector
 from made_up import Corpus, make_corpus
@@ -61,7 +61,7 @@ def _at(size: int, folder: Path, *, whole: bool, rifflux: Path | None) -> Rows:
     corpus = make_corpus(folder / "corpus", size)
     settings = Settings(encoder=ENCODER, data_dir=folder / "data")
     ours: dict[str, float] = {}
-    with Engine(settings, Places.of(settings).index_of(corpus.root), create=True) as engine:
+    with Engine(settings, DataPaths.of(settings).index_path(corpus.root), create=True) as engine:
         rows = _building(engine, corpus, ours)
         rows += _syncing(engine, corpus, ours) if whole else []
         rows += _warm(engine, corpus, ours)
@@ -137,14 +137,14 @@ def _asked(engine: Engine, queries: Sequence[str], recipe: str) -> tuple[list[fl
 def _encoder_stopwatch(engine: Engine) -> list[float]:
     """Collects what each encoding of a query takes from now on."""
     spent: list[float] = []
-    encode = engine._semantics.encode_query
+    encode = engine._core.encoders.encode_query
 
     def watched(text: str) -> QueryVector:
         vector, took = timed(encode, text)
         spent.append(took)
         return vector
 
-    engine._semantics.encode_query = watched  # type: ignore[method-assign]
+    engine._core.encoders.encode_query = watched  # type: ignore[method-assign]
     return spent
 
 
@@ -152,9 +152,9 @@ def _encoder_times(work: Path) -> Rows:
     """The default encoder's own time, which the query times leave out."""
     question = "how are retries handled"
     with tempfile.TemporaryDirectory(dir=work) as folder:
-        choice = choose("auto", cache_dir=Path(folder))
+        choice = choose_encoder("auto", cache_dir=Path(folder))
         first = ms(lambda: choice.encoder.encode([question]))
-        again = ms(lambda: choose("auto", cache_dir=Path(folder)).encoder.encode([question]))
+        again = ms(lambda: choose_encoder("auto", cache_dir=Path(folder)).encoder.encode([question]))
         times = [ms(choice.encoder.encode, [f"{question} {number}"]) for number in range(50)]
     name = choice.encoder.name
     return [

@@ -9,9 +9,9 @@ from typing import Any
 
 from dowse.config import Settings
 from dowse.encoders.base import Encoder
-from dowse.encoders.choose import choose
+from dowse.encoders.choose import choose_encoder
 from dowse.engine import Engine
-from dowse.ingest.embed import embed_text
+from dowse.ingest.embed import format_encoder_input
 from dowse.ingest.sources.corpus import CorpusSource
 from measuring import say
 from report import Section, table
@@ -26,7 +26,7 @@ TRANSFORMER = "granite"
 def measure(bench: Path, work: Path, encoders: Sequence[str]) -> Section:
     texts = _chunks(bench)
     models = work / "data" / "models"
-    measured = {name: choose(name, cache_dir=models).encoder for name in encoders if name != "none"}
+    measured = {name: choose_encoder(name, cache_dir=models).encoder for name in encoders if name != "none"}
     costs = _costs(measured, texts)
     rows = [[name, *_rates(cost, len(texts)), _against(cost, costs)] for name, cost in costs.items()]
     if TRANSFORMER in measured:
@@ -50,8 +50,10 @@ def _chunks(bench: Path) -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
             with Engine(Settings(encoder="none", data_dir=place), place / "index.db", create=True) as engine:
-                engine.index_source(name, CorpusSource(corpus))
-                texts += [embed_text(it.record.title, it.chunk.trail, it.chunk.text) for it in engine.export()]
+                engine.indexing.index_source(name, CorpusSource(corpus))
+                texts += [
+                    format_encoder_input(it.record.title, it.chunk.trail, it.chunk.text) for it in engine.export()
+                ]
     step = max(1, len(texts) // CHUNKS)
     return texts[::step][:CHUNKS]
 

@@ -10,10 +10,10 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
-from dowse.search import refine
+from dowse.search import stages as refine
 from dowse.search.recipes import RECIPES, Recipe
-from dowse.search.refine.rerank import Rerank
-from dowse.search.refine.stage import Stage, stage_name
+from dowse.search.stages.base import Stage, stage_name
+from dowse.search.stages.rerank import Rerank
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dowse.encoders.cache import cache_file
-from dowse.encoders.granite import DIMENSION, FINGERPRINT
+from dowse.encoders.granite import GRANITE_DIMENSION, GRANITE_FINGERPRINT
 
 Matrix: TypeAlias = NDArray[np.float32]
 SEED = 20261116
@@ -36,7 +36,7 @@ class Base:
 
 def base_of(work: Path) -> Base:
     """The vectors other parts kept in the work directory, if they are enough."""
-    file = cache_file(work / "data" / "vectors", FINGERPRINT)
+    file = cache_file(work / "data" / "vectors", GRANITE_FINGERPRINT)
     count = len(_kept(file)) if file.is_file() else 0
     if count < ENOUGH:
         return Base(None, "The vectors are made up")
@@ -52,10 +52,12 @@ def drawing(base: Base) -> Callable[[int], Matrix]:
 def _kept(file: Path) -> Matrix:
     """In the order of the texts' digests, which is the same on every machine."""
     connection = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
-    rows = connection.execute("SELECT vector FROM vectors WHERE length(vector) = ? ORDER BY digest", (2 * DIMENSION,))
+    rows = connection.execute(
+        "SELECT vector FROM vectors WHERE length(vector) = ? ORDER BY digest", (2 * GRANITE_DIMENSION,)
+    )
     blobs = b"".join(row[0] for row in rows)
     connection.close()
-    return np.frombuffer(blobs, "<f2").reshape(-1, DIMENSION).astype(np.float32)
+    return np.frombuffer(blobs, "<f2").reshape(-1, GRANITE_DIMENSION).astype(np.float32)
 
 
 def _mixtures(rng: np.random.Generator, real: Matrix) -> Callable[[int], Matrix]:
@@ -64,20 +66,22 @@ def _mixtures(rng: np.random.Generator, real: Matrix) -> Callable[[int], Matrix]
     def draw(count: int) -> Matrix:
         one, other = (real[rng.integers(len(real), size=count)] for _ in range(2))
         share = rng.random((count, 1), dtype=np.float32) * np.float32(LESSER_SHARE)
-        noise = rng.standard_normal((count, DIMENSION), dtype=np.float32) * np.float32(NOISE / DIMENSION**0.5)
+        noise = rng.standard_normal((count, GRANITE_DIMENSION), dtype=np.float32) * np.float32(
+            NOISE / GRANITE_DIMENSION**0.5
+        )
         return _unit((1 - share) * one + share * other + noise)
 
     return draw
 
 
 def _gaussians(rng: np.random.Generator) -> Callable[[int], Matrix]:
-    scales = np.arange(1, DIMENSION + 1, dtype=np.float32) ** -DECAY
-    turn, _ = np.linalg.qr(rng.standard_normal((DIMENSION, DIMENSION)))
+    scales = np.arange(1, GRANITE_DIMENSION + 1, dtype=np.float32) ** -DECAY
+    turn, _ = np.linalg.qr(rng.standard_normal((GRANITE_DIMENSION, GRANITE_DIMENSION)))
     directions = (scales[:, None] * turn).astype(np.float32)
-    centres = rng.standard_normal((CLUSTERS, DIMENSION), dtype=np.float32)
+    centres = rng.standard_normal((CLUSTERS, GRANITE_DIMENSION), dtype=np.float32)
 
     def draw(count: int) -> Matrix:
-        noise = rng.standard_normal((count, DIMENSION), dtype=np.float32)
+        noise = rng.standard_normal((count, GRANITE_DIMENSION), dtype=np.float32)
         return _unit((centres[rng.integers(CLUSTERS, size=count)] + SPREAD * noise) @ directions)
 
     return draw

@@ -19,10 +19,10 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 
 import vector_peers
-from dowse.encoders.granite import DIMENSION
+from dowse.encoders.granite import GRANITE_DIMENSION
 from dowse.model import Scope
 from dowse.store.sqlite import SqliteStore
-from dowse.store.sqlite.vectors import EXACT_UP_TO, sidecar_of
+from dowse.store.sqlite.vectors import MAX_EXACT_VECTORS, vector_sidecar_path
 from measuring import say
 from report import Section, table
 from timing import ms, p, timed, times
@@ -63,9 +63,9 @@ def measure(sizes: Sequence[int], base: Base) -> Section:
         "first answer, file there", "add 1,000 + next answer", "remove 1,000 + next answer", "file", "own memory",
     ]  # fmt: skip
     lines = [
-        f"{base.described}. {DIMENSION} dimensions, {QUERIES} queries, top {LIMIT}, times in ms. Up to "
-        f"{EXACT_UP_TO:,} vectors the exact path is taken, above it the sidecar. Memory is without the pages of mapped "
-        "files. A shared and noisy machine: compare inside the table.", "",
+        f"{base.described}. {GRANITE_DIMENSION} dimensions, {QUERIES} queries, top {LIMIT}, times in ms. Up to "
+        f"{MAX_EXACT_VECTORS:,} vectors the exact path is taken, above it the sidecar. Memory is without the pages of "
+        "mapped files. A shared and noisy machine: compare inside the table.", "",
         *table(header, rows), "",
         "Peers on the same vectors and queries, with their usual settings; they give keys, as the above does.", "",
         *table(["vectors, peer", "p50", "p95", "recall@10", "build", "ratio to the path Dowse takes"], others),
@@ -82,7 +82,7 @@ def _at(size: int, base: Base) -> tuple[list[list[str]], list[list[str]]]:
         coded = _apart(searched, path, queries, 0)
         again = _apart(reopened, path, queries[0])
         ours = _own_rows(size, exact, coded, again, path)
-    taken = exact if size <= EXACT_UP_TO else coded
+    taken = exact if size <= MAX_EXACT_VECTORS else coded
     theirs = []
     for peer in vector_peers.PEERS:
         say(f"{size:,} vectors: {peer}")
@@ -91,7 +91,7 @@ def _at(size: int, base: Base) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def _own_rows(size: int, exact: Measured, coded: Measured, again: float, path: Path) -> list[list[str]]:
-    index_mb, sidecar_mb = path.stat().st_size / 1e6, sidecar_of(path).stat().st_size / 1e6
+    index_mb, sidecar_mb = path.stat().st_size / 1e6, vector_sidecar_path(path).stat().st_size / 1e6
     notes = coded.notes
     changed = [f"{notes[it]:.0f} + {notes[f'after {it}']:.0f}" for it in ("add", "remove")]
     right = f"{recall(coded.found, exact.found):.3f}"
@@ -145,7 +145,7 @@ def make(path: Path, size: int, base: Base) -> tuple[Matrix, float]:
     """An index of chunks without text; the queries, and how long writing the vectors took."""
     draw = drawing(base)
     store = SqliteStore(path)
-    store.add_collection("/bench")
+    store.writer.add_collection("/bench")
     with store.db.transaction() as connection:
         for part in range(PARTS):
             connection.execute(
@@ -160,8 +160,8 @@ def make(path: Path, size: int, base: Base) -> tuple[Matrix, float]:
             "SELECT n, n % ? + 1, n, n, 'body', 1, 1, x'00', '', '', '', '', '', '' FROM numbers",
             (size + CHANGED, PARTS),
         )
-    writing = sum(ms(store.put_vectors, keys, matrix) for keys, matrix in batches(size, draw))
-    store.settle()
+    writing = sum(ms(store.vectors.put_vectors, keys, matrix) for keys, matrix in batches(size, draw))
+    store.maintenance.settle()
     store.close()
     return draw(QUERIES), writing
 
@@ -170,11 +170,11 @@ def searched(path: Path, queries: Matrix, exact_up_to: int) -> Measured:
     store = SqliteStore(path, create=False, exact_up_to=exact_up_to)
     first = ms(all_made, store, queries[0])
     for query in queries[:20]:
-        store.near(query, Scope(), LIMIT)
+        store.vectors.near(query, Scope(), LIMIT)
     began = time.process_time()
-    answers = [timed(store.near, query, Scope(), LIMIT) for query in queries]
+    answers = [timed(store.vectors.near, query, Scope(), LIMIT) for query in queries]
     cpu = (time.process_time() - began) * 1000 / len(queries)
-    scoped = [ms(store.near, query, TENTH, LIMIT) for query in queries[:20]]
+    scoped = [ms(store.vectors.near, query, TENTH, LIMIT) for query in queries[:20]]
     rss_mb = memory_mb()
     notes = following(store, queries[0]) if exact_up_to == 0 else {}
     store.close()
@@ -186,26 +186,29 @@ def all_made(store: SqliteStore, query: Matrix) -> None:
     """As after a run that wrote: whoever only asks makes no file."""
     with store.writing(1.0):
         pass
-    store.near(query, Scope(), LIMIT)
+    store.vectors.near(query, Scope(), LIMIT)
 
 
 def reopened(path: Path, query: Matrix) -> float:
     """The first answer of a process that finds the sidecar made."""
     store = SqliteStore(path, create=False, exact_up_to=0)
-    return ms(store.near, query, Scope(), LIMIT)
+    return ms(store.vectors.near, query, Scope(), LIMIT)
 
 
 def following(store: SqliteStore, query: Matrix) -> dict[str, float]:
     """A thousand vectors more, then without them again: committing, and the first answer after it."""
-    keys = [it.key for it in store.pending()][:CHANGED]
-    matrix = np.random.default_rng(SEED).standard_normal((len(keys), DIMENSION), dtype=np.float32)
+    keys = [it.key for it in store.vectors.pending()][:CHANGED]
+    matrix = np.random.default_rng(SEED).standard_normal((len(keys), GRANITE_DIMENSION), dtype=np.float32)
 
     def remove() -> None:
         with store.db.transaction() as connection:
             connection.executemany("DELETE FROM vectors WHERE chunk = ?", [(key,) for key in keys])
 
-    notes = {"add": ms(store.put_vectors, keys, matrix), "after add": ms(store.near, query, Scope(), LIMIT)}
-    return notes | {"remove": ms(remove), "after remove": ms(store.near, query, Scope(), LIMIT)}
+    notes = {
+        "add": ms(store.vectors.put_vectors, keys, matrix),
+        "after add": ms(store.vectors.near, query, Scope(), LIMIT),
+    }
+    return notes | {"remove": ms(remove), "after remove": ms(store.vectors.near, query, Scope(), LIMIT)}
 
 
 def memory_mb() -> float:

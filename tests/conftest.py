@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, settings
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.store.base import Store
-from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
 from gits import Git
+from oracle.dict_store import DictStore
 from support import OpenEngine, Stranger
 
 settings.register_profile("dowse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -27,11 +27,11 @@ settings.load_profile("dowse")
 # these limits set their own.
 _PATIENT_MS = 30_000
 _PATIENT_S = {
-    "dowse.engine.newest._CHEAP_S": 60.0,
-    "dowse.engine.why._BLAME_S": 60.0,
-    "dowse.lookup.why.callers.DEADLINE_S": 60.0,
-    "dowse.lookup.why.mentions._DEADLINE_S": 60.0,
-    "dowse.lookup.related.calling._DEADLINE_S": 60.0,
+    "dowse.engine.freshness._CHEAP_REF_CHECK_S": 60.0,
+    "dowse.engine.code_service._BLAME_TIMEOUT_S": 60.0,
+    "dowse.lookup.why_evidence.CALLERS_DEADLINE_S": 60.0,
+    "dowse.lookup.why_evidence._MENTIONS_DEADLINE_S": 60.0,
+    "dowse.lookup.related._CODE_EDGES_DEADLINE_S": 60.0,
 }
 
 
@@ -47,7 +47,7 @@ def update(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(scope="session", autouse=True)
 def patient() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DOWSE_REPAIR_MS", str(_PATIENT_MS))
+        patch.setenv("DOWSE_FRESHNESS_TIMEOUT_MS", str(_PATIENT_MS))
         patch.setenv("DOWSE_SHARE", "false")  # no server outlives a test that is not about sharing
         patch.setenv("DOWSE_BACKGROUND", "false")  # nor a process that finishes an index
         for name, seconds in _PATIENT_S.items():
@@ -66,7 +66,7 @@ def root(tmp_path: Path) -> Path:
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """Of either backend, with one collection."""
     opened: Store = SqliteStore(tmp_path / "index.db") if request.param == "sqlite" else DictStore()
-    opened.add_collection("/work/notes")
+    opened.writer.add_collection("/work/notes")
     yield opened
     opened.close()
 
@@ -100,7 +100,7 @@ def open_engine(tmp_path: Path) -> Iterator[OpenEngine]:
     opened: list[Engine] = []
 
     def open_one(**changes: object) -> Engine:
-        fixed = {"encoder": "hashing", "data_dir": tmp_path / "data", "repair_ms": _PATIENT_MS}
+        fixed = {"encoder": "hashing", "data_dir": tmp_path / "data", "freshness_timeout_ms": _PATIENT_MS}
         values: dict[str, object] = {**fixed, **changes}
         engine = Engine(Settings(**values), tmp_path / "index" / "index.db", create=True)  # type: ignore[arg-type]
         opened.append(engine)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dowse.shells.cli import VERBS
+from dowse.cli import VERBS
 from gits import Repo
 
 DOWSE = (sys.executable, "-m", "dowse")

@@ -29,9 +29,9 @@ def memory(
 def store_of(folder: Path, notes: Sequence[tuple[Record, Iterable[Link]]]) -> SqliteStore:
     store = SqliteStore(folder / "index.db")
     for name in dict.fromkeys(record.collection for record, _ in notes):
-        store.add_collection(f"/{name}", name=name)
+        store.writer.add_collection(f"/{name}", name=name)
     for record, links in notes:
-        store.put(record, (), links=tuple(links))
+        store.writer.put(record, (), links=tuple(links))
     return store
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from dowse.cli import main
 from dowse.engine import Engine
-from dowse.shells.cli import main
 
 OpenEngine = Callable[..., Engine]
 Run = Callable[..., tuple[int, str, str]]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from dowse.cli.options import settings_options
 from dowse.config import SETTINGS, Settings, load_settings
-from dowse.encoders.http_names import ENCODERS
+from dowse.encoders.choose import ENCODER_SERVERS
 from dowse.errors import BadInput
-from dowse.shells.cli.options import settings_options
-from dowse.shells.workspace import find_workspace
+from dowse.server.workspace import find_workspace
 from support import Stranger
 
 
@@ -72,8 +72,8 @@ def test_wrong_values_name_the_place(environment: dict[str, str], message: str) 
 
 
 FILES = [
-    ("limt = 3", "unknown settings limt; known are index"),
-    ("limit = ", "can not read"),
+    ("limt = 3", "unknown settings limt; choose from index"),
+    ("limit = ", "cannot read"),
     ('limit = "x"', "limit must be a whole number"),
     ("limit = true", "limit must be a whole number"),
     ("include = [1]", "include must be globs"),
@@ -94,17 +94,17 @@ def test_a_wrong_file_is_named(tmp_path: Path, text: str, message: str) -> None:
 def test_a_file_that_comes_with_a_directory_can_not_send_texts_elsewhere(tmp_path: Path, encoder: str) -> None:
     (tmp_path / "dowse.toml").write_text(f'encoder = "{encoder}"\n')
     with pytest.raises(
-        BadInput, match=r"dowse.toml: encoder may not be a server; name it by --encoder or the variable"
+        BadInput, match=r"dowse.toml: encoder must not be a server; set it with --encoder or the variable"
     ):
         load(tmp_path)
     assert load(None, {"DOWSE_ENCODER": encoder}).encoder == encoder
     assert load(None, encoder=encoder).encoder == encoder
 
 
-@pytest.mark.parametrize("kind", ENCODERS.forms)
+@pytest.mark.parametrize("kind", ENCODER_SERVERS.formats)
 def test_every_kind_of_server_is_refused_there_even_without_its_address(tmp_path: Path, kind: str) -> None:
     (tmp_path / "dowse.toml").write_text(f'encoder = "{kind}"\n')
-    with pytest.raises(BadInput, match="may not be a server"):
+    with pytest.raises(BadInput, match="must not be a server"):
         load(tmp_path)
 
 
@@ -116,7 +116,7 @@ def test_the_key_comes_from_its_variable_alone(tmp_path: Path) -> None:
         load(None, encoder_key="s3cret")
     assert "s3cret" not in str(caught.value)
     (tmp_path / "dowse.toml").write_text('encoder_key = "s3cret"\n')
-    with pytest.raises(BadInput, match=r"dowse.toml may not hold encoder_key, which is a secret") as caught:
+    with pytest.raises(BadInput, match=r"dowse.toml must not contain encoder_key, which is a secret") as caught:
         load(tmp_path)
     assert "s3cret" not in str(caught.value)
     assert "encoder_key" not in {option.name for option in settings_options()(lambda: None).__click_params__}
@@ -125,12 +125,12 @@ def test_the_key_comes_from_its_variable_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("show_secrets = true", "show_secrets may not be set here; use the flag --show-secrets or the variable"),
-        ('data_dir = "data"', "data_dir may not be set here"),
-        ('extra_extensions = ["csv"]', "extra_extensions may not be set here"),
-        ("any_root = true", "any_root may not be set here"),
-        ("default_excludes = false", "default_excludes may not be switched off here"),
-        ("gitignore = false", "gitignore may not be switched off here; use the flag --no-gitignore or the variable"),
+        ("show_secrets = true", "show_secrets must not be set here; use the flag --show-secrets or the variable"),
+        ('data_dir = "data"', "data_dir must not be set here"),
+        ('extra_extensions = ["csv"]', "extra_extensions must not be set here"),
+        ("allow_any_root = true", "allow_any_root must not be set here"),
+        ("default_excludes = false", "default_excludes must not be turned off here"),
+        ("gitignore = false", "gitignore must not be turned off here; use the flag --no-gitignore or the variable"),
         ("max_file_bytes = 20000000", "max_file_bytes may be at most 10,000,000 here; to raise it, use the flag"),
         ("max_files = 1000001", "max_files may be at most"),
         ("max_total_bytes = 20000000001", "max_total_bytes may be at most"),
@@ -139,7 +139,7 @@ def test_the_key_comes_from_its_variable_alone(tmp_path: Path) -> None:
         ("workers = 9", "workers may be at most 8"),
         ("encoder_threads = 9", "encoder_threads may be at most 8"),
         ("parse_timeout_s = 11", "parse_timeout_s may be at most"),
-        ('memories = "user"', "memories may not be user here"),
+        ('memory_location = "user"', "memory_location must be .project. here"),
     ],
 )
 def test_a_file_may_have_less_indexed_and_done_never_more(tmp_path: Path, line: str, message: str) -> None:
@@ -149,7 +149,7 @@ def test_a_file_may_have_less_indexed_and_done_never_more(tmp_path: Path, line: 
 
 
 def test_what_a_file_may_lower_and_what_the_user_may_raise(tmp_path: Path) -> None:
-    lines = ["max_file_bytes = 5", "memory_mb = 200", "workers = 1", "gitignore = true", 'memories = "project"']
+    lines = ["max_file_bytes = 5", "memory_mb = 200", "workers = 1", "gitignore = true", 'memory_location = "project"']
     (tmp_path / "dowse.toml").write_text("\n".join(lines))
     found = load(tmp_path, {"DOWSE_MAX_FILES": "2000000", "DOWSE_GITIGNORE": "no"}, show_secrets="yes")
     assert (found.max_file_bytes, found.memory_mb, found.workers, found.max_files) == (5, 200, 1, 2_000_000)
@@ -161,7 +161,7 @@ def test_a_file_may_only_switch_the_background_process_off(tmp_path: Path) -> No
     assert not load(tmp_path).background and load(tmp_path, {"DOWSE_BACKGROUND": "true"}).background
     (tmp_path / "dowse.toml").write_text("background = true")
     assert load(tmp_path).background and not load(tmp_path, {"DOWSE_BACKGROUND": "false"}).background
-    with pytest.raises(BadInput, match="background may not be switched on here; use the flag --background"):
+    with pytest.raises(BadInput, match="background must not be turned on here; use the flag --background"):
         load_settings(flags={}, environment={}, folder=tmp_path, defaults=Settings(background=False))
 
 
@@ -209,7 +209,7 @@ def test_a_file_above_that_is_another_users_makes_no_root(tmp_path: Path, strang
     stranger(above)
     found = find_workspace(cwd=project, environment={"DOWSE_DATA_DIR": str(tmp_path / "data")}, flags={})
     assert (found.root, found.settings.limit) == (project, Settings().limit)
-    assert found.notice == f"{above} belongs to another user and was ignored; to have it obeyed, make it yours (chown)"
+    assert found.notice == f"{above} belongs to another user and was ignored; to use it, make it yours (chown)"
     named = find_workspace(
         cwd=tmp_path, environment={"DOWSE_DATA_DIR": str(tmp_path / "data")}, flags={}, root=project.parent
     )

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from dowse.live.watch import Batch, Place, Timing, Watcher
+from dowse.live.watch import ChangeBatch, Watcher, WatchTarget, WatchTiming
 
 Follow = Callable[..., "Following"]
 # Long enough for a file to be made and written within it, on a busy machine, too.
-QUICK = Timing(debounce_s=0.2, git_debounce_s=0.4, poll_s=0.1, bulk_threshold=100)
+QUICK = WatchTiming(debounce_s=0.2, git_debounce_s=0.4, poll_s=0.1, bulk_threshold=100)
 
 
 def all_but(*excluded: str) -> Callable[[str], bool]:
     return lambda path: not any(part in excluded for part in path.split("/"))
 
 
-def place(root: Path, collection: str = "c", *, excluded: tuple[str, ...] = ("ignored", ".git")) -> Place:
-    return Place(collection, root, all_but(*excluded), all_but(*excluded))
+def place(root: Path, collection: str = "c", *, excluded: tuple[str, ...] = ("ignored", ".git")) -> WatchTarget:
+    return WatchTarget(collection, root, all_but(*excluded), all_but(*excluded))
 
 
 def covers(known: Collection[str], path: str) -> bool:
@@ -29,7 +29,7 @@ def covers(known: Collection[str], path: str) -> bool:
 class Following:
     """A watcher with the batches it handed on; the first comparison of everything is done."""
 
-    def __init__(self, watcher: Watcher, batches: list[Batch]) -> None:
+    def __init__(self, watcher: Watcher, batches: list[ChangeBatch]) -> None:
         self.watcher = watcher
         self.batches = batches
 

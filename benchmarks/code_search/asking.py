@@ -10,7 +10,7 @@ from typing import Any
 from code_search.questions import Kind
 from code_search.ripgrep import Found, scan
 from dowse.engine import Engine
-from dowse.lookup.grep.question import Lines
+from dowse.lookup.grep import GrepQuery
 from timing import Cost, costed, p, times
 
 NO_HURRY_S = 60.0
@@ -53,7 +53,7 @@ def _compare(asked: Asked, question: Any, engine: Engine, root: Path) -> None:
         asked.differing.append(f"{' '.join(question.terms)}: {told}")
 
 
-def lines_found(engine: Engine, question: Lines) -> Found:
+def lines_found(engine: Engine, question: GrepQuery) -> Found:
     """All of them, where the timed question is answered with the best files."""
     answer = engine.grep(replace(question, limit=0, deadline_s=NO_HURRY_S))
     return {it.path: frozenset(it.lines) for it in answer.files}

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from code_search.corpora import Corpus
+from dowse.callgraph.facts import CallQuery
 from dowse.engine import Engine
-from dowse.lookup.calls.question import CallQuery
-from dowse.lookup.grep.question import Lines
-from dowse.lookup.symbols.question import Wanted
+from dowse.lookup.grep import GrepQuery
+from dowse.store.types import SymbolQuery
 from timing import ms, p, p50_p95, timed
 
 EDITS = 10
@@ -73,8 +73,8 @@ def _edited(engine: Engine, path: Path, number: int) -> Seen:
         file.write(_ADDED[path.suffix].format(n=number))
     sync = ms(engine.index, [path])
     name = f"probe{number}"
-    lines, grep = timed(engine.grep, Lines((name,)))
-    definitions, symbols = timed(engine.symbols, Wanted((name,), matching="exact"))
+    lines, grep = timed(engine.grep, GrepQuery((name,)))
+    definitions, symbols = timed(engine.symbols, SymbolQuery((name,), matching="exact"))
     tree, calls = timed(engine.calls, CallQuery(name, depth=1))
     if not (lines.total_files and definitions.total and tree.nodes):
         raise SystemExit(f"{name} was added to {path} and synced, but is not found everywhere")

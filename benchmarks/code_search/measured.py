@@ -14,7 +14,7 @@ from code_search.names import names_in
 from code_search.questions import Kind, of_calls, of_definitions, of_lines
 from code_search.sampling import sampled
 from dowse.engine import Engine
-from dowse.lookup.symbols.question import Audit
+from dowse.lookup.symbols import SymbolAudit
 from measuring import say
 
 FEW = 30
@@ -28,7 +28,7 @@ class Measured:
 
     corpus: Corpus
     built: Built
-    audit: Audit
+    audit: SymbolAudit
     asked: list[Asked] = field(default_factory=list)
     others: list[list[str]] = field(default_factory=list)
 
@@ -36,7 +36,7 @@ class Measured:
 def measured(corpus: Corpus, work: Path, *, peer: bool, fresh: bool) -> Measured:
     index = built(corpus, work, fresh=fresh)
     with Engine(settings_for(work), index.index, create=False) as engine:
-        found = Measured(corpus, index, engine.audit(0))
+        found = Measured(corpus, index, engine.code.audit(0))
         if not corpus.plan.queried:
             return found
         kinds = questions(corpus, index)

@@ -10,10 +10,10 @@ from typing import Any, Literal
 from code_search.names import Member, Names, Place
 from code_search.ripgrep import Pattern
 from code_search.sampling import QUERIES, Sample, across, drawn, parts_of, regexes, word_regexes
+from dowse.callgraph.facts import CallQuery
 from dowse.engine import Engine
-from dowse.lookup.calls.question import CallQuery
-from dowse.lookup.grep.question import Lines, Manner
-from dowse.lookup.symbols.question import Wanted
+from dowse.lookup.grep import GrepMode, GrepQuery
+from dowse.store.types import SymbolQuery
 
 Terms = tuple[str, ...]
 Same = Literal["lines", "files", ""]
@@ -58,14 +58,14 @@ def of_lines(sample: Sample) -> list[Kind]:
 def _grep(
     name: str,
     asked: Sequence[Terms],
-    manner: Manner,
-    pattern: Callable[[Lines], Pattern],
+    mode: GrepMode,
+    pattern: Callable[[GrepQuery], Pattern],
     same: Same,
     aim: str = "",
     *,
     every: bool = False,
 ) -> Kind:
-    queries = [Lines(terms, manner, every=every) for terms in asked]
+    queries = [GrepQuery(terms, mode, every=every) for terms in asked]
     return Kind(f"grep: {name}", queries, Engine.grep, lambda it: it.total_files, pattern, same, aim)
 
 
@@ -79,27 +79,27 @@ def _alone(terms: Sequence[str]) -> list[Terms]:
     return [(it,) for it in terms]
 
 
-def _word(asked: Lines) -> Pattern:
+def _word(asked: GrepQuery) -> Pattern:
     return Pattern(asked.terms, ("-F", "-w"))
 
 
-def _both(asked: Lines) -> Pattern:
+def _both(asked: GrepQuery) -> Pattern:
     return Pattern(asked.terms, ("-F", "-w"), every=True)
 
 
-def _part(asked: Lines) -> Pattern:
+def _part(asked: GrepQuery) -> Pattern:
     return Pattern(asked.terms, ("-F",))
 
 
-def _row(asked: Lines) -> Pattern:
+def _row(asked: GrepQuery) -> Pattern:
     return Pattern(tuple(r"\b" + r"\s+".join(it.split()) + r"\b" for it in asked.terms), ("-U",))
 
 
-def _whole(asked: Lines) -> Pattern:
+def _whole(asked: GrepQuery) -> Pattern:
     return Pattern(tuple(rf"\b{it}\b" for it in asked.terms))
 
 
-def _regex(asked: Lines) -> Pattern:
+def _regex(asked: GrepQuery) -> Pattern:
     return Pattern(asked.terms)
 
 
@@ -112,31 +112,31 @@ def of_definitions(names: Names) -> list[Kind]:
     parts = parts_of(across({it: number for it, number in known.items() if len(it) > 7}, QUERIES, "part of a name"))
     bases, attributes = (across(names.traits(kind), QUERIES) for kind in ("base", "attribute"))
     described = drawn(names.described(), QUERIES)
-    compound = [Wanted((it.part,), kinds=(it.kind,), parent=it.parent) for it in described]
-    involved = [Wanted((it,), least={"cyclomatic": 2}, order="cyclomatic") for it in parts]
+    compound = [SymbolQuery((it.part,), kinds=(it.kind,), parent=it.parent) for it in described]
+    involved = [SymbolQuery((it,), least={"cyclomatic": 2}, order="cyclomatic") for it in parts]
     return [
-        _symbols("by part of the name", [Wanted((it,)) for it in parts], "p50 < 2 ms", near=True),
-        _symbols("by the exact name", [Wanted((it,), matching="exact") for it in some], near=True),
-        _symbols("by base type", [Wanted(base=it) for it in bases], "p50 < 0.6 ms"),
-        _symbols("by attribute", [Wanted(attribute=it) for it in attributes]),
+        _symbols("by part of the name", [SymbolQuery((it,)) for it in parts], "p50 < 2 ms", near=True),
+        _symbols("by the exact name", [SymbolQuery((it,), matching="exact") for it in some], near=True),
+        _symbols("by base type", [SymbolQuery(base=it) for it in bases], "p50 < 0.6 ms"),
+        _symbols("by attribute", [SymbolQuery(attribute=it) for it in attributes]),
         _symbols("by name, kind and what it is in", compound),
         _symbols("by part of the name, most involved first", involved),
         Kind("definitions: around a line", drawn(names.places(), QUERIES), _containing, len, aim="p50 < 1 ms"),
     ]
 
 
-def _symbols(name: str, asked: Sequence[Wanted], aim: str = "", *, near: bool = False) -> Kind:
+def _symbols(name: str, asked: Sequence[SymbolQuery], aim: str = "", *, near: bool = False) -> Kind:
     """What comes `near`: without an index, all lines with the name would have to be looked at."""
     pattern = _named if near else None
     return Kind(f"definitions: {name}", asked, Engine.symbols, lambda it: it.total, pattern, aim=aim)
 
 
-def _named(asked: Wanted) -> Pattern:
+def _named(asked: SymbolQuery) -> Pattern:
     return Pattern(asked.names, ("-F", "-w") if asked.matching == "exact" else ("-F",))
 
 
 def _containing(engine: Engine, place: Place) -> object:
-    return engine.containing(place.path, place.line)
+    return engine.code.containing(place.path, place.line)
 
 
 # --- calls ------------------------------------------------------------------------------------

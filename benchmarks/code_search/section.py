@@ -90,7 +90,7 @@ def _questions(found: Measured, version: str) -> list[str]:
 
 def _audits(found: Sequence[Measured]) -> list[list[str]]:
     audits = [it.audit for it in found]
-    silent = [Counter(it.reason or "unexplained" for it in audit.silent) for audit in audits]
+    silent = [Counter(it.reason or "unexplained" for it in audit.files_without_definitions) for audit in audits]
     reasons = sorted({reason for it in silent for reason in it} | {"unexplained"})
     return [
         ["all", *(f"{it.files:,}" for it in audits)],

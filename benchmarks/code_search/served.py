@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dowse.lookup.calls.question import CallQuery
-from dowse.lookup.grep.question import Lines
-from dowse.lookup.symbols.question import Wanted
+from dowse.callgraph.facts import CallQuery
+from dowse.lookup.grep import GrepQuery
+from dowse.store.types import SymbolQuery
 from processes import Server, serving
 from timing import p50_p95, timed
 
 READY_S = 120.0
 
-Asked = Mapping[str, Sequence[Lines | Wanted | CallQuery]]
+Asked = Mapping[str, Sequence[GrepQuery | SymbolQuery | CallQuery]]
 
 
 def rows(asked: Asked, root: Path, index: Path, environment: Mapping[str, str]) -> list[list[str]]:
@@ -26,18 +26,18 @@ def rows(asked: Asked, root: Path, index: Path, environment: Mapping[str, str]) 
         return [[f"over MCP, {name}", p50_p95(_times(server, questions)), ""] for name, questions in asked.items()]
 
 
-def _times(server: Server, questions: Sequence[Lines | Wanted | CallQuery]) -> list[float]:
+def _times(server: Server, questions: Sequence[GrepQuery | SymbolQuery | CallQuery]) -> list[float]:
     calls = [as_call(it) for it in questions]
     _wait(server, *calls[-1])
     return [_time(server, tool, arguments) for tool, arguments in calls]
 
 
-def as_call(question: Lines | Wanted | CallQuery) -> tuple[str, dict[str, Any]]:
+def as_call(question: GrepQuery | SymbolQuery | CallQuery) -> tuple[str, dict[str, Any]]:
     """The same in the words of the code-search contract."""
     match question:
-        case Lines(terms=terms, manner=manner):
-            return "search_grep", {"terms": ",".join(terms), "substring": manner == "substring"}
-        case Wanted(names=names, base=base):
+        case GrepQuery(terms=terms, mode=mode):
+            return "search_grep", {"terms": ",".join(terms), "substring": mode == "substring"}
+        case SymbolQuery(names=names, base=base):
             given = {"name": ",".join(names), "baseType": base}
             return "search_definitions", {name: value for name, value in given.items() if value}
         case CallQuery(name=name, owner=owner, direction=direction):

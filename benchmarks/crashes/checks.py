@@ -29,7 +29,7 @@ class Broken(AssertionError):
 def contents(index: Path, data: Path) -> dict[str, Content]:
     """What the index has of each file; it opens, and it answers by words and by meaning; nothing is brought in."""
     try:
-        engine = Engine(Settings(encoder="auto", data_dir=data, repair_ms=0), index, create=False)
+        engine = Engine(Settings(encoder="auto", data_dir=data, freshness_timeout_ms=0), index, create=False)
     except NotIndexed:
         return {}  # it was killed before there was any
     found: dict[str, list[Chunk]] = {}

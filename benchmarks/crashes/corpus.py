@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from dowse.ingest.chunk import Limits
-from dowse.ingest.extract.table import extract
-from dowse.ingest.prepare import Task, prepare
+from dowse.ingest.chunk import ChunkLimits
+from dowse.ingest.extract.registry import extract
+from dowse.ingest.pipeline import PrepareTask, prepare_file
 from dowse.model import Chunk, Item
 
 FILES = 150
@@ -46,8 +46,8 @@ class Corpus:
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-        task = Task(Item(path, len(text), 1), text.encode(), Limits())
-        self.state[path] = tuple(piece.chunk for piece in prepare(task, extract).pieces)
+        task = PrepareTask(Item(path, len(text), 1), text.encode(), ChunkLimits())
+        self.state[path] = tuple(piece.chunk for piece in prepare_file(task, extract).pieces)
 
     def _text(self, path: str) -> str:
         rng, version = self._rng, self._rng.getrandbits(32)

@@ -15,12 +15,12 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 _LOADED = [
-    "dowse.shells.cli.index",
-    "dowse.shells.cli.watch",
-    "dowse.shells.cli.doctor",
-    "dowse.shells.mcp",
+    "dowse.cli.index",
+    "dowse.cli.watch",
+    "dowse.cli.doctor",
+    "dowse.server.mcp",
     "dowse.ingest.sync",
-    "dowse.encoders.hashing",
+    "dowse.encoders.static",
     "numpy",
 ]
 _HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "crashes", "version": "1"}}
@@ -70,7 +70,7 @@ def _loaded() -> ForkServerContext:
 
 
 def _run(place: Place, words: list[str], encoder: str, stdin: Path) -> None:
-    from dowse.shells.cli import main
+    from dowse.cli import main
 
     os.chdir(place.root)
     os.environ.update(place.variables(encoder))

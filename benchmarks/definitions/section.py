@@ -11,7 +11,7 @@ from typing import Final
 from definitions.comparing import DEFINED, GOALS, GROUPS, HELD, Compared, Span, Tag, compare
 from definitions.listers import LISTERS, listed
 from definitions.sources import PACKAGES, files_of
-from dowse.ingest.extract.table import extract
+from dowse.ingest.extract.registry import extract
 from dowse.model import Item
 from measuring import say
 from report import Section, table

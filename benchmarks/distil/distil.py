@@ -15,8 +15,8 @@ from pairs import Pair
 from teacher import TAUGHT_CHARS, Teacher
 from train import Floats, Lesson, Space, first_table, train, unit
 
-from dowse.encoders.granite import PACK_SHA256, installed_weights
-from dowse.encoders.static import DATA_FILE, DIMENSION, token_ids, tokenizer
+from dowse.encoders.granite import PACK_SHA256, installed_granite_weights
+from dowse.encoders.static import STATIC_DATA_FILE, STATIC_DIMENSION, build_word_tokenizer, encode_token_ids
 
 SEED = 20261116
 TAUGHT_PAIRS = 5_000
@@ -30,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", type=Path, required=True, help="where corpora and the teacher's vectors are kept")
     parser.add_argument("--threads", type=int, default=1, help="of the teacher")
-    parser.add_argument("--out", type=Path, default=DATA_FILE)
+    parser.add_argument("--out", type=Path, default=STATIC_DATA_FILE)
     options = parser.parse_args()
     prepare(options.work)
     words, table = distilled(options.work, options.threads)
@@ -48,13 +48,13 @@ def prepare(work: Path) -> None:
 
 def distilled(work: Path, threads: int) -> tuple[list[str], Floats]:
     pairs, unlike, alike = divided(texts.read(work))
-    tokens = vocabulary.teacher_tokens(installed_weights(), PACK_SHA256)
+    tokens = vocabulary.teacher_tokens(installed_granite_weights(), PACK_SHA256)
     words, counts = vocabulary.vocabulary(tokens, [f"{pair.query}\n{pair.passage}" for pair in pairs])
     teacher = Teacher(work, threads)
     of_words = teacher.embedded([word.removeprefix(vocabulary.PIECE) for word in words])
     of_queries = teacher.embedded([pair.query for pair in pairs[:TAUGHT_PAIRS]])
     of_passages = teacher.embedded([pair.passage[:TAUGHT_CHARS] for pair in pairs[:TAUGHT_PAIRS]])
-    space = Space.of(np.concatenate([of_queries, of_passages]), DIMENSION)
+    space = Space.of(np.concatenate([of_queries, of_passages]), STATIC_DIMENSION)
     queries, passages = (unit(space.project(rows, rows.mean(axis=0))) for rows in (of_queries, of_passages))
     table = first_table(of_words, counts, space)
 
@@ -74,9 +74,9 @@ def divided(all_pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair], list[Pai
 
 
 def bags(words: Sequence[str], pairs: Sequence[Pair]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    by = tokenizer(words)
-    queries = token_ids(by, [pair.query for pair in pairs])
-    passages = token_ids(by, [pair.passage[:STUDENT_CHARS] for pair in pairs])
+    by = build_word_tokenizer(words)
+    queries = encode_token_ids(by, [pair.query for pair in pairs])
+    passages = encode_token_ids(by, [pair.passage[:STUDENT_CHARS] for pair in pairs])
     # A bag is never empty: the unknown word adds nothing.
     return tuple([np.array([0, *ids], dtype=np.int32) for ids in side] for side in (queries, passages))
 

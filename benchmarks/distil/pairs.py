@@ -156,7 +156,7 @@ class _Sections(HTMLParser):
 
 def _html(file: File) -> Iterator[tuple[str, str]]:
     page = _Sections()
-    page.feed(_text(file))
+    page.add_bytes(_text(file))
     ends = [*page.headings, (len(page.parts), 0)]
     for (begin, end), (following, _) in pairwise(ends):
         heading = "".join(page.parts[begin:end]).replace("¶", "").strip()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dowse.encoders.granite import GraniteEncoder, installed_weights
+from dowse.encoders.granite import GraniteEncoder, installed_granite_weights
 
 # The beginning of a passage says what it is about, and the teacher's work grows with its length.
 TAUGHT_CHARS = 480
@@ -18,7 +18,7 @@ PART = 500
 
 class Teacher:
     def __init__(self, work: Path, threads: int) -> None:
-        self._encoder = GraniteEncoder(installed_weights(), cache_dir=work / "models", threads=threads)
+        self._encoder = GraniteEncoder(installed_granite_weights(), cache_dir=work / "models", threads=threads)
         self._directory = work / "taught"
         self._directory.mkdir(parents=True, exist_ok=True)
         self._known: dict[bytes, NDArray[np.float16]] = {}

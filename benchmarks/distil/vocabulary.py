@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from dowse.encoders.pack import read_pack
-from dowse.encoders.static import UNKNOWN, plain
+from dowse.encoders.onnx_model import read_pack
+from dowse.encoders.static import UNKNOWN_WORD, normalize_identifiers
 
 PIECE = "##"
 SIZE = 36_000
@@ -19,10 +19,10 @@ _KEPT = re.compile(r"[a-z]{2,24}|[a-z]+[0-9]{1,2}|[0-9]{1,4}")
 
 def vocabulary(teacher_tokens: Iterable[str], texts: Sequence[str]) -> tuple[list[str], list[int]]:
     """Tokens with how many texts have each; single letters and digits spell what is otherwise unknown."""
-    counts = Counter(word for text in texts for word in set(_WORDS.findall(plain(text))))
+    counts = Counter(word for text in texts for word in set(_WORDS.findall(normalize_identifiers(text))))
     words, pieces = _of_teacher(teacher_tokens)
     letters = [*"abcdefghijklmnopqrstuvwxyz0123456789"]
-    tokens = dict.fromkeys([UNKNOWN, *letters, *(PIECE + it for it in [*letters, *pieces])])
+    tokens = dict.fromkeys([UNKNOWN_WORD, *letters, *(PIECE + it for it in [*letters, *pieces])])
     known = [word for word in words if counts[word] > 1]
     frequent = [word for word, _ in sorted(counts.items(), key=lambda it: (-it[1], it[0])) if _KEPT.fullmatch(word)]
     for word in [*known, *frequent, *words]:

@@ -43,7 +43,7 @@ def measure(root: Path, environment: Mapping[str, str], files: int) -> CheckedOu
         wait_until(lambda: _files_with(server, "after") == 0, _FOLLOWED_S, "what is gone never went")
         return switched - began, time.perf_counter() - switched
 
-    checkout_s, followed_s = with_server(root, environment, ("--repair-ms", "0"), switch)
+    checkout_s, followed_s = with_server(root, environment, ("--freshness-timeout-ms", "0"), switch)
     return CheckedOut(files, checkout_s, followed_s, _left(root, environment))
 
 

@@ -33,7 +33,7 @@ def freshness(work: Path, *, count: int, checkout_files: int) -> tuple[Section, 
         followed, plain = with_server(
             root,
             environment,
-            ("--repair-ms", "0"),
+            ("--freshness-timeout-ms", "0"),
             lambda server: (until_visible(server, saves(root, paths, count, rng)), undisturbed(server, count)),
         )
         say(f"freshness: {count} saves, repaired at the answer")
@@ -92,7 +92,7 @@ def client_lines(plan: Plan, outcome: Outcome) -> list[str]:
         ["processes left behind", f"{len(outcome.orphans)}", "0"],
     ]
     lines = [
-        f"{plan.servers} servers over stdio, every second one with `--repair-ms 0`, {plan.readers} loops of "
+        f"{plan.servers} servers over stdio, every second one with `--freshness-timeout-ms 0`, {plan.readers} loops of "
         f"`dowse search` and `dowse grep`, files edited, added, renamed and deleted, for {plan.seconds:g} s.",
         "",
         *table(["what", "measured", "aim"], rows),

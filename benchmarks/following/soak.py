@@ -24,7 +24,7 @@ from following.remains import left_after
 READY_S = 60.0
 EXIT_S = 30.0  # what is still there then was forgotten, however busy the machine
 PAUSE_S = 0.02
-NOT_REPAIRING = ("--repair-ms", "0")
+NOT_REPAIRING = ("--freshness-timeout-ms", "0")
 
 
 @dataclass(frozen=True, slots=True)

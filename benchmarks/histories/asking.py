@@ -9,7 +9,7 @@ from itertools import islice
 from statistics import median
 
 from dowse.engine import Engine
-from dowse.model import Facet, Linked, Query, Record, Scope
+from dowse.model import FacetFilter, LinkFilter, Query, Record, Scope
 from dowse.store.base import Catalog
 from timing import timed
 
@@ -77,16 +77,16 @@ def _round(
 
 
 def _by_author(it: Question) -> Scope:
-    return Scope(kinds=COMMITS.kinds, facets=(Facet("author", it.commit.facets["author"], whole=False),))
+    return Scope(kinds=COMMITS.kinds, facets=(FacetFilter("author", it.commit.facets["author"], whole=False),))
 
 
 def _by_path(it: Question) -> Scope:
     folder = it.path.rpartition("/")[0]
-    return Scope(kinds=COMMITS.kinds, links=(Linked("touches", f"{folder}/**" if folder else it.path),))
+    return Scope(kinds=COMMITS.kinds, links=(LinkFilter("touches", f"{folder}/**" if folder else it.path),))
 
 
 def _by_time(it: Question) -> Scope:
-    moment = it.commit.moment_ns / 1e9
+    moment = it.commit.timestamp_ns / 1e9
     return Scope(kinds=COMMITS.kinds, since=moment - _AROUND_S, until=moment + _AROUND_S)
 
 

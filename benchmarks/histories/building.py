@@ -56,7 +56,7 @@ class Built:
 
 def settings_of(encoder: str, commits: int, place: Path) -> Settings:
     # The root is made for the run, and leads to a repository that lies elsewhere.
-    return Settings(encoder=encoder, data_dir=place, max_commits=commits, any_root=True, git_directories=("/",))
+    return Settings(encoder=encoder, data_dir=place, max_commits=commits, allow_any_root=True, git_directories=("/",))
 
 
 def index_in(place: Path) -> Path:
@@ -81,10 +81,10 @@ def build(repository: Path, encoder: str, commits: int, place: Path, models: Pat
         (place / "models").symlink_to(models)
     with Engine(settings_of(encoder, commits, place), index_in(place), create=True) as engine:
         engine.index([root_of(repository, place / "root")], vectors=False)
-        report, words_ms = timed(engine.index_history)
-        encode_ms = timed(engine.encode)[1] if encoder != WORDS_ONLY else 0.0
+        report, words_ms = timed(engine.histories.index_history)
+        encode_ms = timed(engine.indexing.encode)[1] if encoder != WORDS_ONLY else 0.0
     with opened(place) as store:
-        counts = store.counts()
+        counts = store.catalog.counts()
     sizes = sizes_of(index_in(place))
     return Built(
         encoder, report.indexed, counts.chunks, counts.vectors, counts.links, words_ms / 1000, encode_ms / 1000, sizes

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dowse.encoders.choose import choose
+from dowse.encoders.choose import choose_encoder
 from dowse.engine import Engine
 from histories.asking import COMMITS, ROUNDS, Asked, Question, ask, questions
 from histories.building import TRANSFORMERS, WORDS_ONLY, Built, build, index_in, opened, settings_of
@@ -42,8 +42,8 @@ def measure(repository: Path, commits: int, encoders: Sequence[str], work: Path)
         places = {name: Path(folder, name).resolve() for name in (WORDS_ONLY, *encoders)}
         built = [build(repository, name, commits, place, models) for name, place in places.items()]
         with opened(places[WORDS_ONLY]) as store:
-            asked = questions(store, _SEED)
-            names = [it.path for it in store.select(COMMITS)]
+            asked = questions(store.catalog, _SEED)
+            names = [it.path for it in store.catalog.select(COMMITS)]
         searched = [_searched(it, places[it.encoder], asked, models) for it in built if it.encoder not in TRANSFORMERS]
         peers = ask_git(repository, names, asked)
     good = built[0].words_rate >= COMMITS_PER_S and all(map(_is_quick, searched))
@@ -56,7 +56,7 @@ def _searched(built: Built, place: Path, asked: Sequence[Question], models: Path
         found = ask(engine, asked, recipe)
     encoder_ms: list[float] = []
     if built.encoder != WORDS_ONLY:
-        encoder = choose(built.encoder, cache_dir=models).encoder
+        encoder = choose_encoder(built.encoder, cache_dir=models).encoder
         encoder.encode(["warm"])
         encoder_ms = [ms(encoder.encode, [it.text]) for it in asked]
     return Searched(recipe, built.encoder, found, encoder_ms)

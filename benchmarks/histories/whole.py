@@ -111,7 +111,7 @@ class Ground:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        own = {"DOWSE_ENCODER": WORDS_ONLY, "DOWSE_DATA_DIR": str(self.place / "data"), "DOWSE_ANY_ROOT": "true"}
+        own = {"DOWSE_ENCODER": WORDS_ONLY, "DOWSE_DATA_DIR": str(self.place / "data"), "DOWSE_ALLOW_ANY_ROOT": "true"}
         return {**os.environ, **own, "DOWSE_MAX_COMMITS": str(_ALL), "DOWSE_GIT_DIRECTORIES": "/"}
 
     def open(self) -> Engine:
@@ -130,7 +130,7 @@ def measure(name: str, repository: Path, place: Path, seed: int, effort: Effort 
     it = ground(repository, place / "whole")
     done = index_whole(it)
     with opened(it.place) as store:
-        asked = questions(store, seed, effort.questions)
+        asked = questions(store.catalog, seed, effort.questions)
     first = run_ms(it.command("search", "--mode", "lexical", asked[0].text), it.environment, it.root)
     status = run_ms(it.command("status"), it.environment, it.root)
     with it.open() as engine:

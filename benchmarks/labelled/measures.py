@@ -10,7 +10,7 @@ from math import log2
 from typing import NamedTuple
 
 from dowse.evaluate import metrics
-from dowse.evaluate.gold import ByDocument
+from dowse.evaluate.gold import DocumentJudge
 from labelled.model import Found, Judge
 
 TOP = 10
@@ -34,7 +34,7 @@ def documents(relevant: Mapping[str, float]) -> Judge:
     """Whole documents by their ids: nDCG, recall, and what a first page of three holds."""
 
     def judge(found: Sequence[Found]) -> dict[str, float]:
-        gold = ByDocument(relevant)
+        gold = DocumentJudge(relevant)
         gains, ideal = gold.gains(distinct_paths(found)), gold.ideal()
         values = {"ndcg@10": metrics.ndcg(gains, ideal, TOP), "recall@100": metrics.recall(gains, ideal, 100)}
         values |= {"precision@3": metrics.precision(gains, 3), "recall@3": metrics.recall(gains, ideal, 3)}
@@ -52,7 +52,7 @@ def line_ranges(targets: Sequence[Target]) -> Judge:
         ideal = [it.gain for it in left]
         gains = [_credit(hit, left) for hit in found[:TOP]]
         values = {"ndcg@10": metrics.ndcg(gains, ideal, TOP), "mrr": metrics.reciprocal_rank(gains)}
-        return values | {f"hit@{k}": metrics.hit(gains, k) for k in (5, 10)}
+        return values | {f"hit@{k}": metrics.hit_rate(gains, k) for k in (5, 10)}
 
     return judge
 

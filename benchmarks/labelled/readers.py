@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dowse.evaluate import read_beir
-from dowse.evaluate.gold import ByDocument
+from dowse.evaluate.gold import DocumentJudge
 from labelled.fetch import unpacked
 from labelled.measures import Lined, Span, Target, all_files, coverage, documents, first_ranks, line_ranges, resolved
 from labelled.model import Part, Question
@@ -19,7 +19,7 @@ _FEWEST_WORDS = 5
 def beir(directory: Path, fetched: Path) -> tuple[Part, ...]:
     questions = []
     for query in read_beir(directory).queries:
-        if not isinstance(query.judge, ByDocument):
+        if not isinstance(query.judge, DocumentJudge):
             raise TypeError(f"{directory}: expected judgements by document")
         questions.append(Question(query.id, query.text, documents(query.judge.relevant)))
     return (Part(directory.name, directory / "corpus.jsonl", tuple(questions)),)

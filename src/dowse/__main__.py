@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dowse.shells.cli import main
+from dowse.cli import main
 
 main()

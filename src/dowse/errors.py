@@ -1,18 +1,18 @@
-"""What can go wrong, each saying the next step.
+"""Exceptions. Each message states the problem and the next step.
 
 DowseError
-├── BadInput          the caller's words: a parameter, a path, a setting
-├── NotIndexed        there is no index here yet
+├── BadInput          invalid input: a parameter, a path, a setting
+├── NotIndexed        there is no index yet
 ├── IndexBusy         another process holds the write lock
 ├── IndexUnusable     the index cannot be opened: newer version, not an index
-│   ├── IndexDamaged  it can not be read, as a whole or in the place that was asked for
-│   └── IndexForeign  it was not made by this user's Dowse
-├── PartDamaged       one part of the index is damaged; the others answer until it is made anew
-├── Cancelled         a job was told to stop; what it has written by then is whole
-├── Unreadable        one item cannot be indexed; sync lists it and goes on
-├── ParserFailed      a parser gave up on one item; sync indexes it as plain text and says so
-├── EncoderMissing    a model was asked for that is not installed or not intact
-└── OtherVectors      the index's vectors are, by now, not of the encoder that was expected
+│   ├── IndexDamaged  the index cannot be read, as a whole or in part
+│   └── IndexForeign  the index was not made by this user's Dowse
+├── PartDamaged       one part of the index is damaged; the others keep working until it is rebuilt
+├── Cancelled         a job was stopped; everything written so far is consistent
+├── Unreadable        one item cannot be indexed; sync lists it and continues
+├── ParserFailed      a parser failed on one item; sync indexes it as plain text and says so
+├── EncoderMissing    the requested model is not installed or is damaged
+└── OtherVectors      the vectors of the index no longer come from the expected encoder
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import re
 
 
 class DowseError(Exception):
-    """The root of everything Dowse raises on purpose; its text is one line for the user."""
+    """The base class of all errors raised on purpose; the message is one line for the user."""
 
 
 class BadInput(DowseError):
@@ -48,24 +48,24 @@ class IndexForeign(IndexUnusable):
     pass
 
 
-def advised(text: str, command: str) -> str:
-    """An error's text with another command in place of those that mend an index of `dowse`."""
-    return _MENDING.sub(f"`{command}`", text)
+def replace_repair_command(text: str, command: str) -> str:
+    """Replace the repair command in an error message by another command."""
+    return _REPAIR_COMMAND.sub(f"`{command}`", text)
 
 
-_MENDING = re.compile(r"`dowse (?:rebuild|doctor --fix)[^`]*`")
+_REPAIR_COMMAND = re.compile(r"`dowse (?:rebuild|doctor --fix)[^`]*`")
 
 
-def damage(part: str, reason: str) -> str:
-    """What is said of a damaged part of an index."""
-    return f"damaged {part} ({reason}): a running server mends that, or `dowse doctor --fix`"
+def damage_message(part: str, reason: str) -> str:
+    """Return the message for a damaged part of an index."""
+    return f"damaged {part} ({reason}): run `dowse doctor --fix`, or let a running server repair it"
 
 
 class PartDamaged(DowseError):
-    """`part` is one of `dowse.store.health.PARTS`."""
+    """A damaged part of the index; `part` is one of `dowse.store.base.STORE_PARTS`."""
 
     def __init__(self, part: str, reason: str) -> None:
-        super().__init__(damage(part, reason))
+        super().__init__(damage_message(part, reason))
         self.part = part
 
 
@@ -74,7 +74,8 @@ class Cancelled(DowseError):
 
 
 class Unreadable(DowseError):
-    """`lasting` reasons (binary, too large) hold until the file changes; others are tried again each time."""
+    """An item that cannot be indexed. A `lasting` reason (binary, too large) holds until the file changes; others are
+    retried."""
 
     def __init__(self, reason: str, *, lasting: bool = True) -> None:
         super().__init__(reason)
@@ -89,5 +90,5 @@ class EncoderMissing(DowseError):
     pass
 
 
-class OtherVectors(DowseError):
+class EncoderMismatch(DowseError):
     pass

@@ -13,10 +13,10 @@ from code_search.building import Built, settings_for
 from code_search.corpora import Corpus, Plan
 from code_search.footprint import Footprint
 from code_search.questions import Kind
+from dowse.callgraph.facts import CallQuery
 from dowse.engine import Engine
-from dowse.lookup.calls.question import CallQuery
-from dowse.lookup.grep.question import Lines
-from dowse.lookup.symbols.question import Wanted
+from dowse.lookup.grep import GrepQuery
+from dowse.store.types import SymbolQuery
 
 TEXT = '''"""A shop that has some things."""
 
@@ -118,7 +118,7 @@ def test_a_change_is_seen_and_taken_back(engine: Engine, corpus: Corpus) -> None
     assert engine.status().counts.symbols == definitions
 
 
-UNSEEN = [("grep", Lines(("absent",))), ("symbols", Wanted(("absent",))), ("calls", CallQuery("absent"))]
+UNSEEN = [("grep", GrepQuery(("absent",))), ("symbols", SymbolQuery(("absent",))), ("calls", CallQuery("absent"))]
 
 
 @pytest.mark.parametrize(("verb", "asked"), UNSEEN)
@@ -132,6 +132,6 @@ def test_a_change_that_is_not_seen_by_all_is_no_figure(
 
 
 def test_all_lines_are_compared_not_only_those_of_the_best_files(engine: Engine) -> None:
-    found = lines_found(engine, Lines(("return",), limit=1))
+    found = lines_found(engine, GrepQuery(("return",), limit=1))
     assert len(found) == 5
     assert all(len(lines) == 5 for lines in found.values())

@@ -18,7 +18,7 @@ from code_search.asking import difference
 from code_search.names import Described, Member, Place, names_in
 from code_search.ripgrep import Pattern
 from code_search.sampling import across, drawn, parts_of, regexes, sampled, word_regexes
-from dowse.model import Call, Record, Stats, Symbol
+from dowse.model import Call, FunctionMetrics, Record, Symbol
 from dowse.store.sqlite import SqliteStore
 
 WORDS = st.text("abcdefgh", min_size=8, max_size=20)
@@ -79,10 +79,10 @@ def index(tmp_path: Path) -> Path:
     store = SqliteStore(path, create=True, busy_timeout_s=1)
     symbols = (
         Symbol("Repo", "class", 1, 20, bases=("IRepo<Foo>",), attributes=("Serializable",)),
-        Symbol("Load", "method", 2, 6, 1, 0, stats=Stats(calls=3)),
-        Symbol("SaveAll", "method", 8, 9, 1, 0, stats=Stats(calls=1)),
+        Symbol("Load", "method", 2, 6, 1, 0, stats=FunctionMetrics(calls=3)),
+        Symbol("SaveAll", "method", 8, 9, 1, 0, stats=FunctionMetrics(calls=1)),
         Symbol("Store", "class", 22, 30),
-        Symbol("SaveAll", "method", 23, 24, 1, 3, stats=Stats(calls=0)),
+        Symbol("SaveAll", "method", 23, 24, 1, 3, stats=FunctionMetrics(calls=0)),
     )
     calls = (
         Call("Load", "Load()", 8, 2),
@@ -91,9 +91,9 @@ def index(tmp_path: Path) -> Path:
         Call("SaveAll", "SaveAll()", 4, 1),
     )
     with store.writing(1):
-        store.add_collection("root")
+        store.writer.add_collection("root")
         record = Record("root", "a.cs", "code", "a.cs", 1, 1, "d", "c")
-        store.put(record, (), symbols, calls=calls)
+        store.writer.put(record, (), symbols, calls=calls)
     store.close()
     return path
 

@@ -15,9 +15,10 @@ from code_search.measured import Measured
 from code_search.questions import Kind
 from code_search.section import lines
 from code_search.served import as_call
-from dowse.lookup.calls.question import CallQuery
-from dowse.lookup.grep.question import Lines
-from dowse.lookup.symbols.question import Audit, Silent, Wanted
+from dowse.callgraph.facts import CallQuery
+from dowse.lookup.grep import GrepQuery
+from dowse.lookup.symbols import FileWithoutDefinitions, SymbolAudit
+from dowse.store.types import SymbolQuery
 from timing import Cost
 
 
@@ -29,7 +30,7 @@ def corpus(root: Path, *, suffix: str = ".cs") -> Corpus:
     return Corpus(Plan("tiny", suffix, (("tool", ""),), "a test"), root, 2, 3_000_000)
 
 
-def measured(root: Path, *silent: Silent) -> Measured:
+def measured(root: Path, *silent: FileWithoutDefinitions) -> Measured:
     counts = {"records": 2, "chunks": 30, "symbols": 1400, "calls": 5000}
     built = Built(
         root / "i.db", Footprint(2.0, 1.5, 300, 200), {"": 4_000_000, "-lines": 2_000_000}, counts, {"too big": 1}
@@ -42,7 +43,7 @@ def measured(root: Path, *silent: Silent) -> Measured:
         1,
         ["two: 1 only here, 0 only by ripgrep, e.g. a.cs:1"],
     )
-    return Measured(corpus(root), built, Audit(2, 1, 0, 0, silent), [asked], [["tiny: cold", "90 ms", ""]])
+    return Measured(corpus(root), built, SymbolAudit(2, 1, 0, 0, silent), [asked], [["tiny: cold", "90 ms", ""]])
 
 
 ROWS = [
@@ -68,7 +69,7 @@ ROWS = [
 
 @pytest.mark.parametrize("expected", ROWS)
 def test_every_figure_has_its_row(expected: str, tmp_path: Path) -> None:
-    silent = [Silent("a.cs", "root", 9, "only comments"), Silent("b.cs", "root", 9, "")]
+    silent = [FileWithoutDefinitions("a.cs", "root", 9, "only comments"), FileWithoutDefinitions("b.cs", "root", 9, "")]
     assert expected in lines([measured(tmp_path, *silent)], "13.0")
 
 
@@ -86,16 +87,18 @@ def test_a_scan_that_is_only_near_is_not_compared() -> None:
 
 
 CALLS = [
-    (Lines(("a", "b")), ("search_grep", {"terms": "a,b", "substring": False})),
-    (Lines(("a",), "substring"), ("search_grep", {"terms": "a", "substring": True})),
-    (Wanted(("Load",)), ("search_definitions", {"name": "Load"})),
-    (Wanted(base="IRepo"), ("search_definitions", {"baseType": "IRepo"})),
+    (GrepQuery(("a", "b")), ("search_grep", {"terms": "a,b", "substring": False})),
+    (GrepQuery(("a",), "substring"), ("search_grep", {"terms": "a", "substring": True})),
+    (SymbolQuery(("Load",)), ("search_definitions", {"name": "Load"})),
+    (SymbolQuery(base="IRepo"), ("search_definitions", {"baseType": "IRepo"})),
     (CallQuery("Load", "Repo"), ("search_callers", {"method": "Load", "class": "Repo", "direction": "up"})),
 ]
 
 
 @pytest.mark.parametrize(("question", "expected"), CALLS)
-def test_questions_in_the_words_of_the_contract(question: Lines | Wanted | CallQuery, expected: object) -> None:
+def test_questions_in_the_words_of_the_contract(
+    question: GrepQuery | SymbolQuery | CallQuery, expected: object
+) -> None:
     assert as_call(question) == expected
 
 

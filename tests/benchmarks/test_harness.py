@@ -15,9 +15,9 @@ import left_out
 import quality
 from dowse.evaluate import QueryScore, Scores
 from dowse.model import Hit
-from dowse.search.recipes import RECIPES, Recipe, recipe_named
-from dowse.search.refine.stage import stage_name
-from dowse.search.run import Run
+from dowse.search.recipes import RECIPES, Recipe, get_recipe
+from dowse.search.run import SearchRun
+from dowse.search.stages.base import stage_name
 from labelled.measures import documents
 from labelled.model import LabelledSet, Part, Question
 from measuring import Bench, Way, mean
@@ -74,16 +74,16 @@ def test_an_index_is_made_anew_only_when_other_code_made_it(bench: Bench, tiny: 
 
 
 def test_a_recipe_that_cannot_work_is_not_measured(bench: Bench, tiny: LabelledSet) -> None:
-    with pytest.raises(SystemExit, match="semantic skipped: semantic search is switched off"):
+    with pytest.raises(SystemExit, match="semantic skipped: semantic search is off"):
         bench.scores(tiny, "none", [Way("hybrid-files")])
     assert not list((bench.work / "scores").rglob("*.json"))
 
 
 def test_a_recipe_of_the_occasion_is_asked_and_forgotten(bench: Bench, tiny: LabelledSet) -> None:
-    def backwards(hits: list[Hit], run: Run) -> list[Hit]:
+    def backwards(hits: list[Hit], run: SearchRun) -> list[Hit]:
         return hits[1:]
 
-    worse = replace(recipe_named("lexical-files"), name="worse", stages=(backwards,))
+    worse = replace(get_recipe("lexical-files"), name="worse", stages=(backwards,))
     scores = bench.scores(tiny, "hashing", [Way("worse", worse)])
     assert mean(scores["worse"], "ndcg@10") == 0.0
     assert "worse" not in RECIPES
@@ -136,7 +136,7 @@ def test_the_constant_that_gains_on_the_mean_is_chosen() -> None:
 def test_shipped_constants_are_those_of_the_recipes() -> None:
     """A value that is called the shipped one and is not would be measured as if it were."""
     for constant in left_out.CONSTANTS:
-        recipe = recipe_named("hybrid-files")
+        recipe = get_recipe("hybrid-files")
         assert constant.shipped in constant.values
         if constant.option is not None:
             assert constant.option(recipe, constant.shipped) == recipe, constant.name
@@ -148,7 +148,7 @@ def test_shipped_constants_are_those_of_the_recipes() -> None:
 def test_ablation_has_a_row_for_every_stage(bench: Bench, tiny: LabelledSet) -> None:
     rows = ablation.measure(bench, [tiny], "hashing", ["hybrid"])
     labels = {label for _, change, label in rows if change == "without"}
-    assert labels == {it.label for it in lesser(recipe_named("hybrid-files"))}
+    assert labels == {it.label for it in lesser(get_recipe("hybrid-files"))}
     assert "| hybrid: lexical.code_priors | 0 | changes nothing |" in ablation.section([tiny], rows).lines
 
 
@@ -192,16 +192,16 @@ def test_cells_may_hold_bars() -> None:
 class Twice:
     n: int = 1
 
-    def __call__(self, hits: list[Hit], run: Run) -> list[Hit]:
+    def __call__(self, hits: list[Hit], run: SearchRun) -> list[Hit]:
         return hits
 
 
-def prepared(run: Run) -> list[str]:
+def prepared(run: SearchRun) -> list[str]:
     return []
 
 
 def test_everything_a_recipe_has_is_left_out_once() -> None:
-    recipe: Recipe = replace(recipe_named("hybrid"), stages=(Twice(1), Twice(2)), prepare=(prepared,))
+    recipe: Recipe = replace(get_recipe("hybrid"), stages=(Twice(1), Twice(2)), prepare=(prepared,))
     variants = {it.label: it.recipe for it in lesser(recipe)}
     assert variants["prepared"].prepare == ()
     assert list(variants["semantic"].routes) == ["lexical", "headline"]
@@ -216,8 +216,8 @@ def test_stages_that_no_recipe_has_are_put_in() -> None:
     names = [stage_name(it) for it in unused_stages()]
     assert "mmr" in names
     assert "best_first" not in names
-    for variant in greater(recipe_named("hybrid")):
-        assert variant.recipe.stages[1:] == recipe_named("hybrid").stages
+    for variant in greater(get_recipe("hybrid")):
+        assert variant.recipe.stages[1:] == get_recipe("hybrid").stages
 
 
 def test_recipes_that_fuse_are_taken_apart() -> None:

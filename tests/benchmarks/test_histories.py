@@ -59,8 +59,8 @@ def test_a_bare_repository_is_a_root_too(repo: Repo, tmp_path: Path) -> None:
 def test_questions_are_words_of_commits_and_find_them(built: tuple[Built, Path]) -> None:
     _, place = built
     with opened(place) as store:
-        asked = questions(store, seed=1)
-        assert asked == questions(store, seed=1) != questions(store, seed=2)
+        asked = questions(store.catalog, seed=1)
+        assert asked == questions(store.catalog, seed=1) != questions(store.catalog, seed=2)
     assert {it.text for it in asked} == {f"Improve {word} handling" for word in WORDS}  # the one without is left out
     assert all(it.path == f"src/{it.text.split()[1]}.py" for it in asked)
     with Engine(settings_of("hashing", 100, place), index_in(place), create=False) as engine:
@@ -71,7 +71,7 @@ def test_questions_are_words_of_commits_and_find_them(built: tuple[Built, Path])
 
 def test_git_is_asked_over_the_same_commits(repo: Repo, built: tuple[Built, Path]) -> None:
     with opened(built[1]) as store:
-        asked = questions(store, seed=1, count=2)
+        asked = questions(store.catalog, seed=1, count=2)
     found = ask_git(repo.place, [it.commit.path for it in asked], asked)
     assert {name: len(times) for name, times in found.items()} == {MESSAGES: 2, CHANGES: 1}
 

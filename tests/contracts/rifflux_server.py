@@ -19,7 +19,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, TextContent, Tool
 
-from dowse.live.history import History
+from dowse.live.job_log import JobLog
 
 SCRIPTS = Path(sys.executable).parent
 JOB_DEADLINE_S = 120.0
@@ -100,7 +100,7 @@ def variables_for(folder: Path, script: str, variables: Mapping[str, str]) -> di
     """Rifflux, unlike the others, brings in nothing before an answer."""
     return {
         "DOWSE_DATA_DIR": str(folder.parent / f"{folder.name}-data"),
-        "DOWSE_REPAIR_MS": "0" if script.startswith("rifflux") else "30000",
+        "DOWSE_FRESHNESS_TIMEOUT_MS": "0" if script.startswith("rifflux") else "30000",
         "DOWSE_SHARE": "false",
         "RIFFLUX_EMBEDDING_BACKEND": "hash",
         **variables,
@@ -121,7 +121,7 @@ def run_script(name: str, *arguments: str, folder: Path, **variables: str) -> su
 
 def is_indexing(index: Path) -> bool:
     """Whether a server of this index has begun to compare its files; it does so soon after it was started."""
-    jobs = History(index).recent(10)
+    jobs = JobLog(index).recent_jobs(10)
     return any(it.kind in ("index", "reconcile") and it.state in ("running", "retry_wait") for it in jobs)
 
 

@@ -63,10 +63,10 @@ def test_the_arguments_say_which_is_meant(everything: Served) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"query": "x", "repo": ".", "file": PARSER}, "belong to different questions; give query, or repo and file"),
-        ({"query": "x", "file": PARSER}, "belong to different questions"),
-        ({}, "what is asked for is missing; give query, or repo and file"),
-        ({"author": "ann"}, "what is asked for is missing"),
+        ({"query": "x", "repo": ".", "file": PARSER}, "different tools of this name; give query, or repo and file"),
+        ({"query": "x", "file": PARSER}, "belong to different tools of this name"),
+        ({}, "a required argument is missing; give query, or repo and file"),
+        ({"author": "ann"}, "a required argument is missing"),
         ({"query": "x", "maxResults": 3}, "unknown parameter 'maxResults'"),
         ({"repo": ".", "file": PARSER, "top_n": 3}, "unknown parameter 'top_n'"),
         ({"repo": "."}, "Missing required parameter: file"),
@@ -97,7 +97,7 @@ def test_reindex_brings_in_nothing_from_outside_of_the_root(
     """The index is that of the root and answers every family: what is outside has no place in it."""
     (tmp_path / "secret.md").write_text("# The ostrich\n")
     filled = json.loads(json.dumps(given).replace("{outside}", str(tmp_path)))
-    assert "is outside of" in everything.refusal("reindex", **filled)
+    assert "is outside" in everything.refusal("reindex", **filled)
     result = everything.call("search", query="ostrich", recipe="lexical")
     assert result.structured_content is not None and result.structured_content["hits"] == []
     assert everything.ask("reindex", path="docs")["skipped_files"] > 0
@@ -107,7 +107,7 @@ def test_reindex_brings_in_nothing_from_outside_of_the_root(
 def test_no_other_index_is_read(everything: Served, tmp_path: Path, tool: str) -> None:
     """Another project's index is not opened, whoever may have told the client where it lies."""
     needed = {"search_rifflux": {"query": "x"}, "get_chunk": {"chunk_id": "x"}, "get_file": {"path": "x"}}.get(tool, {})
-    assert "leave db_path out" in everything.refusal(tool, **needed, db_path=str(tmp_path / "other.db"))
+    assert "leave out db_path" in everything.refusal(tool, **needed, db_path=str(tmp_path / "other.db"))
     own = everything.ask("index_status")["db_path"]
     assert everything.ask("index_status", db_path=own)["files"] > 0
 

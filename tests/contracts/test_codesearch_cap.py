@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.profiles.codesearch_cap import as_text, capped, size_of
+from dowse.tools.codesearch_context import cap_response, json_bytes, to_compact_json
 
 SIGNS = {"responseTruncated", "truncationReason", "originalResponseBytes", "hint"}
 
@@ -35,8 +35,8 @@ def grep_answer(files: int, lines: int, tokens: int = 0, content: bool = False) 
 
 def test_what_fits_is_left_as_it_is() -> None:
     data = grep_answer(3, 3)
-    assert capped(data, size_of(data)) == data
-    assert capped(grep_answer(1000, 100), 0) == grep_answer(1000, 100)
+    assert cap_response(data, json_bytes(data)) == data
+    assert cap_response(grep_answer(1000, 100), 0) == grep_answer(1000, 100)
 
 
 STEPS = [
@@ -49,7 +49,7 @@ STEPS = [
 
 @pytest.mark.parametrize(("data", "kept"), STEPS)
 def test_each_step_is_enough_for_something(data: dict[str, Any], kept: dict[str, int | None]) -> None:
-    short = capped(data, 4096)
+    short = cap_response(data, 4096)
     assert len(short["files"]) == len(data["files"])
     lengths = {len(row["lines"]) if "lines" in row else None for row in short["files"]}
     assert lengths == {kept["lines"]}
@@ -60,27 +60,27 @@ def test_each_step_is_enough_for_something(data: dict[str, Any], kept: dict[str,
 
 def test_then_files_go_from_the_end_and_the_totals_stay() -> None:
     data = grep_answer(2000, 30)
-    short = capped(data, 16 * 1024)
+    short = cap_response(data, 16 * 1024)
     count = len(short["files"])
     assert 0 < count < 2000
     assert [row["path"] for row in short["files"]] == [row["path"] for row in data["files"][:count]]
     assert (short["summary"]["totalFiles"], short["summary"]["totalOccurrences"]) == (2000, 60_000)
-    assert short["summary"]["originalResponseBytes"] == size_of(data)
-    row = size_of(short["files"][0])
-    assert 16 * 1024 - row - 1 <= size_of(short) <= 16 * 1024, "there was no room for one more"
+    assert short["summary"]["originalResponseBytes"] == json_bytes(data)
+    row = json_bytes(short["files"][0])
+    assert 16 * 1024 - row - 1 <= json_bytes(short) <= 16 * 1024, "there was no room for one more"
 
 
 def test_the_limit_is_kept_to_the_byte() -> None:
     data = {"definitions": [{"name": "x" * length} for length in range(60)], "summary": {}}
-    answers = {limit: capped(data, limit) for limit in range(500, 1000)}
-    assert all(size_of(answer) <= limit for limit, answer in answers.items())
-    assert any(size_of(answer) == limit for limit, answer in answers.items())
+    answers = {limit: cap_response(data, limit) for limit in range(500, 1000)}
+    assert all(json_bytes(answer) <= limit for limit, answer in answers.items())
+    assert any(json_bytes(answer) == limit for limit, answer in answers.items())
     assert {answer["summary"]["truncationReason"] for answer in answers.values()} == {"definitions capped"}
 
 
 def test_other_arrays_go_whole_row_by_row() -> None:
     rows = [{"name": f"Name{it}", "body": ["line"] * 20} for it in range(200)]
-    short = capped({"definitions": rows, "summary": {"totalResults": 200, "returned": 200}}, 8192)
+    short = cap_response({"definitions": rows, "summary": {"totalResults": 200, "returned": 200}}, 8192)
     kept = short["definitions"]
     assert kept == rows[: len(kept)]
     assert (short["summary"]["totalResults"], short["summary"]["returned"]) == (200, len(kept))
@@ -89,7 +89,7 @@ def test_other_arrays_go_whole_row_by_row() -> None:
 
 def test_one_row_that_is_too_long_alone_is_cut_inside() -> None:
     row = {"name": "Long", "body": [f"line {it}" for it in range(5000)]}
-    short = capped({"definitions": [row, row], "summary": {}}, 4096)
+    short = cap_response({"definitions": [row, row], "summary": {}}, 4096)
     (kept,) = short["definitions"]
     assert kept["bodyTruncated"] is True
     assert kept["body"] == row["body"][: len(kept["body"])] != []
@@ -97,7 +97,7 @@ def test_one_row_that_is_too_long_alone_is_cut_inside() -> None:
 
 def test_a_tree_with_one_root_keeps_its_root() -> None:
     tree = {"method": "Root", "callers": [{"method": f"Caller{it}", "callers": []} for it in range(2000)]}
-    short = capped({"callTree": [tree], "summary": {"totalNodes": 2001}}, 4096)
+    short = cap_response({"callTree": [tree], "summary": {"totalNodes": 2001}}, 4096)
     (kept,) = short["callTree"]
     assert kept["method"] == "Root"
     assert 10 < len(kept["callers"]) < 2000
@@ -106,8 +106,8 @@ def test_a_tree_with_one_root_keeps_its_root() -> None:
 
 def test_absurd_texts_that_are_echoed_do_not_fit_either() -> None:
     data = {"callTree": [], "query": {"method": "x" * 100_000}, "summary": {"termsSearched": ["y" * 100_000]}}
-    short = capped(data, 1024)
-    assert size_of(short) <= 1024
+    short = cap_response(data, 1024)
+    assert json_bytes(short) <= 1024
     assert short["query"]["method"].startswith("xxx")
 
 
@@ -145,14 +145,14 @@ ANSWERS = st.fixed_dictionaries(
 @settings(max_examples=30)
 @given(ANSWERS, st.integers(min_value=1024, max_value=8192))
 def test_every_answer_fits_and_is_an_honest_part(data: dict[str, Any], limit: int) -> None:
-    before = as_text(data)
-    short = capped(data, limit)
-    assert as_text(data) == before, "what is given is not changed"
-    assert json.loads(as_text(short)) == short
-    assert size_of(short) <= limit
+    before = to_compact_json(data)
+    short = cap_response(data, limit)
+    assert to_compact_json(data) == before, "what is given is not changed"
+    assert json.loads(to_compact_json(short)) == short
+    assert json_bytes(short) <= limit
     assert short["summary"]["totalFiles"] == data["summary"]["totalFiles"]
     assert short.keys() == data.keys()
-    assert ("responseTruncated" in short["summary"]) == (size_of(data) > limit)
+    assert ("responseTruncated" in short["summary"]) == (json_bytes(data) > limit)
     paths = [row["path"] for row in data.get("files", ())]
     assert [row["path"] for row in short.get("files", ())] == paths[: len(short.get("files", ()))]
 
@@ -160,5 +160,5 @@ def test_every_answer_fits_and_is_an_honest_part(data: dict[str, Any], limit: in
 @settings(max_examples=10)
 @given(ANSWERS)
 def test_a_cut_answer_is_not_cut_again(data: dict[str, Any]) -> None:
-    short = capped(data, 2048)
-    assert capped(short, 2048) == short
+    short = cap_response(data, 2048)
+    assert cap_response(short, 2048) == short

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from codesearch_server import FILE_COUNT, lay_out
 from rifflux_server import run_script
 
-from dowse.shells.codesearch import commands
+from dowse.cli.compat_codesearch import commands
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +186,7 @@ def test_cleanup_deletes_the_index_and_nothing_else(tmp_path: Path) -> None:
     assert len(before) == 1
     assert printed(folder, "cleanup") == [f"deleted {before[0]}"]
     assert not list((tmp_path / "data").rglob("index.db*"))
-    assert printed(folder, "cleanup") == [f"there is no index of {folder}"]
+    assert printed(folder, "cleanup") == [f"no index for {folder}"]
     assert (folder / "a.cs").exists()
 
 

@@ -259,14 +259,14 @@ def test_blame(past: Served, hashes: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"file": "nope.py", "startLine": 1}, "not a file of this repository"),
-        ({"file": "src", "startLine": 1}, "not a file of this repository"),
+        ({"file": "nope.py", "startLine": 1}, "is not a file in the repository"),
+        ({"file": "src", "startLine": 1}, "is not a file in the repository"),
         ({"file": PARSER, "startLine": 15}, "has 14 lines"),
         ({"file": PARSER, "startLine": 3, "endLine": 2}, "swap them"),
         ({"file": PARSER, "startLine": 0}, "startLine"),
         ({"file": PARSER}, "Missing required parameter: startLine"),
-        ({"file": "", "startLine": 1}, "file must name something"),
-        ({"file": "../x", "startLine": 1}, "leaves the repository"),
+        ({"file": "", "startLine": 1}, "file must be a path inside"),
+        ({"file": "../x", "startLine": 1}, "is outside the repository"),
     ],
 )
 def test_blame_refuses(past: Served, arguments: dict[str, Any], words: str) -> None:
@@ -340,23 +340,23 @@ def test_help_mentions_every_one(past: Served) -> None:
         ({"file": PARSER}, "Missing required parameter: repo"),
         ({"repo": "."}, "Missing required parameter: file"),
         ({"repo": "", "file": PARSER}, "repo must not be empty"),
-        ({"repo": "nowhere", "file": PARSER}, "no git repository"),
+        ({"repo": "nowhere", "file": PARSER}, "is not in a git repository"),
         ({"repo": "..", "file": PARSER}, "Server started with --dir"),
         ({"repo": "/", "file": PARSER}, "Server started with --dir"),
-        ({"repo": "--upload-pack=x", "file": PARSER}, "no git repository"),
-        ({"repo": "a\0b", "file": PARSER}, "can not be used"),
-        ({"repo": ".", "file": ""}, "file must name something"),
-        ({"repo": ".", "file": "."}, "file must name something"),
-        ({"repo": ".", "file": "../../etc/passwd"}, "leaves the repository"),
-        ({"repo": ".", "file": "/etc/passwd"}, "leaves the repository"),
-        ({"repo": ".", "file": "a\0b"}, "can be no path"),
-        ({"repo": ".", "file": "x" * 5000}, "can be no path"),
+        ({"repo": "--upload-pack=x", "file": PARSER}, "is not in a git repository"),
+        ({"repo": "a\0b", "file": PARSER}, "cannot be used"),
+        ({"repo": ".", "file": ""}, "file must be a path inside"),
+        ({"repo": ".", "file": "."}, "file must be a path inside"),
+        ({"repo": ".", "file": "../../etc/passwd"}, "is outside the repository"),
+        ({"repo": ".", "file": "/etc/passwd"}, "is outside the repository"),
+        ({"repo": ".", "file": "a\0b"}, "is not a valid path"),
+        ({"repo": ".", "file": "x" * 5000}, "is not a valid path"),
         ({"repo": ".", "file": PARSER, "from": "yesterday"}, "YYYY-MM-DD"),
         ({"repo": ".", "file": PARSER, "to": "2026-02-30"}, "YYYY-MM-DD"),
         ({"repo": ".", "file": PARSER, "from": "20260101"}, "YYYY-MM-DD"),
         ({"repo": ".", "file": PARSER, "date": "--all"}, "YYYY-MM-DD"),
         ({"repo": ".", "file": PARSER, "from": "2026-02-02", "to": "2026-02-01"}, "from 2026-02-02 is after"),
-        ({"repo": ".", "file": PARSER, "from": "2026-02-02", "date": "2026-02-01"}, "not both"),
+        ({"repo": ".", "file": PARSER, "from": "2026-02-02", "date": "2026-02-01"}, "mutually exclusive"),
         ({"repo": ".", "file": PARSER, "maxResults": -1}, "maxResults"),
         ({"repo": ".", "file": PARSER, "maxResults": 10**30}, "maxResults"),
         ({"repo": ".", "file": PARSER, "format": "%x"}, "unknown parameter 'format'"),
@@ -395,12 +395,12 @@ def test_at_the_edge_of_a_shallow_clone_nobody_knows_what_was_touched(tmp_path: 
         for no_cache in (False, True):
             found = served.ask("search_git_history", repo=".", file="0.txt", noCache=no_cache)
             assert found["commits"] == []
-            assert found["warning"].startswith("0.txt is in the last commit, but no commit that is known tells")
+            assert found["warning"].startswith("0.txt is in the last commit, but none of the known commits")
             active = served.ask("search_git_activity", repo=".", noCache=no_cache)
             assert active["activity"] == [{"path": "2.txt", "commitCount": 1}]
             assert active["summary"]["totalCommits"] == 2
         reason = served.ask("search_git_history", repo=".", file="2.txt")["summary"]["sourceReason"]
-        assert reason.startswith("commits whose files are not known") and reason.endswith(": 1")
+        assert reason.startswith("commits with unknown files") and reason.endswith(": 1")
 
 
 def test_an_empty_repository(tmp_path: Path) -> None:
@@ -425,7 +425,7 @@ def test_no_repository_at_all(tmp_path: Path) -> None:
         for tool in sorted(GIT_TOOLS):
             more = {"file": "a"} if tool in ("search_git_history", "search_git_diff", "search_git_blame") else {}
             more |= {"startLine": 1} if tool == "search_git_blame" else {}
-            assert "no git repository" in served.refusal(tool, repo=".", **more)
+            assert "is not in a git repository" in served.refusal(tool, repo=".", **more)
 
 
 def test_a_repository_in_the_directory_and_the_one_around_it(tmp_path: Path) -> None:
@@ -502,7 +502,7 @@ def test_broken_repositories_are_told_in_one_line(tmp_path: Path) -> None:
     (work / "lost").mkdir()
     (work / "lost" / ".git").write_text("gitdir: /nowhere/at/all\n")
     with serving(work, "dowse", "mcp", "--profile", "codesearch") as served:
-        assert "no git repository" in served.refusal("search_git_history", repo="lost", file="a.txt")
+        assert "is not in a git repository" in served.refusal("search_git_history", repo="lost", file="a.txt")
         shutil.rmtree(work / "torn" / ".git" / "objects")
         (work / "torn" / ".git" / "objects").mkdir()
         for tool, arguments in (

@@ -22,7 +22,7 @@ from codesearch_server import (
 )
 from rifflux_server import JOB_DEADLINE_S, Served, is_indexing, run_script, serving, text_of
 
-from dowse.places import Places
+from dowse.paths import DataPaths
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.locks import write_lock
 from support import eventually
@@ -44,7 +44,7 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     lay_out(folder)
     subprocess.run(["git", "init", "-b", "feature/long-way"], cwd=folder, check=True, capture_output=True)
     options = ("--dir", str(folder), "--ext", "cs", "--definitions", "--metrics", "--max-response-kb", "2")
-    with serving(folder.parent, "search-index", "serve", *options, DOWSE_REPAIR_MS="0") as served:
+    with serving(folder.parent, "search-index", "serve", *options, DOWSE_FRESHNESS_TIMEOUT_MS="0") as served:
         wait_until_built(served)
         yield Served(folder, served.errors, served.portal, served.client)
 
@@ -228,7 +228,7 @@ def test_the_first_build_and_a_second_start(tmp_path: Path) -> None:
     """Whoever holds the lock keeps the index from being built, for as long as the test needs."""
     folder = tmp_path / "work"
     lay_out(folder)
-    index = Places(tmp_path / "work-data").index_of(folder)
+    index = DataPaths(tmp_path / "work-data").index_path(folder)
     SqliteStore(index).close()
     command = ("dowse", "mcp", "--profile", "codesearch")
     with ExitStack() as stack:
@@ -260,7 +260,7 @@ def test_the_first_build_and_a_second_start(tmp_path: Path) -> None:
 def test_a_build_that_fails_is_told(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     lay_out(folder)
-    index = Places(tmp_path / "work-data").index_of(folder)
+    index = DataPaths(tmp_path / "work-data").index_path(folder)
     SqliteStore(index).close()
     connection = apsw.Connection(str(index))
     connection.execute("PRAGMA user_version = 999")
@@ -287,7 +287,7 @@ def test_files_are_followed_if_that_is_asked_for(tmp_path: Path, watch: bool) ->
     folder = tmp_path / "work"
     lay_out(folder)
     arguments = ("serve", "--dir", ".", *(("--watch", "--debounce-ms", "50") if watch else ()))
-    with serving(folder, "search-index", *arguments, DOWSE_REPAIR_MS="0") as served:
+    with serving(folder, "search-index", *arguments, DOWSE_FRESHNESS_TIMEOUT_MS="0") as served:
         wait_until_built(served)
         deadline = time.monotonic() + (JOB_DEADLINE_S if watch else 1.5)
         (folder / "Followed.cs").write_text("class Followed { void Harbour() { } }\n")

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 from ragdocs_server import DOCUMENTS, page_of
 
-from dowse.search.recipes import recipe_named
-from dowse.search.refine.stage import stage_name
-from dowse.shells.ragdocs import main
-from dowse.shells.ragdocs_settings import ragdocs_workspace
+from dowse.cli.compat import main
+from dowse.search.recipes import get_recipe
+from dowse.search.stages.base import stage_name
+from dowse.server.contract_settings import ragdocs_workspace
 from support import write
 
 RESULT_KEYS = ["chunk_id", "doc_id", "score", "header_path", "file_path", "content"]
@@ -94,7 +94,7 @@ def test_documents_and_search_as_configured(project: Path) -> None:
 def test_a_reranker_is_asked_where_it_is_configured(project: Path) -> None:
     write(project, {CONFIG: "[search]\nrerank_enabled = true\n"})
     setup = ragdocs_workspace((), flags={}, environment=dict(os.environ), cwd=project)[1]
-    stages = [stage_name(it) for it in recipe_named("ragdocs", setup.tuning).stages]  # type: ignore[arg-type]
+    stages = [stage_name(it) for it in get_recipe("ragdocs", setup.tuning).stages]  # type: ignore[arg-type]
     assert stages.index("per_record") < stages.index("rerank") < stages.index("best_first")
     assert rows("springs")  # there is no model here, which must not fail the query
 
@@ -120,7 +120,7 @@ def test_a_configuration_is_checked(project: Path, tmp_path: Path, monkeypatch: 
     assert done.exit_code == 0
     told = done.stdout.splitlines()
     assert told[0] == f"configuration: {project / CONFIG}"
-    assert {"mmr_enabled: True", "warning: these have no effect here: search.magic"} <= set(told)
+    assert {"mmr_enabled: True", "warning: these keys have no effect here: search.magic"} <= set(told)
     assert any(it.startswith("exclude: old/, **/.venv/**") for it in told)
     assert told[-1] == "the configuration is valid"
 

@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 from ragdocs_server import STATS, page_of
 
-from dowse.live.jobs import Jobs
-from dowse.profiles.ragdocs import Ragdocs
+from dowse.live.jobs import JobQueue
+from dowse.tools.ragdocs import RagdocsTools
 from support import OpenEngine, write
 
-Documents = Callable[..., Ragdocs]
+Documents = Callable[..., RagdocsTools]
 
 
 @pytest.fixture
 def documents(root: Path, open_engine: OpenEngine) -> Documents:
-    def indexed(files: dict[str, str], **settings: object) -> Ragdocs:
+    def indexed(files: dict[str, str], **settings: object) -> RagdocsTools:
         write(root, files)
-        engine = open_engine(**{"min_chunk_chars": 5, "repair_ms": 0, **settings})
+        engine = open_engine(**{"min_chunk_chars": 5, "freshness_timeout_ms": 0, **settings})
         engine.index([root])
-        return Ragdocs(lambda: engine, Jobs(), patience_s=0)
+        return RagdocsTools(lambda: engine, JobQueue(), patience_s=0)
 
     return indexed
 
@@ -134,9 +134,9 @@ def test_a_file_that_changed_since_is_named(documents: Documents, root: Path) ->
     ranks = {it.path: it.rank for it in answer.results}
     assert set(answer.notes.splitlines()) == {
         "- 2 changed files are not in this answer yet: a.md, b.md",
-        "- `dowse index` brings in what changed",
+        "- run `dowse index` to update the index",
         f"- [{ranks['a.md']}] has changed since it was indexed",
-        f"- [{ranks['b.md']}] is gone since it was indexed",
+        f"- [{ranks['b.md']}] was deleted since it was indexed",
     }
 
 
@@ -144,7 +144,7 @@ def test_several_roots_have_full_paths_which_can_be_excluded(tmp_path: Path, ope
     write(tmp_path, {"one/a.md": "# A\n\nanchor one\n", "two/b.md": "# B\n\nanchor two\n"})
     engine = open_engine()
     engine.index([tmp_path / "one", tmp_path / "two"])
-    tools = Ragdocs(lambda: engine, Jobs(), patience_s=0)
+    tools = RagdocsTools(lambda: engine, JobQueue(), patience_s=0)
     places = {str(tmp_path / "one/a.md"), str(tmp_path / "two/b.md")}
     assert set(page_of(tools.query_documents("anchor").text).paths) == places
     for place in places:
@@ -154,7 +154,7 @@ def test_several_roots_have_full_paths_which_can_be_excluded(tmp_path: Path, ope
 
 def test_an_index_of_nothing_says_so(open_engine: OpenEngine) -> None:
     engine = open_engine()
-    answer = page_of(Ragdocs(lambda: engine, Jobs(), patience_s=0).query_documents("anchor").text)
+    answer = page_of(RagdocsTools(lambda: engine, JobQueue(), patience_s=0).query_documents("anchor").text)
     assert answer.body == "0 hits; 0 of 0 files indexed; nothing is indexed yet"
     assert "- nothing is indexed yet" in answer.notes
 
@@ -164,7 +164,7 @@ def test_the_first_question_waits_for_the_indexing_but_not_for_ever(
     root: Path, open_engine: OpenEngine, patience_s: float
 ) -> None:
     write(root, {"a.md": "# A\n\nanchor\n"})
-    engine, jobs = open_engine(), Jobs()
+    engine, jobs = open_engine(), JobQueue()
     may_start = threading.Event()
 
     def work(progress: object) -> dict[str, object]:
@@ -172,7 +172,7 @@ def test_the_first_question_waits_for_the_indexing_but_not_for_ever(
         engine.index([root])
         return {}
 
-    tools = Ragdocs(lambda: engine, jobs, patience_s)
+    tools = RagdocsTools(lambda: engine, jobs, patience_s)
     jobs.submit("index", work)
     if patience_s:
         may_start.set()
@@ -184,12 +184,12 @@ def test_the_first_question_waits_for_the_indexing_but_not_for_ever(
 
 
 def test_a_failed_indexing_is_told(open_engine: OpenEngine) -> None:
-    engine, jobs = open_engine(), Jobs()
+    engine, jobs = open_engine(), JobQueue()
 
     def work(progress: object) -> dict[str, object]:
         raise PermissionError("the disk is locked away")
 
-    tools = Ragdocs(lambda: engine, jobs, patience_s=30)
+    tools = RagdocsTools(lambda: engine, jobs, patience_s=30)
     jobs.submit("index", work)
     notes = page_of(tools.query_documents("anchor").text).notes
     jobs.close()
@@ -200,7 +200,7 @@ def test_no_question_waits_for_a_better_encoder(open_engine: OpenEngine, root: P
     write(root, {"a.md": "# A\n\nanchor\n"})
     engine = open_engine()
     engine.index([root])
-    jobs, ended = Jobs(), threading.Event()
+    jobs, ended = JobQueue(), threading.Event()
 
     def encode(progress: object) -> dict[str, object]:
         ended.wait(60)
@@ -208,7 +208,7 @@ def test_no_question_waits_for_a_better_encoder(open_engine: OpenEngine, root: P
 
     job = jobs.submit("encode", encode, background=True)
     try:
-        answer = Ragdocs(lambda: engine, jobs, patience_s=50).query_documents("anchor").text
+        answer = RagdocsTools(lambda: engine, jobs, patience_s=50).query_documents("anchor").text
         assert "a.md" in answer and job.finished is None
     finally:
         ended.set()

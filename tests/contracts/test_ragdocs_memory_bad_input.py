@@ -147,7 +147,7 @@ def test_load_full_memory_is_true_or_false(server: Served, value: object) -> Non
         ([""], "filter_tags is empty"),
         ([" \n"], "filter_tags is empty"),
         (["x" * 50_000], "filter_tags is 50,000 characters long"),
-        (["x"] * 101, "filter_tags: 101 tags; at most 100 are taken"),
+        (["x"] * 101, "filter_tags: 101 tags; at most 100 are allowed"),
     ],
 )
 def test_wrong_tags_are_refused(server: Served, value: object, problem: str) -> None:
@@ -182,7 +182,7 @@ def test_a_hash_alone_is_no_tag(server: Served) -> None:
 @pytest.mark.parametrize("value", ["'; DROP TABLE records; --", "*", "sea%", "{a,b}", "🚀", "# Notes"])
 def test_a_tag_is_only_a_word(server: Served, value: str) -> None:
     for tool in ("search_by_tag_cluster", "suggest_related_tags"):
-        assert "No memory has this tag; 1 memory looked at." in text(server, tool, tag=value)
+        assert "No memory has this tag; 1 memory searched." in text(server, tool, tag=value)
 
 
 # --- names of files ---
@@ -191,7 +191,7 @@ def test_a_tag_is_only_a_word(server: Served, value: str) -> None:
 @pytest.mark.parametrize("tool", [*WRITTEN, "delete_memory"])
 def test_names_that_are_none_are_told(server: Served, tool: str) -> None:
     for name in BAD_NAMES:
-        assert "can not be the name of a memory" in mistake(server, tool, **{**RIGHT[tool], "filename": name})
+        assert "cannot be a memory name" in mistake(server, tool, **{**RIGHT[tool], "filename": name})
 
 
 @pytest.mark.parametrize("wrong", ["source", "one of several", "target"])
@@ -200,14 +200,14 @@ def test_names_that_are_none_merge_nothing(server: Served, wrong: str) -> None:
         sources = {"source": [name], "one of several": ["kept", name]}.get(wrong, ["kept"])
         target = name if wrong == "target" else "merged"
         given = {"source_files": sources, "target_file": target, "summary_content": "x"}
-        assert "can not be the name of a memory" in mistake(server, "merge_memories", **given)
+        assert "cannot be a memory name" in mistake(server, "merge_memories", **given)
 
 
 @pytest.mark.parametrize("tool", NAMED)
 def test_names_that_are_none_are_refused(server: Served, tool: str) -> None:
     for name in BAD_NAMES:
         refusal = server.refusal(tool, filename=name)
-        assert "can not be the name of a memory" in refusal or "there is no memory" in refusal
+        assert "cannot be a memory name" in refusal or "no memory named" in refusal
 
 
 def test_links_in_the_folder_lead_nowhere(server: Served, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_memories_can_be_switched_off(tmp_path: Path) -> None:
         offered = served.tools()
         assert "query_documents" in offered
         assert not SCHEMAS.keys() & offered.keys()
-        assert "there is no tool 'create_memory'" in served.refusal("create_memory", filename="a", content="b")
+        assert "unknown tool 'create_memory'" in served.refusal("create_memory", filename="a", content="b")
 
 
 def test_memories_can_lie_in_the_project(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_update_keeps_the_front_matter(server: Served, folder: Path) -> None:
 
 @pytest.mark.parametrize("tool", ["append_memory", "update_memory"])
 def test_only_what_is_there_is_changed(server: Served, tool: str) -> None:
-    assert "there is no memory 'nobody.md'" in mistake(server, tool, filename="nobody", content="x")
+    assert "no memory named 'nobody.md'" in mistake(server, tool, filename="nobody", content="x")
 
 
 # --- read and delete ---
@@ -180,7 +180,7 @@ def test_read_gives_the_file_as_it_is(server: Served, folder: Path) -> None:
     whole = (folder / "crane.md").read_text(encoding="utf-8")
     assert text(server, "read_memory", filename="crane") == whole
     assert text(server, "read_memory", filename="crane.md") == whole
-    assert "there is no memory 'gone.md'" in server.refusal("read_memory", filename="gone")
+    assert "no memory named 'gone.md'" in server.refusal("read_memory", filename="gone")
 
 
 def test_a_file_edited_by_hand_is_seen(server: Served, folder: Path) -> None:
@@ -205,7 +205,7 @@ def test_delete_moves_to_the_trash(server: Served, folder: Path) -> None:
     assert thrown.read_text(encoding="utf-8") == whole
     assert not (folder / "dodo.md").exists()
     assert "dodo.md" not in names(server, "dodo last seen")
-    assert "there is no memory 'dodo.md'" in mistake(server, "delete_memory", filename="dodo")
+    assert "no memory named 'dodo.md'" in mistake(server, "delete_memory", filename="dodo")
 
 
 # --- merge ---
@@ -232,7 +232,7 @@ def test_merge_puts_one_in_the_place_of_several(server: Served, folder: Path) ->
 def test_a_merge_that_can_not_be_done_changes_nothing(server: Served, folder: Path) -> None:
     did(server, "create_memory", filename="wren", content="Wrens sing.")
     sources = {"source_files": ["wren", "missing"], "target_file": "wrens"}
-    assert "there is no memory 'missing.md'" in mistake(server, "merge_memories", **sources, summary_content="x")
+    assert "no memory named 'missing.md'" in mistake(server, "merge_memories", **sources, summary_content="x")
     assert (folder / "wren.md").exists()
     assert not (folder / "wrens.md").exists()
     assert "name the memories" in mistake(
@@ -278,7 +278,7 @@ def test_nothing_was_unexpected(server: Served) -> None:
 
 def test_files_that_are_not_indexed_yet_are_told_and_can_be_read(tmp_path: Path) -> None:
     folder = tmp_path / "root"
-    with noting(folder, DOWSE_REPAIR_MS="0", DOWSE_WATCH="0") as served:
+    with noting(folder, DOWSE_FRESHNESS_TIMEOUT_MS="0", DOWSE_WATCH="0") as served:
         did(served, "create_memory", filename="known", content="Kakapo.", tags=["bird"])
         write(memory_folder(folder), {"late.md": note("Kea, in place of [[memory:known]].", tags=("bird",))})
         assert "Kea" in text(served, "read_memory", filename="late")

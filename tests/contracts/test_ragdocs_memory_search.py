@@ -11,8 +11,8 @@ from ragdocs_memory_server import did, found, memory_folder, names, note, noting
 from ragdocs_server import text
 from rifflux_server import Served
 
-from dowse.text.anchors import digest_of
-from dowse.text.times import parse_moment
+from dowse.text.references import content_digest
+from dowse.text.times import parse_time
 from support import write
 
 _DAY = 86_400
@@ -20,7 +20,7 @@ _LONG = "\n\n".join(f"## Part {n}\n\n" + f"Puffin burrow number {n} is deep and 
 
 
 def at(text: str) -> float:
-    return parse_moment(text, 0.0)
+    return parse_time(text, 0.0)
 
 
 NOTES = {
@@ -40,7 +40,7 @@ NOTES = {
     "odd.md": "---\n- no\n- mapping\n---\n\nThe quagga is odd.\n",
     "anchored.md": note(
         "The heron class is small.",
-        anchors=("src/heron.py#Heron@" + digest_of("class Heron:\n    legs = 2"),),
+        anchors=("src/heron.py#Heron@" + content_digest("class Heron:\n    legs = 2"),),
         created_at="2024-01-01T00:00:00Z",
     ),
     "link-plan.md": note("We plan to rework the lock of [[src/server.py]].", created_at="2024-01-01T00:00:00Z"),
@@ -150,7 +150,7 @@ def test_a_very_long_memory_is_cut_and_says_so(server: Served) -> None:
     did(server, "create_memory", filename="whale", content="Whales sing long songs. " * 2_000)
     (whole,) = found(server, "whales sing long songs", limit=1)
     assert len(whole.content) < 21_000
-    assert "more characters; read_memory has them)" in whole.content
+    assert "more characters; see read_memory)" in whole.content
 
 
 def test_an_answer_without_results_says_what_was_searched(server: Served) -> None:
@@ -165,10 +165,10 @@ def test_an_answer_without_results_says_what_was_searched(server: Served) -> Non
     ("query", "name", "said"),
     [
         ("tower is red", "tower-1.md", "superseded by tower-2.md"),
-        ("ferry is closed", "closed.md", "not valid any more: it was until 2021-01-01"),
+        ("ferry is closed", "closed.md", "no longer valid: it ended 2021-01-01"),
         ("ferry will be free", "coming.md", "not valid before 2199-01-01"),
         ("ferry was sold", "shelved.md", "archived"),
-        ("quagga is odd", "odd.md", "no mapping"),
+        ("quagga is odd", "odd.md", "is not a mapping"),
     ],
 )
 def test_a_memory_says_why_it_may_not_count(server: Served, query: str, name: str, said: str) -> None:
@@ -217,7 +217,7 @@ def test_the_query_decides_which_comes_first(server: Served) -> None:
 def test_the_limit_of_linked_memories_is_said(server: Served) -> None:
     answer = text(server, "search_linked_memories", query="lock", target_document="src/server.py", limit=1)
     assert len(results(answer, "# Memories Linked to src/server.py")) == 1
-    assert answer.endswith("# Notes\n\n- 1 more link to it; ask for a larger limit")
+    assert answer.endswith("# Notes\n\n- 1 more link to it; raise limit")
 
 
 def test_memories_are_linked_to_as_well(server: Served) -> None:
@@ -234,7 +234,7 @@ def test_a_memory_is_linked_to_by_whatever_it_is_called(server: Served, target: 
 def test_nothing_links_to_it(server: Served) -> None:
     answer = text(server, "search_linked_memories", query="lock", target_document="src/other.py")
     looked_at = len(list(memory_folder(server.folder).glob("*.md")))
-    assert answer == f"# Memories Linked to src/other.py\n\nNo memory links to it; {looked_at} memories looked at."
+    assert answer == f"# Memories Linked to src/other.py\n\nNo memory links to it; {looked_at} memories searched."
 
 
 def test_the_configuration_counts(tmp_path: Path) -> None:

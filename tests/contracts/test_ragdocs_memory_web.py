@@ -74,12 +74,12 @@ def test_depth(server: Served, depth: int, expected: list[str]) -> None:
 def test_the_limit_of_a_cluster_is_said(server: Served) -> None:
     answer = text(server, "search_by_tag_cluster", tag="auth", depth=3, limit=1)
     assert answer.count("(distance ") == 1
-    assert answer.endswith("# Notes\n\n- 3 more are within this depth; ask for a larger limit")
+    assert answer.endswith("# Notes\n\n- 3 more are within this depth; raise limit")
     assert "# Notes" not in text(server, "search_by_tag_cluster", tag="auth", depth=3, limit=4)
 
 
 def test_a_tag_that_nothing_has(server: Served) -> None:
-    looked_at = f"No memory has this tag; {len(NOTES)} memories looked at."
+    looked_at = f"No memory has this tag; {len(NOTES)} memories searched."
     assert text(server, "search_by_tag_cluster", tag="none") == f"# Memories around the Tag none\n\n{looked_at}"
     assert text(server, "suggest_related_tags", tag="none") == f"# Tags Related to none\n\n{looked_at}"
 
@@ -99,7 +99,7 @@ def test_related_tags(server: Served) -> None:
         "- ui (on 1 memory together, 33% of those with either)"
     )
     assert text(server, "suggest_related_tags", tag="alone") == (
-        "# Tags Related to alone\n\nIt stands on 1 memory, and on none with another tag."
+        "# Tags Related to alone\n\nIt is on 1 memory, never together with another tag."
     )
 
 
@@ -139,7 +139,7 @@ def test_dependencies_both_ways_and_on_what_is_not_there(server: Served) -> None
         "# Dependencies of walls.md\n\n"
         f"## Depends on\n\n- ground.md (distance 1; {_FACTS} | Created: {_AT})\n"
         "  walls.md, line 6: Depends on [[memory:ground]]. Depends on [[memory:bricks]].\n"
-        "- bricks (distance 1; there is no such memory)\n"
+        "- bricks (distance 1; no such memory)\n"
         "  walls.md, line 6: Depends on [[memory:ground]]. Depends on [[memory:bricks]]."
     )
     assert back.startswith("- roof.md (distance 1;")
@@ -152,7 +152,7 @@ def test_contradictions_both_ways_and_not_by_way_of_others(server: Served) -> No
     assert onward.startswith("# Contradictions of round.md\n\n## Contradicts\n\n- flat.md (distance 1;")
     assert "doubt.md (" not in onward
     assert "- doubt.md (distance 1;" in back
-    assert back.endswith("# Notes\n\n- flat.md and this memory each say so of the other")
+    assert back.endswith("# Notes\n\n- flat.md and this memory each say that they contradict the other")
     assert "flat.md" not in text(server, "detect_contradictions", filename="doubt")
     assert "## Contradicts\n\nNo other memory." in text(server, "detect_contradictions", filename="v1")
 
@@ -160,10 +160,10 @@ def test_contradictions_both_ways_and_not_by_way_of_others(server: Served) -> No
 def test_circles_are_cut_and_said(server: Served) -> None:
     versions = text(server, "get_memory_versions", filename="hen")
     assert versions.count("- egg.md (distance 1;") == 2
-    assert "# Notes\n\n- the memories supersede each other in a circle" in versions
+    assert "# Notes\n\n- the memories supersede each other in a cycle" in versions
     needs = text(server, "get_memory_dependencies", filename="egg")
     assert needs.count("- hen.md (distance 1;") == 2
-    assert needs.endswith("# Notes\n\n- the memories depend on each other in a circle")
+    assert needs.endswith("# Notes\n\n- the memories depend on each other in a cycle")
     for name in ("hen", "egg"):
         assert "superseded by" not in text(server, "read_memory", filename=name)
 

@@ -7,9 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput
-from dowse.profiles.ragdocs_exclusion import excluded_globs
-from dowse.profiles.ragdocs_text import beginning, is_factual
 from dowse.text.globs import compile_globs
+from dowse.tools.ragdocs import excluded_globs
+from dowse.tools.ragdocs_render import is_factual, passage_beginning
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_questions_that_look_something_up(query: str, factual: bool) -> None:
     ],
 )
 def test_beginnings(text: str, shown: str) -> None:
-    assert beginning(text) == shown
+    assert passage_beginning(text) == shown
 
 
 PATHS = ("api.md", "api.v2.md", "api.txt", "api/intro.md", "docs/api.md", "docs/API.md", "docs/my api.md")

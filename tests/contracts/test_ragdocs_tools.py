@@ -245,7 +245,7 @@ def test_answers_without_vectors(wordy: Served, tool: str) -> None:
     words = {"hypothesis" if tool == "search_with_hypothesis" else "query": "the lamp of the lighthouse"}
     answer = page(wordy, tool, **words)
     assert {"guide/lighthouse.md", "guide/lamp.txt"} <= set(answer.paths)
-    assert answer.notes == "- semantic: skipped: semantic search is switched off (encoder = none)"
+    assert answer.notes == "- semantic: skipped: semantic search is off (encoder = none)"
 
 
 def test_an_empty_answer_says_what_was_searched(wordy: Served) -> None:

@@ -15,8 +15,7 @@ import pytest
 from rifflux_server import Served, serving
 
 from dowse.errors import BadInput
-from dowse.profiles.rifflux_indexing import located
-from dowse.profiles.rifflux_settings import DEFAULTS
+from dowse.tools.rifflux import RIFFLUX_DEFAULTS, resolve_index_location
 from support import write
 
 
@@ -136,12 +135,12 @@ def test_ids_must_be_given_and_be_text(server: Served, tool: str) -> None:
         ({"path": "missing/../also missing"}, "does not exist"),
         ({"paths": ["a.md", "missing"]}, "missing does not exist"),
         ({"path": "two\nlines"}, "two lines does not exist"),
-        ({"path": "c.txt"}, "c.txt is not a file this index takes; the include globs are *.md"),
+        ({"path": "c.txt"}, "c.txt does not match the include globs of this index: *.md"),
         ({"path": "pipe.md"}, "pipe.md is neither a directory nor a regular file"),
         ({"path": os.devnull}, "is neither a directory nor a regular file"),
-        ({"path": "loop.md"}, "loop.md' can not be used"),
-        ({"path": "a\0b"}, "can not be used: embedded null"),
-        ({"path": "x" * 100_000}, "can not be used: File name too long"),
+        ({"path": "loop.md"}, "loop.md' cannot be used"),
+        ({"path": "a\0b"}, "cannot be used: embedded null"),
+        ({"path": "x" * 100_000}, "cannot be used: File name too long"),
         ({"path": "~nobody-of-this-name/x"}, "does not exist"),
         ({"path": "/"}, "/ is too broad to index"),
         ({"path": str(Path.home())}, "is too broad to index"),
@@ -169,7 +168,7 @@ def test_a_place_that_may_not_be_entered(tmp_path: Path) -> None:
         if os.geteuid() == 0:
             os.setuid(65534)
         try:
-            located("inner", tmp_path / "closed", DEFAULTS)
+            resolve_index_location("inner", tmp_path / "closed", RIFFLUX_DEFAULTS)
         except BadInput as error:
             send.send(str(error))
 
@@ -179,21 +178,21 @@ def test_a_place_that_may_not_be_entered(tmp_path: Path) -> None:
         child.start()
     child.join(30)
     (tmp_path / "closed").chmod(0o700)
-    assert receive.poll() and "can not be used: Permission denied" in receive.recv()
+    assert receive.poll() and "cannot be used: Permission denied" in receive.recv()
 
 
 @pytest.mark.parametrize(
     ("db_path", "problem"),
     [
-        (".", "can not use"),
-        ("", "can not use"),
+        (".", "cannot use"),
+        ("", "cannot use"),
         ("c.txt", "c.txt is damaged or not an index"),
         ("foreign.db", "foreign.db is an SQLite file, but not a Dowse index"),
         ("missing.db", "there is no index at"),
         ("a.md/x.db", "there is no index at"),
         ("pipe.md", "no usable index"),
-        ("a\0b", "db_path 'a\\x00b' can not be used"),
-        ("x" * 100_000, "can not be used: File name too long"),
+        ("a\0b", "db_path 'a\\x00b' cannot be used"),
+        ("x" * 100_000, "cannot be used: File name too long"),
         (5, "db_path: input should be a valid string"),
     ],
 )
@@ -208,7 +207,7 @@ def test_wrong_indexes_are_refused(server: Served, tool: str, db_path: object, p
 @pytest.mark.parametrize("name", ["search", "", "SEARCH_RIFFLUX", "reindex_many", "x" * 100_000, "a\nb"])
 def test_unknown_tools_are_named(server: Served, name: str) -> None:
     refusal = server.refusal(name)
-    assert refusal.startswith("there is no tool")
+    assert refusal.startswith("unknown tool")
     assert refusal.endswith("this server has search_rifflux, get_chunk, get_file, index_status, reindex")
 
 

@@ -102,7 +102,7 @@ def test_the_next_plain_command_heals(
         file.write(b"\x5a" * (size - file.tell()))
     answers = [run_script(*ask, folder=work, **variables) for _ in range(2)]
     assert [it.returncode for it in answers] == [0, 0], answers[0].stderr
-    assert "page" in answers[0].stdout or "the next answer is whole" in answers[0].stderr
+    assert "page" in answers[0].stdout or "the next answer is complete" in answers[0].stderr
     assert "page" in answers[1].stdout
     assert "dowse rebuild" not in answers[0].stderr + answers[1].stderr
     assert answers[1].stderr == ""
@@ -126,9 +126,9 @@ def test_rebuild_replaces_an_index_of_the_original(work: Path) -> None:
 
 def test_rebuild_deletes_nothing_but_an_index(work: Path) -> None:
     write(work, {**FILES, "diary.txt": "dear diary"})
-    assert "diary.txt is no index" in refused("rifflux-rebuild", "--db", "diary.txt", folder=work)
+    assert "diary.txt is not a Dowse index" in refused("rifflux-rebuild", "--db", "diary.txt", folder=work)
     assert (work / "diary.txt").read_text() == "dear diary"
-    assert "can not use" in refused("rifflux-rebuild", "--db", "one", folder=work)
+    assert "cannot use" in refused("rifflux-rebuild", "--db", "one", folder=work)
 
 
 @pytest.mark.parametrize("path", ["typo", "/"])
@@ -165,7 +165,7 @@ def test_any_working_directory_will_do(work: Path, folder: Path) -> None:
         (("rifflux-query", "a", "--top-k", "0"), "0 is not in the range 1<=x<=100"),
         (("rifflux-query", "a", "--top-k", "ten"), "'ten' is not a valid integer"),
         (("rifflux-reindex", "--path", "typo"), "typo does not exist"),
-        (("rifflux-reindex", "--db", "one"), "can not use"),
+        (("rifflux-reindex", "--db", "one"), "cannot use"),
         (("rifflux-rebuild", "--what"), "No such option"),
         (("rifflux-mcp", "--watch-path", "typo"), "typo does not exist"),
     ],

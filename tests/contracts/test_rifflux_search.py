@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from rifflux_server import Served
 
-from dowse.model import EVERYTHING, Chunk, Record, Scored
+from dowse.model import EVERYTHING, Chunk, Record, ScoredChunk
 from dowse.search.fuse import fuse_ranks
-from dowse.search.recipes import WORDS, recipe_named
-from dowse.store.base import Piece
-from dowse.store.dicts import DictStore
+from dowse.search.recipes import COLUMN_WEIGHTS, get_recipe
+from dowse.store.types import ChunkInput
+from oracle.dict_store import DictStore
 
 MODES = ("lexical", "semantic", "hybrid")
 METADATA = {"chunk_id", "path", "heading_path", "chunk_index", "content"}
@@ -110,7 +110,7 @@ def test_req_006_twice_as_many_candidates(library: Served, top_k: int) -> None:
     assert evidence(library.search(QUERY, top_k=top_k), "rrf") == pytest.approx(
         sorted(expected.values(), reverse=True)[:top_k]
     )
-    assert recipe_named("rifflux-hybrid").pool(top_k) == 2 * top_k
+    assert get_recipe("rifflux-hybrid").pool(top_k) == 2 * top_k
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -134,7 +134,10 @@ def test_rrf_001_one_over_k_plus_rank(library: Served) -> None:
         assert min(ranks) >= 1
         assert part["rrf"] == pytest.approx(sum(1 / (60 + rank) for rank in ranks))
     # The contract's own example: c2 is second in the one list and first in the other.
-    rankings = {"lexical": [Scored(1, 9.0), Scored(2, 8.0)], "semantic": [Scored(2, 0.9), Scored(3, 0.8)]}
+    rankings = {
+        "lexical": [ScoredChunk(1, 9.0), ScoredChunk(2, 8.0)],
+        "semantic": [ScoredChunk(2, 0.9), ScoredChunk(3, 0.8)],
+    }
     assert {it.key: it.score for it in fuse_ranks(rankings, ONE, 60)} == pytest.approx(
         {1: 1 / 61, 2: 1 / 62 + 1 / 61, 3: 1 / 62}
     )
@@ -155,8 +158,14 @@ def test_rrf_003_best_first(library: Served) -> None:
 
 def test_rrf_004_scores_are_not_averaged() -> None:
     """RRF-004 However large a raw score is, only its rank counts."""
-    modest = {"lexical": [Scored(1, 2.0), Scored(2, 1.0)], "semantic": [Scored(2, 0.2), Scored(1, 0.1)]}
-    extreme = {"lexical": [Scored(1, 9e9), Scored(2, 1.0)], "semantic": [Scored(2, 0.2), Scored(1, 0.1)]}
+    modest = {
+        "lexical": [ScoredChunk(1, 2.0), ScoredChunk(2, 1.0)],
+        "semantic": [ScoredChunk(2, 0.2), ScoredChunk(1, 0.1)],
+    }
+    extreme = {
+        "lexical": [ScoredChunk(1, 9e9), ScoredChunk(2, 1.0)],
+        "semantic": [ScoredChunk(2, 0.2), ScoredChunk(1, 0.1)],
+    }
     assert [(it.key, it.score) for it in fuse_ranks(modest, ONE, 60)] == [
         (it.key, it.score) for it in fuse_ranks(extreme, ONE, 60)
     ]
@@ -173,14 +182,14 @@ def test_sem_001_no_query_embedding(vectorless: Served) -> None:
 def test_sem_002_zero_denominator(library: Served) -> None:
     """SEM-002 A cosine with a zero vector is 0.0, and a query that encodes to one is no error."""
     store = DictStore()
-    collection = store.add_collection("/somewhere").name
+    collection = store.writer.add_collection("/somewhere").name
     record = Record(collection, "a.md", "doc", "A", 1, 1, "d", "c")
-    store.put(record, [Piece(Chunk(n, f"text {n}", 1, 1), bytes(16)) for n in range(2)])
-    keys = [it.key for it in store.pending()]
-    store.put_vectors(keys, np.array([[1.0, 0.0], [0.0, 0.0]], dtype=np.float32))
+    store.writer.put(record, [ChunkInput(Chunk(n, f"text {n}", 1, 1), bytes(16)) for n in range(2)])
+    keys = [it.key for it in store.vectors.pending()]
+    store.vectors.put_vectors(keys, np.array([[1.0, 0.0], [0.0, 0.0]], dtype=np.float32))
     zero, one = np.zeros(2, dtype=np.float32), np.array([1.0, 0.0], dtype=np.float32)
-    assert [it.score for it in store.near(zero, EVERYTHING, 5)] == [0.0, 0.0]
-    assert [it.score for it in store.near(one, EVERYTHING, 5)] == [1.0, 0.0]
+    assert [it.score for it in store.vectors.near(zero, EVERYTHING, 5)] == [0.0, 0.0]
+    assert [it.score for it in store.vectors.near(one, EVERYTHING, 5)] == [1.0, 0.0]
     assert library.search("!!!", mode="semantic") == []
 
 
@@ -193,7 +202,7 @@ def test_sem_003_highest_cosine_first(library: Served) -> None:
 
 def from_sqlite(library: Served, expression: str) -> list[tuple[str, float]]:
     """What SQLite itself says, asked with another driver."""
-    weights = ", ".join(str(weight) for weight in WORDS)
+    weights = ", ".join(str(weight) for weight in COLUMN_WEIGHTS)
     statement = (
         f"SELECT chunks.public_id, bm25(words, {weights}) AS cost FROM words JOIN chunks ON chunks.id = words.rowid "
         "WHERE words MATCH ? ORDER BY cost, chunks.path, chunks.ordinal"
@@ -224,7 +233,7 @@ def test_lex_002_bm25_order(library: Served) -> None:
 def test_con_001_core_without_transport() -> None:
     """CON-001 Searching, and even the tools themselves, need nothing of MCP."""
     program = (
-        "import sys, dowse.engine, dowse.search.search, dowse.profiles.rifflux; "
+        "import sys, dowse.engine, dowse.search.search, dowse.tools.rifflux; "
         "print(sorted({'mcp', 'mcp_types', 'anyio', 'pydantic'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

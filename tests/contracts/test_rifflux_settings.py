@@ -10,11 +10,9 @@ from rifflux_server import Serve, Served, run_script
 
 from dowse.engine import Engine
 from dowse.errors import BadInput
-from dowse.live.jobs import Jobs
-from dowse.profiles.rifflux import Rifflux
-from dowse.profiles.rifflux_settings import Options, options_from, with_aliases
-from dowse.shells.backstage import Engines
-from dowse.shells.serving import rifflux_workspace
+from dowse.live.jobs import JobQueue
+from dowse.server.runtime import EnginePool, rifflux_workspace
+from dowse.tools.rifflux import RiffluxOptions, RiffluxTools, apply_aliases, parse_rifflux_options
 from support import write
 
 PETS = {
@@ -77,27 +75,27 @@ def test_an_unknown_backend_is_named(serve: Serve, work: Path) -> None:
 
 def test_our_variables_win_unless_empty() -> None:
     theirs = {"RIFFLUX_DB_PATH": "theirs.db", "RIFFLUX_RRF_K": "7"}
-    assert with_aliases({**theirs, "DOWSE_INDEX": "ours.db"})["DOWSE_INDEX"] == "ours.db"
-    assert with_aliases({**theirs, "DOWSE_INDEX": ""})["DOWSE_INDEX"] == "theirs.db"
-    assert with_aliases({"RIFFLUX_DB_PATH": ""}) == {}
+    assert apply_aliases({**theirs, "DOWSE_INDEX": "ours.db"})["DOWSE_INDEX"] == "ours.db"
+    assert apply_aliases({**theirs, "DOWSE_INDEX": ""})["DOWSE_INDEX"] == "theirs.db"
+    assert apply_aliases({"RIFFLUX_DB_PATH": ""}) == {}
 
 
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
-        ({}, Options(False, (".",), 2.0)),
-        ({"ON_SEARCH": "1", "PATHS": "a, b,", "MIN_INTERVAL_SECONDS": "0.5"}, Options(True, ("a", "b"), 0.5)),
-        ({"ON_SEARCH": "True"}, Options(True, (".",), 2.0)),
-        ({"ON_SEARCH": "0", "MIN_INTERVAL_SECONDS": "-3"}, Options(False, (".",), 0.0)),
+        ({}, RiffluxOptions(False, (".",), 2.0)),
+        ({"ON_SEARCH": "1", "PATHS": "a, b,", "MIN_INTERVAL_SECONDS": "0.5"}, RiffluxOptions(True, ("a", "b"), 0.5)),
+        ({"ON_SEARCH": "True"}, RiffluxOptions(True, (".",), 2.0)),
+        ({"ON_SEARCH": "0", "MIN_INTERVAL_SECONDS": "-3"}, RiffluxOptions(False, (".",), 0.0)),
     ],
 )
-def test_auto_reindex_variables(variables: dict[str, str], expected: Options) -> None:
-    assert options_from({f"RIFFLUX_AUTO_REINDEX_{name}": text for name, text in variables.items()}) == expected
+def test_auto_reindex_variables(variables: dict[str, str], expected: RiffluxOptions) -> None:
+    assert parse_rifflux_options({f"RIFFLUX_AUTO_REINDEX_{name}": text for name, text in variables.items()}) == expected
 
 
 def test_auto_reindex_variables_must_be_numbers() -> None:
     with pytest.raises(BadInput, match="MIN_INTERVAL_SECONDS must be a number"):
-        options_from({"RIFFLUX_AUTO_REINDEX_MIN_INTERVAL_SECONDS": "soon"})
+        parse_rifflux_options({"RIFFLUX_AUTO_REINDEX_MIN_INTERVAL_SECONDS": "soon"})
 
 
 def test_auto_reindex_runs_behind_a_search_and_is_throttled(serve: Serve, work: Path) -> None:
@@ -121,8 +119,8 @@ def _variables(work: Path) -> dict[str, str]:
 def test_auto_reindex_does_not_queue_up_behind_itself(work: Path) -> None:
     write(work, PETS)
     workspace = rifflux_workspace(flags={}, environment=_variables(work), cwd=work)
-    jobs, gate = Jobs(), threading.Event()
-    tools = Rifflux(Engines(workspace).at, jobs, work, workspace.settings, Options(True, (".",), 0.0))
+    jobs, gate = JobQueue(), threading.Event()
+    tools = RiffluxTools(EnginePool(workspace).at, jobs, work, workspace.settings, RiffluxOptions(True, (".",), 0.0))
     jobs.submit("in the way", lambda progress: {"waited": gate.wait()})
     one, two = (tools.search_rifflux("herring").data["auto_reindex"] for _ in range(2))
     gate.set()
@@ -134,7 +132,7 @@ def test_auto_reindex_does_not_queue_up_behind_itself(work: Path) -> None:
 def test_a_search_while_the_index_is_brought_up_to_date_asks_for_another_run(work: Path) -> None:
     """The one in hand may have passed what was saved meanwhile."""
     workspace = rifflux_workspace(flags={}, environment=_variables(work), cwd=work)
-    entered, gate, engines = threading.Event(), threading.Event(), Engines(workspace)
+    entered, gate, engines = threading.Event(), threading.Event(), EnginePool(workspace)
 
     def slow(path: str | None) -> Engine:
         if threading.current_thread().name == "dowse-jobs":
@@ -142,8 +140,8 @@ def test_a_search_while_the_index_is_brought_up_to_date_asks_for_another_run(wor
             gate.wait(30)
         return engines.at(path)
 
-    jobs = Jobs()
-    tools = Rifflux(slow, jobs, work, workspace.settings, Options(True, (".",), 0.0))
+    jobs = JobQueue()
+    tools = RiffluxTools(slow, jobs, work, workspace.settings, RiffluxOptions(True, (".",), 0.0))
     tools.search_rifflux("herring")
     assert entered.wait(30)
     write(work, PETS)
@@ -157,11 +155,11 @@ def test_a_search_while_the_index_is_brought_up_to_date_asks_for_another_run(wor
 
 def test_a_cancelled_job_is_a_failed_one(work: Path) -> None:
     workspace = rifflux_workspace(flags={}, environment=_variables(work), cwd=work)
-    jobs, gate = Jobs(), threading.Event()
-    tools = Rifflux(Engines(workspace).at, jobs, work, workspace.settings, Options())
+    jobs, gate = JobQueue(), threading.Event()
+    tools = RiffluxTools(EnginePool(workspace).at, jobs, work, workspace.settings, RiffluxOptions())
     jobs.submit("in the way", lambda task: {"waited": gate.wait(30)})
     jobs.cancel(str(tools.reindex(background=True).data["job_id"]))
     job = tools.index_status().data["background_jobs"][-1]
     gate.set()
     jobs.close(30)
-    assert (job["status"], job["error"]) == ("failed", "cancelled: it was asked to stop")
+    assert (job["status"], job["error"]) == ("failed", "cancelled: stopped on request")

@@ -28,7 +28,10 @@ INITIALIZE = {
     },
 }  # fmt: skip
 # The server, which gives its last answers all the time that a busy machine may need for them.
-PATIENT = "from dowse.shells import mcp, rifflux; mcp._LAST_ANSWERS_S = mcp._LAST_WORDS_S = 60.0; rifflux.mcp()"
+PATIENT = (
+    "from dowse.cli import compat; from dowse.server import mcp;"
+    "mcp._STDIO_LAST_ANSWERS_SECONDS = mcp._LAST_WRITE_SECONDS = 60.0; compat.rifflux_mcp()"
+)
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 FILES = {f"docs/{number}.md": f"# File {number}\n\nNumber {number} of a few hundred.\n" for number in range(300)}
 

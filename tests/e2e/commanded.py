@@ -9,14 +9,14 @@ from pathlib import Path
 
 import apsw
 
-from dowse.places import Places
+from dowse.paths import DataPaths
 
 
 class Dowse:
     def __init__(self, root: Path, data: Path, **variables: str) -> None:
         self.root = root
         self.environment = os.environ | {"DOWSE_DATA_DIR": str(data), "DOWSE_ENCODER": "hashing", **variables}
-        self.index = Places(data).index_of(root.resolve())
+        self.index = DataPaths(data).index_path(root.resolve())
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "dowse", *words]

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import apsw
 
-from dowse.places import Places
+from dowse.paths import DataPaths
 
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
@@ -54,7 +54,7 @@ class Served:
         words: Sequence[str] = (),
         **variables: str,
     ) -> None:
-        self.root, self.index = root, Places(data).index_of(root.resolve())
+        self.root, self.index = root, DataPaths(data).index_path(root.resolve())
         self.environment = os.environ | {"DOWSE_DATA_DIR": str(data), "DOWSE_ENCODER": "hashing", **variables}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "dowse", "mcp", *words],

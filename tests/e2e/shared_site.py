@@ -24,8 +24,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult
 
-from dowse.shells.sharing.reach import connect, converse
-from dowse.shells.sharing.start import Start
+from dowse.server.sharing.client import LaunchConfig, connect_socket, exchange_hello
 from support import eventually
 
 DOWSE = str(Path(sys.executable).with_name("dowse"))
@@ -131,17 +130,17 @@ class Site:
             check=False,
         )
 
-    def start(self, **variables: str) -> Start:
+    def start(self, **variables: str) -> LaunchConfig:
         environment = self.environment(**variables)
-        return Start.of("core", roots=(), flags={}, environment=environment, cwd=self.root)
+        return LaunchConfig.of("core", roots=(), flags={}, environment=environment, cwd=self.root)
 
     def state(self) -> Mapping[str, Any]:
         """What the server tells of itself; empty if there is none."""
-        connection = connect(self.start().place)
+        connection = connect_socket(self.start().place)
         if connection is None:
             return {}
         with connection:
-            return converse(connection, self.start().hello("status")) or {}
+            return exchange_hello(connection, self.start().hello("status")) or {}
 
     def pid(self) -> int:
         return int(self.state()["pid"])
@@ -180,7 +179,7 @@ class Site:
 
     def connection(self) -> socket.socket:
         """A client that does not have to be one of ours."""
-        connection = connect(self.start().place)
+        connection = connect_socket(self.start().place)
         assert connection is not None
         connection.settimeout(DEADLINE_S)
         return connection

@@ -19,11 +19,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.ingest.workers.pool import Workers
-from dowse.lookup.grep.question import Lines
-from dowse.lookup.symbols.question import Wanted
+from dowse.ingest.workers import WorkerPool
+from dowse.lookup.grep import GrepQuery
 from dowse.model import Query, Record
-from dowse.profiles.core_json import export_json
+from dowse.store.types import SymbolQuery
+from dowse.tools.core_render import export_json
 
 DIRECTORIES = ("", "a", "a/b", "a/b/c", "ä ö", "a.py")
 NAMES = ("one.md", "two.md", "Read Me.md", "mod.py", "other.py", "main.go", "data.txt", "image.png", "[x]*.md")
@@ -51,7 +51,7 @@ folders = st.sampled_from(DIRECTORIES[1:])
 anything = places | folders
 
 
-class KeptWorkers(Workers):
+class KeptWorkers(WorkerPool):
     """Processes that take longer to start than an example to run: the machine ends them, not each engine."""
 
     def close(self) -> None:
@@ -155,16 +155,16 @@ class Tree(RuleBasedStateMachine):
 
     def _refresh(self, paths: list[str]) -> None:
         (collection,) = self.engine.collections()
-        self.engine.refresh(collection.name, paths)
+        self.engine.indexing.refresh(collection.name, paths)
 
     # --- what is lost of the index itself ---
 
     @rule(part=st.sampled_from(tuple(LOSSES)))
     def lose_and_mend(self, part: str) -> None:
         """Whatever is a cache of the catalog can go: nothing but the catalog is needed to make it anew."""
-        with self.engine._store.db.transaction() as connection:  # type: ignore[attr-defined]
+        with self.engine._core.store.db.transaction() as connection:  # type: ignore[attr-defined]
             connection.execute(LOSSES[part])
-        assert self.engine.mend([part]).left == {}
+        assert self.engine.health.repair([part]).left == {}
 
     # --- how it ends ---
 
@@ -195,21 +195,21 @@ class Tree(RuleBasedStateMachine):
 
 def facts(engine: Engine, *, vectors: bool) -> dict[str, Any]:
     """Everything an index knows, without keys, which tell in which order it came in."""
-    store = engine._store
+    store = engine._core.store
     chunks = list(engine.export())
     records = {(it.record.collection, it.record.path): it.record for it in chunks}
-    found = store.vectors([it.key for it in chunks]) if vectors else {}
-    counts = store.counts() if vectors else replace(store.counts(), vectors=0)
-    lines = engine.grep(Lines(("alpha",)))
+    found = store.vectors.vectors([it.key for it in chunks]) if vectors else {}
+    counts = store.catalog.counts() if vectors else replace(store.catalog.counts(), vectors=0)
+    lines = engine.grep(GrepQuery(("alpha",)))
     hits = engine.search(Query("alpha helper title", recipe="lexical", limit=50)).hits
-    defined = engine.symbols(Wanted(names=("elp", "hin"))).definitions
+    defined = engine.symbols(SymbolQuery(names=("elp", "hin"))).definitions
     return {
         "export": [json.dumps(export_json(it)) for it in chunks],
         "vectors": [found[it.key].tolist() for it in chunks] if vectors else [],
         "records": {key: _facts(engine, record) for key, record in records.items()},
-        "skipped": [(it.path, it.reason) for it in store.skipped()],
+        "skipped": [(it.path, it.reason) for it in store.catalog.skipped()],
         "counts": counts,
-        "listed": [it.listed for it in store.collections()],
+        "listed": [it.listed for it in store.catalog.collections()],
         "hits": [(it.stored.record.path, it.stored.chunk.ordinal, round(it.score, 9)) for it in hits],
         "defined": [(it.record.path, it.symbol) for it in defined],
         "lines": [(it.path, it.lines) for it in lines.files],
@@ -217,9 +217,15 @@ def facts(engine: Engine, *, vectors: bool) -> dict[str, Any]:
 
 
 def _facts(engine: Engine, record: Record) -> tuple[object, ...]:
-    store = engine._store
+    store = engine._core.store
     own = (record.kind, record.title, record.size, record.mtime_ns, record.digest, record.tags, dict(record.facets))
-    return (*own, store.symbols(record), store.links(record), store.calls(record), store.text(record))
+    return (
+        *own,
+        store.catalog.symbols(record),
+        store.catalog.links(record),
+        store.catalog.calls(record),
+        store.catalog.text(record),
+    )
 
 
 TestAnySequence = Tree.TestCase
@@ -227,4 +233,4 @@ TestAnySequence.settings = settings(max_examples=30, stateful_step_count=25)
 
 
 def teardown_module() -> None:
-    Workers.close(WORKERS)
+    WorkerPool.close(WORKERS)

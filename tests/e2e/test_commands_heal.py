@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from dowse.places import Places
+from dowse.paths import DataPaths
 from support import Run, command_line, write
 
 PAGE = 4_096
@@ -159,12 +159,12 @@ def sound(dowse: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("verb", ["search", "index", "doctor"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_the_next_command_heals(dowse: Run, sound: Sound, damage: str, verb: str) -> None:
-    index = Places(sound.data).index_of(sound.root.resolve())
+    index = DataPaths(sound.data).index_path(sound.root.resolve())
     sql()(index)
     DAMAGES[damage](index)
     words = {"search": ("lantern", "--files"), "index": (), "doctor": ("--fix",)}[verb]
     code, out, err = dowse(verb, *words)
-    assert code == 0 or (verb == "search" and "the next answer is whole" in err), (out, err)
+    assert code == 0 or (verb == "search" and "the next answer is complete" in err), (out, err)
     assert len(err.splitlines()) <= 1
     if verb == "search" and not err:
         assert out == sound.found  # what a search has no need for is healed by who does
@@ -179,7 +179,9 @@ def test_a_command_that_meets_no_damage_says_nothing_of_it(dowse: Run, sound: So
     assert dowse("index")[2] == ""
     assert (
         sorted(
-            it.name for it in Places(sound.data).index_of(sound.root.resolve()).parent.iterdir() if "damaged" in it.name
+            it.name
+            for it in DataPaths(sound.data).index_path(sound.root.resolve()).parent.iterdir()
+            if "damaged" in it.name
         )
         == []
     )

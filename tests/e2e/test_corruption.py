@@ -18,13 +18,13 @@ import pytest
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.errors import DowseError, IndexUnusable, NotIndexed
-from dowse.live.healing import heal
-from dowse.lookup.grep.question import Lines
-from dowse.lookup.symbols.question import Wanted
+from dowse.live.heal import repair_or_rebuild
+from dowse.lookup.grep import GrepQuery
 from dowse.model import Query
-from dowse.places import Places
-from dowse.profiles.core_json import export_json
+from dowse.paths import DataPaths
 from dowse.store.sqlite import SqliteStore
+from dowse.store.types import SymbolQuery
+from dowse.tools.core_render import export_json
 from support import write
 
 PAGE = 4_096
@@ -87,8 +87,8 @@ def answers(engine: Engine) -> object:
         [(hit.stored.record.path, hit.stored.chunk.text, round(hit.score, 4)) for hit in engine.search(Query(it)).hits]
         for it in QUERIES
     ]
-    lines = [(it.path, it.lines) for it in engine.grep(Lines(("retry", "Cache3"), "substring")).files]
-    found = engine.symbols(Wanted(names=("ache1",), limit=50)).definitions
+    lines = [(it.path, it.lines) for it in engine.grep(GrepQuery(("retry", "Cache3"), "substring")).files]
+    found = engine.symbols(SymbolQuery(names=("ache1",), limit=50)).definitions
     return hits, lines, [(it.record.path, it.symbol.name) for it in found], exported(engine)
 
 
@@ -105,9 +105,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     with Engine(settings, index, create=True) as engine:
         engine.index([base / "root"])
     with opened(settings, index) as engine:
-        with engine._store.writing(1.0):
+        with engine._core.store.writing(1.0):
             pass
-        engine.settle()
+        engine.indexing.settle()
         told = answers(engine)
     assert index.with_name("index.db-vectors").is_file()
     assert index.with_name("index.db-lines").is_file()
@@ -180,17 +180,17 @@ def ask(sound: Sound, index: Path) -> None:
             for query in QUERIES:
                 for hit in engine.search(Query(query)).hits:
                     assert (hit.stored.record.path, hit.stored.chunk.text) in texts
-            engine.grep(Lines(("retry",), "substring"))
-            engine.symbols(Wanted(names=("ache1",)))
+            engine.grep(GrepQuery(("retry",), "substring"))
+            engine.symbols(SymbolQuery(names=("ache1",)))
     except DowseError as error:
         assert "\n" not in str(error)
 
 
 def check_healed(sound: Sound, index: Path) -> None:
-    heal(sound.settings, index, sound.root, quiet)
+    repair_or_rebuild(sound.settings, index, sound.root, quiet)
     with Engine(sound.settings, index, create=True) as engine:
         engine.index([sound.root])
-        assert [it for it in engine.check(deep=True) if it.state == "problem"] == []
+        assert [it for it in engine.health.check(deep=True) if it.state == "problem"] == []
     with opened(sound.settings, index) as engine:
         assert answers(engine) == sound.answers
 
@@ -259,7 +259,7 @@ def test_without_words_the_meaning_still_finds(sound: Sound, index: Path, table:
         assert any(step.name == "lexical" and "damaged words" in step.note for step in answer.steps)
         assert any("damaged words" in note for note in answer.completeness.notes)
         assert engine.search(Query(QUERIES[0], recipe="lexical")).hits == ()
-        assert engine.grep(Lines(("retry",), "substring")).files
+        assert engine.grep(GrepQuery(("retry",), "substring")).files
 
 
 def test_without_vectors_the_words_still_find(sound: Sound, index: Path) -> None:
@@ -307,7 +307,7 @@ def test_a_newer_index_is_no_damage(sound: Sound, index: Path) -> None:
     connection.close()
     before = index.read_bytes()
     with pytest.raises(IndexUnusable, match="newer Dowse"):
-        heal(sound.settings, index, sound.root, quiet)
+        repair_or_rebuild(sound.settings, index, sound.root, quiet)
     assert index.read_bytes() == before
 
 
@@ -319,13 +319,15 @@ def test_the_index_of_another_root_is_answered_from_and_brought_in_line(
     elsewhere = tmp_path / "other.db"
     with Engine(sound.settings, elsewhere, create=True) as engine:
         engine.index([other])
-        engine.settle()
+        engine.indexing.settle()
     shutil.move(elsewhere, index)
     with opened(sound.settings, index) as engine:
         assert engine.search(Query("walruses")).hits[0].stored.record.path == "a.md"
     with Engine(sound.settings, index, create=True) as engine:
         engine.index([sound.root])
-        assert engine.check(deep=True) and not [it for it in engine.check(deep=True) if it.state == "problem"]
+        assert engine.health.check(deep=True) and not [
+            it for it in engine.health.check(deep=True) if it.state == "problem"
+        ]
         assert {it.root for it in engine.collections()} == {str(other), str(sound.root)}
 
 
@@ -365,12 +367,12 @@ def test_the_log(sound: Sound, tmp_path: Path, way: str) -> None:
 def test_the_shared_cache_of_vectors(sound: Sound, tmp_path: Path, way: str) -> None:
     shutil.copytree(sound.settings.data_dir, tmp_path / "data")  # type: ignore[arg-type]
     settings = Settings(encoder="hashing", data_dir=tmp_path / "data", workers=1)
-    (cache,) = Places.of(settings).vectors.glob("*.sqlite")
+    (cache,) = DataPaths.of(settings).vectors.glob("*.sqlite")
     WAYS[way](cache, random.Random(way))
     index = tmp_path / "index.db"
     with Engine(settings, index, create=True) as engine:
         engine.index([sound.root])
-        engine.settle()
+        engine.indexing.settle()
     with opened(settings, index) as engine:
         assert answers(engine) == sound.answers
 
@@ -385,7 +387,7 @@ class Command:
 
     @property
     def index(self) -> Path:
-        return Places(self.data).index_of(self.root.resolve())
+        return DataPaths(self.data).index_path(self.root.resolve())
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         environment = os.environ | {"DOWSE_DATA_DIR": str(self.data), "DOWSE_ENCODER": "hashing"}
@@ -447,7 +449,7 @@ def test_no_room_for_a_new_index_leaves_the_old_one(command: Command) -> None:
     command.index.write_bytes(content)
     limited = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000)); "
-        "from dowse.shells.cli import main; main(['doctor', '--fix'])"
+        "from dowse.cli import main; main(['doctor', '--fix'])"
     )
     environment = os.environ | {"DOWSE_DATA_DIR": str(command.data), "DOWSE_ENCODER": "hashing"}
     done = subprocess.run(

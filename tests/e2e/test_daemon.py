@@ -20,8 +20,8 @@ import pytest
 from served import children_of
 from shared_site import DOWSE, INITIALIZE, INITIALIZED, ByHand, Site, call, is_alive
 
-from dowse.processes import process_now
-from dowse.shells.sharing.reach import converse
+from dowse.processes import process_by_pid
+from dowse.server.sharing.client import exchange_hello
 from support import eventually, write
 
 FILES = {
@@ -228,7 +228,7 @@ def test_a_server_of_another_version_makes_room_and_serves_those_it_has(site: Si
         first = site.pid()
         newer = dataclasses.replace(site.start().hello("serve"), build="another")
         with site.connection() as connection:
-            assert (converse(connection, newer) or {})["retired"]
+            assert (exchange_hello(connection, newer) or {})["retired"]
         assert site.state() == {}
         with site.by_hand() as other:
             other.shake_hands()
@@ -242,10 +242,10 @@ def test_a_server_of_another_version_makes_room_and_serves_those_it_has(site: Si
 
 
 def test_other_settings_are_served_by_a_process_of_their_own(served: Site) -> None:
-    with served.agent("--limit", "3", DOWSE_REPAIR_MS="7") as agent:
+    with served.agent("--limit", "3", DOWSE_FRESHNESS_TIMEOUT_MS="7") as agent:
         assert agent.ask("search", query="backoff")["hits"]
         said = agent.errors.read_text()
-        assert "serves by itself" in said and "another limit, repair_ms;" in said
+        assert "serves by itself" in said and "other settings (freshness_timeout_ms, limit);" in said
         assert served.state()["connections"] == 0
 
 
@@ -254,8 +254,8 @@ def test_people_start_stop_and_look_at_it(site: Site) -> None:
     started = json.loads(site.run("daemon", "start", "--json").stdout)
     assert (started["running"], started["connections"]) == (True, 0)
     twice = site.run("daemon", "run")
-    assert twice.returncode == 2 and f"runs already, as process {started['pid']}" in twice.stderr
-    assert "another limit" in site.run("daemon", "start", "--limit", "3").stderr
+    assert twice.returncode == 2 and f"is already running as process {started['pid']}" in twice.stderr
+    assert "other settings (limit)" in site.run("daemon", "start", "--limit", "3").stderr
     with site.by_hand() as agent:
         agent.shake_hands()
         restarted = json.loads(site.run("daemon", "restart", "--json", "--limit", "10").stdout)
@@ -265,8 +265,8 @@ def test_people_start_stop_and_look_at_it(site: Site) -> None:
     assert site.run("daemon", "stop").stdout == "stopped\n"
     eventually(lambda: not is_alive(restarted["pid"]))
     assert not Path(restarted["socket"]).exists()
-    assert "leaving as told" in Path(restarted["log"]).read_text()
-    assert "there was no shared server" in site.run("daemon", "stop").stdout
+    assert "shutting down on request" in Path(restarted["log"]).read_text()
+    assert "no shared server was running" in site.run("daemon", "stop").stdout
 
 
 def test_a_deleted_index_is_made_anew(served: Site) -> None:
@@ -316,7 +316,7 @@ def test_what_was_said_before_a_signal_is_answered(served: Site, end: signal.Sig
     with served.by_hand() as agent:
         agent.shake_hands()
         agent.process.send_signal(signal.SIGSTOP)
-        eventually(lambda: process_now(agent.process.pid).is_stopped())
+        eventually(lambda: process_by_pid(agent.process.pid).is_stopped())
         agent.say(call(1, "status"))
         agent.process.send_signal(end)
         agent.process.send_signal(signal.SIGCONT)

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from dowse.config import Settings
-from dowse.encoders.hashing import HashingEncoder
+from dowse.encoders.static import HashingEncoder
 from dowse.engine import Engine
+from dowse.engine.semantics import IndexEncoders
 from dowse.errors import Cancelled
-from dowse.ingest.upgrade import Encoders, Upgrade
-from dowse.places import Places
-from dowse.semantics import Semantics
-from dowse.store.base import ANSWERING, NEXT
+from dowse.ingest.embed import UpgradeEncoders, VectorUpgrade
+from dowse.paths import DataPaths
+from dowse.store.types import ACTIVE_ENCODER_KEY, NEXT_ENCODER_KEY
 from support import OpenEngine, write
 
 SECONDS = 8.0
@@ -57,12 +57,12 @@ def encode_all_the_time(index: Path, data: Path) -> None:
     while time.monotonic() < ends:
         turn += 1
         with engine_at(index, data, "static" if turn % 2 else "hashing") as engine:
-            engine.encode(switch=True)
+            engine.indexing.encode(switch=True)
 
 
 def vectors_of(engine: Engine) -> dict[tuple[str, int], bytes]:
     stored = list(engine.export())
-    found = engine._store.vectors([it.key for it in stored])
+    found = engine._core.store.vectors.vectors([it.key for it in stored])
     assert len(found) == len(stored)
     return {(it.record.path, it.chunk.ordinal): np.round(found[it.key], 2).tobytes() for it in stored}
 
@@ -83,9 +83,9 @@ def test_writing_and_encoding_at_the_same_time_end_up_as_a_fresh_index(filled: P
     assert [process.exitcode for process in processes] == [0, 0, 0]
     with engine_at(index, data) as engine, engine_at(tmp_path / "fresh.db", tmp_path / "other") as fresh:
         assert engine.index([filled], vectors=False).notes == []
-        assert engine.encode(switch=True).notes == []
+        assert engine.indexing.encode(switch=True).notes == []
         fresh.index([filled])
-        assert NEXT not in engine._store.manifest()
+        assert NEXT_ENCODER_KEY not in engine._core.store.catalog.metadata()
         assert vectors_of(engine) == vectors_of(fresh)
         assert [it.chunk for it in engine.export()] == [it.chunk for it in fresh.export()]
 
@@ -100,7 +100,7 @@ def test_words_can_be_written_while_another_process_encodes(open_engine: OpenEng
             write(filled, {f"new{len(synced)}.md": f"# New {len(synced)}\n\nalpha\n"})
             synced.append(other.index([filled], vectors=False).indexed)
 
-    report = one.encode(progress=meanwhile)
+    report = one.indexing.encode(progress=meanwhile)
     assert synced == [1, 1, 1]
     assert report.embedded == FILES + 3  # those that came meanwhile, too
     assert one.status().counts.vectors == FILES + 3
@@ -108,17 +108,17 @@ def test_words_can_be_written_while_another_process_encodes(open_engine: OpenEng
 
 def test_where_another_process_makes_them_it_says_so(open_engine: OpenEngine, filled: Path) -> None:
     one, other = open_engine(), open_engine(lock_timeout_s=0.1)
-    note = "another process makes the vectors now; `dowse status` tells how far they are"
-    with one._store.encoding(1.0):
+    note = "another process is encoding vectors; `dowse status` shows its progress"
+    with one._core.store.encoding(1.0):
         assert other.index([filled]).notes == [note]
-        assert other.encode().notes == [note]
+        assert other.indexing.encode().notes == [note]
         assert other.status().counts.chunks == FILES
-    assert other.encode().embedded == FILES
+    assert other.indexing.encode().embedded == FILES
 
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr("dowse.encoders.batches.GROUP_CHARS", 2_000)
+    monkeypatch.setattr("dowse.encoders.base.BATCH_CHARS", 2_000)
     yield
 
 
@@ -132,35 +132,35 @@ def test_cancelled_it_keeps_what_it_has_and_lets_others_go_on(open_engine: OpenE
             raise Cancelled("enough")
 
     with pytest.raises(Cancelled):
-        engine.encode(progress=cancel)
+        engine.indexing.encode(progress=cancel)
     kept = engine.status().counts.vectors
     assert 10 < kept < FILES
-    assert open_engine().encode().embedded == FILES - kept
+    assert open_engine().indexing.encode().embedded == FILES - kept
 
 
 @pytest.mark.usefixtures("small_batches")
 def test_another_choice_of_encoder_meanwhile_ends_it_with_a_note(open_engine: OpenEngine, filled: Path) -> None:
     engine = open_engine()
     engine.index([filled])
-    store = engine._store
+    store = engine._core.store
     wanted, chosen = HashingEncoder(64), HashingEncoder(96)
 
     def choose(stage: str, done: int, total: int) -> None:
-        store.begin_vectors(chosen.fingerprint)
+        store.vectors.prepare_vectors(chosen.fingerprint)
 
-    semantics = Semantics("hashing", Places.of(engine.settings), store)
-    work = Upgrade(store, semantics._cache, choose, lambda: False)
-    filling = work.run(Encoders(wanted, None, lambda fingerprint: None))
+    semantics = IndexEncoders("hashing", DataPaths.of(engine.settings), store)
+    work = VectorUpgrade(store, semantics._cache, choose, lambda: False)
+    filling = work.run(UpgradeEncoders(wanted, None, lambda fingerprint: None))
     (note,) = filling.notes
     assert filling.encoded < FILES / 2  # it does not go on for nothing
-    assert note.startswith("making vectors was stopped: another process has begun the vectors of hash-96:1")
-    made = store.manifest()
-    assert (made[ANSWERING], made[NEXT]) == (HashingEncoder().fingerprint, chosen.fingerprint)
-    keys = [it.key for it in store.pending(chosen.fingerprint)]
-    store.put_vectors(keys, np.ones((len(keys), 96), dtype=np.float32), chosen.fingerprint)
-    assert not store.switch_vectors(wanted.fingerprint)
-    assert store.manifest()[NEXT] == chosen.fingerprint
-    assert store.switch_vectors(chosen.fingerprint)
+    assert note.startswith("encoding stopped: another process is encoding with hash-96:1")
+    made = store.catalog.metadata()
+    assert (made[ACTIVE_ENCODER_KEY], made[NEXT_ENCODER_KEY]) == (HashingEncoder().fingerprint, chosen.fingerprint)
+    keys = [it.key for it in store.vectors.pending(chosen.fingerprint)]
+    store.vectors.put_vectors(keys, np.ones((len(keys), 96), dtype=np.float32), chosen.fingerprint)
+    assert not store.vectors.switch_vectors(wanted.fingerprint)
+    assert store.catalog.metadata()[NEXT_ENCODER_KEY] == chosen.fingerprint
+    assert store.vectors.switch_vectors(chosen.fingerprint)
 
 
 @pytest.mark.usefixtures("small_batches")
@@ -169,7 +169,7 @@ def test_a_chunk_that_comes_at_the_last_moment_is_there_before_the_switch(
 ) -> None:
     engine, other = open_engine(), open_engine()
     engine.index([filled])
-    store, switch, came = engine._store, engine._store.switch_vectors, []
+    store, switch, came = engine._core.store, engine._core.store.vectors.switch_vectors, []
 
     def late(made_by: str | None = None) -> bool:
         if not came:
@@ -177,9 +177,9 @@ def test_a_chunk_that_comes_at_the_last_moment_is_there_before_the_switch(
             came.append(other.index([filled], vectors=False).indexed)
         return switch(made_by)
 
-    store.switch_vectors = late  # type: ignore[method-assign]
-    semantics = Semantics("hashing", Places.of(engine.settings), store)
-    work = Upgrade(store, semantics._cache, lambda *_: None, lambda: False)
-    assert work.run(Encoders(HashingEncoder(64), None, lambda fingerprint: None)).encoded == FILES + 1
+    store.vectors.switch_vectors = late  # type: ignore[method-assign]
+    semantics = IndexEncoders("hashing", DataPaths.of(engine.settings), store)
+    work = VectorUpgrade(store, semantics._cache, lambda *_: None, lambda: False)
+    assert work.run(UpgradeEncoders(HashingEncoder(64), None, lambda fingerprint: None)).encoded == FILES + 1
     assert came == [1]
-    assert store.manifest()[ANSWERING] == "hash-64:1" and store.counts().vectors == FILES + 1
+    assert store.catalog.metadata()[ACTIVE_ENCODER_KEY] == "hash-64:1" and store.catalog.counts().vectors == FILES + 1

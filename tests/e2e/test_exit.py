@@ -17,8 +17,10 @@ from pathlib import Path
 import pytest
 from served import HELLO, Served, children_of, is_running
 
-from dowse.shells import backstage, leaving, mcp
-from dowse.store.sqlite.locks import waited_for, write_lock
+from dowse.server import mcp
+from dowse.server import runtime as backstage
+from dowse.server import shutdown as leaving
+from dowse.store.sqlite.locks import has_waiting_writer, write_lock
 from support import eventually, write
 
 PROMISED_S = 5.0
@@ -84,7 +86,7 @@ def blocked(start: Start, root: Path, large: Path, stack: ExitStack) -> Served:
     served = idle(start, root, large, stack)
     stack.enter_context(write_lock(served.index, 60.0))
     served.begin("tools/call", {"name": "index", "arguments": {"force": True}})
-    eventually(lambda: waited_for(served.index))
+    eventually(lambda: has_waiting_writer(served.index))
     return served
 
 
@@ -101,9 +103,14 @@ def narrow(served: Served) -> None:
 
 def test_all_that_is_waited_for_at_the_end_takes_less_than_five_seconds() -> None:
     """On the way out that waits longest: the end of the input, an answer that never comes, work that never ends."""
-    waits = (mcp._LAST_ANSWERS_S, mcp._LAST_WORDS_S, leaving._LAST_WORK_S, leaving._LOOK_AT_PARENT_S)
+    waits = (
+        mcp._STDIO_LAST_ANSWERS_SECONDS,
+        mcp._LAST_WRITE_SECONDS,
+        leaving._LAST_WORK_SECONDS,
+        leaving._PARENT_CHECK_SECONDS,
+    )
     assert sum(waits) < PROMISED_S
-    assert backstage._LAST_JOB_S < leaving._LAST_WORK_S
+    assert backstage._JOB_SHUTDOWN_SECONDS < leaving._LAST_WORK_SECONDS
 
 
 STATES = (idle, indexing, encoding, blocked)
@@ -238,17 +245,17 @@ def test_it_ends_with_its_client_although_its_input_stays_open(
 
 
 def test_work_that_never_ends_keeps_nobody() -> None:
-    assert left("Leaving(lambda: Event().wait()).now()") == 0
+    assert left("ShutdownGuard(lambda: Event().wait()).now()") == 0
 
 
 def test_work_ends_while_the_last_words_are_written() -> None:
-    script = "ended = Event(); Leaving(ended.set).within(3600); ended.wait(); sys.exit(3)"
+    script = "ended = Event(); ShutdownGuard(ended.set).within(3600); ended.wait(); sys.exit(3)"
     assert left(script) == 3
 
 
 def test_it_leaves_once_whoever_asks_and_however_often() -> None:
     script = """
-leaving = Leaving(lambda: print("ended", flush=True))
+leaving = ShutdownGuard(lambda: print("ended", flush=True))
 leaving.within(3600)
 leaving.within(3600)
 leaving.now()
@@ -261,20 +268,20 @@ def test_a_system_without_threads_to_spare_keeps_nobody() -> None:
 def refused(self):
     raise RuntimeError("can't start new thread")
 threading.Thread.start = refused
-Leaving(Event().wait).now()
+ShutdownGuard(Event().wait).now()
 """
     assert left(script) == 0
 
 
 def test_a_parent_that_was_gone_before_the_server_was_ready_is_noticed() -> None:
     orphan = """
-import os, time, dowse.shells
+import os, time, dowse.server
 started_by = os.getppid()
 print(os.getpid(), flush=True)
 while os.getppid() == started_by:
     time.sleep(0.01)
-from dowse.shells.leaving import Leaving
-Leaving(lambda: None).watch()
+from dowse.server.shutdown import ShutdownGuard
+ShutdownGuard(lambda: None).watch()
 time.sleep(600)
 """
     script = "import subprocess, sys, time\nsubprocess.Popen([sys.executable, '-c', sys.argv[1]])\ntime.sleep(600)"
@@ -287,7 +294,7 @@ time.sleep(600)
 
 def left(script: str, says: bytes = b"") -> int:
     """What a process that does this ends with."""
-    imports = "import sys, threading; from threading import Event; from dowse.shells.leaving import Leaving\n"
+    imports = "import sys, threading; from threading import Event; from dowse.server.shutdown import ShutdownGuard\n"
     run = subprocess.run([sys.executable, "-c", imports + script], timeout=60, capture_output=True)
     assert run.stdout == says
     return run.returncode

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
@@ -22,8 +23,8 @@ from pathlib import Path
 import pytest
 from served import Served
 
-from dowse.places import Places
-from dowse.shells.workspace import PROFILES
+from dowse.paths import DataPaths
+from dowse.server import PROFILES
 from storied import storied
 
 HERE = Path(__file__).parent / "frozen"
@@ -138,7 +139,7 @@ class Place:
         return done.stdout
 
     def scrubbed(self, text: str) -> str:
-        index = Places(self.data).index_of(self.root.resolve()).parent
+        index = DataPaths(self.data).index_path(self.root.resolve()).parent
         return scrub(text.replace(str(index), "INDEX").replace(str(self.root), "ROOT").replace(str(self.data), "DATA"))
 
 
@@ -165,8 +166,15 @@ def compare(name: str, found: str, update: bool) -> None:
     assert not different, different
 
 
-def test_commands(corpus: str, tmp_path: Path, update: bool) -> None:
-    place = Place(tmp_path, CORPORA[corpus])
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """A directory whose path always has the same length, because answers are cut at a number of bytes."""
+    with tempfile.TemporaryDirectory(prefix="frozen-", dir="/tmp") as place:
+        yield Path(place)
+
+
+def test_commands(corpus: str, directory: Path, update: bool) -> None:
+    place = Place(directory, CORPORA[corpus])
     place.run("index")
     asked = [shlex.split(it) for it in CORPORA[corpus].commands]
     answers = {" ".join(words): pretty(place.run(words[0], "--json", *words[1:])) for words in asked}
@@ -191,8 +199,8 @@ def digests(exported: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_tools(corpus: str, profile: str, tmp_path: Path, update: bool) -> None:
-    place = Place(tmp_path, CORPORA[corpus])
+def test_tools(corpus: str, profile: str, directory: Path, update: bool) -> None:
+    place = Place(directory, CORPORA[corpus])
     place.run("index")
     given, answers = CORPORA[corpus].given, []
     server = Served(place.root, place.data, words=("--profile", profile), **place.variables)

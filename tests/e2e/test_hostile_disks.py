@@ -19,11 +19,11 @@ from served import Served
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.errors import BadInput, DowseError, NotIndexed
-from dowse.ingest.chunk import Limits
+from dowse.ingest.chunk import ChunkLimits
 from dowse.ingest.sources.files import FileSource
-from dowse.ingest.sync import Sync
+from dowse.ingest.sync import CollectionSync
 from dowse.model import Query
-from dowse.store.dicts import DictStore
+from oracle.dict_store import DictStore
 from support import OpenEngine, write
 
 MEGABYTE = 1_000_000
@@ -64,7 +64,7 @@ def test_files_that_may_not_grow_lose_nothing(open_engine: OpenEngine, root: Pat
     places = [str(engine.index_path), str(tmp_path / "data"), str(root), str(2 * MEGABYTE)]
     done = subprocess.run([sys.executable, "-c", INDEX, *places], capture_output=True, text=True, timeout=120)
     error, hits = done.stdout.splitlines()
-    assert error.startswith("BadInput: can not use ") and "name another --index" in error, done.stderr
+    assert error.startswith("BadInput: cannot use ") and "choose another --index" in error, done.stderr
     assert int(hits) >= 1  # it answers all the same
     assert set(map(str, kept)) <= set(map(str, exported(engine)))
     assert engine.index([root]).indexed > 0
@@ -89,7 +89,7 @@ def test_a_full_disk_is_told_and_works_again_when_there_is_room(small_disk: Path
     engine = Engine(Settings(encoder="none", data_dir=tmp_path / "data"), small_disk / "i.db", create=True)
     engine.index([root])
     write(root, {f"large{number}.md": large(number) for number in range(20)})
-    with pytest.raises(BadInput, match=r"no room left on the disk .* what is indexed so far is kept"):
+    with pytest.raises(BadInput, match=r"no space left on the disk .*nothing indexed so far is lost"):
         engine.index([root])
     answer = engine.search(Query("alpha", recipe="lexical"))
     assert "a.md" in {it.stored.record.path for it in answer.hits}
@@ -134,7 +134,7 @@ def test_what_may_not_be_written_is_read_and_writing_says_why_not(
     write(root, {"a.md": "# A\n\nalpha\n"})
     engine = open_engine(encoder="none")
     engine.index([root])
-    engine.settle()
+    engine.indexing.settle()
     engine.close()
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)  # everybody may look into it
@@ -151,7 +151,7 @@ def test_what_may_not_be_written_is_read_and_writing_says_why_not(
         assert done.returncode == 0, done.stderr
         hits, error = done.stdout.splitlines()
         assert hits == "1", done.stderr
-        assert error.startswith("BadInput: can not ") and "--index" in error
+        assert error.startswith("BadInput: cannot ") and "--index" in error
     finally:
         shutil.rmtree(folder)
 
@@ -161,11 +161,11 @@ def test_what_may_not_be_written_is_read_and_writing_says_why_not(
 
 def test_a_clock_that_goes_back_and_times_to_come_lose_nothing(root: Path) -> None:
     store = DictStore()
-    collection = store.add_collection(str(root)).name
+    collection = store.writer.add_collection(str(root)).name
     clock = iter(range(10**18, 0, -(10**16)))
 
     def sync() -> tuple[int, int]:
-        report = Sync(FileSource(root), store, collection, Limits(), now_ns=lambda: next(clock)).run()
+        report = CollectionSync(FileSource(root), store, collection, ChunkLimits(), now_ns=lambda: next(clock)).run()
         return report.indexed, report.deleted
 
     write(root, {"now.md": "# Now\n\nalpha\n", "later.md": "# Later\n\nbeta\n"})
@@ -182,15 +182,14 @@ def test_a_clock_that_goes_back_and_times_to_come_lose_nothing(root: Path) -> No
 
 
 def test_a_lock_taken_in_the_future_was_taken_just_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dowse.store.sqlite.holder import holder_of
-    from dowse.store.sqlite.locks import write_lock
+    from dowse.store.sqlite.locks import read_lock_owner, write_lock
 
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 3_600)
     with write_lock(tmp_path / "i.db", 1.0):
         monkeypatch.setattr(time, "time", lambda: now)
-        held = holder_of(tmp_path / "i.db")
-        assert held is not None and "since 0 s" in held.told()
+        held = read_lock_owner(tmp_path / "i.db")
+        assert held is not None and "for 0 s" in held.told()
 
 
 # --- a folder that vanishes ---
@@ -212,7 +211,7 @@ def test_an_index_removed_under_a_running_process(
     engine = open_engine(encoder="none")
     engine.index([root])
     remove(engine)
-    with pytest.raises(NotIndexed, match="was removed; `dowse index` makes a new one"):
+    with pytest.raises(NotIndexed, match="was removed; run `dowse index` to create a new one"):
         engine.index([root])
     with suppress(DowseError):  # from what it has open, or not at all
         engine.search(Query("alpha", recipe="lexical"))
@@ -257,7 +256,7 @@ def test_names_that_are_not_utf8_end_no_server(root: Path, tmp_path: Path, profi
         path = Path(os.fsdecode(os.fsencode(root) + b"/" + name))
         path.parent.mkdir(exist_ok=True)
         path.write_text("# B\n\nalpha\n")
-    served = Served(root, tmp_path / "data", words=("--profile", profile), DOWSE_REPAIR_MS="0")
+    served = Served(root, tmp_path / "data", words=("--profile", profile), DOWSE_FRESHNESS_TIMEOUT_MS="0")
     try:
         served.greet()
         replies = [served.ask("tools/call", {"name": name, "arguments": given}) for name, given in ASKED[profile] * 2]

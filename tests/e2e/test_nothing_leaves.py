@@ -20,7 +20,7 @@ from typing import IO
 import pytest
 from served import HELLO
 
-from dowse.shells.workspace import PROFILES
+from dowse.server import PROFILES
 from every_verb import DEADLINE_S, DOWSE, UNTIL_STOPPED, all_cases, make_repository, run_to_its_end
 from support import eventually
 

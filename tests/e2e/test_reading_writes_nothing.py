@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dowse.places import Places
+from dowse.paths import DataPaths
 from dowse.store.sqlite import SqliteStore
-from dowse.store.sqlite.lines import lines_of
-from dowse.store.sqlite.vectors import sidecar_of
+from dowse.store.sqlite.line_index import line_sidecar_path
+from dowse.store.sqlite.vectors import vector_sidecar_path
 from support import write
 
 QUESTIONS = (
@@ -52,18 +52,18 @@ def state(index: Path) -> State:
 def with_a_log(index: Path) -> SqliteStore:
     """Something is left in the log for as long as this stays open."""
     store = SqliteStore(index)
-    store.note("some", "thing")
+    store.writer.note("some", "thing")
     assert Path(f"{index}-wal").stat().st_size > 0
     return store
 
 
 def remove_sidecars(index: Path) -> None:
-    for file in (lines_of(index), sidecar_of(index)):
+    for file in (line_sidecar_path(index), vector_sidecar_path(index)):
         file.unlink(missing_ok=True)
 
 
 def damage_sidecars(index: Path) -> None:
-    for file in (lines_of(index), sidecar_of(index)):
+    for file in (line_sidecar_path(index), vector_sidecar_path(index)):
         content = bytearray(file.read_bytes() if file.exists() else b"x" * 10_000)
         content[len(content) // 2] ^= 0xFF
         file.write_bytes(content)
@@ -78,8 +78,8 @@ CONDITIONS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_no_question_writes(root: Path, tmp_path: Path, environment: dict[str, str], condition: str) -> None:
-    index = Places(tmp_path / "data").index_of(root.resolve())
-    assert lines_of(index).exists()
+    index = DataPaths(tmp_path / "data").index_path(root.resolve())
+    assert line_sidecar_path(index).exists()
     CONDITIONS[condition](index)
     store = with_a_log(index)
     before = state(index)

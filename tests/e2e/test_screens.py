@@ -123,7 +123,7 @@ class Terminal:
             "TERM": "xterm-256color",
             "DOWSE_DATA_DIR": str(place / data),
             "DOWSE_ENCODER": "hashing",
-            "DOWSE_REPAIR_MS": "30000",
+            "DOWSE_FRESHNESS_TIMEOUT_MS": "30000",
             "DOWSE_SHARE": "false",
         }
         shell = "env 'PS1=$ ' bash --norc --noprofile"

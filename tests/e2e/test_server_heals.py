@@ -15,7 +15,7 @@ import apsw
 import pytest
 from served import Served
 
-from dowse.places import Places
+from dowse.paths import DataPaths
 from support import eventually, write
 
 WORDS = ("anchor", "beacon", "harbour", "lantern", "quay")
@@ -92,7 +92,7 @@ def serve(sound: Sound, tmp_path: Path) -> Iterator[Callable[[Callable[[Path], N
     def start(damage: Callable[[Path], None]) -> Served:
         """What is damaged while nobody holds it open is found when it is opened."""
         shutil.copytree(sound.data, tmp_path / "data")
-        damage(Places(tmp_path / "data").index_of(sound.root.resolve()))
+        damage(DataPaths(tmp_path / "data").index_path(sound.root.resolve()))
         servers.append(Served(sound.root, tmp_path / "data"))
         servers[-1].greet()
         return servers[-1]

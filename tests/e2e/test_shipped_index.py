@@ -117,7 +117,7 @@ def test_roots_that_something_else_changed_are_not_served(tmp_path: Path) -> Non
     change(mine.index, f"UPDATE collections SET root = '{mine.home}'")
     _, out, err = mine.run("search", "walrus", "--mode", "lexical")
     assert SECRET not in out
-    assert "made anew" in err
+    assert "rebuilt" in err
     assert SECRET not in mine.run("read", "notes.md")[1]
 
 

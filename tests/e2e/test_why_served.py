@@ -84,7 +84,7 @@ def test_related_crosses_kinds(asked: Asked) -> None:
         ("why", {}, "target"),
         ("why", {"target": ""}, "empty"),
         ("why", {"target": "x" * 10_000}, "at most 1,000 characters"),
-        ("why", {"target": "src/app/repo.py:0"}, "counted from 1"),
+        ("why", {"target": "src/app/repo.py:0"}, "line numbers start at 1"),
         ("why", {"target": "Repo", "budget_tokens": 149}, "budget_tokens"),
         ("why", {"target": "Repo", "budget_tokens": 10**9}, "budget_tokens"),
         ("why", {"target": "Repo", "unheard_of": 1}, "unheard_of"),

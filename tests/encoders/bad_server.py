@@ -10,9 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from dowse.encoders.http import HttpEncoder
-from dowse.encoders.http_names import ENCODERS
-from dowse.encoders.http_transport import MAX_BYTES, Transport
+from dowse.encoders.choose import ENCODER_SERVERS
+from dowse.encoders.http import MAX_REPLY_BYTES, HttpEncoder, HttpTransport
 
 GOOD = [3.0, 4.0]
 
@@ -64,8 +63,8 @@ class Place:
     slept: list[float] = field(default_factory=list)
 
     def encoder(self, *, batch: int = 8, api_key: str = "", **limits: float) -> HttpEncoder:
-        server = ENCODERS.parse(f"tei:{self.url}")
-        transport = Transport(server.url, api_key=api_key, sleep=self.slept.append, **limits)
+        server = ENCODER_SERVERS.parse(f"tei:{self.url}")
+        transport = HttpTransport(server.url, api_key=api_key, sleep=self.slept.append, **limits)
         return HttpEncoder(server, transport, batch=batch)
 
 
@@ -136,7 +135,7 @@ def endless(request: Request, texts: list[str]) -> None:
     request.close_connection = True
     request.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
     try:
-        for _ in range(MAX_BYTES // 1_000_000 + 2):
+        for _ in range(MAX_REPLY_BYTES // 1_000_000 + 2):
             request.wfile.write(b" " * 1_000_000)
     except OSError:
         return

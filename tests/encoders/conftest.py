@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from bad_server import serve  # noqa: F401 - a fixture
 
-from dowse.encoders.granite import GraniteEncoder, installed_weights
+from dowse.encoders.granite import GraniteEncoder, installed_granite_weights
 
 
 @pytest.fixture(scope="session")
 def weights() -> Path:
-    return installed_weights()
+    return installed_granite_weights()
 
 
 @pytest.fixture(scope="session")

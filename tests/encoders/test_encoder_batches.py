@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.encoders.batches import GROUP_CHARS, equal, in_batches, packed, similar
-from dowse.encoders.hashing import HashingEncoder
+from dowse.encoders.base import (
+    BATCH_CHARS,
+    encode_in_batches,
+    group_by_equal_length,
+    group_by_similar_length,
+    pack_by_length,
+)
+from dowse.encoders.static import HashingEncoder
 
 LENGTHS = st.lists(st.integers(min_value=1, max_value=300), max_size=60)
 
@@ -24,12 +30,12 @@ LENGTHS = st.lists(st.integers(min_value=1, max_value=300), max_size=60)
     ],
 )
 def test_groups_hold_like_lengths_within_the_budget(lengths, budget, groups):
-    assert list(packed(lengths, budget)) == groups
+    assert list(pack_by_length(lengths, budget)) == groups
 
 
 @given(LENGTHS, st.integers(min_value=1, max_value=1000))
 def test_every_position_comes_once_and_only_single_texts_exceed_the_budget(lengths, budget):
-    groups = list(packed(lengths, budget))
+    groups = list(pack_by_length(lengths, budget))
     assert sorted(position for group in groups for position in group) == list(range(len(lengths)))
     for group in groups:
         assert len(group) == 1 or len(group) * max(lengths[position] for position in group) <= budget
@@ -46,12 +52,12 @@ def test_every_position_comes_once_and_only_single_texts_exceed_the_budget(lengt
     ],
 )
 def test_groups_of_one_length_stay_within_the_budget(lengths, budget, groups):
-    assert list(equal(lengths, budget)) == groups
+    assert list(group_by_equal_length(lengths, budget)) == groups
 
 
 @given(LENGTHS, st.integers(min_value=1, max_value=1000))
 def test_groups_of_one_length_hold_every_position_once(lengths, budget):
-    groups = list(equal(lengths, budget))
+    groups = list(group_by_equal_length(lengths, budget))
     assert sorted(position for group in groups for position in group) == list(range(len(lengths)))
     for group in groups:
         assert len({lengths[position] for position in group}) == 1
@@ -59,11 +65,11 @@ def test_groups_of_one_length_hold_every_position_once(lengths, budget):
 
 
 def test_huge_texts_share_a_group_because_the_model_cuts_them():
-    assert list(similar(["x" * 10 * GROUP_CHARS] * 2)) == [[0, 1]]
+    assert list(group_by_similar_length(["x" * 10 * BATCH_CHARS] * 2)) == [[0, 1]]
 
 
 def test_empty_texts_do_not_make_one_endless_group():
-    assert len(list(similar([""] * 3 * GROUP_CHARS))) == 3
+    assert len(list(group_by_similar_length([""] * 3 * BATCH_CHARS))) == 3
 
 
 @settings(deadline=None)
@@ -71,7 +77,7 @@ def test_empty_texts_do_not_make_one_endless_group():
 def test_rows_of_batches_are_the_rows_of_one_call(texts):
     encoder = HashingEncoder(16)
     rows = np.full((len(texts), 16), np.nan, dtype=np.float32)
-    for positions, part in in_batches(encoder, texts):
+    for positions, part in encode_in_batches(encoder, texts):
         rows[positions] = part
     np.testing.assert_array_equal(rows, encoder.encode(texts))
 
@@ -84,6 +90,6 @@ def test_work_is_done_only_as_far_as_it_is_asked_for():
             encoded.append(len(texts))
             return super().encode(texts)
 
-    batches = in_batches(Counting(), ["word " * 300] * 20)
+    batches = encode_in_batches(Counting(), ["word " * 300] * 20)
     next(batches)
     assert encoded == [15]

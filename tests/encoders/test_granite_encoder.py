@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.encoders.batches import in_batches
-from dowse.encoders.granite import MAX_CHARS, PACK_BYTES, GraniteEncoder
+from dowse.encoders.base import encode_in_batches
+from dowse.encoders.granite import MAX_MODEL_CHARS, PACK_BYTES, GraniteEncoder
 from dowse.errors import EncoderMissing
 from support import eventually
 
@@ -67,18 +67,18 @@ def test_the_same_call_gives_the_same_bits(granite):
 def test_batches_give_the_same_rows(granite):
     texts = [text * 3 for text in TEXTS]
     rows = np.full((len(texts), granite.dimension), np.nan, dtype=np.float32)
-    for positions, part in in_batches(granite, texts):
+    for positions, part in encode_in_batches(granite, texts):
         rows[positions] = part
     np.testing.assert_allclose(rows, granite.encode(texts), atol=1e-5)
 
 
 def test_a_huge_text_is_read_as_far_as_the_model_can(granite):
-    start = "all work and no play " * (MAX_CHARS // 10)
+    start = "all work and no play " * (MAX_MODEL_CHARS // 10)
     np.testing.assert_allclose(one(granite, start + "x" * 10_000_000), one(granite, start), atol=1e-5)
 
 
 def test_white_space_before_the_content_does_not_hide_it(granite):
-    np.testing.assert_allclose(one(granite, "\n" * 2 * MAX_CHARS + "word"), one(granite, "word"), atol=1e-5)
+    np.testing.assert_allclose(one(granite, "\n" * 2 * MAX_MODEL_CHARS + "word"), one(granite, "word"), atol=1e-5)
 
 
 @pytest.mark.parametrize("text", ["a\ud800b", "\0", "x\0y", "<s></s><pad><mask>", "\u200b", "👩‍👩‍👧", "a" * 5000])

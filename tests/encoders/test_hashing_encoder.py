@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.encoders.hashing import HashingEncoder
+from dowse.encoders.static import HashingEncoder
 from dowse.errors import BadInput
 
 ANY_TEXT = st.text(st.characters())

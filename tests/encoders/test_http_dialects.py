@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.encoders.http_dialects import MOST_NUMBERS, dialect_of, unit_rows
-from dowse.encoders.http_replies import Failure, Reply, parsed
+from dowse.encoders.http import (
+    MAX_VECTOR_DIMENSION,
+    HttpReply,
+    RequestFailure,
+    embedding_dialect,
+    normalize_rows,
+    parse_reply,
+)
 
 OLLAMA = {"model": "m", "embeddings": [[1.0], [2.0]], "total_duration": 14}
 OPENAI = {
@@ -31,14 +37,14 @@ OPENAI = {
     ],
 )
 def test_a_kind_is_asked_its_way(kind, url, path, question):
-    dialect = dialect_of(kind, url)
+    dialect = embedding_dialect(kind, url)
     assert (dialect.path, dialect.question("m", ("a", "b"))) == (path, question)
 
 
 @pytest.mark.parametrize(("kind", "answer"), [("ollama", OLLAMA), ("tei", [[1], [2]]), ("openai", OPENAI)])
 def test_rows_come_in_the_order_of_the_texts(kind, answer):
-    read = parsed(Reply(200, json.dumps(answer).encode()))
-    assert dialect_of(kind, "").rows(read) == [[1.0], [2.0]]
+    read = parse_reply(HttpReply(200, json.dumps(answer).encode()))
+    assert embedding_dialect(kind, "").rows(read) == [[1.0], [2.0]]
 
 
 @pytest.mark.parametrize(
@@ -58,8 +64,8 @@ def test_rows_come_in_the_order_of_the_texts(kind, answer):
     ],
 )
 def test_another_shape_is_a_failure(kind, answer):
-    with pytest.raises(Failure):
-        dialect_of(kind, "").rows(answer)
+    with pytest.raises(RequestFailure):
+        embedding_dialect(kind, "").rows(answer)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +73,8 @@ def test_another_shape_is_a_failure(kind, answer):
     [
         ([], "0 vectors for 1 texts"),
         ([[1.0], [1.0]], "2 vectors for 1 texts"),
-        ([[1.0, 2.0, 3.0]], "3 numbers where 2"),
-        ([[]], "0 numbers where 2"),
+        ([[1.0, 2.0, 3.0]], "dimension 3 instead of 2"),
+        ([[]], "dimension 0 instead of 2"),
         ([[0.0, 0.0]], "zero or not finite"),
         ([[1.0, math.nan]], "zero or not finite"),
         ([[1.0, math.inf]], "zero or not finite"),
@@ -81,24 +87,24 @@ def test_another_shape_is_a_failure(kind, answer):
     ],
 )
 def test_a_bad_row_is_a_failure(rows, reason):
-    with pytest.raises(Failure, match=reason):
-        unit_rows(rows, 1, 2)
+    with pytest.raises(RequestFailure, match=reason):
+        normalize_rows(rows, 1, 2)
 
 
 def test_an_empty_vector_is_no_dimension():
-    with pytest.raises(Failure, match="zero"):
-        unit_rows([[]], 1)
+    with pytest.raises(RequestFailure, match="zero"):
+        normalize_rows([[]], 1)
 
 
 def test_a_vector_is_no_longer_than_any_model_gives_them():
-    assert unit_rows([[1.0] * MOST_NUMBERS], 1).shape == (1, MOST_NUMBERS)
-    with pytest.raises(Failure, match=r"16,385 numbers, more than 16,384: choose another model"):
-        unit_rows([[1.0] * (MOST_NUMBERS + 1)], 1)
+    assert normalize_rows([[1.0] * MAX_VECTOR_DIMENSION], 1).shape == (1, MAX_VECTOR_DIMENSION)
+    with pytest.raises(RequestFailure, match=r"dimension 16,385, more than 16,384: choose another model"):
+        normalize_rows([[1.0] * (MAX_VECTOR_DIMENSION + 1)], 1)
 
 
 @given(st.lists(st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6), min_size=1).filter(any))
 def test_rows_become_unit_vectors_of_the_same_direction(row):
-    unit = unit_rows([row], 1)[0].astype(np.float64)
+    unit = normalize_rows([row], 1)[0].astype(np.float64)
     assert unit @ unit == pytest.approx(1, abs=1e-5)
     assert unit @ np.array(row) == pytest.approx(np.linalg.norm(row), rel=1e-5)
 
@@ -109,12 +115,12 @@ def test_rows_become_unit_vectors_of_the_same_direction(row):
     ids=["empty", "cut", "bytes", "deep", "trailing"],
 )
 def test_what_is_not_json_is_a_failure(content):
-    with pytest.raises(Failure, match="not JSON"):
-        parsed(Reply(200, content))
+    with pytest.raises(RequestFailure, match="not JSON"):
+        parse_reply(HttpReply(200, content))
 
 
 def test_a_number_of_any_length_is_a_float():
-    assert parsed(Reply(200, b"[" + b"9" * 5000 + b"]")) == [math.inf]
+    assert parse_reply(HttpReply(200, b"[" + b"9" * 5000 + b"]")) == [math.inf]
 
 
 @pytest.mark.parametrize(
@@ -132,13 +138,13 @@ def test_a_number_of_any_length_is_a_float():
     ],
 )
 def test_an_error_tells_what_the_server_says_on_one_line_without_the_key(status, content, reason):
-    with pytest.raises(Failure) as caught:
-        parsed(Reply(status, content), secret="s3cret")
+    with pytest.raises(RequestFailure) as caught:
+        parse_reply(HttpReply(status, content), secret="s3cret")
     assert str(caught.value).startswith(reason)
 
 
 @pytest.mark.parametrize(("header", "seconds"), [("7", 7), ("100000", 30), ("", 0), ("-1", 0), ("Mon, 1 Jan", 0)])
 def test_a_server_may_ask_for_a_pause_but_not_for_a_long_one(header, seconds):
-    with pytest.raises(Failure) as caught:
-        parsed(Reply(429, b"", header))
-    assert caught.value.after_s == seconds
+    with pytest.raises(RequestFailure) as caught:
+        parse_reply(HttpReply(429, b"", header))
+    assert caught.value.retry_after_s == seconds

@@ -32,12 +32,11 @@ from bad_server import (
 from dowse.config import Settings
 from dowse.encoders import choose
 from dowse.encoders.cache import VectorCache, cache_file
-from dowse.encoders.http_transport import Transport
+from dowse.encoders.http import HttpTransport
 from dowse.engine import Engine
 from dowse.model import Query
-from dowse.places import Places
-from dowse.profiles.core_compact import search_reply
-from dowse.profiles.core_json import status_json
+from dowse.paths import DataPaths
+from dowse.tools.core_render import search_reply, status_json
 from support import OpenEngine, write
 
 Behave = Callable[[Request, list[str]], None]
@@ -52,15 +51,15 @@ FILES = {
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Waits are written down instead of waited for."""
     waits: list[float] = []
-    monkeypatch.setitem(Transport.__init__.__kwdefaults__, "sleep", waits.append)
+    monkeypatch.setitem(HttpTransport.__init__.__kwdefaults__, "sleep", waits.append)
     patience(monkeypatch, 60.0)
     return waits
 
 
 def patience(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Slow is what takes longer; a good server may take its time, on a busy machine."""
-    monkeypatch.setitem(Transport.__init__.__kwdefaults__, "answer_s", seconds)
-    monkeypatch.setattr(choose, "IMPATIENT_S", seconds)
+    monkeypatch.setitem(HttpTransport.__init__.__kwdefaults__, "answer_s", seconds)
+    monkeypatch.setattr(choose, "QUERY_SERVER_TIMEOUT_S", seconds)
 
 
 def semantic_note(engine: Engine, text: str = "cats purr") -> str:
@@ -90,8 +89,8 @@ def endless_numbers(request: Request, texts: list[str]) -> None:
 BAD: dict[str, tuple[Behave, str]] = {
     "html": (html, "an HTML page"),
     "redirect": (redirect, "a redirect, which is not followed"),
-    "truncated": (cut_short, "broke off in the middle"),
-    "hangs up": (hang_up, "broke off without a whole answer"),
+    "truncated": (cut_short, "closed the connection in the middle"),
+    "hangs up": (hang_up, "closed the connection without a complete answer"),
     "slow": (silent, r"did not answer within 1\.5 s"),
     "error": (status(500), "answered 500"),
     "busy": (busy, "answered 429: try again later"),
@@ -121,7 +120,7 @@ def test_a_server_that_is_bad_from_the_start(
     assert report.indexed == 3
     (note,) = report.notes
     assert note.startswith("no vectors were made: the encoder server 127.0.0.1:")
-    assert semantic_note(engine) == "skipped: the index has no vectors yet; `dowse index` makes them"
+    assert semantic_note(engine) == "skipped: the index has no vectors yet; run `dowse index`"
     assert_told(engine, reason)
     assert engine.status().counts.vectors == 0
 
@@ -196,10 +195,8 @@ def test_a_server_that_dies_halfway_is_gone_on_with_later(
     report = engine.index([root])
     stored = engine.status().counts.vectors
     assert 0 < stored == report.embedded < 60
-    assert report.notes[0].startswith(
-        f"vectors were made for some chunks, {60 - stored} wait for the next `dowse index`"
-    )
-    assert "broke off" in report.notes[0]
+    assert report.notes[0].startswith(f"{60 - stored} chunks have no vector yet (`dowse index` continues)")
+    assert "closed the connection" in report.notes[0]
     limit["requests"] = 1000
     again = engine.index([root])
     assert (again.embedded, again.notes) == (60 - stored, [])
@@ -219,10 +216,10 @@ def test_a_text_it_fails_on_is_told_and_may_be_tried_again(
     (note,) = engine.index([root]).notes
     assert note.startswith("1 text has no vector: the encoder server 127.0.0.1:")
     assert engine.status().counts.vectors == 4
-    places = Places.of(engine.settings)
+    places = DataPaths.of(engine.settings)
     cache = VectorCache(cache_file(places.vectors, f"tei:{place.url}:2"), dimension=2)
-    engine._store.begin_vectors("another, which has everything to encode")
-    pending = [it.digest for it in engine._store.pending("another, which has everything to encode")]
+    engine._core.store.vectors.prepare_vectors("another, which has everything to encode")
+    pending = [it.digest for it in engine._core.store.vectors.pending("another, which has everything to encode")]
     assert cache.lacking(pending) == 1
     assert all(row.any() for row in cache.get(pending).values())
     cache.close()
@@ -241,11 +238,11 @@ def test_another_dimension_makes_other_vectors_and_the_old_ones_answer_no_more(
     engine.index([root])
     assert semantic_note(engine) == ""
     is_wide.set()
-    assert "vectors of 3 numbers instead of 2" in semantic_note(engine)
-    assert "the index's vectors are of" in engine.status().encoder_why
+    assert "vectors of dimension 3 instead of 2" in semantic_note(engine)
+    assert "the vectors of the index are by" in engine.status().encoder_why
     engine.index([root])
     assert semantic_note(engine) == ""
-    assert engine._store.manifest()["encoder"] == f"tei:{place.url}:3"
+    assert engine._core.store.catalog.metadata()["encoder"] == f"tei:{place.url}:3"
 
 
 def test_the_key_goes_to_the_server_alone(serve: Callable[..., Place], root: Path, open_engine: OpenEngine) -> None:
@@ -277,7 +274,7 @@ def test_two_questions_at_once_do_not_wait_for_each_other(
     place.seen.texts.clear()
     is_slow.set()
     engine = open_engine(encoder=f"tei:{place.url}")
-    monkeypatch.setattr(choose, "IMPATIENT_S", 30.0)
+    monkeypatch.setattr(choose, "QUERY_SERVER_TIMEOUT_S", 30.0)
     notes: list[str] = []
     threads = [threading.Thread(target=lambda: notes.append(semantic_note(engine))) for _ in range(2)]
     for thread in threads:
@@ -289,7 +286,7 @@ def test_two_questions_at_once_do_not_wait_for_each_other(
 
 def test_a_name_alone_is_no_reason_to_ask(serve: Callable[..., Place], open_engine: OpenEngine) -> None:
     place = serve(good)
-    assert open_engine(encoder=f"tei:{place.url}").encoder_name == f"tei:{place.url}"
+    assert open_engine(encoder=f"tei:{place.url}").state.encoder_name == f"tei:{place.url}"
     assert place.seen == Seen()
 
 

@@ -29,7 +29,7 @@ from bad_server import (
     zero_for_bad,
 )
 
-from dowse.encoders.http import PROBE
+from dowse.encoders.http import PROBE_TEXT
 from dowse.errors import EncoderMissing
 
 # --- servers that fail as a whole -------------------------------------------------------------
@@ -38,10 +38,10 @@ from dowse.errors import EncoderMissing
 WHOLE = [
     (html, "an HTML page", 1),
     (redirect, "a redirect, which is not followed", 1),
-    (cut_short, "broke off in the middle", 3),
-    (cut_chunk, "broke off without a whole answer", 3),
-    (hang_up, "broke off without a whole answer", 3),
-    (babble, "broke off without a whole answer", 3),
+    (cut_short, "closed the connection in the middle", 3),
+    (cut_chunk, "closed the connection without a complete answer", 3),
+    (hang_up, "closed the connection without a complete answer", 3),
+    (babble, "closed the connection without a complete answer", 3),
     (endless, "more than 32,000,000 bytes", 1),
     (status(400), "answered 400: no … here", 1),
     (status(401), "answered 401: ", 1),
@@ -64,7 +64,7 @@ def test_a_server_that_fails_at_first_is_missing_for_a_reason(serve, behave, rea
         encoder.encode(["text"])
     assert place.url.removeprefix("http://") in str(caught.value)
     assert "s3cret" not in str(caught.value)
-    assert place.seen.texts == [[PROBE]] * tries
+    assert place.seen.texts == [[PROBE_TEXT]] * tries
     assert place.slept == [0.5, 2.0][: tries - 1]
 
 
@@ -83,7 +83,7 @@ def test_nobody_listening_is_missing_with_the_next_step_and_not_waited_for():
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     place = Place(f"http://127.0.0.1:{port}", Seen())
-    with pytest.raises(EncoderMissing, match=rf"127.0.0.1:{port} cannot be reached .*: start it, or name"):
+    with pytest.raises(EncoderMissing, match=rf"127.0.0.1:{port} cannot be reached .*: start it or choose"):
         _ = place.encoder().fingerprint
     assert place.slept == []
 
@@ -146,7 +146,7 @@ def test_a_slow_server_is_hung_up_on(serve, part):
 
 def test_another_dimension_later_is_told(serve):
     encoder = serve(after_probe(lambda request, texts: request.rows([[1.0, 2.0, 3.0]] * len(texts)))).encoder()
-    with pytest.raises(EncoderMissing, match=r"vectors of 3 numbers instead of 2: `dowse index`"):
+    with pytest.raises(EncoderMissing, match=r"vectors of dimension 3 instead of 2: run `dowse index`"):
         encoder.encode(["one", "two"])
 
 
@@ -243,12 +243,12 @@ def test_threads_ask_who_it_is_at_the_same_time(serve):
         (status(400), "answered 400"),
         (status(413), "answered 413"),
         (status(500), "answered 500"),
-        (hang_up, "broke off"),
-        (cut_short, "broke off"),
+        (hang_up, "closed the connection"),
+        (cut_short, "closed the connection"),
         (html, "an HTML page"),
         (nan_for_bad, "zero or not finite"),
         (zero_for_bad, "zero or not finite"),
-        (short_for_bad, "1 numbers where 2"),
+        (short_for_bad, "dimension 1 instead of 2"),
         (one_too_few, "0 vectors for 1 texts"),
     ],
 )
@@ -338,7 +338,7 @@ def test_a_key_is_sent_and_only_when_given(serve):
 def test_texts_go_in_batches_in_order_and_blank_ones_not_at_all(serve):
     place = serve(good)
     rows = place.encoder(batch=2).encode(["a", "", "b", " \n", "c"])
-    assert place.seen.texts == [[PROBE], ["a", "b"], ["c"]]
+    assert place.seen.texts == [[PROBE_TEXT], ["a", "b"], ["c"]]
     assert rows.any(axis=1).tolist() == [True, False, True, False, True]
     assert rows.dtype == np.float32
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from infinity_server import KEY, LETTERS, WIDTH, Server, executable, running, write_encoder
 
-from dowse.encoders.choose import choose
+from dowse.encoders.choose import choose_encoder
 from dowse.encoders.http import HttpEncoder
 from dowse.engine import Engine
 from dowse.errors import EncoderMissing
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.xdist_group("infinity")
 
 
 def encoder_of(server: Server, key: str = KEY) -> HttpEncoder:
-    encoder = choose(f"openai:tiny@{server.url}", cache_dir=Path(), api_key=key).encoder
+    encoder = choose_encoder(f"openai:tiny@{server.url}", cache_dir=Path(), api_key=key).encoder
     assert isinstance(encoder, HttpEncoder)
     return encoder
 
@@ -80,7 +80,7 @@ def test_a_wrong_key_is_told_but_not_shown(server, key):
 
 
 def test_an_address_that_is_wrong_is_told(server):
-    encoder = choose(f"openai:tiny@{server.url}/v2/v1", cache_dir=Path(), api_key=KEY).encoder
+    encoder = choose_encoder(f"openai:tiny@{server.url}/v2/v1", cache_dir=Path(), api_key=KEY).encoder
     with pytest.raises(EncoderMissing, match=r"answered 404: .*check the model and the address"):
         encoder.encode(["cat"])
 

@@ -6,9 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.encoders.choose import by_fingerprint, check_name, choose
+from dowse.encoders.choose import (
+    ENCODER_SERVERS,
+    ServerName,
+    check_encoder_name,
+    choose_encoder,
+    encoder_by_fingerprint,
+)
 from dowse.encoders.http import HttpEncoder
-from dowse.encoders.http_names import ENCODERS, ServerName
 from dowse.errors import BadInput
 
 
@@ -27,7 +32,7 @@ from dowse.errors import BadInput
     ],
 )
 def test_a_name_has_a_kind_a_model_and_an_address(name, parts):
-    assert ENCODERS.parse(name) == ServerName(*parts)
+    assert ENCODER_SERVERS.parse(name) == ServerName(*parts)
 
 
 @pytest.mark.parametrize(
@@ -59,47 +64,47 @@ def test_a_name_has_a_kind_a_model_and_an_address(name, parts):
     ],
 )
 def test_a_wrong_name_is_refused_with_its_form_and_not_repeated(name, why, tmp_path):
-    form = ENCODERS.forms[name.partition(":")[0]]
+    form = ENCODER_SERVERS.formats[name.partition(":")[0]]
     with pytest.raises(BadInput) as caught:
-        choose(name, cache_dir=tmp_path)
+        choose_encoder(name, cache_dir=tmp_path)
     assert form in str(caught.value)
     assert why in str(caught.value)
     assert "s3cret" not in str(caught.value)
     with pytest.raises(BadInput):
-        check_name(name)
+        check_encoder_name(name)
 
 
-@given(st.sampled_from([*ENCODERS.forms, "hashing"]), st.text(max_size=30))
+@given(st.sampled_from([*ENCODER_SERVERS.formats, "hashing"]), st.text(max_size=30))
 def test_any_text_is_parsed_or_refused(kind, rest):
     name = f"{kind}:{rest}"
     try:
-        server = ENCODERS.parse(name)
+        server = ENCODER_SERVERS.parse(name)
     except BadInput:
         return
-    assert ENCODERS.has(name)
-    assert ENCODERS.parse(str(server)) == server
+    assert ENCODER_SERVERS.has(name)
+    assert ENCODER_SERVERS.parse(str(server)) == server
 
 
 @pytest.mark.parametrize("name", ["ollama:m", "tei", "openai:m@https://box.example/v1"])
 def test_choosing_a_server_asks_it_nothing_and_says_where_texts_go(name, tmp_path):
-    choice = choose(name, cache_dir=tmp_path, api_key="s3cret")
+    choice = choose_encoder(name, cache_dir=tmp_path, api_key="s3cret")
     assert isinstance(choice.encoder, HttpEncoder)
-    assert choice.encoder.name == str(ENCODERS.parse(name))
-    assert f"texts are sent to {ENCODERS.parse(name).url}." in choice.why
+    assert choice.encoder.name == str(ENCODER_SERVERS.parse(name))
+    assert f"texts are sent to {ENCODER_SERVERS.parse(name).url}." in choice.why
     assert "s3cret" not in repr(choice)
 
 
 def test_an_unknown_name_lists_the_forms_of_servers(tmp_path):
     with pytest.raises(BadInput, match="ollama:MODEL@URL, tei:URL, openai:MODEL@URL, or none"):
-        choose("lmstudio:m", cache_dir=tmp_path)
+        choose_encoder("lmstudio:m", cache_dir=tmp_path)
 
 
 @pytest.mark.parametrize("key", ["a b", "a\r\nX: y", "schlüssel"])
 def test_a_key_that_cannot_be_sent_is_refused_and_not_repeated(key, tmp_path):
     with pytest.raises(BadInput) as caught:
-        choose("openai:m", cache_dir=tmp_path, api_key=key)
+        choose_encoder("openai:m", cache_dir=tmp_path, api_key=key)
     assert key not in str(caught.value)
 
 
 def test_a_fingerprint_does_not_lead_to_a_server(tmp_path):
-    assert by_fingerprint("ollama:m:384", cache_dir=tmp_path) is None
+    assert encoder_by_fingerprint("ollama:m:384", cache_dir=tmp_path) is None

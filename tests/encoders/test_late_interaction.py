@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dowse.encoders.granite import GraniteEncoder
-from dowse.encoders.late import Kept, LateInteraction
+from dowse.encoders.rerank import LateInteraction, TokenVectorCache
 from dowse.errors import EncoderMissing
 
 QUERY = "How do I undo the last commit?"
@@ -69,8 +69,8 @@ def test_texts_judged_before_are_not_run_again(
     reranker = LateInteraction(weights, cache_dir=late_dir, threads=1)
     first = reranker.judge(QUERY, TEXTS[:3])
     encoded: list[list[str]] = []
-    run = reranker._encoded
-    monkeypatch.setattr(reranker, "_encoded", lambda texts: encoded.append(texts) or run(texts))
+    run = reranker._encode_tokens
+    monkeypatch.setattr(reranker, "_encode_tokens", lambda texts: encoded.append(texts) or run(texts))
     assert reranker.judge(QUERY, TEXTS[:3]) == first
     assert encoded == [[QUERY], []]
 
@@ -97,7 +97,7 @@ def rows(number: int) -> np.ndarray:
 
 
 def test_the_one_unused_for_longest_goes_first() -> None:
-    kept = Kept(250)
+    kept = TokenVectorCache(250)
     kept.put(b"a", rows(1))
     kept.put(b"b", rows(2))
     assert kept.get(b"a") is not None
@@ -107,7 +107,7 @@ def test_the_one_unused_for_longest_goes_first() -> None:
 
 
 def test_the_same_again_takes_no_more_room() -> None:
-    kept = Kept(250)
+    kept = TokenVectorCache(250)
     for _ in range(9):
         kept.put(b"a", rows(1))
     kept.put(b"b", rows(2))
@@ -115,9 +115,9 @@ def test_the_same_again_takes_no_more_room() -> None:
 
 
 def test_what_is_larger_than_all_room_is_not_kept() -> None:
-    kept = Kept(99)
+    kept = TokenVectorCache(99)
     kept.put(b"a", rows(1))
     assert kept.get(b"a") is None
-    kept = Kept(100)
+    kept = TokenVectorCache(100)
     kept.put(b"a", rows(1))
     assert kept.get(b"a") is not None

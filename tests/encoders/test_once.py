@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from dowse.encoders.once import Once
+from dowse.encoders.base import LazyValue
 
 
 def test_it_is_made_once_when_it_is_asked_for() -> None:
@@ -18,7 +18,7 @@ def test_it_is_made_once_when_it_is_asked_for() -> None:
         made.append(object())
         return made[-1]
 
-    once = Once(make)
+    once = LazyValue(make)
     assert made == []
 
     def ask() -> object:
@@ -40,7 +40,7 @@ def test_after_a_failure_the_next_tries_again() -> None:
             raise OSError("not now")
         return "here"
 
-    once = Once(make)
+    once = LazyValue(make)
     with pytest.raises(OSError, match="not now"):
         once()
     assert (once(), once(), len(tries)) == ("here", "here", 2)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from infinity_server import KEY, executable, running, write_reranker
 
-from dowse.encoders.http_names import RERANKERS
-from dowse.encoders.http_transport import Transport
-from dowse.encoders.rerank_http import HttpReranker
+from dowse.encoders.choose import RERANKER_SERVERS
+from dowse.encoders.http import HttpTransport
+from dowse.encoders.rerank import HttpReranker
 from dowse.errors import EncoderMissing
 from dowse.model import Query
 from support import OpenEngine, write
@@ -27,8 +27,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def reranker(url: str, key: str = KEY, batch: int = 32) -> HttpReranker:
-    server = RERANKERS.parse(f"cohere:tiny@{url}")
-    return HttpReranker(server, Transport(server.url, api_key=key, waits_s=()), batch=batch)
+    server = RERANKER_SERVERS.parse(f"cohere:tiny@{url}")
+    return HttpReranker(server, HttpTransport(server.url, api_key=key, waits_s=()), batch=batch)
 
 
 def test_scores_come_in_the_order_of_the_texts(url: str) -> None:

@@ -9,9 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from dowse.encoders.http_names import RERANKERS, ServerName
-from dowse.encoders.http_transport import Transport
-from dowse.encoders.rerank_http import HttpReranker
+from dowse.encoders.choose import RERANKER_SERVERS, ServerName
+from dowse.encoders.http import HttpTransport
+from dowse.encoders.rerank import HttpReranker
 from dowse.errors import BadInput, EncoderMissing
 
 TEXTS = ["a", "bbb", "cc"]
@@ -66,8 +66,8 @@ def peer() -> Iterator[Peer]:
 
 
 def reranker(peer: Peer, name: str = "tei:{}", key: str = "", batch: int = 32) -> HttpReranker:
-    server = RERANKERS.parse(name.format(peer.url))
-    return HttpReranker(server, Transport(server.url, api_key=key, answer_s=5, waits_s=()), batch=batch)
+    server = RERANKER_SERVERS.parse(name.format(peer.url))
+    return HttpReranker(server, HttpTransport(server.url, api_key=key, answer_s=5, waits_s=()), batch=batch)
 
 
 def by_length(question: dict[str, object]) -> object:
@@ -107,28 +107,28 @@ GOOD = [{"index": 0, "score": 1.0}, {"index": 1, "score": 2.0}, {"index": 2, "sc
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (GOOD[:2], "gave 2 scores for 3 texts"),
-        ([*GOOD, GOOD[0]], "gave 4 scores for 3 texts"),
-        ([GOOD[0], GOOD[0], GOOD[1]], "not one for each"),
-        ([*GOOD[:2], {"index": 3, "score": 1.0}], "not one for each"),
-        ([*GOOD[:2], {"index": -1, "score": 1.0}], "not one for each"),
-        ([*GOOD[:2], {"index": 1.5, "score": 1.0}], "not one for each"),
-        ([*GOOD[:2], {"index": None, "score": 1.0}], "not one for each"),
-        ([*GOOD[:2], {"index": [2], "score": 1.0}], "a place that is not a number"),
-        ([*GOOD[:2], {"index": {}, "score": 1.0}], "a place that is not a number"),
-        ([*GOOD[:2], {"index": 2}], "without `score`"),
-        ([*GOOD[:2], {"score": 1.0}], "without `index`"),
+        (GOOD[:2], r"for each of 3 texts \(2 scores\)"),
+        ([*GOOD, GOOD[0]], r"for each of 3 texts \(4 scores\)"),
+        ([GOOD[0], GOOD[0], GOOD[1]], "did not return exactly one score for each"),
+        ([*GOOD[:2], {"index": 3, "score": 1.0}], "did not return exactly one score for each"),
+        ([*GOOD[:2], {"index": -1, "score": 1.0}], "did not return exactly one score for each"),
+        ([*GOOD[:2], {"index": 1.5, "score": 1.0}], "did not return exactly one score for each"),
+        ([*GOOD[:2], {"index": None, "score": 1.0}], "did not return exactly one score for each"),
+        ([*GOOD[:2], {"index": [2], "score": 1.0}], "an index that is not a number"),
+        ([*GOOD[:2], {"index": {}, "score": 1.0}], "an index that is not a number"),
+        ([*GOOD[:2], {"index": 2}], "returned no `score`"),
+        ([*GOOD[:2], {"score": 1.0}], "returned no `index`"),
         ([*GOOD[:2], {"index": 2, "score": "3"}], "a score that is not a number"),
         ([*GOOD[:2], {"index": 2, "score": True}], "a score that is not a number"),
         ([*GOOD[:2], {"index": 2, "score": None}], "a score that is not a number"),
-        ([*GOOD[:2], 7], "without `index`"),
-        ({"results": GOOD}, "without a list of scores"),
-        (None, "without a list of scores"),
-        ("text", "without a list of scores"),
+        ([*GOOD[:2], 7], "returned no `index`"),
+        ({"results": GOOD}, "returned no list of scores"),
+        (None, "returned no list of scores"),
+        ("text", "returned no list of scores"),
         (b"", "not JSON"),
         (b"<html>", "an HTML page"),
         (b"[" * 100_000, "not JSON"),
-        (b'[{"index": 0, cut', "broke off"),
+        (b'[{"index": 0, cut', "closed the connection"),
     ],
 )
 def test_what_makes_no_sense_is_told(peer: Peer, answer: object, reason: str) -> None:
@@ -147,7 +147,7 @@ def test_a_refusal_is_told_without_the_key(peer: Peer, status: int, reason: str)
 
 
 def test_a_server_that_is_not_there_is_told(peer: Peer) -> None:
-    gone = HttpReranker(ServerName("tei", "", "http://127.0.0.1:1"), Transport("http://127.0.0.1:1", waits_s=()))
+    gone = HttpReranker(ServerName("tei", "", "http://127.0.0.1:1"), HttpTransport("http://127.0.0.1:1", waits_s=()))
     with pytest.raises(EncoderMissing, match=r"the reranker server 127\.0\.0\.1:1 cannot be reached"):
         gone.judge("q", TEXTS)
 
@@ -167,9 +167,9 @@ def test_a_server_that_is_not_there_is_told(peer: Peer) -> None:
     ],
 )
 def test_names(name: str, expected: ServerName) -> None:
-    assert RERANKERS.has(name)
-    assert RERANKERS.parse(name) == expected
-    assert RERANKERS.parse(str(expected)) == expected
+    assert RERANKER_SERVERS.has(name)
+    assert RERANKER_SERVERS.parse(name) == expected
+    assert RERANKER_SERVERS.parse(str(expected)) == expected
 
 
 @pytest.mark.parametrize(
@@ -184,10 +184,10 @@ def test_names(name: str, expected: ServerName) -> None:
 )  # fmt: skip
 def test_wrong_names_are_refused_and_not_repeated(name: str) -> None:
     with pytest.raises(BadInput, match=r"must look like (tei:URL|cohere:MODEL@URL), where") as caught:
-        RERANKERS.parse(name)
+        RERANKER_SERVERS.parse(name)
     assert "pa55word" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["cross", "", "http://host", "Tei:http://host"])
 def test_other_names_are_no_servers(name: str) -> None:
-    assert not RERANKERS.has(name)
+    assert not RERANKER_SERVERS.has(name)

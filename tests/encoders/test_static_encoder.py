@@ -12,20 +12,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.encoders.base import Traits, traits_of
-from dowse.encoders.choose import by_fingerprint, choose, fast, short_name
-from dowse.encoders.static import AT_ONCE, DATA_FILE, DATA_SHA256, DIMENSION, MAX_CHARS, StaticEncoder, plain
+from dowse.encoders.base import EncoderTraits, get_traits
+from dowse.encoders.choose import choose_encoder, encoder_by_fingerprint, encoder_short_name, fast_encoder
+from dowse.encoders.static import (
+    MAX_STATIC_CHARS,
+    STATIC_DATA_FILE,
+    STATIC_DATA_SHA256,
+    STATIC_DIMENSION,
+    TEXTS_PER_LOOKUP,
+    StaticEncoder,
+    normalize_identifiers,
+)
 from dowse.errors import EncoderMissing
 
 WORDS = ["[UNK]", "parse", "http", "header", "2024", "aero", "##foil", "straße"]
 ANY_TEXT = st.text(st.characters())
-UNIT = np.eye(DIMENSION, dtype=np.float32)
+UNIT = np.eye(STATIC_DIMENSION, dtype=np.float32)
 
 
 @pytest.fixture
 def tiny(tmp_path):
     """Word n points along axis n, n times as long as the first; the unknown word nowhere."""
-    rows = np.zeros((len(WORDS), DIMENSION), dtype=np.int8)
+    rows = np.zeros((len(WORDS), STATIC_DIMENSION), dtype=np.int8)
     for number in range(1, len(WORDS)):
         rows[number, number] = 100
     path = tmp_path / "tiny.npz"
@@ -74,19 +82,19 @@ def test_a_text_without_a_known_word_gives_a_zero_row_and_spoils_no_other(tiny, 
     ],
 )
 def test_identifiers_are_taken_apart_at_capitals(text, apart):
-    assert plain(text).split() == apart.split()
+    assert normalize_identifiers(text).split() == apart.split()
 
 
 def test_what_is_beyond_the_limit_does_not_count(tiny):
-    filler = " " * (MAX_CHARS - len("parse"))
+    filler = " " * (MAX_STATIC_CHARS - len("parse"))
     np.testing.assert_array_equal(tiny.encode([f"parse{filler}http"]), tiny.encode(["parse"]))
 
 
 def test_no_texts_give_no_rows(tiny):
-    assert tiny.encode([]).shape == (0, DIMENSION)
+    assert tiny.encode([]).shape == (0, STATIC_DIMENSION)
 
 
-@pytest.mark.parametrize("count", [AT_ONCE - 1, AT_ONCE, 2 * AT_ONCE + 1])
+@pytest.mark.parametrize("count", [TEXTS_PER_LOOKUP - 1, TEXTS_PER_LOOKUP, 2 * TEXTS_PER_LOOKUP + 1])
 def test_rows_keep_their_order_across_batches(tiny, count):
     texts = [WORDS[1 + at % 4] for at in range(count)]
     np.testing.assert_array_equal(tiny.encode(texts), [UNIT[1 + at % 4] for at in range(count)])
@@ -96,7 +104,7 @@ def test_rows_keep_their_order_across_batches(tiny, count):
 @given(st.lists(ANY_TEXT, max_size=5))
 def test_rows_are_unit_or_zero_and_do_not_depend_on_their_neighbours(static, texts):
     rows = static.encode(texts)
-    assert (rows.shape, rows.dtype) == ((len(texts), DIMENSION), np.float32)
+    assert (rows.shape, rows.dtype) == ((len(texts), STATIC_DIMENSION), np.float32)
     assert all(norm == 0 or abs(norm - 1) < 1e-5 for norm in np.linalg.norm(rows, axis=1))
     for row, text in zip(rows, texts, strict=True):
         np.testing.assert_array_equal(row, static.encode([text])[0])
@@ -106,10 +114,10 @@ def test_rows_are_unit_or_zero_and_do_not_depend_on_their_neighbours(static, tex
 
 
 def test_the_shipped_data_is_small_and_the_one_the_fingerprint_names(static):
-    data = DATA_FILE.read_bytes()
+    data = STATIC_DATA_FILE.read_bytes()
     assert len(data) <= 10_000_000
-    assert hashlib.sha256(data).hexdigest() == DATA_SHA256
-    assert DATA_SHA256[:16] in static.fingerprint
+    assert hashlib.sha256(data).hexdigest() == STATIC_DATA_SHA256
+    assert STATIC_DATA_SHA256[:16] in static.fingerprint
 
 
 # All but the first four were written down before the encoder was asked about them; none was left out afterwards.
@@ -138,7 +146,9 @@ SAME_MEANING = [
 
 
 def test_most_texts_of_one_meaning_are_nearer_than_others_without_a_shared_word(static):
-    rows = static.encode([text for case in SAME_MEANING for text in case]).reshape(len(SAME_MEANING), 3, DIMENSION)
+    rows = static.encode([text for case in SAME_MEANING for text in case]).reshape(
+        len(SAME_MEANING), 3, STATIC_DIMENSION
+    )
     wrong = [
         case[0] for case, (asked, near, far) in zip(SAME_MEANING, rows, strict=True) if asked @ near <= asked @ far
     ]
@@ -181,18 +191,20 @@ def test_another_process_gives_the_same_vectors(static):
 
 
 def test_its_name_and_its_fingerprint_lead_to_it(static, tmp_path):
-    choice = choose("static", cache_dir=tmp_path)
+    choice = choose_encoder("static", cache_dir=tmp_path)
     assert isinstance(choice.encoder, StaticEncoder)
-    assert (choice.why, choice.slow) == ("static was asked for.", False)
-    found = by_fingerprint(static.fingerprint, cache_dir=tmp_path)
+    assert (choice.why, choice.slow) == ("static is set.", False)
+    found = encoder_by_fingerprint(static.fingerprint, cache_dir=tmp_path)
     assert isinstance(found, StaticEncoder)
-    assert by_fingerprint("static-256:0000000000000000:1", cache_dir=tmp_path) is None
-    assert short_name(static.fingerprint) == "static-256"
-    assert fast().fingerprint == static.fingerprint
+    assert encoder_by_fingerprint("static-256:0000000000000000:1", cache_dir=tmp_path) is None
+    assert encoder_short_name(static.fingerprint) == "static-256"
+    assert fast_encoder().fingerprint == static.fingerprint
 
 
 def test_it_counts_for_less_than_words(static):
-    assert traits_of(static) == Traits(worth=0.23, unrelated=0.2, least_sure=0.1507)
+    assert get_traits(static) == EncoderTraits(
+        worth=0.23, similarity_floor=0.2, min_confidence=0.1338, unknown_word_penalty=0.5
+    )
 
 
 def test_making_it_imports_no_heavy_library():

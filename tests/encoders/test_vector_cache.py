@@ -126,7 +126,7 @@ def test_a_file_that_is_no_database_is_begun_anew(path):
     path.parent.mkdir()
     path.write_bytes(b"this was never a database" * 500)
     cache = open_at(path)
-    assert "begun anew" in cache.problem
+    assert "recreated" in cache.problem
     cache.put([digest(1)], rows(1))
     assert known(cache, 1) == {1}
     cache.close()
@@ -141,7 +141,7 @@ def test_a_file_damaged_while_closed_is_begun_anew_when_it_shows(path):
     path.write_bytes(content)
     damaged = open_at(path)
     assert known(damaged, *range(2000)) == set()
-    assert "begun anew" in damaged.problem
+    assert "recreated" in damaged.problem
     damaged.put([digest(1)], rows(1))
     assert known(damaged, 1) == {1}
     damaged.close()

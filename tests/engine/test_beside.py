@@ -6,15 +6,15 @@ import threading
 
 import pytest
 
-from dowse.engine.beside import Beside, Questions, spare_processors
+from dowse.engine.core import QueryActivity, SpareThreads, count_spare_processors
 
 
 @pytest.fixture
-def beside() -> Beside:
-    return Beside(1)
+def beside() -> SpareThreads:
+    return SpareThreads(1)
 
 
-def test_work_goes_on_beside(beside: Beside) -> None:
+def test_work_goes_on_beside(beside: SpareThreads) -> None:
     met = threading.Barrier(2)
     result = beside.begin(lambda: (met.wait(30), threading.current_thread().name))
     met.wait(30)
@@ -22,7 +22,7 @@ def test_work_goes_on_beside(beside: Beside) -> None:
     beside.close()
 
 
-def test_where_no_thread_is_free_it_is_done_by_whoever_asks(beside: Beside) -> None:
+def test_where_no_thread_is_free_it_is_done_by_whoever_asks(beside: SpareThreads) -> None:
     release = threading.Event()
     first = beside.begin(lambda: release.wait(30))
     second = beside.begin(threading.current_thread)
@@ -32,7 +32,7 @@ def test_where_no_thread_is_free_it_is_done_by_whoever_asks(beside: Beside) -> N
     beside.close()
 
 
-def test_a_thread_is_free_again_whatever_became_of_its_work(beside: Beside) -> None:
+def test_a_thread_is_free_again_whatever_became_of_its_work(beside: SpareThreads) -> None:
     def fails() -> None:
         raise ValueError("no")
 
@@ -46,7 +46,7 @@ def test_a_thread_is_free_again_whatever_became_of_its_work(beside: Beside) -> N
 
 @pytest.mark.parametrize("threads", [0, 1])
 def test_without_threads_or_closed_everything_is_done_in_place(threads: int) -> None:
-    beside = Beside(threads)
+    beside = SpareThreads(threads)
     if threads:
         beside.begin(int)()
         beside.close()
@@ -54,7 +54,7 @@ def test_without_threads_or_closed_everything_is_done_in_place(threads: int) -> 
     assert beside.begin(threading.current_thread)() is threading.current_thread()
 
 
-def test_closing_waits_for_what_was_begun(beside: Beside) -> None:
+def test_closing_waits_for_what_was_begun(beside: SpareThreads) -> None:
     done: list[int] = []
     release = threading.Event()
 
@@ -69,11 +69,13 @@ def test_closing_waits_for_what_was_begun(beside: Beside) -> None:
 
 
 def test_there_are_never_more_than_a_few() -> None:
-    assert 0 <= spare_processors() <= 4
+    assert 0 <= count_spare_processors() <= 4
 
 
-def test_work_that_does_not_end_keeps_nobody_from_closing(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dowse.engine.beside._LAST_WORD_S", 0.05)
+def test_work_that_does_not_end_keeps_nobody_from_closing(
+    beside: SpareThreads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dowse.engine.core._THREADS_CLOSE_WAIT_S", 0.05)
     never = threading.Event()
     beside.begin(never.wait)
     beside.close()
@@ -83,7 +85,9 @@ def test_work_that_does_not_end_keeps_nobody_from_closing(beside: Beside, monkey
     blocked.join(30)
 
 
-def test_a_machine_that_refuses_more_threads_is_no_failure(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_refuses_more_threads_is_no_failure(
+    beside: SpareThreads, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refused(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
@@ -103,8 +107,8 @@ class Time:
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
-    def questions(self) -> Questions:
-        return Questions(lambda: self.now, self.sleep)
+    def questions(self) -> QueryActivity:
+        return QueryActivity(lambda: self.now, self.sleep)
 
 
 def test_work_in_the_background_waits_for_half_a_second_without_questions() -> None:
@@ -119,7 +123,7 @@ def test_work_in_the_background_waits_for_half_a_second_without_questions() -> N
 
 def test_it_goes_on_now_and_then_however_much_is_asked() -> None:
     time = Time()
-    questions = Questions(lambda: time.now, lambda seconds: (time.sleep(seconds), questions.note())[0])
+    questions = QueryActivity(lambda: time.now, lambda seconds: (time.sleep(seconds), questions.note())[0])
     questions.note()
     questions.wait_for_quiet(lambda: False)
     assert time.now == pytest.approx(105.0, abs=0.06)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dowse.engine.edits import Edits
-from dowse.ingest.sources.git.work_tree.uncommitted import EVERY_LINE
+from dowse.engine.core import UncommittedLinesCache
+from dowse.git.worktree import ALL_LINES
 from gits import Repo
 
 
@@ -19,7 +19,7 @@ def repo(tmp_path: Path) -> Repo:
 
 
 def test_edits_commits_resets_and_removals_are_followed(repo: Repo) -> None:
-    edits, place = Edits(), repo.place / "a.py"
+    edits, place = UncommittedLinesCache(), repo.place / "a.py"
     assert edits.of(place) == ()
     place.write_text("one\n2\nthree\n")
     assert edits.of(place) == ((2, 2),)
@@ -31,18 +31,18 @@ def test_edits_commits_resets_and_removals_are_followed(repo: Repo) -> None:
     repo.run("reset", "-q", "--soft", "HEAD~1")  # the file stays as it is
     assert edits.of(place) == ((3, 4),)
     place.unlink()
-    assert edits.of(place) == EVERY_LINE
+    assert edits.of(place) == ALL_LINES
 
 
 def test_git_is_asked_once_while_nothing_changes(repo: Repo) -> None:
-    edits, place = Edits(), repo.place / "a.py"
+    edits, place = UncommittedLinesCache(), repo.place / "a.py"
     place.write_text("one\n2\nthree\n")
     assert edits.of(place) == ((2, 2),)
     (repo.place / ".git/objects").rename(repo.place / "aside")  # now git could tell nothing
     assert edits.of(place) == ((2, 2),)
-    assert Edits().of(place) != ((2, 2),)
+    assert UncommittedLinesCache().of(place) != ((2, 2),)
 
 
 def test_outside_of_git_nothing_is_edited(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("one\n")
-    assert Edits().of(tmp_path / "a.py") == ()
+    assert UncommittedLinesCache().of(tmp_path / "a.py") == ()

@@ -13,18 +13,18 @@ from pathlib import Path
 
 import pytest
 
+from dowse.callgraph.facts import CallQuery
 from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.engine.clock import Clock
+from dowse.engine.core import Clock
 from dowse.errors import BadInput, IndexBusy
-from dowse.ingest.sources.base import Reach
-from dowse.lookup.calls.question import CallQuery
+from dowse.ingest.sources.base import ListingScope
 from dowse.lookup.find import NameQuery
-from dowse.lookup.grep.question import Lines
-from dowse.lookup.symbols.question import Wanted
+from dowse.lookup.grep import GrepQuery
 from dowse.model import Answer, Query
-from dowse.profiles.core_json import answer_json
 from dowse.store.sqlite.locks import write_lock
+from dowse.store.types import SymbolQuery
+from dowse.tools.core_render import answer_json
 from support import OpenEngine, eventually, write
 
 PATIENT = 30_000  # ms: for what must not depend on how busy the machine is
@@ -33,7 +33,7 @@ PATIENT = 30_000  # ms: for what must not depend on how busy the machine is
 @pytest.fixture
 def engine(root: Path, open_engine: OpenEngine) -> Engine:
     write(root, {"a.md": "# A\n\nalpha", "docs/b.md": "# B\n\nbeta", "docs/deep/c.md": "# C\n\ngamma"})
-    engine = open_engine(encoder="none", repair_ms=PATIENT)
+    engine = open_engine(encoder="none", freshness_timeout_ms=PATIENT)
     engine.index([root])
     return engine
 
@@ -70,7 +70,7 @@ def test_a_process_that_comes_later_sees_what_happened_before(
 ) -> None:
     write(root, {"docs/new.md": "omega", "a.md": "psi"})
     (root / "docs/b.md").unlink()
-    later = open_engine(encoder="none", repair_ms=PATIENT)
+    later = open_engine(encoder="none", freshness_timeout_ms=PATIENT)
     assert found(ask(later, "omega")) == [("docs/new.md", "fresh")]
     assert found(ask(later, "psi")) == [("a.md", "fresh")]
     assert found(ask(later, "beta")) == []
@@ -81,7 +81,9 @@ def test_a_file_in_a_directory_that_held_nothing_when_it_was_indexed(root: Path,
     write(root, {"a.md": "alpha"})
     open_engine(encoder="none").index([root])
     write(root, {"empty/inner/x.md": "omega"})
-    assert found(ask(open_engine(encoder="none", repair_ms=PATIENT), "omega")) == [("empty/inner/x.md", "fresh")]
+    assert found(ask(open_engine(encoder="none", freshness_timeout_ms=PATIENT), "omega")) == [
+        ("empty/inner/x.md", "fresh")
+    ]
 
 
 def test_deleted_and_renamed_files(root: Path, engine: Engine) -> None:
@@ -112,13 +114,13 @@ def test_an_edit_of_the_same_size_under_the_same_timestamp_is_seen(root: Path, e
 
 
 def test_every_exact_verb_sees_it_too(root: Path, engine: Engine) -> None:
-    engine.symbols(Wanted(names=("warm",)))
+    engine.symbols(SymbolQuery(names=("warm",)))
     write(root, {"app.py": "def omega():\n    return psi()\n\n\ndef psi():\n    return 1\n"})
-    assert [it.path for it in engine.grep(Lines(("omega",))).files] == ["app.py"]
+    assert [it.path for it in engine.grep(GrepQuery(("omega",))).files] == ["app.py"]
     write(root, {"app.py": "def chi():\n    return psi()\n\n\ndef psi():\n    return 1\n"})
-    assert [it.symbol.name for it in engine.symbols(Wanted(names=("chi",))).definitions] == ["chi"]
+    assert [it.symbol.name for it in engine.symbols(SymbolQuery(names=("chi",))).definitions] == ["chi"]
     write(root, {"app.py": "\n\ndef rho():\n    return psi()\n\n\ndef psi():\n    return 1\n"})
-    assert [it.symbol.name for it in engine.containing("app.py", 4)] == ["rho"]
+    assert [it.symbol.name for it in engine.code.containing("app.py", 4)] == ["rho"]
     write(root, {"app.py": "def tau():\n    return psi()\n\n\ndef psi():\n    return 1\n"})
     tree = engine.calls(CallQuery("psi"))
     assert [it.edge.caller.symbol.name for it in tree.nodes if it.edge.caller] == ["tau"]
@@ -140,9 +142,9 @@ def test_what_is_ignored_or_no_text_is_looked_at_once(root: Path, engine: Engine
     assert found(first) == [] and first.completeness.seen.sentences() == ()
     again = ask(engine, "omega")
     assert (again.steps[0].name, again.steps[0].after) == ("freshness", 0)
-    revision = engine._store.manifest()["revision"]
+    revision = engine._core.store.catalog.metadata()["revision"]
     ask(engine, "omega")
-    assert engine._store.manifest()["revision"] == revision
+    assert engine._core.store.catalog.metadata()["revision"] == revision
 
 
 def test_what_was_no_text_is_indexed_once_it_is(root: Path, engine: Engine) -> None:
@@ -160,7 +162,7 @@ def test_what_was_skipped_and_is_gone_is_not_counted_any_more(
     (root / folder / "data.md").write_bytes(b"\0\1\2\3" * 500)
     assert "1 skipped" in ask(engine, "alpha").completeness.sentence(1)
     (root / folder / "data.md").unlink()
-    later = open_engine(encoder="none", repair_ms=PATIENT)
+    later = open_engine(encoder="none", freshness_timeout_ms=PATIENT)
     told = ask(later, "alpha").completeness
     assert "skipped" not in told.sentence(1) and told.complete
     assert later.status().skipped == ()
@@ -168,7 +170,7 @@ def test_what_was_skipped_and_is_gone_is_not_counted_any_more(
 
 def test_a_file_that_was_too_large_and_is_gone_is_not_counted_any_more(root: Path, open_engine: OpenEngine) -> None:
     write(root, {"a.md": "alpha", "large.md": "omega " * 100})
-    engine = open_engine(encoder="none", repair_ms=PATIENT, max_file_bytes=300)
+    engine = open_engine(encoder="none", freshness_timeout_ms=PATIENT, max_file_bytes=300)
     engine.index([root])
     assert "1 skipped" in ask(engine, "alpha").completeness.sentence(1)
     (root / "large.md").unlink()
@@ -188,12 +190,12 @@ def test_a_root_that_became_a_link_is_read_no_more(root: Path, tmp_path: Path, e
     root.rename(tmp_path / "former")
     root.symlink_to(tmp_path / "private")
     answer = ask(engine, "omega")
-    assert found(answer) == [] and f"{root} is not there now" in answer.completeness.sentence(0)
+    assert found(answer) == [] and f"{root} is missing" in answer.completeness.sentence(0)
     assert [freshness for _, freshness in found(ask(engine, "alpha"))] == ["gone"]
     (collection,) = engine.collections()
-    with pytest.raises(BadInput, match=r"leads to .*private now; to index that, name it as a root of its own"):
-        engine.refresh(collection.name, ["a.md"])
-    assert not engine.find(NameQuery(("new",)), Reach()).entries
+    with pytest.raises(BadInput, match=r"now leads to .*private; to index that, add it as a separate root"):
+        engine.indexing.refresh(collection.name, ["a.md"])
+    assert not engine.find(NameQuery(("new",)), ListingScope()).entries
     root.unlink()
     (tmp_path / "former").rename(root)
     assert found(ask(engine, "alpha")) == [("a.md", "fresh")]
@@ -204,7 +206,7 @@ def test_a_folder_of_memories_that_became_a_link_is_read_no_more(
 ) -> None:
     write(root, {"a.md": "alpha", ".memories/note.md": "beta"})
     write(tmp_path, {"private/note.md": "omega", "private/new.md": "omega"})
-    engine = open_engine(encoder="none", repair_ms=PATIENT)
+    engine = open_engine(encoder="none", freshness_timeout_ms=PATIENT)
     engine.index([root])
     (root / ".memories").rename(tmp_path / "former")
     (root / ".memories").symlink_to(tmp_path / "private")
@@ -232,17 +234,17 @@ def test_a_corpus_that_is_no_directory_is_left_alone(engine: Engine) -> None:
 
             return Listing()
 
-    engine.index_source("corpus", Nothing())  # type: ignore[arg-type]
+    engine.indexing.index_source("corpus", Nothing())  # type: ignore[arg-type]
     assert ask(engine, "alpha").completeness.seen.sentences() == ()
 
 
 # --- what is told ---
 
 
-def test_with_repair_ms_0_changes_are_only_told(root: Path, engine: Engine, open_engine: OpenEngine) -> None:
+def test_with_freshness_timeout_ms_0_changes_are_only_told(root: Path, engine: Engine, open_engine: OpenEngine) -> None:
     write(root, {"a.md": "omega", "z.md": "psi"})
     (root / "docs/b.md").unlink()
-    reader = open_engine(encoder="none", repair_ms=0)
+    reader = open_engine(encoder="none", freshness_timeout_ms=0)
     answer = ask(reader, "alpha beta")
     assert set(found(answer)) == {("a.md", "changed"), ("docs/b.md", "gone")}
     assert answer.completeness.seen.pending == 3 and not answer.completeness.complete
@@ -251,8 +253,8 @@ def test_with_repair_ms_0_changes_are_only_told(root: Path, engine: Engine, open
     assert isinstance(data, dict) and data["pending"]["count"] == 3
     assert data["pending"]["paths"] == ["a.md", "docs/b.md", "z.md"]
     for verb in (
-        reader.grep(Lines(("alpha",))),
-        reader.symbols(Wanted(names=("x",))),
+        reader.grep(GrepQuery(("alpha",))),
+        reader.symbols(SymbolQuery(names=("x",))),
         reader.calls(CallQuery("x")),
         reader.impact({}, CallQuery("any")),
         reader.find(NameQuery(("x",))),
@@ -264,12 +266,12 @@ def test_many_changed_files_are_told_and_left_with_what_brings_them_in(
     root: Path, engine: Engine, open_engine: OpenEngine
 ) -> None:
     write(root, {f"many/{number}.md": "omega" for number in range(21)})
-    hasty = open_engine(encoder="none", repair_ms=250)
+    hasty = open_engine(encoder="none", freshness_timeout_ms=250)
     answer = ask(hasty, "omega")
     assert found(answer) == []
     told = "21 changed files are not in this answer yet: many/0.md, many/1.md, many/10.md, …"
-    assert answer.completeness.sentence(0).endswith(f"{told}; `dowse index` brings in what changed")
-    hasty.watched_by(lambda: None)
+    assert answer.completeness.sentence(0).endswith(f"{told}; run `dowse index` to update the index")
+    hasty.freshness.set_pending_source(lambda: None)
     assert ask(hasty, "omega").completeness.sentence(0).endswith(told), "whoever watches does"
     assert len(ask(engine, "omega").hits) == 10, "who waits longer has more brought in"
 
@@ -278,16 +280,16 @@ def test_a_large_file_is_told_and_left_and_the_others_are_not(
     root: Path, engine: Engine, open_engine: OpenEngine
 ) -> None:
     write(root, {"large.md": "omega " * 200_000, "small.md": "omega"})
-    hasty = open_engine(encoder="none", repair_ms=250)
+    hasty = open_engine(encoder="none", freshness_timeout_ms=250)
     eventually(lambda: found(ask(hasty, "omega")) == [("small.md", "fresh")])
     seen = ask(hasty, "omega").completeness.seen
-    assert (seen.examples, seen.notes) == (("large.md",), ("`dowse index` brings in what changed",))
+    assert (seen.examples, seen.notes) == (("large.md",), ("run `dowse index` to update the index",))
     assert "large.md" in {path for path, _ in found(ask(engine, "omega"))}
 
 
 def test_while_another_process_writes(root: Path, engine: Engine, open_engine: OpenEngine) -> None:
     write(root, {"a.md": "omega"})
-    hasty = open_engine(encoder="none", repair_ms=1000)
+    hasty = open_engine(encoder="none", freshness_timeout_ms=1000)
     with write_lock(engine.index_path, 1):
         answer = ask(hasty, "omega")
     assert found(answer) == []
@@ -313,7 +315,7 @@ def test_a_root_that_is_gone_or_empty(root: Path, engine: Engine) -> None:
     shutil.rmtree(root)
     answer = ask(engine, "alpha")
     assert found(answer) == [("a.md", "gone")]
-    assert f"{root} is not there now" in answer.completeness.sentence(1)
+    assert f"{root} is missing" in answer.completeness.sentence(1)
     assert answer.completeness.seen.pending == 0
     root.mkdir()
     for _ in range(2):
@@ -339,7 +341,7 @@ def test_names_that_are_hard_to_write(root: Path, engine: Engine, name: str) -> 
 
 def test_a_watcher_is_believed(root: Path, engine: Engine) -> None:
     pending: dict[str, frozenset[str]] = {}
-    engine.watched_by(lambda: pending)
+    engine.freshness.set_pending_source(lambda: pending)
     write(root, {"a.md": "omega", "docs/b.md": "psi", "docs/new.md": "chi", "more/x.md": "rho", "more/in/y.md": "rho"})
     unseen = ask(engine, "omega")
     assert (unseen.steps[0].before, found(unseen)) == (0, [])
@@ -355,13 +357,13 @@ def test_a_watcher_is_believed(root: Path, engine: Engine) -> None:
 
 
 def test_a_watcher_that_can_not_know_is_replaced_by_looking(root: Path, engine: Engine) -> None:
-    engine.watched_by(lambda: None)
+    engine.freshness.set_pending_source(lambda: None)
     write(root, {"a.md": "omega"})
     assert found(ask(engine, "omega")) == [("a.md", "fresh")]
 
 
 def test_thousands_of_changes_are_told_without_looking_at_each(root: Path, engine: Engine) -> None:
-    engine.watched_by(lambda: {"root": frozenset(f"{number}.md" for number in range(10_000))})
+    engine.freshness.set_pending_source(lambda: {"root": frozenset(f"{number}.md" for number in range(10_000))})
     assert ask(engine, "alpha").completeness.seen.pending == 10_000
 
 
@@ -389,14 +391,14 @@ FILES = 300
 @pytest.fixture
 def large(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Engine]]:
     """More files than are looked at for every question."""
-    monkeypatch.setattr("dowse.engine.look.SMALL", 100)
+    monkeypatch.setattr("dowse.engine.freshness.MAX_SMALL_INDEX_FILES", 100)
     write(root, {f"d{number % 20}/{number}.md": f"word{number}" for number in range(FILES)})
     for place in root.rglob("*"):
         os.utime(place, (1e9, 1e9))
     opened: list[Engine] = []
 
-    def open_one(watch: Watch, repair_ms: int = PATIENT) -> Engine:
-        settings = Settings(encoder="none", data_dir=tmp_path / "data", repair_ms=repair_ms)
+    def open_one(watch: Watch, freshness_timeout_ms: int = PATIENT) -> Engine:
+        settings = Settings(encoder="none", data_dir=tmp_path / "data", freshness_timeout_ms=freshness_timeout_ms)
         clock = Clock(watch.now, watch.elapsed)
         opened.append(Engine(settings, tmp_path / "index.db", create=True, clock=clock))
         return opened[-1]
@@ -432,7 +434,7 @@ def test_looks_at_many_files_are_rationed_and_say_as_of_when(root: Path, large: 
 
 def test_a_long_look_goes_on_with_the_next_question(root: Path, large: Callable[..., Engine]) -> None:
     watch = Watch(tick_s=0.02)
-    engine = large(watch, repair_ms=0)
+    engine = large(watch, freshness_timeout_ms=0)
     synced = engine.collections()[0].synced_at
     write(root, {"d1/new.md": "omega"})
     counts, moments = [], []
@@ -450,7 +452,7 @@ def test_a_clock_that_goes_back_hides_nothing(root: Path, tmp_path: Path) -> Non
     write(root, {"a.md": "alpha"})
     moments = [time.time() + 7200]
     clock = Clock(now=lambda: moments[-1])
-    settings = Settings(encoder="none", data_dir=tmp_path / "data", repair_ms=PATIENT)
+    settings = Settings(encoder="none", data_dir=tmp_path / "data", freshness_timeout_ms=PATIENT)
     with Engine(settings, tmp_path / "index.db", create=True, clock=clock) as engine:
         engine.index([root])
         assert ask(engine, "alpha").hits
@@ -483,19 +485,19 @@ def test_threads_share_looks_and_repairs(root: Path, engine: Engine) -> None:
 
 
 def test_nobody_waits_for_a_repair_longer_than_told(root: Path, engine: Engine, open_engine: OpenEngine) -> None:
-    hasty = open_engine(encoder="none", repair_ms=200)
+    hasty = open_engine(encoder="none", freshness_timeout_ms=200)
     let_go = threading.Event()
-    real = hasty._bring_in_line
+    real = hasty.indexing.refresh_paths
 
     def slow(*arguments: object, **named: object) -> object:
         let_go.wait(60)
         return real(*arguments, **named)  # type: ignore[arg-type]
 
-    hasty._bring_in_line = slow  # type: ignore[method-assign, assignment]
+    hasty.indexing.refresh_paths = slow  # type: ignore[method-assign, assignment]
     write(root, {"a.md": "omega"})
     for _ in range(2):
         answer = ask(hasty, "omega")
-        assert found(answer) == [] and "behind this answer" in answer.completeness.sentence(0)
+        assert found(answer) == [] and "in the background" in answer.completeness.sentence(0)
     let_go.set()
     deadline = time.monotonic() + 60
     while found(ask(hasty, "omega")) != [("a.md", "fresh")]:
@@ -506,7 +508,7 @@ def test_the_command_line_sees_what_was_saved(root: Path, tmp_path: Path) -> Non
     variables = os.environ | {
         "DOWSE_DATA_DIR": str(tmp_path / "data"),
         "DOWSE_ENCODER": "none",
-        "DOWSE_REPAIR_MS": str(PATIENT),
+        "DOWSE_FRESHNESS_TIMEOUT_MS": str(PATIENT),
     }
     write(root, {"a.md": "alpha"})
 

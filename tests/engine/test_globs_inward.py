@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from dowse.callgraph.facts import CallQuery
 from dowse.engine import Engine
-from dowse.lookup.calls.question import CallQuery
-from dowse.lookup.grep.question import Lines
-from dowse.lookup.symbols.question import Wanted
+from dowse.lookup.grep import GrepQuery
 from dowse.model import Query, Scope
+from dowse.store.types import SymbolQuery
 from storied import commit, git
 from support import OpenEngine, write
 
@@ -33,9 +33,9 @@ def engine(root: Path, open_engine: OpenEngine) -> Engine:
     commit(root, FIRST, "2026-01-01")
     write(root, NOTES)
     commit(root, MADE, "2026-01-02")
-    engine = open_engine(repair_ms=60_000)
+    engine = open_engine(freshness_timeout_ms=60_000)
     engine.index([root])
-    engine.index_history()
+    engine.histories.index_history()
     return engine
 
 
@@ -63,17 +63,17 @@ def test_of_a_root_in_another(root: Path, open_engine: OpenEngine) -> None:
     git(root, "init", "-q", "-b", "main")
     write(root, {"src/a.py": CODE, "b.py": "# quokka\n"})
     commit(root, "A quokka in code", "2026-01-01")
-    engine = open_engine(repair_ms=60_000)
+    engine = open_engine(freshness_timeout_ms=60_000)
     engine.index([root / "src"])
     engine.index([root])
-    engine.index_history()
+    engine.histories.index_history()
     assert found(engine, "src/**") >= {"a.py", "A quokka in code"}
     assert "b.py" not in found(engine, "src/**")
     assert found(engine, "*.py", no=("src/**",)) == {"b.py", "A quokka in code"}
     inner, outer = Scope(paths=("src/**",)), Scope(excluded=("src/**",))
-    assert {it.path for it in engine.grep(Lines(("quokka",), scope=inner)).files} >= {"a.py"}
-    assert {it.path for it in engine.grep(Lines(("quokka",), scope=outer)).files} == {"b.py"}
-    assert engine.symbols(Wanted(names=("quokka",), scope=inner)).total >= 1
-    assert engine.symbols(Wanted(names=("quokka",), scope=outer)).total == 0
+    assert {it.path for it in engine.grep(GrepQuery(("quokka",), scope=inner)).files} >= {"a.py"}
+    assert {it.path for it in engine.grep(GrepQuery(("quokka",), scope=outer)).files} == {"b.py"}
+    assert engine.symbols(SymbolQuery(names=("quokka",), scope=inner)).total >= 1
+    assert engine.symbols(SymbolQuery(names=("quokka",), scope=outer)).total == 0
     assert engine.calls(CallQuery("wombat", scope=inner)).nodes
     assert not engine.calls(CallQuery("wombat", scope=outer)).nodes

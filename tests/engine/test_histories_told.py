@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from dowse.engine import Engine, histories
-from dowse.engine.past import Source
-from dowse.ingest.sources.git.commits import CommitSource
-from dowse.ingest.sources.git.reading import reader
-from dowse.ingest.sources.git.reading.channel import Channel
-from dowse.ingest.sources.git.reading.merges import Merges
-from dowse.ingest.sources.git.reading.reader import Reader
-from dowse.ingest.sources.git.withholding import Withholding
-from dowse.lookup.history.question import Sought
+from dowse.engine import Engine
+from dowse.engine import history_index as histories
+from dowse.engine.history_service import AnswerSource
+from dowse.git import diff_tree as reader
+from dowse.git.commit import Redaction
+from dowse.git.diff_tree import CommitReader, DiffTreeProcess, MergeReader
+from dowse.ingest.sources.commits import CommitSource
+from dowse.lookup.history import HistoryQuery
 from dowse.model import Query, Scope
 from gits import Repo
 from support import OpenEngine
@@ -25,7 +24,7 @@ COMMIT = Scope(kinds=("commit",))
 
 def indexed(engine: Engine, root: Path) -> Engine:
     engine.index([root])
-    engine.index_history()
+    engine.histories.index_history()
     return engine
 
 
@@ -43,30 +42,30 @@ def merged(root: Path) -> Repo:
     return repo
 
 
-def told_of_notes(engine: Engine, root: Path) -> tuple[list[str], Source]:
-    found, source = engine.commits(engine.checkout(root), Sought("notes.md"))
+def told_of_notes(engine: Engine, root: Path) -> tuple[list[str], AnswerSource]:
+    found, source = engine.history.commits(engine.history.checkout(root), HistoryQuery("notes.md"))
     return [it.title for it in found.commits], source
 
 
-@pytest.mark.parametrize("delta_lines", [0, 200])
+@pytest.mark.parametrize("diff_lines", [0, 200])
 def test_a_history_that_an_older_version_read_is_told_by_git_until_it_is_read_anew(
-    open_engine: OpenEngine, merged: Repo, root: Path, monkeypatch: pytest.MonkeyPatch, delta_lines: int
+    open_engine: OpenEngine, merged: Repo, root: Path, monkeypatch: pytest.MonkeyPatch, diff_lines: int
 ) -> None:
-    with monkeypatch.context() as older, open_engine(delta_lines=delta_lines) as engine:
-        older.setattr(histories, "TOLD", "-")
-        older.setattr(CommitSource, "_manner", lambda self, is_edge: 2 * self._delta_lines + is_edge)
-        older.setattr(Merges, "touched", lambda *_: [])
+    with monkeypatch.context() as older, open_engine(diff_lines=diff_lines) as engine:
+        older.setattr(histories, "COMMIT_FORMAT", "-")
+        older.setattr(CommitSource, "_version", lambda self, is_edge: 2 * self._diff_lines + is_edge)
+        older.setattr(MergeReader, "touched", lambda *_: [])
         indexed(engine, root)
-        assert told_of_notes(engine, root) == (["Walk the trail"], Source("index"))
-    engine = open_engine(delta_lines=delta_lines)
-    note = "root.git is indexed by another version or with other settings; `dowse index` reads it anew"
+        assert told_of_notes(engine, root) == (["Walk the trail"], AnswerSource("index"))
+    engine = open_engine(diff_lines=diff_lines)
+    note = "root.git is indexed by another version or with other settings; run `dowse index` to reindex it"
     titles_told, source = told_of_notes(engine, root)
     assert (titles_told, source.name) == (["Meet", "Walk the trail"], "git")
     assert source.reason.startswith("the history is indexed by another version")
     assert note in engine.search(Query("trail")).completeness.notes
-    report = engine.index_history()
+    report = engine.histories.index_history()
     assert (report.indexed, report.touched) == (1, 3)  # of the others, the same is told
-    assert told_of_notes(engine, root) == (["Meet", "Walk the trail"], Source("index"))
+    assert told_of_notes(engine, root) == (["Meet", "Walk the trail"], AnswerSource("index"))
     assert note not in engine.search(Query("trail")).completeness.notes
 
 
@@ -74,13 +73,13 @@ def test_newer_commits_do_not_hide_that_older_ones_were_read_otherwise(
     open_engine: OpenEngine, merged: Repo, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as older, open_engine() as engine:
-        older.setattr(histories, "TOLD", "-")
+        older.setattr(histories, "COMMIT_FORMAT", "-")
         indexed(engine, root)
-    engine = open_engine(repair_ms=10_000)
+    engine = open_engine(freshness_timeout_ms=10_000)
     merged.commit("Rest", {"notes.md": "# Rest\n"})
     engine.search(Query("rest", scope=COMMIT))
-    assert [it.title for it in engine._store.select(COMMIT)][:1] == ["Rest"]
-    assert not engine.histories_behind()
+    assert [it.title for it in engine._core.store.catalog.select(COMMIT)][:1] == ["Rest"]
+    assert not engine.histories.outdated_histories()
     assert told_of_notes(engine, root)[1].name == "git"
 
 
@@ -91,12 +90,12 @@ def test_a_limit_that_was_raised_since_is_told_by_git(open_engine: OpenEngine, m
     with open_engine(max_commits=3) as engine:
         told, source = told_of_notes(engine, root)
         assert (told, source.name) == (["Meet", "Walk the trail"], "git")
-        engine.index_history()
+        engine.histories.index_history()
         told, source = told_of_notes(engine, root)
         assert told == ["Meet"] and source.reason.startswith("only the newest 3 commits are indexed")
     engine = open_engine(max_commits=4)
-    engine.index_history()
-    assert told_of_notes(engine, root) == (["Meet", "Walk the trail"], Source("index"))
+    engine.histories.index_history()
+    assert told_of_notes(engine, root) == (["Meet", "Walk the trail"], AnswerSource("index"))
 
 
 def test_a_history_that_is_only_there_in_part_is_not_taken_for_another_versions(
@@ -104,8 +103,8 @@ def test_a_history_that_is_only_there_in_part_is_not_taken_for_another_versions(
 ) -> None:
     engine = open_engine()
     engine.index([root])
-    engine.index_history(for_s=0.0)
-    assert engine.histories_told_otherwise() == []
+    engine.histories.index_history(for_s=0.0)
+    assert engine.histories.histories_of_other_format() == []
 
 
 @pytest.mark.parametrize("is_known", [False, True])
@@ -119,37 +118,37 @@ def test_a_merge_that_could_not_be_read_for_a_moment_is_told_and_read_by_the_nex
     engine.index([root])
     merged.run("reset", "-q", "--hard", meeting)
 
-    def full(*_: object) -> Channel:
+    def full(*_: object) -> DiffTreeProcess:
         raise OSError(errno.EMFILE, "Too many open files")
 
     with monkeypatch.context() as crowded:
-        crowded.setattr(reader, "Merges", lambda git_directory: Merges(git_directory, full))
-        assert engine.index_history().skipped == 1
+        crowded.setattr(reader, "MergeReader", lambda git_directory: MergeReader(git_directory, full))
+        assert engine.histories.index_history().skipped == 1
     assert [(it.path, it.reason) for it in engine.status().skipped] == [
-        (meeting, "git could not be started (Too many open files); the next run tries again")
+        (meeting, "git could not be started (Too many open files); the next run retries")
     ]
     told, source = told_of_notes(engine, root)
     assert (told, source.name) == (["Walk the trail"], "index")
-    assert source.reason == "commits that could not be read, which `dowse index` tries again: 1"
-    assert engine.index_history().indexed == 1
-    assert told_of_notes(engine, root) == (["Meet", "Walk the trail"], Source("index"))
+    assert source.reason == "unreadable commits, which `dowse index` retries: 1"
+    assert engine.histories.index_history().indexed == 1
+    assert told_of_notes(engine, root) == (["Meet", "Walk the trail"], AnswerSource("index"))
     assert not engine.status().skipped
 
 
 def test_a_merge_at_which_git_is_killed_loses_no_files(
     open_engine: OpenEngine, merged: Repo, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Killed(Reader):
+    class Killed(CommitReader):
         def __init__(
-            self, git_directory: str, delta_lines: int, shallow: frozenset[str], *, withholding: Withholding
+            self, git_directory: str, diff_lines: int, shallow: frozenset[str], *, withholding: Redaction
         ) -> None:
-            super().__init__(git_directory, delta_lines, shallow, withholding=withholding, open_channel=killed)
+            super().__init__(git_directory, diff_lines, shallow, withholding=withholding, open_channel=killed)
 
-    def killed(git_directory: str) -> Channel:
-        channel = Channel(git_directory)
+    def killed(git_directory: str) -> DiffTreeProcess:
+        channel = DiffTreeProcess(git_directory)
         channel.kill()
         return channel
 
-    monkeypatch.setattr(reader, "Reader", Killed)
+    monkeypatch.setattr(reader, "CommitReader", Killed)
     engine = indexed(open_engine(), root)
-    assert told_of_notes(engine, root) == (["Meet", "Walk the trail"], Source("index"))
+    assert told_of_notes(engine, root) == (["Meet", "Walk the trail"], AnswerSource("index"))

@@ -12,7 +12,7 @@ import pytest
 
 from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.ingest.sources.budget import left_out as left_out_by
+from dowse.ingest.sources.base import count_left_out as left_out_by
 from dowse.model import Query, Scope
 from gits import START, Repo
 
@@ -136,16 +136,19 @@ def state(engine: Engine) -> tuple[object, ...]:
     """All that two equal indexes have in common, besides when they were made."""
     commits = Scope(kinds=("commit",))
     chunks = [(it.record.path, it.chunk) for it in engine.export() if it.record.kind == "commit"]
-    records = [(it.path, it.title, it.moment_ns, it.digest, dict(it.facets)) for it in engine._store.select(commits)]
-    links = [engine._store.links(it) for it in engine._store.select(commits)]
-    listed = [it.listed for it in engine.histories()]
+    records = [
+        (it.path, it.title, it.timestamp_ns, it.digest, dict(it.facets))
+        for it in engine._core.store.catalog.select(commits)
+    ]
+    links = [engine._core.store.catalog.links(it) for it in engine._core.store.catalog.select(commits)]
+    listed = [it.listed for it in engine.histories.collections()]
     return chunks, sorted(records, key=str), sorted(map(str, links)), listed
 
 
 def fresh(tmp_path: Path, root: Path, name: str, **changes: object) -> tuple[object, ...]:
     with opened(tmp_path, name, **changes) as engine:
         engine.index([root])
-        engine.index_history()
+        engine.histories.index_history()
         return state(engine)
 
 
@@ -162,7 +165,7 @@ def test_any_sequence_of_steps(tmp_path: Path, root: Path, seed: int) -> None:
         commit(repo, rng)
     with opened(tmp_path, "index") as engine:
         engine.index([root])
-        engine.index_history()
+        engine.histories.index_history()
         for number in range(3):
             done = []
             for step in rng.choices(STEPS, k=rng.randrange(1, 5)):
@@ -172,12 +175,12 @@ def test_any_sequence_of_steps(tmp_path: Path, root: Path, seed: int) -> None:
             # Few commits come in with a question, everything with a run; one must not keep the other from being right.
             if rng.random() < 0.5:
                 engine.search(Query("line"))
-            if rng.random() < 0.5 or engine.histories_behind():
-                engine.index_history()
-            names = {it.path for it in engine._store.select(Scope(kinds=("commit",)))}
+            if rng.random() < 0.5 or engine.histories.outdated_histories():
+                engine.histories.index_history()
+            names = {it.path for it in engine._core.store.catalog.select(Scope(kinds=("commit",)))}
             assert names == reachable(repo), done
             assert state(engine) == fresh(tmp_path, root, f"fresh{number}"), done
-        assert engine.index_history().indexed == 0
+        assert engine.histories.index_history().indexed == 0
 
 
 @pytest.mark.parametrize("by_a_question", [False, True])
@@ -186,19 +189,19 @@ def test_a_history_that_is_cut_follows_the_newest(tmp_path: Path, root: Path, by
     repo = Repo(root)
     for _ in range(5):
         commit(repo, rng)
-    with opened(tmp_path, "index", max_commits=5, repair_ms=10_000) as engine:
+    with opened(tmp_path, "index", max_commits=5, freshness_timeout_ms=10_000) as engine:
         engine.index([root])
-        engine.index_history()
+        engine.histories.index_history()
         for beyond in range(1, 4):
             commit(repo, rng)
             if by_a_question:
                 assert not engine.search(Query("line")).completeness.seen.sentences()
             else:
-                report = engine.index_history()
+                report = engine.histories.index_history()
                 # The one that is the first beyond now is among what is skipped.
                 assert (report.indexed, report.skipped, report.unchanged, len(report.notes)) == (1, 1, 4, 1)
-            assert not engine.histories_behind()
-            assert engine.commit_count() == 5
+            assert not engine.histories.outdated_histories()
+            assert engine.history.commit_count() == 5
             assert f"5 of {5 + beyond} commits indexed, {beyond} skipped" in engine.completeness().sentence(0)
             assert state(engine) == fresh(tmp_path, root, f"fresh{beyond}", max_commits=5)
 
@@ -209,9 +212,9 @@ def test_any_sequence_of_steps_in_a_history_that_is_cut(tmp_path: Path, root: Pa
     repo = Repo(root)
     for _ in range(6):
         commit(repo, rng)
-    with opened(tmp_path, "index", max_commits=6, repair_ms=10_000) as engine:
+    with opened(tmp_path, "index", max_commits=6, freshness_timeout_ms=10_000) as engine:
         engine.index([root])
-        engine.index_history()
+        engine.histories.index_history()
         for number in range(3):
             done = []
             for step in rng.choices(STEPS, k=rng.randrange(1, 4)):
@@ -219,10 +222,10 @@ def test_any_sequence_of_steps_in_a_history_that_is_cut(tmp_path: Path, root: Pa
                     step(repo, rng)
                     done.append(step.__name__)
             engine.search(Query("line"))
-            if engine.histories_behind():
-                engine.index_history()
+            if engine.histories.outdated_histories():
+                engine.histories.index_history()
             assert state(engine) == fresh(tmp_path, root, f"fresh{number}", max_commits=6), done
-            left_out = len(reachable(repo)) - engine.commit_count()
+            left_out = len(reachable(repo)) - engine.history.commit_count()
             assert sum(map(left_out_by, engine.status().skipped)) == left_out, done
 
 
@@ -235,9 +238,9 @@ def test_what_back_dated_commits_lead_to_stays_and_counts_once(tmp_path: Path, r
     repo.run("checkout", "-q", "-b", "work")
     commit(repo, rng)
     behind = repo.run("rev-parse", "HEAD")
-    with opened(tmp_path, "index", max_commits=max_commits, repair_ms=10_000) as engine:
+    with opened(tmp_path, "index", max_commits=max_commits, freshness_timeout_ms=10_000) as engine:
         engine.index([root])
-        engine.index_history()
+        engine.histories.index_history()
         steps: tuple[Step, ...] = (
             back_dated_in_a_row,  # from which git does not find the way to those before
             lambda repo, rng: repo.run("branch", "again", behind),
@@ -248,7 +251,7 @@ def test_what_back_dated_commits_lead_to_stays_and_counts_once(tmp_path: Path, r
             assert not engine.search(Query("line")).completeness.seen.sentences()
             assert state(engine) == fresh(tmp_path, root, f"fresh{number}", max_commits=max_commits)
             left_out = sum(map(left_out_by, engine.status().skipped))
-            assert engine.commit_count() + left_out == len(reachable(repo)) == 14
+            assert engine.history.commit_count() + left_out == len(reachable(repo)) == 14
 
 
 def test_a_shallow_clone_that_is_deepened(tmp_path: Path, root: Path) -> None:
@@ -260,10 +263,10 @@ def test_a_shallow_clone_that_is_deepened(tmp_path: Path, root: Path) -> None:
     clone = Repo(root)
     with opened(tmp_path, "index") as engine:
         engine.index([root])
-        assert engine.index_history().indexed == 2
+        assert engine.histories.index_history().indexed == 2
         for number, how in enumerate(("--deepen=2", "--unshallow")):
             clone.run("fetch", "-q", how)
             engine.search(Query("line"))
-            engine.index_history()
+            engine.histories.index_history()
             assert state(engine) == fresh(tmp_path, root, f"fresh{number}")
-        assert engine._store.count(Scope(kinds=("commit",))) == 6
+        assert engine._core.store.catalog.count(Scope(kinds=("commit",))) == 6

@@ -14,12 +14,10 @@ import pytest
 
 from dowse.engine import Engine
 from dowse.errors import BadInput, Unreadable
-from dowse.ingest.sources.git.commits import CommitSource
-from dowse.ingest.sources.git.work_tree.branches import branch_status
-from dowse.ingest.sources.git.work_tree.checkout import Checkout, checkout_at
-from dowse.ingest.sources.git.work_tree.commit_log import recent_commits
-from dowse.ingest.sources.git.work_tree.uncommitted import uncommitted
-from dowse.lookup.history.question import Sought
+from dowse.git.blame import recent_commits
+from dowse.git.worktree import Checkout, find_checkout, list_uncommitted_lines, read_branch_status
+from dowse.ingest.sources.commits import CommitSource
+from dowse.lookup.history import HistoryQuery
 from dowse.model import Query, Scope
 from gits import Repo
 from support import OpenEngine
@@ -87,7 +85,7 @@ def armed(root: Path, trap: tuple[Path, Path]) -> Repo:
 
 
 def titles(engine: Engine) -> set[str]:
-    return {it.title for it in engine._store.select(Scope(kinds=("commit",)))}
+    return {it.title for it in engine._core.store.catalog.select(Scope(kinds=("commit",)))}
 
 
 def test_nothing_a_repository_configures_is_run(
@@ -96,7 +94,7 @@ def test_nothing_a_repository_configures_is_run(
     mark = trap[1]
     with open_engine() as engine:
         engine.index([root])
-        engine.index_history()
+        engine.histories.index_history()
         assert titles(engine) == {"first words", "second words", "signed words"}
         answer = engine.search(Query("words", scope=Scope(kinds=("commit",))))
         assert answer.hits
@@ -104,15 +102,15 @@ def test_nothing_a_repository_configures_is_run(
             assert engine.lines(hit.stored.record).text
         (root / "a.py").write_text("def a():\n    return 3\n")
         assert engine.search(Query("return")).hits
-        engine.fingerprint([root])
-        checkout = engine.checkout(root)
+        engine.state.fingerprint([root])
+        checkout = engine.history.checkout(root)
         for from_git in (False, True):
-            history, _ = engine.commits(checkout, Sought(path="a.py"), from_git=from_git)
-            assert len(engine.patches(checkout, history, 10)) == 3
-        assert len(engine.blame(root / "a.py").lines) == 2
-        assert "a.py" in engine.branch_status(checkout).dirty
+            history, _ = engine.history.commits(checkout, HistoryQuery(path="a.py"), from_git=from_git)
+            assert len(engine.history.patches(checkout, history, 10)) == 3
+        assert len(engine.history.blame(root / "a.py").lines) == 2
+        assert "a.py" in engine.history.branch_status(checkout).dirty
     recent_commits(str(root), 10)
-    uncommitted(root)
+    list_uncommitted_lines(root)
     assert not mark.exists(), mark.read_text()
 
 
@@ -132,12 +130,12 @@ def test_filters_of_any_name_are_not_run(
     os.utime(root / "a.txt", (1_600_000_000, 1_600_000_000))
     with open_engine() as engine:
         engine.index([root])
-        engine.index_history()
-        found = engine.fingerprint([root])
+        engine.histories.index_history()
+        found = engine.state.fingerprint([root])
         assert found is not None and found["is_dirty"] is True
-    checkout = checkout_at(root)
-    assert checkout is not None and branch_status(checkout).dirty == ("a.txt",)
-    assert uncommitted(root).lines == {"a.txt": ((1, 1),)}
+    checkout = find_checkout(root)
+    assert checkout is not None and read_branch_status(checkout).dirty == ("a.txt",)
+    assert list_uncommitted_lines(root).lines == {"a.txt": ((1, 1),)}
     assert not mark.exists(), mark.read_text()
     subprocess.run(["git", "-C", str(root), "status"], capture_output=True, check=False)
     assert mark.exists(), "plain git does run the trap, so the test can fail"
@@ -169,7 +167,7 @@ def test_a_partial_clone_fetches_nothing(
     mark.unlink(missing_ok=True)
     with open_engine() as engine:
         engine.index([root])
-        engine.index_history()
+        engine.histories.index_history()
         (record,) = engine.record(first)
         assert "missing" in record.facets["problem"]
         assert titles(engine) == {"first words", "second words", "signed words"}
@@ -186,12 +184,12 @@ def test_names_that_look_like_options(open_engine: OpenEngine, root: Path, tmp_p
         repo.run("update-ref", "--", ref, second)
     with open_engine() as engine:
         engine.index([root])
-        report = engine.index_history()
+        report = engine.histories.index_history()
         assert (report.listed, report.indexed, report.skipped) == (6, 6, 0)
         assert long in titles(engine)
-        links = engine._store.links(engine.record(first)[0])
+        links = engine._core.store.catalog.links(engine.record(first)[0])
         assert {"-x", "--output=written", "--", 'a b\tc\n"'} <= {it.target for it in links if it.kind == "touches"}
-        assert engine.index_history().unchanged == 6
+        assert engine.histories.index_history().unchanged == 6
     assert not written.exists() and not (root / "x").exists() and not (repo.git_directory / "x").exists()
 
 
@@ -208,10 +206,10 @@ def test_a_repository_that_is_no_use(open_engine: OpenEngine, root: Path) -> Non
     Repo(root / "good").commit("good words", {"a.md": "text\n"})
     with open_engine() as engine:
         engine.index([root])
-        report = engine.index_history()
+        report = engine.histories.index_history()
         assert titles(engine) == {"good words"} or titles(engine) == {"good words", "words"}
-        assert len([it for it in report.notes if "what was indexed was kept" in it]) >= 2
-        assert engine.index_history().indexed == 0
+        assert len([it for it in report.notes if "indexed commits were kept" in it]) >= 2
+        assert engine.histories.index_history().indexed == 0
 
 
 # --- the history of a repository outside of the root ---
@@ -427,18 +425,18 @@ def test_no_history_from_outside_of_the_root(
         _write(root / name, "plain text\n")
     with open_engine() as engine:
         engine.index([root])
-        report = engine.index_history()
+        report = engine.histories.index_history()
         assert not {it for it in titles(engine) if PRIVATE in it}
         hits = engine.search(Query(PRIVATE, scope=Scope(kinds=("commit",)))).hits
         assert not [it for it in hits if PRIVATE in it.stored.chunk.text]
-        assert {"b.md", "sub/c.md"} <= {it.path for it in engine._store.select(Scope())}
+        assert {"b.md", "sub/c.md"} <= {it.path for it in engine._core.store.catalog.select(Scope())}
         refusals = [it for it in report.notes if "--git-directories" in it]
         reasons = [it.reason for it in engine.status().skipped]
         assert refusals and all(any(reason in it for reason in reasons) for it in refusals)
-        assert engine.index_history().indexed == 0
+        assert engine.histories.index_history().indexed == 0
         assert PRIVATE not in str(recent_commits(str(root / "sub"), 10))
         for place in (root, root / "sub", root / "data"):
-            checkout = checkout_at(place)
+            checkout = find_checkout(place)
             if checkout is not None:
                 assert PRIVATE not in str(_logged_titles(engine, checkout))
                 assert checkout.common != private.git_directory
@@ -446,7 +444,7 @@ def test_no_history_from_outside_of_the_root(
 
 def _logged_titles(engine: Engine, checkout: Checkout) -> list[str]:
     try:
-        history, _ = engine.commits(checkout, Sought(), from_git=True)
+        history, _ = engine.history.commits(checkout, HistoryQuery(), from_git=True)
     except BadInput:
         return []
     return [it.title for it in history.commits]
@@ -459,14 +457,14 @@ def test_a_history_that_was_indexed_is_dropped_when_it_comes_to_lead_out(
     own.run("fetch", "-q", str(private.place), "main:main")
     with open_engine() as engine:
         engine.index([root])
-        engine.index_history()
+        engine.histories.index_history()
         assert PRIVATE in titles(engine) and not engine.status().skipped
         _write(own.place / "objects/info/alternates", f"{private.git_directory}/objects\n")
-        report = engine.index_history()
-        assert not titles(engine) and report.deleted == 2 and not engine.histories()
+        report = engine.histories.index_history()
+        assert not titles(engine) and report.deleted == 2 and not engine.histories.collections()
         assert [it.path for it in engine.status().skipped] == ["mirror.git"]
         (own.place / "objects/info/alternates").unlink()
-        engine.index_history()
+        engine.histories.index_history()
         assert PRIVATE in titles(engine) and not engine.status().skipped
 
 
@@ -533,7 +531,7 @@ def test_what_git_itself_lays_out_elsewhere_is_read(
     root = lay_out(tmp_path / "there", private)
     with open_engine() as engine:
         engine.index([root])
-        report = engine.index_history()
+        report = engine.histories.index_history()
         assert PRIVATE in titles(engine)
         assert not report.notes and not engine.status().skipped
 
@@ -545,7 +543,7 @@ def test_what_the_user_named_is_read(
     lay_out(root, private)
     with open_engine(git_directories=(str(private.place),)) as engine:
         engine.index([root])
-        assert not engine.index_history().notes
+        assert not engine.histories.index_history().notes
         assert PRIVATE in titles(engine)
 
 
@@ -553,12 +551,12 @@ def test_a_git_directory_that_became_a_link_after_it_was_indexed(root: Path, pri
     own = Repo(root)
     own.commit("own words", {"a.txt": "a\n"})
     place = own.git_directory
-    source = CommitSource(place, max_commits=10, delta_lines=10)
+    source = CommitSource(place, max_commits=10, diff_lines=10)
     (own_commit,) = source.listing().items
     place.rename(root.parent / "former")
     place.symlink_to(private.git_directory)
     listing = source.listing()
-    assert not listing.items and "can not be read" in str(listing.refused)
+    assert not listing.items and "cannot be read" in str(listing.refused)
     (stolen, _) = private.run("rev-list", "HEAD").split()
     with pytest.raises(Unreadable):
         source.read(replace(own_commit, path=stolen))
@@ -570,7 +568,7 @@ def test_a_work_tree_that_its_repository_does_not_list(open_engine: OpenEngine, 
     _write(root / "copy/.git", (linked / ".git").read_text())
     with open_engine() as engine:
         engine.index([root])
-        assert "--git-directories" in str(engine.index_history().notes)
+        assert "--git-directories" in str(engine.histories.index_history().notes)
         assert not titles(engine)
 
 
@@ -581,8 +579,8 @@ def test_a_repository_of_another_user_around_the_root(
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     with open_engine() as engine:
         engine.index([private.place / "mine"])
-        assert "belongs to another user" in str(engine.index_history().notes)
+        assert "belongs to another user" in str(engine.histories.index_history().notes)
         assert not titles(engine)
     with open_engine(git_directories=(str(private.place),)) as engine:
-        engine.index_history()
+        engine.histories.index_history()
         assert PRIVATE in titles(engine)

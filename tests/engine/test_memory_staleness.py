@@ -59,23 +59,23 @@ def engine(root: Path, open_engine: OpenEngine) -> Engine:
     write(root, {"src/app.py": APP, "docs/guide.md": "# Guide\n\n## Setup\n\nInstall it.\n\n## Use\n\nRun it.\n"})
     write(root, {".gitignore": ".memories/\n"})
     commit(root, "First", START)
-    engine = open_engine(repair_ms=60_000)
+    engine = open_engine(freshness_timeout_ms=60_000)
     bring_in(engine, root)
     return engine
 
 
 def bring_in(engine: Engine, root: Path) -> None:
     engine.index([root])
-    engine.index_history()
+    engine.histories.index_history()
 
 
 def memory(engine: Engine, name: str = "notes.md") -> Record:
-    (record,) = [it for it in engine.memories().records if it.path == name]
+    (record,) = [it for it in engine.memory.select().records if it.path == name]
     return record
 
 
 def told(engine: Engine) -> list[tuple[str, str, str]]:
-    return [(it.anchor, it.why, it.commit.title if it.commit else "") for it in engine.stale(memory(engine))]
+    return [(it.anchor, it.why, it.commit.title if it.commit else "") for it in engine.memory.stale(memory(engine))]
 
 
 def change(root: Path, old: str, new: str, path: str = "src/app.py") -> None:
@@ -87,8 +87,8 @@ def change(root: Path, old: str, new: str, path: str = "src/app.py") -> None:
 
 def test_what_did_not_change_is_not_stale(engine: Engine, root: Path) -> None:
     anchors = ["src/app.py", "src/app.py#Server.start", "docs/guide.md#Setup", "docs/guide.md"]
-    engine.remember("notes", "x", anchors=anchors)
-    assert engine.anchors(memory(engine)) == tuple(anchors)
+    engine.memory.remember("notes", "x", anchors=anchors)
+    assert engine.memory.anchors(memory(engine)) == tuple(anchors)
     assert told(engine) == []
     os.utime(root / "src/app.py")
     bring_in(engine, root)
@@ -96,7 +96,7 @@ def test_what_did_not_change_is_not_stale(engine: Engine, root: Path) -> None:
 
 
 def test_a_definition_is_stale_when_it_changes_not_when_it_moves(engine: Engine, root: Path) -> None:
-    engine.remember("notes", "x", anchors=["src/app.py#Server.start"])
+    engine.memory.remember("notes", "x", anchors=["src/app.py#Server.start"])
     change(root, "import os\n", "import os\nimport sys\n\n# more\n")
     change(root, "return 2", "return 22")
     commit(root, "Around it")
@@ -115,7 +115,7 @@ def test_a_definition_is_stale_when_it_changes_not_when_it_moves(engine: Engine,
 
 
 def test_the_newest_commit_since_is_named(engine: Engine, root: Path) -> None:
-    engine.remember("notes", "x", anchors=["src/app.py"])
+    engine.memory.remember("notes", "x", anchors=["src/app.py"])
     for turn in range(3):
         change(root, f"return {2 + turn}", f"return {3 + turn}")
         commit(root, f"Change {turn}", FUTURE + turn)
@@ -124,7 +124,7 @@ def test_the_newest_commit_since_is_named(engine: Engine, root: Path) -> None:
 
 
 def test_what_is_not_committed_yet_is_told_so(engine: Engine, root: Path) -> None:
-    engine.remember("notes", "x", anchors=["src/app.py#main", "docs/guide.md"])
+    engine.memory.remember("notes", "x", anchors=["src/app.py#main", "docs/guide.md"])
     change(root, "Server().start()", "None")
     assert told(engine) == [
         ("src/app.py#main", "src/app.py#main has changed since the memory was written, not committed yet", "")
@@ -132,7 +132,7 @@ def test_what_is_not_committed_yet_is_told_so(engine: Engine, root: Path) -> Non
 
 
 def test_what_is_gone_is_told_with_the_commit_that_removed_it(engine: Engine, root: Path) -> None:
-    engine.remember("notes", "x", anchors=["src/app.py#Server.stop", "docs/guide.md#Use"])
+    engine.memory.remember("notes", "x", anchors=["src/app.py#Server.stop", "docs/guide.md#Use"])
     change(root, "    def stop(self):\n        return 2\n", "")
     (root / "docs/guide.md").unlink()
     (root / "docs").rmdir()
@@ -168,7 +168,7 @@ def test_what_never_was_there_is_not_gone(engine: Engine, root: Path) -> None:
 
 
 def test_a_renamed_file_is_told_with_its_commit(engine: Engine, root: Path) -> None:
-    engine.remember("notes", "x", anchors=["src/app.py"])
+    engine.memory.remember("notes", "x", anchors=["src/app.py"])
     git(root, "mv", "src/app.py", "src/server.py")
     commit(root, "Rename it")
     bring_in(engine, root)
@@ -178,16 +178,16 @@ def test_a_renamed_file_is_told_with_its_commit(engine: Engine, root: Path) -> N
 
 
 def test_a_line_becomes_the_definition_that_holds_it(engine: Engine, root: Path) -> None:
-    engine.remember("notes", "x", anchors=["src/app.py:5", "src/app.py:1", f"{root}/src/app.py:11"])
-    assert engine.anchors(memory(engine)) == ("src/app.py#Server.start", "src/app.py", "src/app.py#main")
+    engine.memory.remember("notes", "x", anchors=["src/app.py:5", "src/app.py:1", f"{root}/src/app.py:11"])
+    assert engine.memory.anchors(memory(engine)) == ("src/app.py#Server.start", "src/app.py", "src/app.py#main")
 
 
-@pytest.mark.parametrize("renew", ["add_to_memory", "revise"])
+@pytest.mark.parametrize("renew", ["append", "revise"])
 def test_writing_again_renews_what_it_is_anchored_to(engine: Engine, root: Path, renew: str) -> None:
-    engine.remember("notes", "x", anchors=["src/app.py#main", "docs/guide.md"])
+    engine.memory.remember("notes", "x", anchors=["src/app.py#main", "docs/guide.md"])
     change(root, "Server().start()", "None")
     assert len(told(engine)) == 1
-    getattr(engine, renew)("notes", "looked at it again")
+    getattr(engine.memory, renew)("notes", "looked at it again")
     assert told(engine) == []
     change(root, "return None", "return 0")
     assert [anchor for anchor, _, _ in told(engine)] == ["src/app.py#main"]
@@ -284,7 +284,7 @@ def test_a_class_is_changed_by_who_changed_its_members(engine: Engine, root: Pat
     write(root, {"a.py": WIDE})
     commit(root, "Bring it", START + 1)
     bring_in(engine, root)
-    engine.remember("notes", "x", anchors=["a.py#Token"])
+    engine.memory.remember("notes", "x", anchors=["a.py#Token"])
     change(root, "return 1", "return 11", "a.py")
     commit(root, "The member", FUTURE)
     change(root, "return 3", "return 33", "a.py")
@@ -294,7 +294,7 @@ def test_a_class_is_changed_by_who_changed_its_members(engine: Engine, root: Pat
 
 
 def test_an_edit_is_not_committed_whatever_else_of_the_file_was(engine: Engine, root: Path) -> None:
-    engine.remember("notes", "x", anchors=["src/app.py#main", "docs/guide.md#Use"])
+    engine.memory.remember("notes", "x", anchors=["src/app.py#main", "docs/guide.md#Use"])
     change(root, "return 2", "return 22")
     change(root, "Install it.", "Install it now.", "docs/guide.md")
     commit(root, "Unrelated")
@@ -311,7 +311,7 @@ def test_a_commit_that_may_mean_another_is_named_only_where_no_edit_tells(engine
     write(root, {"a.py": WIDE})
     commit(root, "Bring it", START + 1)
     bring_in(engine, root)
-    engine.remember("notes", "x", anchors=["a.py#Token"])
+    engine.memory.remember("notes", "x", anchors=["a.py#Token"])
     change(root, "return 6", "return 66", "a.py")
     commit(root, "The name of the other")
     change(root, "return 2", "return 22", "a.py")
@@ -332,7 +332,7 @@ def test_what_came_with_a_merge_is_told_with_its_commit(engine: Engine, root: Pa
     commit(root, "On a branch", START + 100)
     git(root, "checkout", "-q", "main")
     bring_in(engine, root)
-    engine.remember("notes", "x", anchors=["src/app.py#main", "src/app.py", "docs/guide.md#Use"])
+    engine.memory.remember("notes", "x", anchors=["src/app.py#main", "src/app.py", "docs/guide.md#Use"])
     git(root, "merge", "-q", *how, "feature", at=START + 200)
     change(root, "return 2", "return 22")  # elsewhere in the file
     bring_in(engine, root)
@@ -348,33 +348,33 @@ def test_what_came_with_a_merge_is_told_with_its_commit(engine: Engine, root: Pa
 
 def test_a_commit_that_is_gone_is_told(engine: Engine, root: Path) -> None:
     head = git(root, "rev-parse", "HEAD")
-    engine.remember("notes", "x", anchors=[f"commit:{head[:10].upper()}"])
-    assert engine.anchors(memory(engine)) == (f"commit:{head}",)
+    engine.memory.remember("notes", "x", anchors=[f"commit:{head[:10].upper()}"])
+    assert engine.memory.anchors(memory(engine)) == (f"commit:{head}",)
     assert told(engine) == []
     git(root, "commit", "-q", "--amend", "-m", "Other", at=START + 1)
     git(root, "reflog", "expire", "--expire=now", "--all")
     bring_in(engine, root)
     assert told(engine) == [
-        (f"commit:{head}", f"commit {head[:12]} is in no indexed history any more", ""),
+        (f"commit:{head}", f"commit {head[:12]} is no longer in any indexed history", ""),
     ]
 
 
 def test_without_git_changes_are_told_all_the_same(tmp_path: Path, open_engine: OpenEngine) -> None:
     root = tmp_path / "plain"
     write(root, {"a.py": "def f():\n    return 1\n"})
-    engine = open_engine(repair_ms=60_000)
+    engine = open_engine(freshness_timeout_ms=60_000)
     engine.index([root])
-    engine.remember("notes", "x", anchors=["a.py#f", "commit:abcdef1"])
+    engine.memory.remember("notes", "x", anchors=["a.py#f", "commit:abcdef1"])
     change(root, "return 1", "return 2", "a.py")
     assert told(engine) == [("a.py#f", "a.py#f has changed since the memory was written", "")]
 
 
 def test_memories_that_supersede_each_other_hang_nothing(engine: Engine) -> None:
-    engine.remember("a", "supersedes [[memory:b]], depends on [[memory:a]]", anchors=["src/app.py"])
-    engine.remember("b", "supersedes [[memory:a]]")
-    assert [engine.stale(it) for it in engine.memories().records] == [(), ()]
+    engine.memory.remember("a", "supersedes [[memory:b]], depends on [[memory:a]]", anchors=["src/app.py"])
+    engine.memory.remember("b", "supersedes [[memory:a]]")
+    assert [engine.memory.stale(it) for it in engine.memory.select().records] == [(), ()]
 
 
 def test_other_records_are_never_stale(engine: Engine) -> None:
     (record,) = engine.record("src/app.py")
-    assert engine.stale(record) == ()
+    assert engine.memory.stale(record) == ()

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from dowse.engine import newest
-from dowse.engine.newest import Newest
-from dowse.engine.repairs import Repairs
+from dowse.engine import freshness as newest
+from dowse.engine.freshness import InlineReindex, RefCheck
 
 _QUESTIONS_S = 0.01  # from one to the next
 
@@ -16,7 +15,7 @@ _QUESTIONS_S = 0.01  # from one to the next
 @pytest.fixture(autouse=True)
 def as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other tests take any look for a cheap one."""
-    monkeypatch.setattr(newest, "_CHEAP_S", 0.005)
+    monkeypatch.setattr(newest, "_CHEAP_REF_CHECK_S", 0.005)
 
 
 def looks(took_s: Sequence[float], questions: int) -> int:
@@ -29,7 +28,7 @@ def looks(took_s: Sequence[float], questions: int) -> int:
         count += 1
         return {}
 
-    looking = Newest(behind, Repairs(lambda collection, paths: None, lambda: now), lambda: now, repair_s=0.0)
+    looking = RefCheck(behind, InlineReindex(lambda collection, paths: None, lambda: now), lambda: now, repair_s=0.0)
     for _ in range(questions):
         looking.look()
         now += _QUESTIONS_S

@@ -75,12 +75,14 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     repo.commit(cap, {**_CODE, "notes.cfg": body})
     (root / "notes.cfg").unlink()
     repo.commit("Describe retries and sessions", _DOCUMENTS)
-    settings = Settings(encoder="static", data_dir=place / "data", repair_ms=60_000)
+    settings = Settings(encoder="static", data_dir=place / "data", freshness_timeout_ms=60_000)
     with Engine(settings, place / "index" / "index.db", create=True) as engine:
         engine.index([root])
-        engine.index_history()
-        engine.remember("backoff", "The backoff of retries has jitter on purpose: clients must not return in step.")
-        engine.encode()
+        engine.histories.index_history()
+        engine.memory.remember(
+            "backoff", "The backoff of retries has jitter on purpose: clients must not return in step."
+        )
+        engine.indexing.encode()
         yield engine
 
 
@@ -186,7 +188,7 @@ def test_the_first_question_of_the_readme_is_answered_by_the_section_about_crash
         repo.commit(killed, {"log.cfg": f"{at}: indexing was killed in the middle\n"})
     engine = open_engine(encoder="static")
     engine.index([root])
-    engine.index_history()
-    engine.encode()
+    engine.histories.index_history()
+    engine.indexing.encode()
     first = ask(engine, README_QUESTION)[0].stored
     assert (first.record.path, first.chunk.trail[-1]) == ("docs/architecture.md", "What breaks, and what then")

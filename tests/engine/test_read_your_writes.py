@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.ingest.sources.files import FileSource
-from dowse.lookup.grep.question import Lines
+from dowse.lookup.grep import GrepQuery
 from dowse.model import Query
 
 PATHS = ("a.md", "b.md", "d/a.md", "d/e/b.md", "f/c.md", "d/.gitignore", "skip/x.md")
@@ -79,7 +79,7 @@ def on_disk(root: Path, word: str) -> set[str]:
 
 
 def check(engine: Engine, root: Path, word: str) -> None:
-    answer = engine.grep(Lines((word,)))
+    answer = engine.grep(GrepQuery((word,)))
     found, there = {it.path for it in answer.files}, on_disk(root, word)
     if answer.seen.pending:
         assert len(found ^ there) <= answer.seen.pending
@@ -96,7 +96,7 @@ def test_the_last_state_is_seen_or_said_not_to_be(before: list[Step], after: lis
         for step in before:
             if step[0] != "ask":
                 do(root, step)
-        values = Settings(encoder="none", data_dir=Path(place, "data"), repair_ms=30_000 if repaired else 0)
+        values = Settings(encoder="none", data_dir=Path(place, "data"), freshness_timeout_ms=30_000 if repaired else 0)
         with Engine(values, Path(place, "index.db"), create=True) as engine:
             engine.index([root])
             for step in after:
@@ -107,14 +107,27 @@ def test_the_last_state_is_seen_or_said_not_to_be(before: list[Step], after: lis
             for word in WORDS:
                 check(engine, root, word)
                 if repaired:
-                    assert engine.grep(Lines((word,))).seen.pending == 0
+                    assert engine.grep(GrepQuery((word,))).seen.pending == 0
+
+
+def test_a_directory_that_takes_the_place_of_a_file_ends_the_file(root: Path) -> None:
+    write(root, "a.md", "alphax")
+    write(root, "stays.md", "alphax")
+    values = Settings(encoder="none", data_dir=root.parent / "data", freshness_timeout_ms=30_000)
+    with Engine(values, root.parent / "index.db", create=True) as engine:
+        engine.index([root])
+        rename(root, "a.md", "d/a.md")
+        rename(root, "d", "a.md")
+        answer = engine.grep(GrepQuery(("alphax",)))
+        assert [it.path for it in answer.files] == ["a.md/a.md", "stays.md"]
+        assert answer.seen.pending == 0
 
 
 @pytest.mark.parametrize("rounds", [30])
 def test_a_file_that_is_rewritten_all_the_time_never_lies(root: Path, rounds: int) -> None:
     """Edits of one size, as quick as they come, some within one tick of the file system's clock."""
     write(root, "a.md", "alphax")
-    values = Settings(encoder="none", data_dir=root.parent / "data", repair_ms=30_000)
+    values = Settings(encoder="none", data_dir=root.parent / "data", freshness_timeout_ms=30_000)
     with Engine(values, root.parent / "index.db", create=True) as engine:
         engine.index([root])
         for number in range(rounds):
@@ -132,7 +145,7 @@ def test_a_root_that_another_process_found_elsewhere_is_looked_at_there(tmp_path
         engine.index([root])
         assert engine.search(Query("anchor")).hits[0].freshness == "fresh"
         moved = root.rename(tmp_path / "moved")
-        assert other.relocate(moved)
+        assert other.indexing.relocate(moved)
         write(moved, "a.md", "harbour")
         answer = engine.search(Query("harbour"))
         assert [(it.stored.record.path, it.freshness) for it in answer.hits] == [("a.md", "fresh")]

@@ -13,18 +13,19 @@ from hypothesis import strategies as st
 
 from dowse.config import Settings
 from dowse.engine import Engine
+from dowse.engine.history_service import HistoryService
 from dowse.errors import BadInput
-from dowse.ingest.sources.git.work_tree.blame import Blame
-from dowse.lookup.why.question import Neighbour, WhyAnswer
+from dowse.git.blame import Blame
+from dowse.lookup.why_target import RelatedItem, WhyAnswer
 from dowse.model import CHARS_PER_TOKEN
-from dowse.profiles.core_asking import read
-from dowse.profiles.why_shapes import why_json, why_text
+from dowse.tools.core_query import read_passage
+from dowse.tools.render_calls import why_json, why_text
 from gits import Repo
 from storied import CHANGED, CHANGED_LINE, commit, git, storied
 from support import OpenEngine, write
 
 
-def section(answer: WhyAnswer, name: str) -> dict[str, Neighbour]:
+def section(answer: WhyAnswer, name: str) -> dict[str, RelatedItem]:
     """Its neighbours, by path."""
     return {it.record.path: it for part in answer.sections if part.name == name for it in part.shown if it.record}
 
@@ -53,7 +54,7 @@ def indexed(engine: Engine, *roots: Path) -> Engine:
     for root in roots:
         if (root / ".memories").exists():
             engine.index([root / ".memories"])
-    engine.index_history()
+    engine.histories.index_history()
     return engine
 
 
@@ -91,19 +92,21 @@ def test_files_saved_before_the_question_are_in_the_answer(engine: Engine, root:
 
 
 def test_a_memory_is_stale_when_what_it_is_anchored_to_changes(engine: Engine, root: Path) -> None:
-    engine.remember("anchor-now", "Nothing is refused but None.", type="fact", anchors=["src/app/repo.py#Repo.save"])
+    engine.memory.remember(
+        "anchor-now", "Nothing is refused but None.", type="fact", anchors=["src/app/repo.py#Repo.save"]
+    )
     assert section(engine.why("Repo.save"), "memories")["anchor-now.md"].warning == ""
     write(root, {"src/app/repo.py": CHANGED.replace("raise ValueError(item)", "raise TypeError(item)")})
     newest = commit(root, "Another error", "2040-01-01")
-    engine.index_history()
+    engine.histories.index_history()
     warning = section(engine.why("Repo.save"), "memories")["anchor-now.md"].warning
     assert "has changed since the memory was written" in warning and newest[:12] in warning
 
 
 def test_a_memory_whose_time_is_over_says_so(engine: Engine) -> None:
-    engine.remember("over", "Freeze [[src/app/repo.py]].", valid_until="2026-01-31")
+    engine.memory.remember("over", "Freeze [[src/app/repo.py]].", valid_until="2026-01-31")
     told = section(engine.why("src/app/repo.py", budget_tokens=10_000), "memories")
-    assert told["over.md"].warning == "not valid any more since 2026-01-31T23:59:59Z"
+    assert told["over.md"].warning == "not valid since 2026-01-31T23:59:59Z"
 
 
 def test_commits_far_from_the_line_of_the_class_are_known_there_and_when_it_is_gone(
@@ -127,12 +130,12 @@ def test_outside_of_git_and_before_the_history_is_indexed_it_says_so(
     storied(root)
     engine = open_engine(encoder="none")
     engine.index([root])
-    assert "no git history is indexed; `dowse index` does, where there is any" in engine.why("Repo.save").notes
+    assert "no git history is indexed; in a git repository, `dowse index` adds it" in engine.why("Repo.save").notes
     elsewhere = tmp_path / "elsewhere"
     write(elsewhere, {"plain.py": "def alone():\n    pass\n"})
     indexed(engine, root, elsewhere)
     notes = engine.why("alone").notes
-    assert any("plain.py is in no git history that is indexed" in it for it in notes)
+    assert any("plain.py is in no indexed git history" in it for it in notes)
 
 
 def test_two_roots_with_the_same_paths(engine: Engine, root: Path, tmp_path: Path) -> None:
@@ -145,7 +148,7 @@ def test_two_roots_with_the_same_paths(engine: Engine, root: Path, tmp_path: Pat
     mine = engine.why("Repo.save", collection="twin")
     assert {it.record.collection for it in mine.sections[0].shown if it.record} == {"twin"}
     assert not section(mine, "memories")
-    with pytest.raises(BadInput, match="no collection is called 'nowhere'"):
+    with pytest.raises(BadInput, match="no collection named 'nowhere'"):
         engine.why("Repo.save", collection="nowhere")
 
 
@@ -195,23 +198,23 @@ def test_a_memory_anchored_to_a_symbol_is_of_its_file_and_speaks_by_its_text(eng
 def test_what_may_be_written_for_a_thing_is_read_by_every_verb(told: tuple[Engine, dict[str, str]]) -> None:
     engine, story = told
     for target in (f"commit:{story['moved'][:8]}", "memory:why-refuse", ".memories/why-refuse.md", "src/app/repo.py"):
-        passage = read(engine, target, None, None, None)
+        passage = read_passage(engine, target, None, None, None)
         assert passage.text
         for subject in (engine.why(target).subject, engine.related(target).subject):
             assert subject is not None and subject.record == passage.record
-    with pytest.raises(BadInput, match="nothing indexed has the id or path 'memory:nothing'"):
-        read(engine, "memory:nothing", None, None, None)
+    with pytest.raises(BadInput, match="no indexed id or path 'memory:nothing'"):
+        read_passage(engine, "memory:nothing", None, None, None)
 
 
 def test_blame_that_takes_too_long_is_not_waited_for(
     told: tuple[Engine, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, held = told[0], Event()
-    monkeypatch.setattr("dowse.engine.why._BLAME_S", 0.01)
-    monkeypatch.setattr(Engine, "blame", lambda *_: held.wait(30) and Blame((), 0))
+    monkeypatch.setattr("dowse.engine.code_service._BLAME_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(HistoryService, "blame", lambda *_: held.wait(30) and Blame((), 0))
     answer = engine.why("Repo.save")
     held.set()
-    assert "who wrote its lines is not known: git takes too long" in answer.notes
+    assert "its authors are unknown: git took too long" in answer.notes
     assert section(answer, "commits")
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from dowse.engine import Engine
 from dowse.errors import BadInput
-from dowse.ingest.sources.base import Reach
+from dowse.ingest.sources.base import ListingScope
 from dowse.lookup.find import NameQuery
-from dowse.lookup.grep.question import Lines
-from dowse.lookup.history.question import Sought
+from dowse.lookup.grep import GrepQuery
+from dowse.lookup.history import HistoryQuery
 from dowse.model import Query, Scope
 from gits import Repo
 from support import OpenEngine
@@ -23,7 +23,7 @@ COMMITS = Scope(kinds=("commit",))
 
 def indexed(engine: Engine, root: Path) -> Engine:
     engine.index([root])
-    engine.index_history()
+    engine.histories.index_history()
     return engine
 
 
@@ -49,22 +49,22 @@ def leaky(root: Path) -> Repo:
 def told(engine: Engine, root: Path) -> str:
     """All that can be had from anywhere."""
     parts = [f"{it.chunk.text} {it.chunk.trail} {it.record}" for it in engine.export()]
-    parts += [str(engine._store.links(it)) for it in engine._store.select(Scope())]
+    parts += [str(engine._core.store.catalog.links(it)) for it in engine._core.store.catalog.select(Scope())]
     parts += [engine.lines(it.record).text for it in engine.export()]
     for word in (PASSWORD, "KEY", "Rotate", "DB"):
         parts += [str(it) for it in engine.search(Query(word, limit=50)).hits]
-        grepped = engine.grep(Lines((word,), "substring"))
+        grepped = engine.grep(GrepQuery((word,), "substring"))
         parts += [
-            str(engine.excerpts(engine.record(it.path, it.collection)[0], it.lines, 2, 2)) for it in grepped.files
+            str(engine.code.excerpts(engine.record(it.path, it.collection)[0], it.lines, 2, 2)) for it in grepped.files
         ]
         parts.append(str(grepped.words))
-        parts.append(str(engine.find_contents(NameQuery((word,)), Reach(hidden=True, ignored=True)).files))
-    checkout = engine.checkout(root)
+        parts.append(str(engine.code.find_contents(NameQuery((word,)), ListingScope(hidden=True, ignored=True)).files))
+    checkout = engine.history.checkout(root)
     for path in ("app.py", ".env", "settings.txt", "id_rsa", "keep/.ENV"):
         for from_git in (False, True):
-            found, _ = engine.commits(checkout, Sought(path), from_git=from_git)
-            parts += [str(found), str(engine.patches(checkout, found, 500))]
-    parts.append(str(engine.blame_in(checkout, "app.py")))
+            found, _ = engine.history.commits(checkout, HistoryQuery(path), from_git=from_git)
+            parts += [str(found), str(engine.history.patches(checkout, found, 500))]
+    parts.append(str(engine.history.blame_in(checkout, "app.py")))
     return "\n".join(parts)
 
 
@@ -87,17 +87,17 @@ def test_who_wrote_a_file_of_secrets_is_not_told_with_its_lines(
     open_engine: OpenEngine, leaky: Repo, root: Path, path: str
 ) -> None:
     engine = indexed(open_engine(), root)
-    with pytest.raises(BadInput, match="are not told"):
-        engine.blame_in(engine.checkout(root), path)
+    with pytest.raises(BadInput, match="cannot blame"):
+        engine.history.blame_in(engine.history.checkout(root), path)
 
 
 def test_commits_of_such_a_file_are_told_without_its_changes(open_engine: OpenEngine, leaky: Repo, root: Path) -> None:
     engine = indexed(open_engine(), root)
-    checkout = engine.checkout(root)
-    found, _ = engine.commits(checkout, Sought("keep/.ENV"))
+    checkout = engine.history.checkout(root)
+    found, _ = engine.history.commits(checkout, HistoryQuery("keep/.ENV"))
     assert [it.title for it in found.commits] == ["Configure"]
-    (patch,) = engine.patches(checkout, found, 500).values()
-    assert (patch.text, patch.problem.partition(",")[0]) == ("", "its changes are left out")
+    (patch,) = engine.history.patches(checkout, found, 500).values()
+    assert (patch.text, patch.problem.partition(",")[0]) == ("", "the file is excluded by its name")
 
 
 def test_status_counts_what_was_held_back(open_engine: OpenEngine, leaky: Repo, root: Path) -> None:
@@ -106,7 +106,7 @@ def test_status_counts_what_was_held_back(open_engine: OpenEngine, leaky: Repo, 
     # in a file, in the commit of that, and twice in a message.
     assert dict(status.held_back) == {"files": 1, "changes": 6, "values": 4}
     (held,) = status.skipped
-    assert (held.path, held.reason) == ("keep/.ENV", "held back, because files of this name hold secrets")
+    assert (held.path, held.reason) == ("keep/.ENV", "held back: files with this name hold secrets")
 
 
 def test_the_user_may_show_secrets_and_hide_them_again(open_engine: OpenEngine, leaky: Repo, root: Path) -> None:
@@ -194,8 +194,8 @@ def test_a_bare_repository_keeps_its_secrets_too(open_engine: OpenEngine, tmp_pa
     engine = indexed(open_engine(), bare)
     texts = "".join(it.chunk.text for it in engine.export())
     assert "def main" in texts and PASSWORD not in texts and TOKEN not in texts
-    with pytest.raises(BadInput, match="are not told"):
-        engine.blame_in(engine.checkout(bare), "keep/.ENV")
+    with pytest.raises(BadInput, match="cannot blame"):
+        engine.history.blame_in(engine.history.checkout(bare), "keep/.ENV")
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ def test_code_with_a_masked_value_is_still_parsed(open_engine: OpenEngine, root:
     engine.index([root])
     (record,) = engine.record("a.py")
     assert record.facets["masked"] == "1"
-    assert [it.symbol.name for it in engine.containing("a.py", 4)] == ["use"]
+    assert [it.symbol.name for it in engine.code.containing("a.py", 4)] == ["use"]
 
 
 # --- memories -------------------------------------------------------------------------------------
@@ -265,10 +265,10 @@ def test_a_memory_is_told_with_its_secrets_masked_and_kept_as_it_was_written(
     (root / "a.md").write_text("# A\n")
     engine = open_engine()
     engine.index([root])
-    written = engine.remember("rotation", f"The token is {TOKEN} for now.")
+    written = engine.memory.remember("rotation", f"The token is {TOKEN} for now.")
     assert TOKEN in written.path.read_text()
-    assert "The token is ghp_****" in engine.recall("rotation").text
-    engine.add_to_memory("rotation", "And more.")
+    assert "The token is ghp_****" in engine.memory.recall("rotation").text
+    engine.memory.append("rotation", "And more.")
     assert TOKEN in written.path.read_text()
     (hit,) = engine.search(Query("token rotation", Scope(kinds=("memory",)))).hits
     assert "ghp_****" in hit.stored.chunk.text and TOKEN not in str(hit)

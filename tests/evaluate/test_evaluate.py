@@ -8,10 +8,10 @@ import pytest
 
 from dowse.errors import BadInput
 from dowse.evaluate import (
-    ByDocument,
-    ByPath,
-    Gold,
+    DocumentJudge,
     GoldQuery,
+    GoldSet,
+    PathJudge,
     QueryScore,
     Scores,
     compare,
@@ -21,11 +21,11 @@ from dowse.evaluate import (
     scores_dict,
 )
 
-GOLD = Gold(
+GOLD = GoldSet(
     "hand-made",
     (
-        GoldQuery("q1", "wings", ByDocument({"d1": 1.0, "d2": 1.0})),
-        GoldQuery("q2", "heat", ByPath((("guide/", 2.0),))),
+        GoldQuery("q1", "wings", DocumentJudge({"d1": 1.0, "d2": 1.0})),
+        GoldQuery("q2", "heat", PathJudge((("guide/", 2.0),))),
     ),
     unjudged=3,
 )

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dowse.errors import BadInput
-from dowse.evaluate import ByDocument, ByPath, Gold, read_beir, read_gold, read_gold_lines
+from dowse.evaluate import DocumentJudge, GoldSet, PathJudge, read_beir, read_gold, read_gold_lines
 
 QUERIES = '{"_id": "q1", "text": "wings"}\n\n{"_id": "q2", "text": "heat"}\n{"_id": "q3", "text": "flow"}\n'
 QRELS = "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td 2\t1\nq2\td1\t0\n"
@@ -37,7 +37,7 @@ def test_beir_directory(tmp_path, place):
     gold = read_beir(beir(tmp_path, place=place), documents={"d1", "d 2"})
     (query,) = gold.queries
     assert (query.id, query.text) == ("q1", "wings")
-    assert query.judge == ByDocument({"d1": 2.0, "d 2": 1.0})
+    assert query.judge == DocumentJudge({"d1": 2.0, "d 2": 1.0})
     # q2 is judged irrelevant only, q3 not at all.
     assert gold.unjudged == 2
 
@@ -45,7 +45,7 @@ def test_beir_directory(tmp_path, place):
 def test_windows_line_ends_byte_order_marks_and_repeated_judgements_are_taken(tmp_path):
     qrels = "\ufeff" + QRELS.replace("\n", "\r\n") + "q1\td1\t2\r\n"
     gold = read_beir(beir(tmp_path, "\ufeff" + QUERIES, qrels))
-    assert gold.queries[0].judge == ByDocument({"d1": 2.0, "d 2": 1.0})
+    assert gold.queries[0].judge == DocumentJudge({"d1": 2.0, "d 2": 1.0})
 
 
 HEADER = "query-id\tcorpus-id\tscore\n"
@@ -53,10 +53,10 @@ BAD_BEIR = {
     "bad JSON": (QUERIES + "{oops\n", QRELS, r"queries\.jsonl:5: not JSON"),
     "deep JSON": ("[" * 200_000, QRELS, r"queries\.jsonl:1: not JSON"),
     "not an object": ("[1]\n", QRELS, r"queries\.jsonl:1: expected a JSON object"),
-    "no id": ('{"text": "x"}\n', QRELS, r'queries\.jsonl:1: "_id" must be a string'),
-    "no text": ('{"_id": "q1"}\n', QRELS, r'queries\.jsonl:1: "text" must be a string'),
-    "blank text": ('{"_id": "q1", "text": " "}\n', QRELS, r'queries\.jsonl:1: "text" must be a string'),
-    "number as id": ('{"_id": 1, "text": "x"}\n', QRELS, r'queries\.jsonl:1: "_id" must be a string'),
+    "no id": ('{"text": "x"}\n', QRELS, r'queries\.jsonl:1: "_id" must be a non-empty string'),
+    "no text": ('{"_id": "q1"}\n', QRELS, r'queries\.jsonl:1: "text" must be a non-empty string'),
+    "blank text": ('{"_id": "q1", "text": " "}\n', QRELS, r'queries\.jsonl:1: "text" must be a non-empty string'),
+    "number as id": ('{"_id": 1, "text": "x"}\n', QRELS, r'queries\.jsonl:1: "_id" must be a non-empty string'),
     "same query twice": (
         QUERIES + '{"_id": "q1", "text": "x"}',
         QRELS,
@@ -111,9 +111,9 @@ def test_gold_lines(tmp_path):
     gold = read_gold_lines(gold_file(tmp_path, LINE, "", LINE | {"relevance": []}, bare))
     first, second = gold.queries
     assert (first.id, first.collection, first.text) == ("kb:1", "kb_main", "how to sign in")
-    assert first.judge == ByPath((("auth", 3.0),))
+    assert first.judge == PathJudge((("auth", 3.0),))
     assert (second.id, second.collection) == ("4", "")
-    assert second.judge == ByPath((("api/", 0.5),))
+    assert second.judge == PathJudge((("api/", 0.5),))
     assert gold.unjudged == 1
 
 
@@ -143,7 +143,7 @@ BAD_LINES = {
         '{"query": "x", "relevance": [{"path_contains": "a", "gain": 1' + "0" * 400 + "}]}",
         r"gold\.jsonl:2: gain must be a finite number",
     ),
-    "slug not a string": (LINE | {"slug": 7}, r'gold\.jsonl:2: "slug" must be a string'),
+    "slug not a string": (LINE | {"slug": 7}, r'gold\.jsonl:2: "slug" must be a non-empty string'),
 }
 
 
@@ -157,7 +157,7 @@ def test_empty_gold_is_refused(tmp_path):
     with pytest.raises(BadInput, match="no query has a relevant document; add judgements"):
         read_gold_lines(gold_file(tmp_path, LINE | {"relevance": []}))
     with pytest.raises(BadInput, match="by hand: no query"):
-        Gold("by hand", ())
+        GoldSet("by hand", ())
 
 
 def test_read_gold_tells_directories_from_files(tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.evaluate import metrics
-from dowse.evaluate.gold import ByDocument, ByPath
+from dowse.evaluate.gold import DocumentJudge, PathJudge
 
 # Discounts of ranks 1 to 4: 1, 0.63093, 0.5, 0.43068.
 NDCG = [
@@ -47,7 +47,7 @@ AT_K = [
 def test_counts_at_k(gains, ideal, k, recall, precision, hit):
     assert metrics.recall(gains, ideal, k) == pytest.approx(recall)
     assert metrics.precision(gains, k) == pytest.approx(precision)
-    assert metrics.hit(gains, k) == hit
+    assert metrics.hit_rate(gains, k) == hit
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ BY_DOCUMENT = [
 
 @pytest.mark.parametrize(("relevant", "ranking", "expected"), BY_DOCUMENT)
 def test_documents_are_credited_once_by_exact_id(relevant, ranking, expected):
-    assert ByDocument(relevant).gains(ranking) == expected
+    assert DocumentJudge(relevant).gains(ranking) == expected
 
 
 BY_PATH = [
@@ -101,19 +101,19 @@ BY_PATH = [
 
 @pytest.mark.parametrize(("parts", "ranking", "expected"), BY_PATH)
 def test_parts_of_paths_are_credited_once(parts, ranking, expected):
-    assert ByPath(tuple(parts)).gains(ranking) == expected
+    assert PathJudge(tuple(parts)).gains(ranking) == expected
 
 
 def test_ideal_is_best_first():
-    assert ByDocument({"a": 1.0, "b": 3.0, "c": 2.0}).ideal() == [3, 2, 1]
-    assert ByPath((("a", 1.0), ("b", 3.0))).ideal() == [3, 1]
+    assert DocumentJudge({"a": 1.0, "b": 3.0, "c": 2.0}).ideal() == [3, 2, 1]
+    assert PathJudge((("a", 1.0), ("b", 3.0))).ideal() == [3, 1]
 
 
 names = st.text("abc", min_size=1, max_size=3)
 gains = st.sampled_from([1.0, 2.0, 3.0])
 judges = st.one_of(
-    st.dictionaries(names, gains, max_size=5).map(ByDocument),
-    st.lists(st.tuples(names, gains), max_size=5).map(lambda parts: ByPath(tuple(parts))),
+    st.dictionaries(names, gains, max_size=5).map(DocumentJudge),
+    st.lists(st.tuples(names, gains), max_size=5).map(lambda parts: PathJudge(tuple(parts))),
 )
 
 
@@ -131,4 +131,4 @@ def test_no_ranking_beats_the_ideal(judge, ranking, k):
 def test_recall_and_hit_never_fall_with_k(judge, ranking, k):
     credited, ideal = judge.gains(ranking), judge.ideal()
     assert metrics.recall(credited, ideal, k) <= metrics.recall(credited, ideal, k + 1)
-    assert metrics.hit(credited, k) <= metrics.hit(credited, k + 1)
+    assert metrics.hit_rate(credited, k) <= metrics.hit_rate(credited, k + 1)

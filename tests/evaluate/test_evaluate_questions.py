@@ -8,12 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.evaluate import Advice, QueryScore, Question, Sample, Scores, Weights, advise, draw
-from dowse.evaluate.documented import documented
-from dowse.evaluate.questions import COMMITS, DOCSTRINGS, HEADINGS, MEMORIES, overlap, passage_id, questions
-from dowse.evaluate.sample import halves, question_id
-from dowse.evaluate.tune import DEFAULT, LEAST_QUESTIONS
-from dowse.model import Chunk, Record, Stored
+from dowse.evaluate import Advice, FusionWeights, QueryScore, Sample, Scores, SyntheticQuestion, advise, draw_sample
+from dowse.evaluate.self_eval import (
+    COMMIT_QUESTIONS,
+    DEFAULT_FUSION_WEIGHTS,
+    DOCSTRING_QUESTIONS,
+    HEADING_QUESTIONS,
+    MEMORY_QUESTIONS,
+    MIN_TUNING_QUESTIONS,
+    documented_definitions,
+    generate_questions,
+    passage_id,
+    question_id,
+    split_halves,
+    word_overlap,
+)
+from dowse.model import Chunk, Record, StoredChunk
 
 SENTENCES = [
     ('def f(x):\n    """Adds one to it. And more."""\n    return x\n', ["Adds one to it"]),
@@ -40,31 +50,31 @@ SENTENCES = [
 
 @pytest.mark.parametrize(("text", "sentences"), SENTENCES)
 def test_documented(text: str, sentences: list[str]) -> None:
-    assert [sentence for sentence, _ in documented(text)] == sentences
+    assert [sentence for sentence, _ in documented_definitions(text)] == sentences
 
 
 def test_what_is_left_without_the_sentence() -> None:
-    ((sentence, rest),) = documented('def tidy_up(x):\n    """Sweeps the floor."""\n    return broom(x)\n')
+    ((sentence, rest),) = documented_definitions('def tidy_up(x):\n    """Sweeps the floor."""\n    return broom(x)\n')
     assert "Sweeps" not in rest and "tidy_up" in rest and "broom" in rest
-    assert overlap(sentence, rest) == 0.0
-    ((sentence, rest),) = documented("// Sweeps it.\nfunction sweepsFloor() {}\n")
-    assert overlap(sentence, rest) == 1.0
+    assert word_overlap(sentence, rest) == 0.0
+    ((sentence, rest),) = documented_definitions("// Sweeps it.\nfunction sweepsFloor() {}\n")
+    assert word_overlap(sentence, rest) == 1.0
 
 
 @given(st.text(alphabet="/*#- \t\n\"':abcdef(", max_size=200))
 def test_any_text_may_be_read_for_documentation(text: str) -> None:
-    for sentence, _ in documented(text):
+    for sentence, _ in documented_definitions(text):
         assert "\n" not in sentence
 
 
 def test_long_lines_take_no_time() -> None:
     text = "#" + " " * 50_000 + "x\n" + "*" * 50_000 + "\n" + ":\n" * 20_000
-    assert list(documented(text)) == []
+    assert list(documented_definitions(text)) == []
 
 
-def chunk(path: str, ordinal: int, text: str, *trail: str, kind: str = "doc") -> Stored:
+def chunk(path: str, ordinal: int, text: str, *trail: str, kind: str = "doc") -> StoredChunk:
     record = Record("root", path, kind, path, 1, 1, "", "")
-    return Stored(ordinal, Chunk(ordinal, text, 1, 2, trail), record)
+    return StoredChunk(ordinal, Chunk(ordinal, text, 1, 2, trail), record)
 
 
 GUIDE = [
@@ -77,24 +87,24 @@ CODE = [chunk("src/app.py", 0, 'def go():\n    """Starts the old engine."""\n', 
 
 
 def test_headings_ask_for_all_passages_of_their_section() -> None:
-    (question,) = questions(GUIDE, {})
-    assert (question.origin, question.text) == (HEADINGS, "Guide Pairing a scale")
+    (question,) = generate_questions(GUIDE, {})
+    assert (question.origin, question.text) == (HEADING_QUESTIONS, "Guide Pairing a scale")
     assert question.relevant == {passage_id(GUIDE[1]), passage_id(GUIDE[2])}
     assert question.overlap == pytest.approx(1 / 3), "of guide, pairing and scale only the last stands in the text"
     assert not question.for_files
 
 
 def test_docstrings_ask_for_their_passage() -> None:
-    (question,) = questions(CODE, {})
-    assert (question.origin, question.relevant) == (DOCSTRINGS, {passage_id(CODE[0])})
+    (question,) = generate_questions(CODE, {})
+    assert (question.origin, question.relevant) == (DOCSTRING_QUESTIONS, {passage_id(CODE[0])})
 
 
 def test_kinds_that_nothing_is_made_of() -> None:
-    assert list(questions([chunk("c", 0, "text", "A heading here", kind="commit")], {})) == []
+    assert list(generate_questions([chunk("c", 0, "text", "A heading here", kind="commit")], {})) == []
 
 
 def test_scripts_without_spaces_are_questions_too() -> None:
-    assert [it.text for it in questions([chunk("a.md", 0, "本文", "分蜂の警報")], {})] == ["分蜂の警報"]
+    assert [it.text for it in generate_questions([chunk("a.md", 0, "本文", "分蜂の警報")], {})] == ["分蜂の警報"]
 
 
 COMMITS_OF_ROOT = [
@@ -109,10 +119,12 @@ COMMITS_OF_ROOT = [
 
 def test_commits_ask_for_their_files() -> None:
     found = [
-        it for it in questions([*GUIDE, *CODE], {"root": COMMITS_OF_ROOT, "other": COMMITS_OF_ROOT}) if it.for_files
+        it
+        for it in generate_questions([*GUIDE, *CODE], {"root": COMMITS_OF_ROOT, "other": COMMITS_OF_ROOT})
+        if it.for_files
     ]
     assert [(it.origin, it.text, it.relevant) for it in found] == [
-        (COMMITS, "Start the engine in winter", {"root:src/app.py"})
+        (COMMIT_QUESTIONS, "Start the engine in winter", {"root:src/app.py"})
     ]
     assert found[0].overlap == pytest.approx(1 / 3), "engine; neither start nor winter"
 
@@ -127,54 +139,60 @@ def test_memories_are_asked_for_by_what_they_begin_with() -> None:
         chunk("b.md", 0, "Too short.", kind="memory"),
         chunk("c.md", 0, "Winter feed is sugar water\n\nThe rest", "Feeding", "In winter", kind="memory"),
     ]
-    found = list(questions(notes, {}))
-    asked = {it.text: it for it in found if it.origin == MEMORIES}
+    found = list(generate_questions(notes, {}))
+    asked = {it.text: it for it in found if it.origin == MEMORY_QUESTIONS}
     assert list(asked) == ["Bees calm down when smoke comes.", "Winter feed is sugar water"]
     first = asked["Bees calm down when smoke comes."]
     assert first.relevant == {passage_id(notes[0])}
-    assert first.overlap == overlap(first.text, "Smoke is cool. Bees again.") > 0
-    assert [it.text for it in found if it.origin == HEADINGS] == ["Feeding In winter"]
+    assert first.overlap == word_overlap(first.text, "Smoke is cool. Bees again.") > 0
+    assert [it.text for it in found if it.origin == HEADING_QUESTIONS] == ["Feeding In winter"]
 
 
-def made(origin: str, count: int, share: float = 0.5) -> list[Question]:
-    return [Question(origin, f"{origin} number {n}", frozenset([f"{origin}{n}"]), share) for n in range(count)]
+def made(origin: str, count: int, share: float = 0.5) -> list[SyntheticQuestion]:
+    return [SyntheticQuestion(origin, f"{origin} number {n}", frozenset([f"{origin}{n}"]), share) for n in range(count)]
 
 
 def test_origins_take_turns_and_fill_up() -> None:
-    sample = draw([*made(HEADINGS, 50), *made(DOCSTRINGS, 3), *made(COMMITS, 50)], 21, seed=1)
+    sample = draw_sample(
+        [*made(HEADING_QUESTIONS, 50), *made(DOCSTRING_QUESTIONS, 3), *made(COMMIT_QUESTIONS, 50)], 21, seed=1
+    )
     assert {origin: count for origin, (count, _) in sample.origins().items()} == {
-        HEADINGS: 9, DOCSTRINGS: 3, MEMORIES: 0, COMMITS: 9
+        HEADING_QUESTIONS: 9, DOCSTRING_QUESTIONS: 3, MEMORY_QUESTIONS: 0, COMMIT_QUESTIONS: 9
     }  # fmt: skip
     assert (sample.possible, sample.ambiguous) == (103, 0)
 
 
 def test_the_sample_depends_on_the_seed_alone() -> None:
-    everything = made(HEADINGS, 50)
-    assert draw(everything, 10, seed=1) == draw(everything[::-1], 10, seed=1)
-    assert draw(everything, 10, seed=1) != draw(everything, 10, seed=2)
+    everything = made(HEADING_QUESTIONS, 50)
+    assert draw_sample(everything, 10, seed=1) == draw_sample(everything[::-1], 10, seed=1)
+    assert draw_sample(everything, 10, seed=1) != draw_sample(everything, 10, seed=2)
 
 
 def test_a_question_with_two_answers_is_none() -> None:
-    twice = [Question(HEADINGS, text, frozenset(["x"]), 0.5) for text in ("Read me", "read  ME", "Other")]
-    sample = draw(twice, 10, seed=1)
+    twice = [
+        SyntheticQuestion(HEADING_QUESTIONS, text, frozenset(["x"]), 0.5) for text in ("Read me", "read  ME", "Other")
+    ]
+    sample = draw_sample(twice, 10, seed=1)
     assert ([it.text for it in sample.questions], sample.possible, sample.ambiguous) == (["Other"], 1, 2)
 
 
 def test_what_any_search_finds_is_asked_last() -> None:
-    easy = [Question(HEADINGS, f"easy {n}", frozenset(["x"]), 1.0) for n in range(20)]
-    sample = draw([*easy, *made(HEADINGS, 5)], 8, seed=1)
+    easy = [SyntheticQuestion(HEADING_QUESTIONS, f"easy {n}", frozenset(["x"]), 1.0) for n in range(20)]
+    sample = draw_sample([*easy, *made(HEADING_QUESTIONS, 5)], 8, seed=1)
     assert [it.overlap for it in sample.questions] == [0.5] * 5 + [1.0] * 3
 
 
 def test_halves_hold_as_many_of_each_origin() -> None:
-    sample = draw([*made(HEADINGS, 11), *made(COMMITS, 6)], 100, seed=1)
-    first, second = halves(sample.questions)
+    sample = draw_sample([*made(HEADING_QUESTIONS, 11), *made(COMMIT_QUESTIONS, 6)], 100, seed=1)
+    first, second = split_halves(sample.questions)
     assert not first & second and len(first | second) == 17
-    assert [len(first & sample.ids(origin)) for origin in (HEADINGS, COMMITS)] == [6, 3]
+    assert [len(first & sample.ids(origin)) for origin in (HEADING_QUESTIONS, COMMIT_QUESTIONS)] == [6, 3]
 
 
 def test_surrogates_in_texts_do_no_harm() -> None:
-    assert draw([Question(HEADINGS, "a\udc80b", frozenset(["x"]), 0.0)], 1, seed=1).possible == 1
+    assert (
+        draw_sample([SyntheticQuestion(HEADING_QUESTIONS, "a\udc80b", frozenset(["x"]), 0.0)], 1, seed=1).possible == 1
+    )
 
 
 # --- advice ---------------------------------------------------------------------------------
@@ -188,48 +206,72 @@ def scored(sample: Sample, values) -> Scores:
 
 def advised(better, count: int = 100) -> Advice:
     """Of a sample of headings and commits, where other weights score what `better` says and the default one half."""
-    sample = draw([*made(HEADINGS, count // 2), *made(COMMITS, count // 2)], count, seed=1)
-    scores = {DEFAULT: scored(sample, lambda n, it: 0.5), Weights(1.0, 4.0): scored(sample, better)}
+    sample = draw_sample([*made(HEADING_QUESTIONS, count // 2), *made(COMMIT_QUESTIONS, count // 2)], count, seed=1)
+    scores = {
+        DEFAULT_FUSION_WEIGHTS: scored(sample, lambda n, it: 0.5),
+        FusionWeights(1.0, 4.0): scored(sample, better),
+    }
     return advise(scores, sample, "mrr", seed=1)
 
 
 ADVICE = [
-    ("surely better", lambda n, it: 0.7, 100, Weights(1.0, 4.0), r"on the second, p 0\.0\d+\)$"),
-    ("equal", lambda n, it: 0.5, 100, DEFAULT, "no other weights did better"),
-    ("worse", lambda n, it: 0.4, 100, DEFAULT, "no other weights did better"),
-    ("one lucky question", lambda n, it: 1.0 if n == 0 else 0.5, 100, DEFAULT, "not surely better"),
+    ("surely better", lambda n, it: 0.7, 100, FusionWeights(1.0, 4.0), r"on the second, p 0\.0\d+\)$"),
+    ("equal", lambda n, it: 0.5, 100, DEFAULT_FUSION_WEIGHTS, "no other weights did better"),
+    ("worse", lambda n, it: 0.4, 100, DEFAULT_FUSION_WEIGHTS, "no other weights did better"),
+    ("one lucky question", lambda n, it: 1.0 if n == 0 else 0.5, 100, DEFAULT_FUSION_WEIGHTS, "not significant"),
     (
         "better on the first half only",
         lambda n, it: 0.9 if n // 2 % 2 == 0 else 0.45,
         100,
-        DEFAULT,
-        "not surely better",
+        DEFAULT_FUSION_WEIGHTS,
+        "not significant",
     ),
-    ("at a cost", lambda n, it: 0.9 if it.origin == HEADINGS else 0.4, 100, DEFAULT, "but is worse for commits"),
-    ("too few", lambda n, it: 0.9, LEAST_QUESTIONS - 2, DEFAULT, "38 questions are too few to tell, 40"),
+    (
+        "at a cost",
+        lambda n, it: 0.9 if it.origin == HEADING_QUESTIONS else 0.4,
+        100,
+        DEFAULT_FUSION_WEIGHTS,
+        "but it is worse for commits",
+    ),
+    (
+        "too few",
+        lambda n, it: 0.9,
+        MIN_TUNING_QUESTIONS - 2,
+        DEFAULT_FUSION_WEIGHTS,
+        "38 questions are too few; at least 40",
+    ),
 ]
 
 
 @pytest.mark.parametrize(
     ("better", "count", "weights", "reason"), [it[1:] for it in ADVICE], ids=[it[0] for it in ADVICE]
 )
-def test_advice(better, count: int, weights: Weights, reason: str) -> None:
+def test_advice(better, count: int, weights: FusionWeights, reason: str) -> None:
     found = advised(better, count)
     assert found.weights == weights
     assert re.search(reason, found.reason)
 
 
 def test_of_equal_weights_the_nearest_to_the_default() -> None:
-    sample = draw(made(HEADINGS, 100), 100, seed=1)
-    far = {Weights(1.0, ratio): scored(sample, lambda n, it: 0.9) for ratio in (0.25, 4.0, 2.0)}
-    scores = {DEFAULT: scored(sample, lambda n, it: 0.1), Weights(0.0, 1.0): scored(sample, lambda n, it: 0.9), **far}
-    assert advise(scores, sample, "mrr", seed=1).weights == Weights(1.0, 2.0)
+    sample = draw_sample(made(HEADING_QUESTIONS, 100), 100, seed=1)
+    far = {FusionWeights(1.0, ratio): scored(sample, lambda n, it: 0.9) for ratio in (0.25, 4.0, 2.0)}
+    scores = {
+        DEFAULT_FUSION_WEIGHTS: scored(sample, lambda n, it: 0.1),
+        FusionWeights(0.0, 1.0): scored(sample, lambda n, it: 0.9),
+        **far,
+    }
+    assert advise(scores, sample, "mrr", seed=1).weights == FusionWeights(1.0, 2.0)
 
 
-@pytest.mark.parametrize(("commits", "weights"), [(0, DEFAULT), (18, DEFAULT), (20, Weights(1.0, 0.25))])
-def test_more_weight_for_words_needs_questions_that_do_not_favour_them(commits: int, weights: Weights) -> None:
-    sample = draw([*made(HEADINGS, 60), *made(COMMITS, commits)], 100, seed=1)
-    scores = {DEFAULT: scored(sample, lambda n, it: 0.5), Weights(1.0, 0.25): scored(sample, lambda n, it: 0.9)}
+@pytest.mark.parametrize(
+    ("commits", "weights"), [(0, DEFAULT_FUSION_WEIGHTS), (18, DEFAULT_FUSION_WEIGHTS), (20, FusionWeights(1.0, 0.25))]
+)
+def test_more_weight_for_words_needs_questions_that_do_not_favour_them(commits: int, weights: FusionWeights) -> None:
+    sample = draw_sample([*made(HEADING_QUESTIONS, 60), *made(COMMIT_QUESTIONS, commits)], 100, seed=1)
+    scores = {
+        DEFAULT_FUSION_WEIGHTS: scored(sample, lambda n, it: 0.5),
+        FusionWeights(1.0, 0.25): scored(sample, lambda n, it: 0.9),
+    }
     found = advise(scores, sample, "mrr", seed=1)
     assert found.weights == weights
-    assert ("too few commits" in found.reason) is (weights == DEFAULT)
+    assert ("too few commits" in found.reason) is (weights == DEFAULT_FUSION_WEIGHTS)

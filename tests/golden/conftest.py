@@ -12,7 +12,7 @@ import pytest
 
 from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.engine.clock import Clock
+from dowse.engine.core import Clock
 
 collect_ignore = ["corpus"]  # it holds tests of its own, which are text here
 

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from dowse.engine import Engine
-from dowse.evaluate import ByPath, Gold, GoldQuery, evaluate
+from dowse.evaluate import GoldQuery, GoldSet, PathJudge, evaluate
 from dowse.model import Hit, Query
 
 HERE = Path(__file__).parent
@@ -94,19 +94,19 @@ def measured(recipe: str, found: Answers) -> dict[str, float]:
     """The means over the labelled queries; whole files are judged by their path alone."""
     whole = recipe.endswith("-files")
     labelled = [it for it in queries() if it.relevant]
-    gold = Gold("golden", tuple(GoldQuery(it.text, it.text, _judge(it, whole)) for it in labelled))
+    gold = GoldSet("golden", tuple(GoldQuery(it.text, it.text, _judge(it, whole)) for it in labelled))
     scores = evaluate(gold, lambda text: [_place(hit, whole) for hit in found[text]], ks=(DEPTH,))
     return {measure: round(scores.mean(measure), 4) for measure in MEASURES}
 
 
-def _judge(query: Labelled, whole: bool) -> ByPath:
+def _judge(query: Labelled, whole: bool) -> PathJudge:
     if not whole:
-        return ByPath(query.relevant)
+        return PathJudge(query.relevant)
     best: dict[str, float] = {}
     for label, gain in query.relevant:
         path = label.partition(" > ")[0]
         best[path] = max(gain, best.get(path, 0.0))
-    return ByPath(tuple(best.items()))
+    return PathJudge(tuple(best.items()))
 
 
 def _place(hit: Hit, whole: bool) -> str:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.ingest.ahead import MOST_AT_ONCE, MOST_BYTES, MOST_BYTES_AT_ONCE, in_batches
+from dowse.ingest.pipeline import MAX_AHEAD_BYTES, MAX_BATCH_BYTES, MAX_BATCH_ITEMS, run_in_batches
 
 
 def nothing() -> None:
@@ -21,18 +21,20 @@ def nothing() -> None:
 
 @settings(max_examples=30)
 @given(
-    sizes=st.lists(st.sampled_from([1, 1_000, MOST_BYTES_AT_ONCE // 3, MOST_BYTES, 2 * MOST_BYTES]), max_size=1_000),
+    sizes=st.lists(
+        st.sampled_from([1, 1_000, MAX_BATCH_BYTES // 3, MAX_AHEAD_BYTES, 2 * MAX_AHEAD_BYTES]), max_size=1_000
+    ),
     threads=st.integers(1, 4),
 )
 def test_batches_are_in_order_and_bounded(sizes: list[int], threads: int) -> None:
     arrived: list[None] = []
     work = ((partial(lambda place: place, place), size) for place, size in enumerate(sizes))
-    batches = list(in_batches(work, threads, lambda: arrived.append(None)))
+    batches = list(run_in_batches(work, threads, lambda: arrived.append(None)))
     assert [place for batch in batches for place in batch] == list(range(len(sizes)))
     assert len(arrived) == len(sizes)
     for batch in batches:
-        assert 0 < len(batch) <= MOST_AT_ONCE
-        assert len(batch) == 1 or sum(sizes[place] for place in batch) <= MOST_BYTES_AT_ONCE
+        assert 0 < len(batch) <= MAX_BATCH_ITEMS
+        assert len(batch) == 1 or sum(sizes[place] for place in batch) <= MAX_BATCH_BYTES
 
 
 def test_order_does_not_depend_on_who_is_quicker() -> None:
@@ -43,7 +45,7 @@ def test_order_does_not_depend_on_who_is_quicker() -> None:
         return place
 
     work = ((partial(slow, place, rng.random() / 500), 50_000) for place in range(600))
-    found = [place for batch in in_batches(work, 4, nothing) for place in batch]
+    found = [place for batch in run_in_batches(work, 4, nothing) for place in batch]
     assert found == list(range(600))
 
 
@@ -53,9 +55,9 @@ def test_only_so_much_is_begun_ahead() -> None:
     def work() -> Iterator[tuple[Callable[[], None], int]]:
         for place in range(100):
             begun.append(place)
-            yield nothing, MOST_BYTES // 4
+            yield nothing, MAX_AHEAD_BYTES // 4
 
-    taken = in_batches(work(), 2, nothing)
+    taken = run_in_batches(work(), 2, nothing)
     next(taken)
     assert len(begun) <= 10
     taken.close()
@@ -70,7 +72,7 @@ def test_whoever_stops_does_not_wait_for_what_was_begun() -> None:
         done.append(place)
 
     work = [(nothing, 1), *((partial(wait, place), 1) for place in range(100))]
-    taken = in_batches(iter(work), 1, nothing)
+    taken = run_in_batches(iter(work), 1, nothing)
     next(taken)
     taken.close()
     assert done == []
@@ -81,6 +83,6 @@ def test_what_one_raises_is_raised_in_its_turn() -> None:
     def fail() -> int:
         raise KeyError("of the work")
 
-    taken = in_batches(iter([(lambda: 1, 1), (fail, 1)]), 1, nothing)
+    taken = run_in_batches(iter([(lambda: 1, 1), (fail, 1)]), 1, nothing)
     with pytest.raises(KeyError, match="of the work"):
         list(taken)

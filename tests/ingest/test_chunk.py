@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput
-from dowse.ingest.chunk import Limits, chunk, fingerprint
+from dowse.ingest.chunk import ChunkLimits, chunk_extract, chunking_fingerprint
 from dowse.ingest.extract.code import extract_code
 from dowse.ingest.extract.markdown import extract_markdown
 from dowse.ingest.extract.plain import extract_plain
-from dowse.ingest.extract.table import extract
-from dowse.model import Block, Extract, Item
+from dowse.ingest.extract.registry import extract
+from dowse.model import Block, Extraction, Item
 
 EXTRACTORS = (extract_markdown, extract_plain, extract_code)
 
@@ -24,11 +24,11 @@ def markdown(text):
 
 
 def one_block(text, *, whole=False):
-    return Extract("doc", "x", text, (Block(0, len(text), (), whole),) if text else ())
+    return Extraction("doc", "x", text, (Block(0, len(text), (), whole),) if text else ())
 
 
 def texts(extract, limits):
-    return [each.text for each in chunk(extract, limits)]
+    return [each.text for each in chunk_extract(extract, limits)]
 
 
 # --- limits ---------------------------------------------------------------------------------
@@ -40,13 +40,13 @@ def texts(extract, limits):
 )
 def test_bad_limits_are_refused(max_chars, min_chars, message):
     with pytest.raises(BadInput, match=message):
-        Limits(max_chars, min_chars)
+        ChunkLimits(max_chars, min_chars)
 
 
 def test_fingerprints_tell_limits_apart():
-    limits = [Limits(), Limits(1000), Limits(2000, 1), Limits(50, 50)]
-    assert len({fingerprint(each) for each in limits}) == len(limits)
-    assert fingerprint(Limits()) == fingerprint(Limits(2000, 120))
+    limits = [ChunkLimits(), ChunkLimits(1000), ChunkLimits(2000, 1), ChunkLimits(50, 50)]
+    assert len({chunking_fingerprint(each) for each in limits}) == len(limits)
+    assert chunking_fingerprint(ChunkLimits()) == chunking_fingerprint(ChunkLimits(2000, 120))
 
 
 # --- cutting --------------------------------------------------------------------------------
@@ -86,12 +86,12 @@ def test_fingerprints_tell_limits_apart():
     ],
 )
 def test_a_long_block_is_cut_at_the_gentlest_place(text, pieces):
-    assert texts(one_block(text), Limits(50, 1)) == pieces
+    assert texts(one_block(text), ChunkLimits(50, 1)) == pieces
 
 
 def test_what_is_whole_is_cut_at_line_ends_only():
     text = "short line. Another.\n" + "word. " * 8 + "\n" + "last"
-    assert texts(one_block(text, whole=True), Limits(50, 1)) == [
+    assert texts(one_block(text, whole=True), ChunkLimits(50, 1)) == [
         "short line. Another.",
         "word. word. word. word. word. word. word. word.",
         "last",
@@ -100,7 +100,7 @@ def test_what_is_whole_is_cut_at_line_ends_only():
 
 def test_what_is_whole_is_not_cut_to_fill_a_chunk():
     fence = "```\n" + "x y\n" * 8 + "```"
-    assert texts(markdown(f"some words\n\n{fence}\n\nmore words"), Limits(50, 1)) == [
+    assert texts(markdown(f"some words\n\n{fence}\n\nmore words"), ChunkLimits(50, 1)) == [
         "some words",
         fence,
         "more words",
@@ -147,15 +147,15 @@ LONG = "word " * 12 + "end."  # 64 characters
     ],
 )
 def test_sections(text, chunks):
-    found = chunk(markdown(text), Limits(140, 12))
+    found = chunk_extract(markdown(text), ChunkLimits(140, 12))
     assert [("/".join(each.trail), " ".join(each.text.split())) for each in found] == chunks
 
 
 def test_an_edit_leaves_other_sections_alone():
     sections = [f"# Section {number}\n\n" + f"Sentence {number} here. " * 30 for number in range(6)]
-    before = texts(markdown("\n\n".join(sections)), Limits(300, 50))
+    before = texts(markdown("\n\n".join(sections)), ChunkLimits(300, 50))
     edited = ["# New\n\n" + "Fresh text. " * 20, *sections[:3], sections[3] + "changed", *sections[4:]]
-    after = texts(markdown("\n\n".join(edited)), Limits(300, 50))
+    after = texts(markdown("\n\n".join(edited)), ChunkLimits(300, 50))
     untouched = [each for each in before if "3" not in each]
     assert [each for each in after if each in set(untouched)] == untouched
 
@@ -197,7 +197,7 @@ DOCUMENTS = st.tuples(
     st.lists(CONSTRUCTS, max_size=12),
     st.sampled_from(["\n\n", "\n", "\r\n\r\n", "\n \n"]),
 ).map(lambda each: each[0] + each[2].join(each[1]))
-LIMITS = st.integers(50, 400).flatmap(lambda most: st.builds(Limits, st.just(most), st.integers(1, most)))
+LIMITS = st.integers(50, 400).flatmap(lambda most: st.builds(ChunkLimits, st.just(most), st.integers(1, most)))
 
 
 def spans(extract, chunks):
@@ -215,7 +215,7 @@ def spans(extract, chunks):
 @given(DOCUMENTS, LIMITS, st.sampled_from(EXTRACTORS))
 def test_every_word_is_in_one_chunk_and_every_chunk_in_bounds(text, limits, extractor):
     extract = extractor(Item("x", 0, 0), text.encode())
-    chunks = chunk(extract, limits)
+    chunks = chunk_extract(extract, limits)
     spans(extract, chunks)
     lines = text.split("\n")
     for ordinal, each in enumerate(chunks):
@@ -228,7 +228,7 @@ def test_every_word_is_in_one_chunk_and_every_chunk_in_bounds(text, limits, extr
 @given(DOCUMENTS, LIMITS)
 def test_what_is_whole_and_fits_is_never_cut(text, limits):
     extract = markdown(text)
-    found = spans(extract, chunk(extract, limits))
+    found = spans(extract, chunk_extract(extract, limits))
     for block in (each for each in extract.blocks if each.whole):
         body = extract.text[block.start : block.end].strip("\r\n").rstrip()
         start = extract.text.index(body, block.start)
@@ -241,7 +241,7 @@ def test_what_is_whole_and_fits_is_never_cut(text, limits):
 @given(DOCUMENTS, LIMITS)
 def test_a_chunk_stays_below_the_headings_it_names(text, limits):
     extract = markdown(text)
-    chunks = chunk(extract, limits)
+    chunks = chunk_extract(extract, limits)
     for each, (start, end) in zip(chunks, spans(extract, chunks), strict=True):
         trails = [block.trail for block in extract.blocks if block.start < end and start < block.end]
         assert any(trail[: len(each.trail)] == each.trail for trail in trails)
@@ -251,7 +251,7 @@ def test_a_chunk_stays_below_the_headings_it_names(text, limits):
 @given(DOCUMENTS, LIMITS)
 def test_chunking_is_deterministic_and_blocks_have_no_gaps(text, limits):
     extract = markdown(text)
-    assert chunk(extract, limits) == chunk(markdown(text), limits)
+    assert chunk_extract(extract, limits) == chunk_extract(markdown(text), limits)
     assert [block.start for block in extract.blocks[1:]] == [block.end for block in extract.blocks[:-1]]
     assert not extract.blocks or extract.blocks[-1].end == len(text)
 
@@ -276,22 +276,22 @@ def test_no_chunk_only_closes_something(path, lines):
     for count in (1, 3):
         text = around.format("".join(member.format(number, body) for number in range(count)))
         extracted = extract(Item(path, len(text), 0), text.encode())
-        chunks = chunk(extracted, Limits())
+        chunks = chunk_extract(extracted, ChunkLimits())
         spans(extracted, chunks)
-        assert all(len(it.text) <= Limits().max_chars for it in chunks)
+        assert all(len(it.text) <= ChunkLimits().max_chars for it in chunks)
         assert [it.text for it in chunks if re.fullmatch(r"(?:\W|end|fi)*", it.text)] == []
 
 
 @pytest.mark.parametrize(("gap", "between"), [("", ""), ("", "\n"), ("\n", "\n")])
 def test_a_cut_in_long_code_leaves_a_comment_with_what_follows_it(gap, between):
     text = between.join(f"# Says why {at}.\n{gap}call_{at}({'x' * (20 + at)})\n" for at in range(60))
-    found = texts(Extract("code", "x", text, (Block(0, len(text)),)), Limits(400, 1))
+    found = texts(Extraction("code", "x", text, (Block(0, len(text)),)), ChunkLimits(400, 1))
     assert len(found) > 5
     assert all(it.startswith("# Says why") and it.endswith(")") for it in found)
 
 
 def test_a_comment_longer_than_half_a_chunk_is_cut_as_any_text():
     text = "x()\n" + "# some words of a comment\n" * 100 + "y()\n"
-    found = texts(Extract("code", "x", text, (Block(0, len(text)),)), Limits(400, 1))
+    found = texts(Extraction("code", "x", text, (Block(0, len(text)),)), ChunkLimits(400, 1))
     assert max(map(len, found)) <= 400
     assert "\n".join(found) == text.rstrip()

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.errors import BadInput, Unreadable
-from dowse.ingest.chunk import Limits
+from dowse.ingest.chunk import ChunkLimits
 from dowse.ingest.sources.files import FileSource
-from dowse.ingest.sync import Sync
+from dowse.ingest.sync import CollectionSync
 from dowse.model import Item, Query
-from dowse.profiles.core_json import export_json
-from dowse.store.dicts import DictStore
+from dowse.tools.core_render import export_json
+from oracle.dict_store import DictStore, DictTables
 from support import OpenEngine, write
 
 OLD = 1_600_000_000_000_000_000
@@ -54,13 +54,13 @@ def test_no_transaction_holds_more_than_a_twentieth_of_the_files(root: Path, fil
     write(root, {f"d{number % 7}/f{number}.md": f"# File {number}\n\ntext\n" for number in range(files)})
     batches: list[int] = []
 
-    class Counted(DictStore):
+    class Counted(DictTables):
         def batch(self, text_bytes: int = 0) -> AbstractContextManager[object]:
             batches.append(self.counts().records)
             return super().batch(text_bytes)
 
-    store = Counted()
-    Sync(FileSource(root), store, store.add_collection(str(root)).name, Limits()).run()
+    store = DictStore(Counted())
+    CollectionSync(FileSource(root), store, store.writer.add_collection(str(root)).name, ChunkLimits()).run()
     written = [after - before for before, after in pairwise([*batches, files])]
     assert len(batches) >= 20
     assert sum(written) == files and max(written) <= files / 20
@@ -82,13 +82,13 @@ def test_touched_but_same_is_not_chunked_again(root: Path, open_engine: OpenEngi
 def test_a_file_read_right_after_it_was_written_is_read_once_more(root: Path, age_ns: int, noticed: bool) -> None:
     """It may have changed again under the same timestamp; a file that was quiet for a while can not have."""
     store = DictStore()
-    collection = store.add_collection(str(root)).name
-    run = Sync(FileSource(root), store, collection, Limits(), now_ns=lambda: OLD + age_ns).run
+    collection = store.writer.add_collection(str(root)).name
+    run = CollectionSync(FileSource(root), store, collection, ChunkLimits(), now_ns=lambda: OLD + age_ns).run
     for text in ("one one one", "two two two"):
         write(root, {"a.md": text})
         age(root)
         run()
-    assert [it.chunk.text for it in store.export()] == ["two two two" if noticed else "one one one"]
+    assert [it.chunk.text for it in store.catalog.export()] == ["two two two" if noticed else "one one one"]
 
 
 def test_only_changed_chunks_are_encoded_again(root: Path, open_engine: OpenEngine) -> None:
@@ -119,7 +119,7 @@ def test_deleted_files_are_pruned_unless_asked_not_to(root: Path, open_engine: O
     assert engine.status().counts.records == 2
     answer = engine.search(Query("beta", recipe="lexical"))
     assert (answer.hits[0].freshness, answer.completeness.seen.pending) == ("gone", 0)
-    assert engine.refresh("root", ["b.md"]).deleted == 0
+    assert engine.indexing.refresh("root", ["b.md"]).deleted == 0
     assert engine.index([root]).deleted == 1
     assert engine.status().counts.records == 1
 
@@ -184,7 +184,7 @@ def test_an_inner_root_that_is_gone_does_not_stop_the_outer_one(root: Path, open
     engine.index([root / "docs"])
     shutil.rmtree(root / "docs")
     report = engine.index([root])
-    assert report.indexed == 1 and "is not there any more" in report.notes[0]
+    assert report.indexed == 1 and "is missing" in report.notes[0]
 
 
 def test_what_can_not_be_read_just_now_is_kept(root: Path) -> None:
@@ -194,15 +194,15 @@ def test_what_can_not_be_read_just_now_is_kept(root: Path) -> None:
 
     write(root, {"a.md": "alpha"})
     store = DictStore()
-    name = store.add_collection(str(root)).name
-    Sync(FileSource(root), store, name, Limits()).run()
+    name = store.writer.add_collection(str(root)).name
+    CollectionSync(FileSource(root), store, name, ChunkLimits()).run()
     write(root, {"a.md": "alpha beta"})
-    Sync(Failing(root), store, name, Limits()).run()
-    assert [it.chunk.text for it in store.export()] == ["alpha"]
-    assert [it.reason for it in store.skipped()] == ["Input/output error"]
-    Sync(FileSource(root), store, name, Limits()).run()
-    assert [it.chunk.text for it in store.export()] == ["alpha beta"]
-    assert store.skipped() == []
+    CollectionSync(Failing(root), store, name, ChunkLimits()).run()
+    assert [it.chunk.text for it in store.catalog.export()] == ["alpha"]
+    assert [it.reason for it in store.catalog.skipped()] == ["Input/output error"]
+    CollectionSync(FileSource(root), store, name, ChunkLimits()).run()
+    assert [it.chunk.text for it in store.catalog.export()] == ["alpha beta"]
+    assert store.catalog.skipped() == []
 
 
 def test_a_changed_trail_is_noticed_where_the_text_is_the_same(root: Path, open_engine: OpenEngine) -> None:
@@ -258,7 +258,7 @@ def test_a_lone_file_is_indexed_into_its_directory(root: Path, open_engine: Open
     report = engine.index([root / "a.md"])
     assert report.indexed == 1
     sentence = engine.completeness().sentence(0)
-    assert sentence == f"0 hits; 1 of 1 files indexed; {root.name} is indexed only in part so far"
+    assert sentence == f"0 hits; 1 of 1 files indexed; {root.name}: only partly indexed so far"
     engine.index([root / "b.md"])
     assert engine.completeness().indexed == 2
     engine.index([root])

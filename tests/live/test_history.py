@@ -19,19 +19,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.errors import IndexBusy
-from dowse.live import journal
-from dowse.live.history import KEPT_JOBS, History
-from dowse.live.job import Job
-from dowse.live.jobs import Jobs, Task
-from dowse.live.past import PastJob, in_short, line_of, parsed
+from dowse.live import job_log as journal
+from dowse.live.job import Job, JobContext
+from dowse.live.job_log import MAX_LOGGED_JOBS, JobLog, LoggedJob, format_job_line, parse_job_line, summarize_result
+from dowse.live.jobs import JobQueue
 from dowse.processes import this_process
 
 DEADLINE_S = 120
 SLEEPER = """
 import sys, time
 from pathlib import Path
-from dowse.live.history import History
-from dowse.live.jobs import Jobs
+from dowse.live.job_log import JobLog
+from dowse.live.jobs import JobQueue
 
 def work(task):
     task.on("docs")("reading", 3, 10)
@@ -40,18 +39,18 @@ def work(task):
         time.sleep(0.05)
         task("reading", 4, 10)
 
-jobs = Jobs(history=History(Path(sys.argv[1])))
+jobs = JobQueue(history=JobLog(Path(sys.argv[1])))
 jobs.wait(jobs.submit("index", work))
 """
 WRITER = """
 import sys
 from pathlib import Path
-from dowse.live.history import History
-from dowse.live.jobs import Jobs
-from dowse.live import history
+from dowse.live.job_log import JobLog
+from dowse.live.jobs import JobQueue
+from dowse.live import job_log
 
-history._LOCK_WAIT_S = 60.0  # whoever rewrites it may be held up on a busy machine
-jobs = Jobs(history=History(Path(sys.argv[1])))
+job_log._JOB_LOG_LOCK_WAIT_S = 60.0  # whoever rewrites it may be held up on a busy machine
+jobs = JobQueue(history=JobLog(Path(sys.argv[1])))
 sys.stdin.readline()
 for number in range(int(sys.argv[3])):
     assert jobs.wait(jobs.submit(f"{sys.argv[2]}-{number}", lambda task: {"text": "x" * 40}), 120)
@@ -59,7 +58,7 @@ assert not jobs.problem
 """
 
 
-def nothing(task: Task) -> Mapping[str, object]:
+def nothing(task: JobContext) -> Mapping[str, object]:
     return {}
 
 
@@ -69,18 +68,18 @@ def index(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def history(index: Path) -> History:
-    return History(index)
+def history(index: Path) -> JobLog:
+    return JobLog(index)
 
 
 @pytest.fixture
-def jobs(history: History) -> Iterator[Jobs]:
-    queue = Jobs(retry_waits_s=(0.0,), history=history)
+def jobs(history: JobLog) -> Iterator[JobQueue]:
+    queue = JobQueue(retry_waits_s=(0.0,), history=history)
     yield queue
     queue.close()
 
 
-def ran(jobs: Jobs, kind: str = "index", work: object = nothing) -> Job:
+def ran(jobs: JobQueue, kind: str = "index", work: object = nothing) -> Job:
     job = jobs.submit(kind, work)  # type: ignore[type-var]
     assert jobs.wait(job, DEADLINE_S)
     return job
@@ -103,34 +102,34 @@ def sleeper(index: Path) -> Iterator[subprocess.Popen[str]]:
 # --- what is told ---
 
 
-def test_jobs_are_known_afterwards(jobs: Jobs, index: Path) -> None:
-    def work(task: Task) -> Mapping[str, object]:
+def test_jobs_are_known_afterwards(jobs: JobQueue, index: Path) -> None:
+    def work(task: JobContext) -> Mapping[str, object]:
         task.on("docs")("reading", 3, 4)
         return {"indexed": 3, "notes": ["long"], "root": "docs"}
 
-    def fail(task: Task) -> Mapping[str, object]:
+    def fail(task: JobContext) -> Mapping[str, object]:
         raise ValueError("no such luck")
 
-    def busy(task: Task) -> Mapping[str, object]:
+    def busy(task: JobContext) -> Mapping[str, object]:
         raise IndexBusy("somebody writes")
 
     before = time.time()
     good, bad, late = ran(jobs, "index", work), ran(jobs, "bad", fail), ran(jobs, "busy", busy)
-    third, second, first = History(index).recent(10)
+    third, second, first = JobLog(index).recent_jobs(10)
     assert (first.id, first.kind, first.state, first.current) == (good.id, "index", "completed", "docs")
     assert (first.stage, first.done, first.total) == ("reading", 3, 4)
     assert first.result == {"indexed": 3, "root": "docs"} and first.error is None
     assert (second.id, second.state, second.error) == (bad.id, "failed", "ValueError: no such luck")
     assert (third.id, third.state, third.error, third.retries) == (late.id, "failed", "somebody writes", 1)
     assert before <= first.began_at <= first.at <= time.time() and first.seconds >= 0
-    assert History(index).recent(1) == [third]
+    assert JobLog(index).recent_jobs(1) == [third]
     assert jobs.problem == ""
 
 
-def test_a_running_job_is_seen_from_outside(jobs: Jobs, index: Path) -> None:
+def test_a_running_job_is_seen_from_outside(jobs: JobQueue, index: Path) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
-    def work(task: Task) -> Mapping[str, object]:
+    def work(task: JobContext) -> Mapping[str, object]:
         begun.set()
         go_on.wait(DEADLINE_S)
         return {}
@@ -139,23 +138,23 @@ def test_a_running_job_is_seen_from_outside(jobs: Jobs, index: Path) -> None:
     waiting = jobs.submit("other", nothing)
     begun.wait(DEADLINE_S)
     assert jobs.cancel(waiting.id)
-    seen = {it.id: it.state for it in History(index).recent(10)}
+    seen = {it.id: it.state for it in JobLog(index).recent_jobs(10)}
     assert seen == {job.id: "running", waiting.id: "cancelled"}
     go_on.set()
     jobs.wait(job, DEADLINE_S)
-    assert {it.id: it.state for it in History(index).recent(10)} == {job.id: "completed", waiting.id: "cancelled"}
+    assert {it.id: it.state for it in JobLog(index).recent_jobs(10)} == {job.id: "completed", waiting.id: "cancelled"}
 
 
 def test_progress_is_noted_now_and_then(index: Path) -> None:
     now = [100.0]
-    jobs = Jobs(clock=lambda: now[0], history=History(index), wall_clock=lambda: 5e8)
-    seen: list[PastJob] = []
+    jobs = JobQueue(clock=lambda: now[0], history=JobLog(index), wall_clock=lambda: 5e8)
+    seen: list[LoggedJob] = []
 
-    def work(task: Task) -> Mapping[str, object]:
+    def work(task: JobContext) -> Mapping[str, object]:
         for done in range(50):
             task("reading", done, 100)
             now[0] += 0.25
-        seen.extend(History(index, now=lambda: 0.0).recent(1))
+        seen.extend(JobLog(index, now=lambda: 0.0).recent_jobs(1))
         return {}
 
     ran(jobs, "index", work)
@@ -164,68 +163,68 @@ def test_progress_is_noted_now_and_then(index: Path) -> None:
     assert (last.state, last.done) == ("running", 48)
     assert (last.seconds, last.eta_s) == (12.0, pytest.approx(13.0))
     assert last.began_at == 5e8
-    states = [json.loads(line)["done"] for line in History(index).path.read_bytes().split()]
+    states = [json.loads(line)["done"] for line in JobLog(index).path.read_bytes().split()]
     assert states == [0, 8, 16, 24, 32, 40, 48, 49]
 
 
 def test_the_time_left_shrinks_while_nothing_is_heard() -> None:
-    job = PastJob("i", "k", "running", 100.0, 90.0, 10.0, 1, "", eta_s=20.0)
-    assert (job.seconds_by(105.0), job.eta_by(105.0)) == (15.0, 15.0)
-    assert (job.seconds_by(50.0), job.eta_by(50.0)) == (10.0, 20.0)
-    assert job.eta_by(1000.0) == 0.0
+    job = LoggedJob("i", "k", "running", 100.0, 90.0, 10.0, 1, "", eta_s=20.0)
+    assert (job.duration_at(105.0), job.eta_at(105.0)) == (15.0, 15.0)
+    assert (job.duration_at(50.0), job.eta_at(50.0)) == (10.0, 20.0)
+    assert job.eta_at(1000.0) == 0.0
 
 
 # --- other processes ---
 
 
-def test_a_killed_process_leaves_an_interrupted_job(sleeper: subprocess.Popen[str], history: History) -> None:
-    (job,) = history.recent(5)
+def test_a_killed_process_leaves_an_interrupted_job(sleeper: subprocess.Popen[str], history: JobLog) -> None:
+    (job,) = history.recent_jobs(5)
     assert (job.state, job.pid) == ("running", sleeper.pid)
     sleeper.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + DEADLINE_S
-    while history.recent(5)[0].state == "running":  # nobody has waited for it yet: it is a zombie
+    while history.recent_jobs(5)[0].state == "running":  # nobody has waited for it yet: it is a zombie
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    assert history.recent(5)[0].state == "interrupted"
+    assert history.recent_jobs(5)[0].state == "interrupted"
     sleeper.wait(DEADLINE_S)
-    assert history.recent(5)[0].state == "interrupted"
+    assert history.recent_jobs(5)[0].state == "interrupted"
 
 
-def test_a_stopped_process_still_runs_its_job(sleeper: subprocess.Popen[str], history: History) -> None:
+def test_a_stopped_process_still_runs_its_job(sleeper: subprocess.Popen[str], history: JobLog) -> None:
     sleeper.send_signal(signal.SIGSTOP)
-    assert history.recent(5)[0].state == "running"
+    assert history.recent_jobs(5)[0].state == "running"
 
 
-def test_a_job_is_stopped_from_another_process(sleeper: subprocess.Popen[str], history: History) -> None:
-    history.ask_to_stop("another")
-    history.ask_to_stop(history.recent(5)[0].id)
+def test_a_job_is_stopped_from_another_process(sleeper: subprocess.Popen[str], history: JobLog) -> None:
+    history.request_stop("another")
+    history.request_stop(history.recent_jobs(5)[0].id)
     assert sleeper.wait(DEADLINE_S) == 0
-    (job,) = history.recent(5)
-    assert (job.state, job.error) == ("cancelled", "cancelled: it was asked to stop")
+    (job,) = history.recent_jobs(5)
+    assert (job.state, job.error) == ("cancelled", "cancelled: stopped on request")
 
 
-def test_a_number_that_went_to_another_process_is_no_sign_of_life(history: History) -> None:
+def test_a_number_that_went_to_another_process_is_no_sign_of_life(history: JobLog) -> None:
     job = Job("index", nothing, status="running")
     history.note(job, 0.0)
     text = history.path.read_text()
     history.path.write_text(text.replace(f'"start":"{this_process().start}"', '"start":"1"'))
-    assert history.recent(1)[0].state == "interrupted"
+    assert history.recent_jobs(1)[0].state == "interrupted"
 
 
-def test_four_processes_write_at_once(index: Path, history: History) -> None:
+def test_four_processes_write_at_once(index: Path, history: JobLog) -> None:
     run_writers(index, 20)
-    seen = history.recent(1000)
+    seen = history.recent_jobs(1000)
     assert {it.kind for it in seen} == {f"{name}-{number}" for name in "abcd" for number in range(20)}
     assert {it.state for it in seen} == {"completed"}
 
 
-def test_four_processes_write_while_it_is_trimmed(index: Path, history: History) -> None:
+def test_four_processes_write_while_it_is_trimmed(index: Path, history: JobLog) -> None:
     """An end that got lost would leave a job that is interrupted."""
     run_writers(index, 250)
-    seen = history.recent(1000)
-    assert len(seen) >= KEPT_JOBS and {it.state for it in seen} == {"completed"}
-    assert history.path.stat().st_size <= journal.MOST_BYTES + 4_000
-    assert all(parsed(line) for line in history.path.read_bytes().split(b"\n") if line)
+    seen = history.recent_jobs(1000)
+    assert len(seen) >= MAX_LOGGED_JOBS and {it.state for it in seen} == {"completed"}
+    assert history.path.stat().st_size <= journal.MAX_JOB_LOG_BYTES + 4_000
+    assert all(parse_job_line(line) for line in history.path.read_bytes().split(b"\n") if line)
 
 
 def run_writers(index: Path, each: int) -> None:
@@ -242,45 +241,49 @@ def run_writers(index: Path, each: int) -> None:
 # --- its size ---
 
 
-def test_it_is_trimmed_to_the_last_jobs(history: History) -> None:
+def test_it_is_trimmed_to_the_last_jobs(history: JobLog) -> None:
     size, number = 0, 0
     while number == 0 or history.path.stat().st_size > size:
         size = history.path.stat().st_size if number else 0
         history.note(Job(f"job {number}", nothing, status="completed"), 0.0)
         number += 1
-    assert journal.MOST_BYTES * 0.95 < size <= journal.MOST_BYTES
-    kept = [f"job {it}" for it in range(number - 1, number - 1 - KEPT_JOBS, -1)]
-    assert [it.kind for it in history.recent(1000)] == kept
+    assert journal.MAX_JOB_LOG_BYTES * 0.95 < size <= journal.MAX_JOB_LOG_BYTES
+    kept = [f"job {it}" for it in range(number - 1, number - 1 - MAX_LOGGED_JOBS, -1)]
+    assert [it.kind for it in history.recent_jobs(1000)] == kept
     assert not history.path.with_name(history.path.name + ".new").exists()
     assert history.path.stat().st_mode & 0o777 == 0o600
 
 
-def test_what_a_job_was_told_is_not_trimmed_away(history: History) -> None:
+def test_what_a_job_was_told_is_not_trimmed_away(history: JobLog) -> None:
     told, over, other = (Job(name, nothing, status="running") for name in ("told", "over", "other"))
     for job in (told, over):
         history.note(job, 0.0)
-        history.ask_to_stop(job.id)
+        history.request_stop(job.id)
     over.status = "completed"
     history.note(over, 0.0)
     for _ in range(1000):
         history.note(other, 0.0)
-    assert history.path.stat().st_size < journal.MOST_BYTES / 2
-    assert history.is_to_stop(told.id) and not history.is_to_stop(over.id) and not history.is_to_stop(other.id)
+    assert history.path.stat().st_size < journal.MAX_JOB_LOG_BYTES / 2
+    assert (
+        history.is_stop_requested(told.id)
+        and not history.is_stop_requested(over.id)
+        and not history.is_stop_requested(other.id)
+    )
 
 
-def test_long_jobs_are_trimmed_by_size(history: History) -> None:
+def test_long_jobs_are_trimmed_by_size(history: JobLog) -> None:
     for _ in range(300):
         history.note(
             Job("x" * 90, nothing, status="completed", error="é" * 900, current="\N{GRINNING FACE}" * 900), 0.0
         )
-    assert history.path.stat().st_size <= journal.MOST_BYTES + 4_000
-    assert 30 < len(history.recent(1000)) <= KEPT_JOBS
+    assert history.path.stat().st_size <= journal.MAX_JOB_LOG_BYTES + 4_000
+    assert 30 < len(history.recent_jobs(1000)) <= MAX_LOGGED_JOBS
 
 
 def test_a_line_that_comes_while_it_is_written_anew_is_in_the_new_one(
-    history: History, monkeypatch: pytest.MonkeyPatch
+    history: JobLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse.live.history._LOCK_WAIT_S", 60.0)
+    monkeypatch.setattr("dowse.live.job_log._JOB_LOG_LOCK_WAIT_S", 60.0)
     history.note(Job("old", nothing, status="completed"), 0.0)
     with open(history.path) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -291,23 +294,23 @@ def test_a_line_that_comes_while_it_is_written_anew_is_in_the_new_one(
         aside.write_bytes(history.path.read_bytes())
         aside.replace(history.path)
     late.join(DEADLINE_S)
-    assert [it.kind for it in history.recent(10)] == ["late", "old"]
+    assert [it.kind for it in history.recent_jobs(10)] == ["late", "old"]
 
 
-def test_of_a_huge_file_the_end_is_read(history: History) -> None:
+def test_of_a_huge_file_the_end_is_read(history: JobLog) -> None:
     history.path.parent.mkdir()
     history.path.write_bytes(b"x\n" * 3_000_000)
     history.note(Job("index", nothing, status="completed"), 0.0)
-    assert len(history.recent(10)) == 1 and history.path.stat().st_size < 1_000
+    assert len(history.recent_jobs(10)) == 1 and history.path.stat().st_size < 1_000
 
 
-def test_jobs_come_in_the_order_they_were_last_heard_of(history: History) -> None:
+def test_jobs_come_in_the_order_they_were_last_heard_of(history: JobLog) -> None:
     one, two = Job("one", nothing, status="running"), Job("two", nothing, status="running")
     history.note(one, 0.0)
     history.note(two, 0.0)
     one.status = "completed"
     history.note(one, 0.0)
-    assert [it.kind for it in history.recent(10)] == ["one", "two"]
+    assert [it.kind for it in history.recent_jobs(10)] == ["one", "two"]
 
 
 # --- whatever lies there ---
@@ -326,16 +329,16 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
-def test_lines_that_make_no_sense_are_skipped(history: History, jobs: Jobs, content: bytes) -> None:
+def test_lines_that_make_no_sense_are_skipped(history: JobLog, jobs: JobQueue, content: bytes) -> None:
     history.path.parent.mkdir()
     history.path.write_bytes(content)
-    assert history.recent(10) == [] and not history.is_to_stop("x")
+    assert history.recent_jobs(10) == [] and not history.is_stop_requested("x")
     job = ran(jobs)
-    assert [(it.id, it.state) for it in history.recent(10)] == [(job.id, "completed")]
-    assert jobs.problem == "" and history.path.stat().st_size <= max(len(content), journal.MOST_BYTES)
+    assert [(it.id, it.state) for it in history.recent_jobs(10)] == [(job.id, "completed")]
+    assert jobs.problem == "" and history.path.stat().st_size <= max(len(content), journal.MAX_JOB_LOG_BYTES)
 
 
-GOOD = PastJob("i", "index", "completed", 1.0, 1.0, 1.0, 7, "9", result={"n": 1})
+GOOD = LoggedJob("i", "index", "completed", 1.0, 1.0, 1.0, 7, "9", result={"n": 1})
 WRONG = [
     ("id", 7), ("kind", None), ("state", "queued"), ("state", []), ("at", -1), ("at", "1"), ("at", 1e300),
     ("at", float("nan")), ("began_at", 10**400), ("seconds", float("inf")), ("pid", 0), ("pid", -1), ("pid", 2**31),
@@ -346,20 +349,20 @@ WRONG = [
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
 def test_a_field_of_another_type_spoils_its_line(name: str, value: object) -> None:
-    row = json.loads(line_of(GOOD))
-    assert parsed(json.dumps(row).encode()) == GOOD
-    assert parsed(json.dumps({**row, name: value}).encode()) is None
+    row = json.loads(format_job_line(GOOD))
+    assert parse_job_line(json.dumps(row).encode()) == GOOD
+    assert parse_job_line(json.dumps({**row, name: value}).encode()) is None
 
 
 @pytest.mark.parametrize("name", ["id", "kind", "state", "at", "began_at", "seconds", "pid", "start"])
 def test_a_field_that_is_missing_spoils_its_line(name: str) -> None:
-    row = json.loads(line_of(GOOD))
+    row = json.loads(format_job_line(GOOD))
     del row[name]
-    assert parsed(json.dumps(row).encode()) is None
+    assert parse_job_line(json.dumps(row).encode()) is None
 
 
 def test_fields_of_a_later_version_are_left_alone() -> None:
-    assert parsed(json.dumps({**json.loads(line_of(GOOD)), "colour": "red"}).encode()) == GOOD
+    assert parse_job_line(json.dumps({**json.loads(format_job_line(GOOD)), "colour": "red"}).encode()) == GOOD
 
 
 TEXTS = st.text(st.characters(codec=None), max_size=600)
@@ -367,17 +370,19 @@ TEXTS = st.text(st.characters(codec=None), max_size=600)
 
 @given(TEXTS, TEXTS, st.dictionaries(TEXTS, TEXTS | st.integers() | st.floats() | st.none(), max_size=30))
 def test_any_job_becomes_one_line_and_comes_back(kind: str, error: str, result: dict[str, object]) -> None:
-    job = PastJob("i", kind, "failed", 1.0, 1.0, 1.0, 7, "9", current=error, error=error, result=in_short(result))
-    line = line_of(job)
+    job = LoggedJob(
+        "i", kind, "failed", 1.0, 1.0, 1.0, 7, "9", current=error, error=error, result=summarize_result(result)
+    )
+    line = format_job_line(job)
     assert b"\n" not in line and len(line) < 16_000
-    back = parsed(line)
-    assert back is not None and line_of(back) == line
+    back = parse_job_line(line)
+    assert back is not None and format_job_line(back) == line
     assert back.error is not None and (back.error + back.kind).isprintable() and len(back.error) == min(len(error), 400)
 
 
 @given(st.binary(max_size=200))
 def test_any_line_can_be_read(line: bytes) -> None:
-    assert parsed(line) is None
+    assert parse_job_line(line) is None
 
 
 def in_the_way(kind: str, path: Path, victim: Path) -> None:
@@ -397,20 +402,20 @@ def in_the_way(kind: str, path: Path, victim: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["directory", "link", "pipe", "device", "file"])
 def test_what_is_no_journal_fails_no_job_and_is_told_once(
-    kind: str, jobs: Jobs, history: History, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    kind: str, jobs: JobQueue, history: JobLog, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     victim = tmp_path / "precious"
     victim.write_text("mine")
     in_the_way(kind, history.path, victim)
     with caplog.at_level(logging.WARNING):
         assert ran(jobs).status == "completed" and ran(jobs).status == "completed"
-    assert history.recent(10) == []
+    assert history.recent_jobs(10) == []
     assert str(history.path) in jobs.problem
-    assert len([it for it in caplog.records if "not written down" in it.message]) == 1
+    assert len([it for it in caplog.records if "cannot write the job history" in it.message]) == 1
     assert victim.read_text() == "mine"
 
 
-def test_a_full_disk_fails_no_job(jobs: Jobs, history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_fails_no_job(jobs: JobQueue, history: JobLog, monkeypatch: pytest.MonkeyPatch) -> None:
     ran(jobs)
     write = os.write
     monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:10]))
@@ -418,14 +423,14 @@ def test_a_full_disk_fails_no_job(jobs: Jobs, history: History, monkeypatch: pyt
     assert "the disk is full" in jobs.problem
     monkeypatch.undo()
     history.note(Job("later", nothing, status="completed"), 0.0)
-    assert [it.kind for it in history.recent(10)] == ["later", "index"]
+    assert [it.kind for it in history.recent_jobs(10)] == ["later", "index"]
 
 
-def test_one_who_holds_the_journal_and_was_stopped_keeps_nobody(jobs: Jobs, history: History) -> None:
+def test_one_who_holds_the_journal_and_was_stopped_keeps_nobody(jobs: JobQueue, history: JobLog) -> None:
     ran(jobs)
     script = f"import fcntl, time; f = open({str(history.path)!r}); fcntl.flock(f, fcntl.LOCK_EX); print(1, flush=True)"
     with start(f"{script}; time.sleep(600)") as holder:
         assert holder.stdout is not None and holder.stdout.readline()
         assert ran(jobs, "later").status == "completed"
-        assert {it.kind for it in history.recent(10)} == {"index", "later"}
+        assert {it.kind for it in history.recent_jobs(10)} == {"index", "later"}
         holder.kill()

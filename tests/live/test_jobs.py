@@ -11,14 +11,15 @@ from itertools import pairwise
 import pytest
 
 from dowse.errors import Cancelled, IndexBusy
-from dowse.live.jobs import KEPT_JOBS, RETRY_WAITS_S, Job, Jobs, Progress, Task
+from dowse.live.job import Job, JobContext, JobProgress
+from dowse.live.jobs import MAX_FINISHED_JOBS, RETRY_WAITS_S, JobQueue
 
 DEADLINE_S = 60
 
 
 @pytest.fixture
-def jobs() -> Iterator[Jobs]:
-    queue = Jobs(retry_waits_s=(0.01, 0.01, 0.01))
+def jobs() -> Iterator[JobQueue]:
+    queue = JobQueue(retry_waits_s=(0.01, 0.01, 0.01))
     yield queue
     queue.close()
 
@@ -31,16 +32,16 @@ class Gate:
     entered: threading.Event = field(default_factory=threading.Event)
     opened: threading.Event = field(default_factory=threading.Event)
 
-    def __call__(self, task: Task) -> Mapping[str, object]:
+    def __call__(self, task: JobContext) -> Mapping[str, object]:
         self.entered.set()
         while not self.opened.wait(0.002):
             if self.steps:
                 task("waiting", 0, 1)
-        return {"wanted": task.wanted()}
+        return {"wanted": task.has_waiting()}
 
 
 @pytest.fixture
-def held(jobs: Jobs) -> Iterator[Gate]:
+def held(jobs: JobQueue) -> Iterator[Gate]:
     """A job that runs, and keeps others waiting."""
     gate = Gate()
     jobs.submit("in the way", gate)
@@ -49,17 +50,17 @@ def held(jobs: Jobs) -> Iterator[Gate]:
     gate.opened.set()
 
 
-def ended(jobs: Jobs, job: Job) -> Job:
+def ended(jobs: JobQueue, job: Job) -> Job:
     assert jobs.wait(job, DEADLINE_S)
     return job
 
 
-def nothing(task: Task) -> Mapping[str, object]:
+def nothing(task: JobContext) -> Mapping[str, object]:
     return {}
 
 
-def test_a_job_runs_and_keeps_its_result(jobs: Jobs) -> None:
-    def work(progress: Progress) -> Mapping[str, object]:
+def test_a_job_runs_and_keeps_its_result(jobs: JobQueue) -> None:
+    def work(progress: JobProgress) -> Mapping[str, object]:
         progress("reading", 3, 4)
         return {"files": 4}
 
@@ -72,9 +73,9 @@ def test_a_job_runs_and_keeps_its_result(jobs: Jobs) -> None:
 
 @pytest.mark.parametrize("failure", [ValueError("no such luck"), SystemExit(3), KeyboardInterrupt()])
 def test_a_failure_is_told_and_the_queue_goes_on(
-    jobs: Jobs, failure: BaseException, caplog: pytest.LogCaptureFixture
+    jobs: JobQueue, failure: BaseException, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(task: Task) -> Mapping[str, object]:
+    def fail(task: JobContext) -> Mapping[str, object]:
         raise failure
 
     job = ended(jobs, jobs.submit("bad", fail))
@@ -83,7 +84,7 @@ def test_a_failure_is_told_and_the_queue_goes_on(
     assert f"bad  failed: {type(failure).__name__}" in caplog.text
 
 
-def test_the_queue_outlives_whoever_is_told_of_an_end(jobs: Jobs, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_queue_outlives_whoever_is_told_of_an_end(jobs: JobQueue, caplog: pytest.LogCaptureFixture) -> None:
     def fail(*_: object) -> Mapping[str, object]:
         raise ValueError("nobody listens")
 
@@ -91,16 +92,16 @@ def test_the_queue_outlives_whoever_is_told_of_an_end(jobs: Jobs, caplog: pytest
     jobs.on_end = fail
     ended(jobs, jobs.submit("good", nothing))
     assert ended(jobs, jobs.submit("next", nothing)).status == "completed"
-    assert "could not be told of its end" in caplog.text
+    assert "the end callback of" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("failures", "status", "retries"), [(1, "completed", 1), (3, "completed", 3), (9, "failed", 3)]
 )
-def test_a_busy_index_is_tried_again(jobs: Jobs, failures: int, status: str, retries: int) -> None:
+def test_a_busy_index_is_tried_again(jobs: JobQueue, failures: int, status: str, retries: int) -> None:
     left = [failures]
 
-    def work(task: Task) -> Mapping[str, object]:
+    def work(task: JobContext) -> Mapping[str, object]:
         left[0] -= 1
         if left[0] >= 0:
             raise IndexBusy("busy")
@@ -113,9 +114,9 @@ def test_a_busy_index_is_tried_again(jobs: Jobs, failures: int, status: str, ret
 
 def test_each_try_waits_twice_as_long() -> None:
     assert RETRY_WAITS_S == (1.0, 2.0, 4.0)
-    jobs, tries = Jobs(retry_waits_s=tuple(it / 20 for it in RETRY_WAITS_S)), list[float]()
+    jobs, tries = JobQueue(retry_waits_s=tuple(it / 20 for it in RETRY_WAITS_S)), list[float]()
 
-    def work(task: Task) -> Mapping[str, object]:
+    def work(task: JobContext) -> Mapping[str, object]:
         tries.append(time.monotonic())
         raise IndexBusy("busy")
 
@@ -128,7 +129,7 @@ def test_each_try_waits_twice_as_long() -> None:
 # --- coalescing ---
 
 
-def test_a_queued_job_takes_further_requests_and_a_running_one_none(jobs: Jobs, held: Gate) -> None:
+def test_a_queued_job_takes_further_requests_and_a_running_one_none(jobs: JobQueue, held: Gate) -> None:
     first, second = jobs.submit("index", nothing, key=1), jobs.submit("index", nothing, key=1)
     other_key, other_kind = jobs.submit("index", nothing, key=2), jobs.submit("follow", nothing, key=1)
     again = jobs.submit("in the way", nothing)
@@ -141,14 +142,14 @@ def test_a_queued_job_takes_further_requests_and_a_running_one_none(jobs: Jobs, 
 class Follow:
     paths: frozenset[str]
 
-    def __call__(self, task: Task) -> Mapping[str, object]:
+    def __call__(self, task: JobContext) -> Mapping[str, object]:
         return {"paths": sorted(self.paths)}
 
     def joined(self, later: Follow) -> Follow:
         return Follow(self.paths | later.paths)
 
 
-def test_requests_are_joined(jobs: Jobs, held: Gate) -> None:
+def test_requests_are_joined(jobs: JobQueue, held: Gate) -> None:
     for path in "bac":
         job = jobs.submit("follow", Follow(frozenset(path)), key="docs", join=Follow.joined)
     held.opened.set()
@@ -156,7 +157,7 @@ def test_requests_are_joined(jobs: Jobs, held: Gate) -> None:
     assert job.requests == 3
 
 
-def test_what_can_not_be_joined_is_the_callers_failure(jobs: Jobs, held: Gate) -> None:
+def test_what_can_not_be_joined_is_the_callers_failure(jobs: JobQueue, held: Gate) -> None:
     def refuse(one: Follow, two: Follow) -> Follow:
         raise ValueError("no")
 
@@ -167,11 +168,11 @@ def test_what_can_not_be_joined_is_the_callers_failure(jobs: Jobs, held: Gate) -
     assert ended(jobs, job).result == {"paths": ["a"]} and job.requests == 1
 
 
-def test_background_jobs_run_when_nothing_else_is_queued(jobs: Jobs, held: Gate) -> None:
+def test_background_jobs_run_when_nothing_else_is_queued(jobs: JobQueue, held: Gate) -> None:
     order: list[str] = []
 
-    def work(name: str) -> Callable[[Task], Mapping[str, object]]:
-        return lambda task: {"order": order.append(name), "wanted": task.wanted()}
+    def work(name: str) -> Callable[[JobContext], Mapping[str, object]]:
+        return lambda task: {"order": order.append(name), "wanted": task.has_waiting()}
 
     encode = jobs.submit("encode", work("encode"), background=True)
     follow = jobs.submit("follow", work("follow"))
@@ -181,23 +182,23 @@ def test_background_jobs_run_when_nothing_else_is_queued(jobs: Jobs, held: Gate)
     assert follow.result is not None and follow.result["wanted"] is False
 
 
-def test_a_background_job_that_is_asked_for_otherwise_waits_no_longer(jobs: Jobs, held: Gate) -> None:
+def test_a_background_job_that_is_asked_for_otherwise_waits_no_longer(jobs: JobQueue, held: Gate) -> None:
     jobs.submit("encode", nothing, background=True)
     job = jobs.submit("encode", nothing)
     assert job.requests == 2 and not job.background
 
 
-def test_long_work_learns_that_another_job_waits(jobs: Jobs, held: Gate) -> None:
+def test_long_work_learns_that_another_job_waits(jobs: JobQueue, held: Gate) -> None:
     jobs.submit("follow", nothing)
     held.opened.set()
     done = ended(jobs, jobs.all()[0])
     assert done.result == {"wanted": True}
 
 
-def test_order_is_kept(jobs: Jobs) -> None:
+def test_order_is_kept(jobs: JobQueue) -> None:
     done: list[int] = []
 
-    def work(number: int) -> Callable[[Task], Mapping[str, object]]:
+    def work(number: int) -> Callable[[JobContext], Mapping[str, object]]:
         return lambda task: {"n": done.append(number)}
 
     last = [jobs.submit(str(number), work(number)) for number in range(20)][-1]
@@ -208,22 +209,22 @@ def test_order_is_kept(jobs: Jobs) -> None:
 # --- cancelling ---
 
 
-def test_a_queued_job_is_cancelled_at_once(jobs: Jobs, held: Gate) -> None:
+def test_a_queued_job_is_cancelled_at_once(jobs: JobQueue, held: Gate) -> None:
     job = jobs.submit("index", Gate())
     assert jobs.cancel(job.id)
-    assert (job.status, job.error) == ("cancelled", "cancelled: it was asked to stop")
+    assert (job.status, job.error) == ("cancelled", "cancelled: stopped on request")
     assert not jobs.cancel(job.id) and not jobs.cancel("nonsense")
     assert jobs.submit("index", nothing) is not job
 
 
-def test_a_running_job_is_cancelled_with_its_next_step(jobs: Jobs, held: Gate) -> None:
+def test_a_running_job_is_cancelled_with_its_next_step(jobs: JobQueue, held: Gate) -> None:
     (job,) = jobs.all()
     assert jobs.cancel(job.id)
     assert ended(jobs, job).status == "cancelled"
     assert ended(jobs, jobs.submit("next", nothing)).status == "completed"
 
 
-def test_a_job_that_is_over_before_its_next_step_is_completed(jobs: Jobs) -> None:
+def test_a_job_that_is_over_before_its_next_step_is_completed(jobs: JobQueue) -> None:
     gate = Gate(steps=False)
     job = jobs.submit("index", gate)
     assert gate.entered.wait(DEADLINE_S) and jobs.cancel(job.id)
@@ -232,9 +233,9 @@ def test_a_job_that_is_over_before_its_next_step_is_completed(jobs: Jobs) -> Non
 
 
 def test_a_waiting_try_is_cancelled_at_once() -> None:
-    jobs, tried = Jobs(retry_waits_s=(1000.0,)), threading.Event()
+    jobs, tried = JobQueue(retry_waits_s=(1000.0,)), threading.Event()
 
-    def work(task: Task) -> Mapping[str, object]:
+    def work(task: JobContext) -> Mapping[str, object]:
         tried.set()
         raise IndexBusy("busy")
 
@@ -247,7 +248,7 @@ def test_a_waiting_try_is_cancelled_at_once() -> None:
 # --- the end ---
 
 
-def opens_at_the_end(queue: Jobs, gate: Gate) -> Job:
+def opens_at_the_end(queue: JobQueue, gate: Gate) -> Job:
     """A job that is queued until the queue is closed, which lets the running one go."""
     assert gate.entered.wait(DEADLINE_S)
     waiting = queue.submit("waiting", nothing, background=True)
@@ -256,7 +257,7 @@ def opens_at_the_end(queue: Jobs, gate: Gate) -> Job:
 
 
 def test_closing_cancels_what_is_queued_and_lets_the_running_one_end() -> None:
-    queue, gate = Jobs(), Gate(steps=False)
+    queue, gate = JobQueue(), Gate(steps=False)
     running = queue.submit("running", gate)
     waiting = opens_at_the_end(queue, gate)
     queue.close(timeout_s=DEADLINE_S)
@@ -265,7 +266,7 @@ def test_closing_cancels_what_is_queued_and_lets_the_running_one_end() -> None:
 
 
 def test_closing_cancels_the_running_one_when_its_patience_is_over() -> None:
-    queue, gate = Jobs(), Gate()
+    queue, gate = JobQueue(), Gate()
     running = queue.submit("running", gate)
     gate.entered.wait(DEADLINE_S)
     queue.close(timeout_s=DEADLINE_S, patience_s=0.01)
@@ -273,7 +274,7 @@ def test_closing_cancels_the_running_one_when_its_patience_is_over() -> None:
 
 
 def test_closing_is_patient_with_a_job_that_takes_steps() -> None:
-    queue, gate = Jobs(), Gate()
+    queue, gate = JobQueue(), Gate()
     running = queue.submit("running", gate)
     opens_at_the_end(queue, gate)
     queue.close(timeout_s=DEADLINE_S, patience_s=DEADLINE_S)
@@ -281,7 +282,7 @@ def test_closing_is_patient_with_a_job_that_takes_steps() -> None:
 
 
 def test_closing_leaves_behind_what_never_ends() -> None:
-    queue, gate = Jobs(), Gate(steps=False)
+    queue, gate = JobQueue(), Gate(steps=False)
     stuck = queue.submit("stuck", gate)
     gate.entered.wait(DEADLINE_S)
     queue.close(timeout_s=0.05)
@@ -291,10 +292,10 @@ def test_closing_leaves_behind_what_never_ends() -> None:
 
 
 def test_closing_ends_a_wait_for_another_try() -> None:
-    queue = Jobs(retry_waits_s=(1000.0,))
+    queue = JobQueue(retry_waits_s=(1000.0,))
     tried = threading.Event()
 
-    def work(task: Task) -> Mapping[str, object]:
+    def work(task: JobContext) -> Mapping[str, object]:
         tried.set()
         raise IndexBusy("busy")
 
@@ -305,9 +306,9 @@ def test_closing_ends_a_wait_for_another_try() -> None:
 
 
 def test_closing_leaves_no_time_for_another_try() -> None:
-    queue, gate = Jobs(retry_waits_s=(1000.0,)), Gate(steps=False)
+    queue, gate = JobQueue(retry_waits_s=(1000.0,)), Gate(steps=False)
 
-    def work(task: Task) -> Mapping[str, object]:
+    def work(task: JobContext) -> Mapping[str, object]:
         gate(task)
         raise IndexBusy("busy")
 
@@ -318,7 +319,7 @@ def test_closing_leaves_no_time_for_another_try() -> None:
 
 
 def test_a_closed_queue_takes_nothing() -> None:
-    queue = Jobs()
+    queue = JobQueue()
     queue.close()
     queue.close()
     with pytest.raises(Cancelled, match="shutting down"):
@@ -329,14 +330,14 @@ def test_a_closed_queue_takes_nothing() -> None:
 # --- what can be asked ---
 
 
-def test_only_the_last_finished_jobs_are_kept(jobs: Jobs) -> None:
-    for number in range(KEPT_JOBS + 20):
+def test_only_the_last_finished_jobs_are_kept(jobs: JobQueue) -> None:
+    for number in range(MAX_FINISHED_JOBS + 20):
         ended(jobs, jobs.submit(str(number), nothing))
-    assert len(jobs.all()) <= KEPT_JOBS + 1
-    assert jobs.all()[-1].kind == str(KEPT_JOBS + 19)
+    assert len(jobs.all()) <= MAX_FINISHED_JOBS + 1
+    assert jobs.all()[-1].kind == str(MAX_FINISHED_JOBS + 19)
 
 
-def test_what_runs_comes_before_what_waits(jobs: Jobs) -> None:
+def test_what_runs_comes_before_what_waits(jobs: JobQueue) -> None:
     gate = Gate()
     waiting = jobs.submit("in the way", gate)
     gate.entered.wait(DEADLINE_S)
@@ -347,7 +348,7 @@ def test_what_runs_comes_before_what_waits(jobs: Jobs) -> None:
     assert ended(jobs, encode).status == "completed"
 
 
-def test_a_job_says_what_it_is_at(jobs: Jobs) -> None:
+def test_a_job_says_what_it_is_at(jobs: JobQueue) -> None:
     gate = Gate()
     job = jobs.submit("index", lambda task: gate(task.on("docs")))
     gate.entered.wait(DEADLINE_S)
@@ -356,16 +357,16 @@ def test_a_job_says_what_it_is_at(jobs: Jobs) -> None:
     ended(jobs, job)
 
 
-def test_waiting_ends_when_its_time_is_over(jobs: Jobs, held: Gate) -> None:
+def test_waiting_ends_when_its_time_is_over(jobs: JobQueue, held: Gate) -> None:
     (job,) = jobs.all()
     assert not jobs.wait(job, 0.01)
 
 
 def test_a_clock_that_goes_backwards_breaks_nothing() -> None:
     times = iter([1000.0, 900.0, 800.0, *[10.0] * 1000])
-    queue = Jobs(clock=lambda: next(times))
+    queue = JobQueue(clock=lambda: next(times))
 
-    def work(task: Task) -> Mapping[str, object]:
+    def work(task: JobContext) -> Mapping[str, object]:
         for done in range(10):
             task("reading", done, 10)
         return {}
@@ -376,10 +377,10 @@ def test_a_clock_that_goes_backwards_breaks_nothing() -> None:
 
 
 @pytest.mark.parametrize(("failures", "told"), [(0, 0), (3, 0), (4, 1)])
-def test_what_was_not_done_in_the_end_is_told_once(jobs: Jobs, failures: int, told: int) -> None:
+def test_what_was_not_done_in_the_end_is_told_once(jobs: JobQueue, failures: int, told: int) -> None:
     left, missed = [failures], list[object]()
 
-    def work(task: Task) -> Mapping[str, object]:
+    def work(task: JobContext) -> Mapping[str, object]:
         left[0] -= 1
         if left[0] >= 0:
             raise IndexBusy("busy")
@@ -390,7 +391,7 @@ def test_what_was_not_done_in_the_end_is_told_once(jobs: Jobs, failures: int, to
     assert missed == [work] * told
 
 
-def test_what_was_cancelled_is_told_with_all_that_was_joined(jobs: Jobs, held: Gate) -> None:
+def test_what_was_cancelled_is_told_with_all_that_was_joined(jobs: JobQueue, held: Gate) -> None:
     missed = list[object]()
     for paths in ({"a"}, {"b"}):
         job = jobs.submit("follow", Follow(frozenset(paths)), join=Follow.joined, unless_done=missed.append)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from dowse.errors import Cancelled, IndexBusy
-from dowse.live.jobs import Job, Jobs, Task
+from dowse.live.job import Job, JobContext
+from dowse.live.jobs import JobQueue
 
 DEADLINE_S = 60
 RETRIES = 2
@@ -37,7 +38,7 @@ class Errand:
     def joined(self, later: Errand) -> Errand:
         return Errand(self.bench, self.requests + later.requests)
 
-    def __call__(self, task: Task) -> Mapping[str, object]:
+    def __call__(self, task: JobContext) -> Mapping[str, object]:
         self.bench.entered.put(self.requests)
         while (command := self.bench.commands.get(timeout=DEADLINE_S)) == "step":
             task("working", 1, 2)
@@ -55,7 +56,7 @@ class Queue(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.now = 1000.0
-        self.jobs = Jobs(clock=lambda: self.now, retry_waits_s=(0.0,) * RETRIES)
+        self.jobs = JobQueue(clock=lambda: self.now, retry_waits_s=(0.0,) * RETRIES)
         self.bench = Bench()
         self.waiting: list[Job] = []
         self.hand: Job | None = None

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from dowse.live.lead import Leadership, leader_file, leader_of
+from dowse.live.leader import LeaderLock, leader_file, leader_of
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from dowse.live.lead import Leadership
-leadership = Leadership(Path(sys.argv[1]))
-print(leadership.attempt(), flush=True)
+from dowse.live.leader import LeaderLock
+leadership = LeaderLock(Path(sys.argv[1]))
+print(leadership.try_acquire(), flush=True)
 time.sleep(600)
 """
 
@@ -28,51 +28,51 @@ def index(tmp_path: Path) -> Path:
 
 
 def test_only_one_leads(index: Path) -> None:
-    first, second = Leadership(index), Leadership(index)
-    assert first.attempt() and first.leading
-    assert not second.attempt() and not second.leading
+    first, second = LeaderLock(index), LeaderLock(index)
+    assert first.try_acquire() and first.leading
+    assert not second.try_acquire() and not second.leading
     assert leader_of(index) == os.getpid()
-    assert first.attempt()
+    assert first.try_acquire()
     first.close()
     assert not first.leading
     assert leader_of(index) is None
-    assert second.attempt()
+    assert second.try_acquire()
 
 
 def test_whoever_dies_leads_no_more(index: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", HOLD, str(index)], stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"True\n"
-    other = Leadership(index)
-    assert not other.attempt()
+    other = LeaderLock(index)
+    assert not other.try_acquire()
     assert leader_of(index) == process.pid
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert other.attempt()
+    assert other.try_acquire()
     assert leader_of(index) == os.getpid()
 
 
 def test_a_lock_file_that_was_deleted_is_no_leadership(index: Path) -> None:
-    first, second = Leadership(index), Leadership(index)
-    first.attempt()
+    first, second = LeaderLock(index), LeaderLock(index)
+    first.try_acquire()
     leader_file(index).unlink()
-    assert second.attempt()
-    assert not first.attempt()
+    assert second.try_acquire()
+    assert not first.try_acquire()
     assert not first.leading
 
 
 def test_where_there_can_be_no_lock_that_is_told(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
-    leadership = Leadership(tmp_path / "data" / "index.db")
-    assert not leadership.attempt()
-    assert "nobody follows the files" in leadership.problem
+    leadership = LeaderLock(tmp_path / "data" / "index.db")
+    assert not leadership.try_acquire()
+    assert "changes are not watched" in leadership.problem
 
 
 def test_a_link_in_its_place_is_not_followed(index: Path, tmp_path: Path) -> None:
     index.parent.mkdir()
     (tmp_path / "precious").write_text("precious")
     leader_file(index).symlink_to(tmp_path / "precious")
-    assert not Leadership(index).attempt()
+    assert not LeaderLock(index).try_acquire()
     assert (tmp_path / "precious").read_text() == "precious"
 
 
@@ -80,7 +80,7 @@ def test_a_link_in_its_place_is_not_followed(index: Path, tmp_path: Path) -> Non
 def test_whatever_stands_in_the_file_is_no_reason_to_fail(index: Path, content: bytes) -> None:
     index.parent.mkdir()
     leader_file(index).write_bytes(content)
-    leadership = Leadership(index)
+    leadership = LeaderLock(index)
     leader_of(index)
-    assert leadership.attempt()
+    assert leadership.try_acquire()
     assert leader_of(index) == os.getpid()

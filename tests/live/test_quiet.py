@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dowse.live.quiet import Quiet
+from dowse.live.maintenance import GitDebouncer
 
 
 def test_it_is_due_when_nothing_moved_for_so_long() -> None:
-    quiet = Quiet(5.0, 30.0, timer=lambda: 0.0)
+    quiet = GitDebouncer(5.0, 30.0, timer=lambda: 0.0)
     assert not quiet.is_due(dict, 0.0)
     assert not quiet.is_due(lambda: {"a": "1"}, 1.0)
     assert not quiet.is_due(lambda: {"a": "2"}, 4.0)
@@ -15,7 +15,7 @@ def test_it_is_due_when_nothing_moved_for_so_long() -> None:
 
 
 def test_what_was_acted_on_is_due_again_after_a_while_or_when_it_moves() -> None:
-    quiet = Quiet(5.0, 30.0, timer=lambda: 0.0)
+    quiet = GitDebouncer(5.0, 30.0, timer=lambda: 0.0)
     times = [at for at in range(100) if quiet.is_due(lambda: {"a": "1"}, float(at))]
     assert times == [5, 35, 65, 95]
     assert not quiet.is_due(lambda: {"a": "2"}, 100.0)
@@ -25,7 +25,7 @@ def test_what_was_acted_on_is_due_again_after_a_while_or_when_it_moves() -> None
 def test_a_look_that_takes_long_is_made_seldom() -> None:
     clock = iter(range(1000))
     looks: list[float] = []
-    quiet = Quiet(0.0, 30.0, timer=lambda: float(next(clock)))
+    quiet = GitDebouncer(0.0, 30.0, timer=lambda: float(next(clock)))
     for at in range(60):
         quiet.is_due(lambda at=at: looks.append(at) or {}, float(at))
     assert looks == [0, 20, 40]

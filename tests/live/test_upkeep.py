@@ -19,16 +19,18 @@ import pytest
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.errors import Cancelled
-from dowse.live.jobs import Jobs, Task
-from dowse.live.lead import leader_of
-from dowse.live.upkeep import Upkeep
-from dowse.live.work import Check, Heal
+from dowse.live.job import JobContext
+from dowse.live.jobs import CheckWork, JobQueue, RepairWork
+from dowse.live.leader import leader_of
+from dowse.live.maintenance import Maintenance
 from dowse.model import Query
 from dowse.store.sqlite import SqliteStore
 from dowse.store.sqlite.locks import write_lock
 from support import eventually, write
 
-QUICK = Settings(encoder="hashing", debounce_ms=30, git_debounce_s=0.05, reconcile_s=0, repair_ms=0, workers=1)
+QUICK = Settings(
+    encoder="hashing", debounce_ms=30, git_debounce_s=0.05, reconcile_s=0, freshness_timeout_ms=0, workers=1
+)
 Make = Callable[..., "Server"]
 
 
@@ -38,10 +40,10 @@ class Server:
     def __init__(self, root: Path, data: Path, settings: Settings, vectors: bool) -> None:
         self.settings = replace(settings, data_dir=data)
         self.index = data / "index.db"
-        self.jobs = Jobs(retry_waits_s=(0.05, 0.1, 0.2))
+        self.jobs = JobQueue(retry_waits_s=(0.05, 0.1, 0.2))
         self._engine: Engine | None = None
         self._turn = threading.Lock()
-        self.upkeep = Upkeep(self.engine, self.jobs, self.settings, self.index, vectors=vectors, tick_s=0.02)
+        self.upkeep = Maintenance(self.engine, self.jobs, self.settings, self.index, vectors=vectors, tick_s=0.02)
         self.upkeep.take([root])
         self.upkeep.start()
 
@@ -57,7 +59,7 @@ class Server:
 
     def pending(self) -> Mapping[str, frozenset[str]] | None:
         """What the engine is told when it asks before an answer."""
-        return self.upkeep._lookout.pending()
+        return self.upkeep._watch_manager.pending()
 
     def close(self) -> None:
         self.upkeep.close()
@@ -93,7 +95,7 @@ def test_a_new_root_is_indexed_and_gets_vectors(serve: Make) -> None:
 
 def test_what_changes_is_followed(serve: Make, root: Path) -> None:
     server = serve()
-    eventually(lambda: server.upkeep.keeping().watch and server.finds("anchor"))
+    eventually(lambda: server.upkeep.leader_status().watch and server.finds("anchor"))
     (root / "a.md").write_text("# Alpha\n\nharbour\n")
     eventually(lambda: server.finds("harbour") == ["a.md"] and server.finds("anchor") == [])
     (root / "b.md").rename(root / "c.md")
@@ -107,20 +109,20 @@ def test_what_changes_is_followed(serve: Make, root: Path) -> None:
 
 def test_one_leads_and_the_next_takes_over(serve: Make, root: Path) -> None:
     first = serve()
-    eventually(lambda: first.upkeep.keeping().leading)
+    eventually(lambda: first.upkeep.leader_status().leading)
     second = serve()
     eventually(lambda: second.finds("anchor"))
-    assert not second.upkeep.keeping().leading
-    assert second.upkeep.keeping().watch is None
+    assert not second.upkeep.leader_status().leading
+    assert second.upkeep.leader_status().watch is None
     first.upkeep.close()
-    eventually(lambda: second.upkeep.keeping().leading)
+    eventually(lambda: second.upkeep.leader_status().leading)
     (root / "a.md").write_text("# Alpha\n\nharbour\n")
     eventually(lambda: second.finds("harbour") == ["a.md"])
 
 
 def test_one_that_is_closed_while_it_looks_around_leaves_nothing_behind(serve: Make) -> None:
     server = serve()
-    eventually(lambda: server.upkeep.keeping().watch)
+    eventually(lambda: server.upkeep.leader_status().watch)
     looking, go_on, engine = threading.Event(), threading.Event(), server.engine()
 
     def held() -> Engine:
@@ -133,7 +135,7 @@ def test_one_that_is_closed_while_it_looks_around_leaves_nothing_behind(serve: M
     server.upkeep.close()
     go_on.set()
     eventually(lambda: not server.upkeep._thread.is_alive())
-    assert server.upkeep.keeping().watch is None
+    assert server.upkeep.leader_status().watch is None
     assert leader_of(server.index) is None
 
 
@@ -154,7 +156,7 @@ def test_every_collection_of_the_index_is_followed(serve: Make, root: Path, tmp_
     write(other, {"o.md": "# Omega\n\norchard\n"})
     with Engine(server.settings, server.index, create=False) as engine:
         engine.index([other])
-    eventually(lambda: (watch := server.upkeep.keeping().watch) and len(watch.places) == 2)
+    eventually(lambda: (watch := server.upkeep.leader_status().watch) and len(watch.places) == 2)
     write(other, {"p.md": "# Pi\n\npebble\n"})
     eventually(lambda: server.finds("pebble") == ["p.md"])
 
@@ -162,7 +164,7 @@ def test_every_collection_of_the_index_is_followed(serve: Make, root: Path, tmp_
 def test_without_watching_it_indexes_once(serve: Make, root: Path) -> None:
     server = serve(replace(QUICK, watch=False))
     eventually(lambda: server.finds("anchor"))
-    keeping = server.upkeep.keeping()
+    keeping = server.upkeep.leader_status()
     assert not keeping.enabled and not keeping.leading and keeping.watch is None
 
 
@@ -183,7 +185,7 @@ def test_vectors_of_what_another_process_indexed_are_made(serve: Make, root: Pat
 
 def test_a_root_that_goes_keeps_what_was_indexed_and_is_followed_when_it_is_back(serve: Make, root: Path) -> None:
     server = serve()
-    eventually(lambda: server.upkeep.keeping().watch and server.finds("anchor"))
+    eventually(lambda: server.upkeep.leader_status().watch and server.finds("anchor"))
     away = root.with_name("away")
     root.rename(away)
     time.sleep(0.3)
@@ -197,10 +199,10 @@ def test_an_index_that_can_not_be_opened_is_told_and_tried_again(serve: Make, ro
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "index.db").mkdir()
     server = serve()
-    eventually(lambda: server.upkeep.keeping().problem)
+    eventually(lambda: server.upkeep.leader_status().problem)
     (tmp_path / "data" / "index.db").rmdir()
     eventually(lambda: server.finds("anchor") == ["a.md"])
-    eventually(lambda: not server.upkeep.keeping().problem)
+    eventually(lambda: not server.upkeep.leader_status().problem)
 
 
 def test_a_leader_that_is_stopped_is_told(serve: Make, tmp_path: Path) -> None:
@@ -210,12 +212,12 @@ def test_a_leader_that_is_stopped_is_told(serve: Make, tmp_path: Path) -> None:
     try:
         eventually(lambda: leader_of(tmp_path / "data" / "index.db") == leader.pid)
         server = serve()
-        eventually(lambda: server.upkeep.keeping().leader == leader.pid)
-        assert not server.upkeep.keeping().problem
+        eventually(lambda: server.upkeep.leader_status().leader == leader.pid)
+        assert not server.upkeep.leader_status().problem
         leader.send_signal(signal.SIGSTOP)
-        eventually(lambda: f"kill -CONT {leader.pid}" in server.upkeep.keeping().problem)
+        eventually(lambda: f"kill -CONT {leader.pid}" in server.upkeep.leader_status().problem)
         leader.send_signal(signal.SIGCONT)
-        eventually(lambda: not server.upkeep.keeping().problem)
+        eventually(lambda: not server.upkeep.leader_status().problem)
     finally:
         leader.kill()
         leader.communicate()
@@ -223,7 +225,7 @@ def test_a_leader_that_is_stopped_is_told(serve: Make, tmp_path: Path) -> None:
 
 def test_what_can_not_be_followed_is_said_to_be_missing_from_answers(serve: Make, root: Path) -> None:
     server = serve(replace(QUICK, lock_timeout_s=0.05))
-    eventually(lambda: server.upkeep.keeping().watch and server.finds("anchor"))
+    eventually(lambda: server.upkeep.leader_status().watch and server.finds("anchor"))
     eventually(lambda: server.pending() == {"root": frozenset()})
     with write_lock(server.index, 60):
         (root / "a.md").write_text("# Alpha\n\nharbour\n")
@@ -256,15 +258,15 @@ def test_a_job_that_was_cancelled_leaves_its_files_pending(serve: Make, root: Pa
 def test_damage_that_only_the_answers_of_another_server_meet_is_mended(
     serve: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse.live.upkeep._OTHERS_MAY_HEAL_S", 0.1)
+    monkeypatch.setattr("dowse.live.maintenance._STANDBY_REPAIR_DELAY_S", 0.1)
     leader = serve()
-    eventually(lambda: leader.upkeep.keeping().leading and leader.engine().status().counts.vectors == 2)
+    eventually(lambda: leader.upkeep.leader_status().leading and leader.engine().status().counts.vectors == 2)
     other = serve()
     with closing(apsw.Connection(str(other.index))) as connection:
         connection.set_busy_timeout(10_000)  # encoding may be going on
         connection.execute("UPDATE chunks SET seal = seal + 1 WHERE path = 'a.md'")
     assert other.finds("anchor") == []
-    eventually(lambda: other.finds("anchor") == ["a.md"] and not other.engine().damaged())
+    eventually(lambda: other.finds("anchor") == ["a.md"] and not other.engine().health.damaged())
     for server in (leader, other):
         eventually(lambda server=server: (job := server.jobs.last("heal")) is None or job.finished is not None)
     assert list(other.index.parent.glob("*.damaged-*")) == [], "two who mend at once take nothing for damage"
@@ -273,7 +275,7 @@ def test_damage_that_only_the_answers_of_another_server_meet_is_mended(
 def test_vectors_that_another_process_began_and_left_are_made(
     serve: Make, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse.live.upkeep._ENCODE_AGAIN_S", 0.1)
+    monkeypatch.setattr("dowse.live.maintenance._ENCODE_RETRY_S", 0.1)
     data = tmp_path / "data"
     with Engine(replace(QUICK, encoder="none", data_dir=data), data / "index.db", create=True) as engine:
         engine.index([root])
@@ -290,10 +292,10 @@ def test_a_check_gives_way_to_other_work(serve: Make, root: Path, wanted: bool) 
     server = serve()
     eventually(lambda: server.engine().status().counts.vectors == 2)
     steps: list[str] = []
-    task = Task(lambda stage, done, total: steps.append(stage), lambda what: None, lambda: wanted)
-    check = Check(Heal(server.settings, server.index, root, lambda: None))
+    task = JobContext(lambda stage, done, total: steps.append(stage), lambda what: None, lambda: wanted)
+    check = CheckWork(RepairWork(server.settings, server.index, root, lambda: None))
     if wanted:
-        with pytest.raises(Cancelled, match="other work waits"):
+        with pytest.raises(Cancelled, match="other work is waiting"):
             check(task)
         assert not steps
     else:

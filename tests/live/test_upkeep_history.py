@@ -10,28 +10,28 @@ import pytest
 
 from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.live.jobs import Jobs, Task
-from dowse.live.upkeep import Upkeep
-from dowse.live.work import ReadHistory
+from dowse.live.job import JobContext
+from dowse.live.jobs import IndexHistoriesWork, JobQueue
+from dowse.live.maintenance import Maintenance
 from dowse.model import Query, Scope
 from gits import Repo
 from support import eventually
 
-QUICK = {"encoder": "hashing", "debounce_ms": 30, "git_debounce_s": 0.05, "reconcile_s": 0.0, "repair_ms": 0}
+QUICK = {"encoder": "hashing", "debounce_ms": 30, "git_debounce_s": 0.05, "reconcile_s": 0.0, "freshness_timeout_ms": 0}
 COMMIT = Scope(kinds=("commit",))
 
 
 class Server:
     def __init__(self, root: Path, data: Path, **changes: object) -> None:
         settings = Settings(**{**QUICK, "data_dir": data, "workers": 1, **changes})  # type: ignore[arg-type]
-        self.jobs = Jobs(retry_waits_s=(0.05, 0.1))
+        self.jobs = JobQueue(retry_waits_s=(0.05, 0.1))
         self.engine = Engine(settings, data / "index.db", create=True)
-        self.upkeep = Upkeep(lambda: self.engine, self.jobs, settings, data / "index.db", tick_s=0.02)
+        self.upkeep = Maintenance(lambda: self.engine, self.jobs, settings, data / "index.db", tick_s=0.02)
         self.upkeep.take([root])
         self.upkeep.start()
 
     def titles(self) -> set[str]:
-        return {it.title for it in self.engine._store.select(COMMIT)}
+        return {it.title for it in self.engine._core.store.catalog.select(COMMIT)}
 
     def close(self) -> None:
         self.upkeep.close()
@@ -60,7 +60,7 @@ def serve(root: Path, tmp_path: Path) -> Iterator[Callable[..., Server]]:
 
 
 def _of(server: Server, history: str) -> set[str]:
-    return {it.title for it in server.engine._store.select(Scope(collections=(history,)))}
+    return {it.title for it in server.engine._core.store.catalog.select(Scope(collections=(history,)))}
 
 
 def test_histories_are_read_behind_the_files_and_then_encoded(serve, repo: Repo) -> None:
@@ -116,7 +116,7 @@ def test_a_bare_repository_that_comes_later_is_found(serve, repo: Repo, root: Pa
     eventually(lambda: server.engine.completeness().complete)
     repo.run("clone", "-q", "--bare", str(root), str(root / "mirror.git"))
     eventually(lambda: _of(server, "mirror.git") == {"First"})
-    assert {it.path for it in server.engine._store.select(Scope(collections=("root",)))} == {"a.md"}
+    assert {it.path for it in server.engine._core.store.select(Scope(collections=("root",)))} == {"a.md"}
 
 
 def test_a_work_tree_that_is_added_to_a_bare_repository_is_indexed(serve, repo: Repo, root: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_work_tree_that_is_added_to_a_bare_repository_is_indexed(serve, repo: 
     eventually(lambda: server.engine.completeness().complete and server.titles() == {"First"})
     Repo(root / "project").run("worktree", "add", "-q", "--detach", "topic/one")
     files = {"a.md", "project/topic/one/a.md"}
-    eventually(lambda: {it.path for it in server.engine._store.select(Scope(collections=("root",)))} == files)
+    eventually(lambda: {it.path for it in server.engine._core.store.select(Scope(collections=("root",)))} == files)
 
 
 def test_without_watching_histories_are_read_once(serve, repo: Repo) -> None:
@@ -162,11 +162,11 @@ def test_it_gives_way_to_other_work_and_goes_on(repo: Repo, root: Path, open_eng
         if at >= 100:
             wanted.set()
 
-    work = ReadHistory(lambda: engine, lambda: done.append("again"), lambda: done.append("then"))
-    report = work(Task(step, lambda what: None, wanted.is_set))
+    work = IndexHistoriesWork(lambda: engine, lambda: done.append("again"), lambda: done.append("then"))
+    report = work(JobContext(step, lambda what: None, wanted.is_set))
     assert done == ["again"]
     assert 0 < int(str(report["indexed"])) < 451
     wanted.clear()
-    rest = work(Task(lambda *_: None, lambda what: None, wanted.is_set))
+    rest = work(JobContext(lambda *_: None, lambda what: None, wanted.is_set))
     assert done == ["again", "then"]
     assert int(str(report["indexed"])) + int(str(rest["indexed"])) == 451

@@ -10,9 +10,16 @@ import pytest
 
 from dowse.engine import Engine
 from dowse.errors import BadInput
-from dowse.ingest.sources.base import Reach
-from dowse.lookup.find import Entry, NameQuery, alternatives, find_names, listing
-from dowse.lookup.find_contents import MAX_LINE_CHARS, find_contents
+from dowse.ingest.sources.base import ListingScope
+from dowse.lookup.find import (
+    MAX_LINE_CHARS,
+    NameEntry,
+    NameQuery,
+    find_contents,
+    find_names,
+    list_names,
+    split_patterns,
+)
 from support import OpenEngine, write
 
 PATHS = {
@@ -24,7 +31,7 @@ PATHS = {
     "docs/app/guide.md": 30,
     "docs/100%_[sure].txt": 5,
 }
-NAMES = listing(Entry("work", path, size) for path, size in PATHS.items())
+NAMES = list_names(NameEntry("work", path, size) for path, size in PATHS.items())
 
 
 def found(pattern: str, **rest: object) -> list[str]:
@@ -45,29 +52,29 @@ def found(pattern: str, **rest: object) -> list[str]:
         ("app.py", {}, ["src/app.py", "src/web/snapp.py"]),
         ("web/s", {}, ["src/web/snapp.py"]),
         ("web", {}, ["src/web/"]),
-        ("web", {"manner": "path"}, ["src/web/", "src/web/App.tsx", "src/web/snapp.py"]),
+        ("web", {"mode": "path"}, ["src/web/", "src/web/App.tsx", "src/web/snapp.py"]),
         ("app", {"only": "files"}, ["src/app.py", "src/app_test.py", "src/web/snapp.py"]),
         ("app", {"only": "directories"}, ["docs/app/"]),
         ("app", {"extensions": (".PY",)}, ["src/app.py", "src/app_test.py", "src/web/snapp.py"]),
         ("app", {"extensions": ("tsx",), "ignore_case": True}, ["src/web/App.tsx"]),
-        ("app", {"least_bytes": 60}, ["src/app.py"]),
-        ("app", {"most_bytes": 60}, ["src/app_test.py", "src/web/snapp.py"]),
-        ("app", {"most_bytes": 0}, []),
+        ("app", {"min_bytes": 60}, ["src/app.py"]),
+        ("app", {"max_bytes": 60}, ["src/app_test.py", "src/web/snapp.py"]),
+        ("app", {"max_bytes": 0}, []),
         ("app", {"max_depth": 2}, ["docs/app/", "src/app.py", "src/app_test.py"]),
         ("app", {"wanted": lambda path: path.startswith("docs")}, ["docs/app/"]),
         ("app", {"collections": ("other",)}, []),
         ("app", {"limit": 1}, ["docs/app/"]),
-        ("*.py", {"manner": "glob"}, ["src/app.py", "src/web/snapp.py", "src/app_test.py"]),
-        ("src/*.py", {"manner": "glob"}, ["src/app.py", "src/app_test.py"]),
+        ("*.py", {"mode": "glob"}, ["src/app.py", "src/web/snapp.py", "src/app_test.py"]),
+        ("src/*.py", {"mode": "glob"}, ["src/app.py", "src/app_test.py"]),
         (
             "A*",
-            {"manner": "glob", "ignore_case": True},
+            {"mode": "glob", "ignore_case": True},
             ["docs/app/", "src/app.py", "src/web/App.tsx", "src/app_test.py"],
         ),
-        ("^app.*y$", {"manner": "regex"}, ["src/app.py", "src/app_test.py"]),
-        (r"web/.*\.py", {"manner": "regex"}, ["src/web/snapp.py"]),
-        ("srcapp", {"manner": "fuzzy", "limit": 1}, ["src/app.py"]),
-        ("zq", {"manner": "fuzzy"}, []),
+        ("^app.*y$", {"mode": "regex"}, ["src/app.py", "src/app_test.py"]),
+        (r"web/.*\.py", {"mode": "regex"}, ["src/web/snapp.py"]),
+        ("srcapp", {"mode": "fuzzy", "limit": 1}, ["src/app.py"]),
+        ("zq", {"mode": "fuzzy"}, []),
         ("%_[", {}, ["docs/100%_[sure].txt"]),
         ("a\0b", {}, []),
         ("..", {}, []),
@@ -78,7 +85,7 @@ def test_what_is_found_best_first(pattern: str, rest: dict[str, object], expecte
 
 
 def test_a_whole_name_comes_before_one_that_begins_so() -> None:
-    names = listing([Entry("work", "a/app.pyi"), Entry("work", "src/app.py")])
+    names = list_names([NameEntry("work", "a/app.pyi"), NameEntry("work", "src/app.py")])
     assert [it.path for it in find_names(names, NameQuery(("app.py",))).entries] == ["src/app.py", "a/app.pyi"]
 
 
@@ -88,7 +95,7 @@ def test_everything_is_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "manner", "expected"),
+    ("text", "mode", "expected"),
     [
         ("a, b,,", "part", ("a", "b")),
         ("*.{c,h}", "glob", ("*.{c,h}",)),
@@ -96,8 +103,8 @@ def test_everything_is_counted() -> None:
         ("a{1,2}", "regex", ("a{1,2}",)),
     ],
 )
-def test_a_comma_asks_for_either(text: str, manner: str, expected: tuple[str, ...]) -> None:
-    assert alternatives(text, manner) == expected  # type: ignore[arg-type]
+def test_a_comma_asks_for_either(text: str, mode: str, expected: tuple[str, ...]) -> None:
+    assert split_patterns(text, mode) == expected  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -107,8 +114,8 @@ def test_a_comma_asks_for_either(text: str, manner: str, expected: tuple[str, ..
         NameQuery((" ",)),
         NameQuery(("a",), limit=-1),
         NameQuery(("a",), max_depth=-1),
-        NameQuery(("a",), least_bytes=-1),
-        NameQuery(("a",), most_bytes=-1),
+        NameQuery(("a",), min_bytes=-1),
+        NameQuery(("a",), max_bytes=-1),
         NameQuery(("(",), "regex"),
         NameQuery(("x" * 101,), "fuzzy"),
         NameQuery(("[",), "glob"),
@@ -125,7 +132,7 @@ def test_what_can_not_be_asked_is_refused(query: NameQuery) -> None:
 
 
 def contents(files: dict[str, str | None], pattern: str, **rest: object) -> list[tuple[str, int, str]]:
-    entries = [Entry("work", path) for path in files]
+    entries = [NameEntry("work", path) for path in files]
     query = NameQuery((pattern,), **rest)  # type: ignore[arg-type]
     answer = find_contents(entries, lambda entry: files[entry.path], query)
     return [(entry.path, it.line, it.text) for entry, matches in answer.files for it in matches]
@@ -137,11 +144,11 @@ def contents(files: dict[str, str | None], pattern: str, **rest: object) -> list
         ("two", {}, [("a", 2, "line two"), ("b", 1, "two")]),
         ("TWO", {}, []),
         ("TWO", {"ignore_case": True}, [("a", 2, "line two"), ("b", 1, "two")]),
-        ("^two$", {"manner": "regex"}, [("b", 1, "two")]),
-        (r"\Atwo", {"manner": "regex"}, [("b", 1, "two")]),
-        (r"e\st", {"manner": "regex"}, [("a", 2, "line two")]),
-        (r"one\s+line", {"manner": "regex"}, []),
-        ("(.+)+$", {"manner": "regex", "limit": 1}, [("a", 1, "line one"), ("a", 2, "line two")]),
+        ("^two$", {"mode": "regex"}, [("b", 1, "two")]),
+        (r"\Atwo", {"mode": "regex"}, [("b", 1, "two")]),
+        (r"e\st", {"mode": "regex"}, [("a", 2, "line two")]),
+        (r"one\s+line", {"mode": "regex"}, []),
+        ("(.+)+$", {"mode": "regex", "limit": 1}, [("a", 1, "line one"), ("a", 2, "line two")]),
     ],
 )
 def test_lines_of_files(pattern: str, rest: dict[str, object], expected: list[tuple[str, int, str]]) -> None:
@@ -152,7 +159,7 @@ def test_lines_of_files(pattern: str, rest: dict[str, object], expected: list[tu
 def test_long_lines_are_cut_and_the_unreadable_counted() -> None:
     files: dict[str, str | None] = {"a": "x" * 10_000, "b": None}
     answer = find_contents(
-        [Entry("work", path) for path in files], lambda entry: files[entry.path], NameQuery(("x",), limit=1)
+        [NameEntry("work", path) for path in files], lambda entry: files[entry.path], NameQuery(("x",), limit=1)
     )
     assert len(answer.files[0].matches[0].text) == MAX_LINE_CHARS
     assert (answer.scanned, answer.unreadable, answer.total_files, answer.total_lines, answer.cut) == (2, 1, 1, 1, "")
@@ -160,7 +167,7 @@ def test_long_lines_are_cut_and_the_unreadable_counted() -> None:
 
 def test_a_search_in_files_ends_at_its_deadline_and_says_so() -> None:
     ticks: Iterator[float] = iter(range(100))
-    entries = [Entry("work", f"{number}.txt") for number in range(50)]
+    entries = [NameEntry("work", f"{number}.txt") for number in range(50)]
     answer = find_contents(entries, lambda entry: "hit", NameQuery(("hit",)), deadline_s=3, clock=lambda: next(ticks))
     assert (answer.total_files, answer.scanned) == (3, 3)
     assert answer.cut.startswith("stopped after 3 s and 3 files")
@@ -187,7 +194,7 @@ def engine(root: Path, open_engine: OpenEngine) -> Engine:
     return opened
 
 
-def everything(engine: Engine, reach: Reach | None, **rest: object) -> set[str]:
+def everything(engine: Engine, reach: ListingScope | None, **rest: object) -> set[str]:
     query = NameQuery((".*",), "regex", only="files", **rest)  # type: ignore[arg-type]
     return {it.path for it in engine.find(query, reach).entries}
 
@@ -195,7 +202,7 @@ def everything(engine: Engine, reach: Reach | None, **rest: object) -> set[str]:
 def test_indexed_names_follow_the_index(engine: Engine, root: Path, open_engine: OpenEngine) -> None:
     assert everything(engine, None) == {"src/app.py", "src/.hidden.py", ".gitignore", "a/b/c/deep.txt"}
     write(root, {"new.py": "x = 1\n"})
-    unrepaired = open_engine(encoder="none", repair_ms=0)
+    unrepaired = open_engine(encoder="none", freshness_timeout_ms=0)
     assert "new.py" not in everything(unrepaired, None)
     engine.index([root])
     assert "new.py" in everything(unrepaired, None)
@@ -204,36 +211,39 @@ def test_indexed_names_follow_the_index(engine: Engine, root: Path, open_engine:
 @pytest.mark.parametrize(
     ("reach", "expected"),
     [
-        (Reach(), {"src/app.py", "logo.png", "a/b/c/deep.txt", "new.py"}),
-        (Reach(hidden=True), {"src/app.py", "logo.png", "a/b/c/deep.txt", "new.py", "src/.hidden.py", ".gitignore"}),
-        (Reach(ignored=True), {"src/app.py", "logo.png", "a/b/c/deep.txt", "new.py", "build/out.py"}),
-        (Reach(max_depth=1), {"logo.png", "new.py"}),
-        (Reach(ignored=True, max_depth=2), {"src/app.py", "logo.png", "new.py", "build/out.py"}),
-        (Reach(under="a"), {"a/b/c/deep.txt"}),
-        (Reach(under="a/b/", max_depth=1), set()),
-        (Reach(under="a/b", max_depth=2, ignored=True), {"a/b/c/deep.txt"}),
+        (ListingScope(), {"src/app.py", "logo.png", "a/b/c/deep.txt", "new.py"}),
+        (
+            ListingScope(hidden=True),
+            {"src/app.py", "logo.png", "a/b/c/deep.txt", "new.py", "src/.hidden.py", ".gitignore"},
+        ),
+        (ListingScope(ignored=True), {"src/app.py", "logo.png", "a/b/c/deep.txt", "new.py", "build/out.py"}),
+        (ListingScope(max_depth=1), {"logo.png", "new.py"}),
+        (ListingScope(ignored=True, max_depth=2), {"src/app.py", "logo.png", "new.py", "build/out.py"}),
+        (ListingScope(under="a"), {"a/b/c/deep.txt"}),
+        (ListingScope(under="a/b/", max_depth=1), set()),
+        (ListingScope(under="a/b", max_depth=2, ignored=True), {"a/b/c/deep.txt"}),
     ],
 )
-def test_names_on_disk_as_they_are_now(engine: Engine, root: Path, reach: Reach, expected: set[str]) -> None:
+def test_names_on_disk_as_they_are_now(engine: Engine, root: Path, reach: ListingScope, expected: set[str]) -> None:
     write(root, {"new.py": "x = 1\n"})
     (root / "link.py").symlink_to(root / "new.py")
     assert everything(engine, reach) == expected
 
 
 def test_everything_there_is_includes_the_repository_itself(engine: Engine) -> None:
-    assert ".git/HEAD" in everything(engine, Reach(hidden=True, ignored=True))
+    assert ".git/HEAD" in everything(engine, ListingScope(hidden=True, ignored=True))
 
 
 @pytest.mark.parametrize("under", ["..", "a/../..", "nowhere", "src/app.py", "a\0b", "/../etc"])
 def test_a_place_outside_or_not_there_is_refused(engine: Engine, under: str) -> None:
     for ignored in (False, True):
         with pytest.raises(BadInput, match="directory"):
-            everything(engine, Reach(under=under, ignored=ignored))
+            everything(engine, ListingScope(under=under, ignored=ignored))
 
 
 def test_lines_on_disk(engine: Engine, root: Path) -> None:
     write(root, {"src/app.py": "def run():\n    return 2\n"})
-    answer = engine.find_contents(NameQuery(("return",), extensions=("py",)), Reach())
+    answer = engine.code.find_contents(NameQuery(("return",), extensions=("py",)), ListingScope())
     ((entry, matches),) = answer.files
     assert (entry.path, matches[0]) == ("src/app.py", (2, "    return 2"))
-    assert engine.find_contents(NameQuery(("PNG",)), Reach()).unreadable == 1
+    assert engine.code.find_contents(NameQuery(("PNG",)), ListingScope()).unreadable == 1

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput
-from dowse.lookup.fuzzy import fuzzy_score, letters_of
+from dowse.lookup.find import fuzzy_letters, fuzzy_score
 
 
 @pytest.mark.parametrize(
@@ -31,9 +31,9 @@ def test_what_does_not_hold_the_letters_in_order_has_no_score() -> None:
 
 
 def test_blanks_and_case_do_not_count() -> None:
-    assert letters_of("Http Client") == "httpclient"
+    assert fuzzy_letters("Http Client") == "httpclient"
     with pytest.raises(BadInput, match="too many"):
-        letters_of("x" * 101)
+        fuzzy_letters("x" * 101)
 
 
 @given(st.text(alphabet="aAb/._", max_size=12), st.text(alphabet="ab/", max_size=4))

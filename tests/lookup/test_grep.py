@@ -1,4 +1,4 @@
-"""What is asked of lines, manner by manner, on both stores; excerpts; what is refused; what a deadline does."""
+"""What is asked of lines, mode by mode, on both stores; excerpts; what is refused; what a deadline does."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from dowse.errors import BadInput
-from dowse.lookup.grep.excerpts import excerpts
-from dowse.lookup.grep.grep import grep
-from dowse.lookup.grep.question import GrepAnswer, Lines, Manner
+from dowse.lookup.grep import GrepAnswer, GrepMode, GrepQuery, read_excerpts, search_lines
 from dowse.model import Record, Scope
 from dowse.store.base import Store
-from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
+from oracle.dict_store import DictStore
 
 FILES = {
     "Client.cs": (
@@ -34,11 +32,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     made: Store = (
         DictStore() if request.param == "dicts" else SqliteStore(tmp_path / "i.db", lines_without_file_up_to=up_to)
     )
-    made.add_collection("/work/code")
+    made.writer.add_collection("/work/code")
     with made.writing(1.0):
         for path, text in FILES.items():
             kind = "doc" if path.endswith(".md") else "code"
-            made.put(Record("code", path, kind, "", len(text), 10**18, "d", "c"), [], text=text)
+            made.writer.put(Record("code", path, kind, "", len(text), 10**18, "d", "c"), [], text=text)
     yield made
     made.close()
 
@@ -47,7 +45,7 @@ def found(answer: GrepAnswer) -> dict[str, list[int]]:
     return {it.path: list(it.lines) for it in answer.files}
 
 
-CASES: list[tuple[Manner, str, dict[str, list[int]]]] = [
+CASES: list[tuple[GrepMode, str, dict[str, list[int]]]] = [
     ("word", "httpclient", {"Client.cs": [3], "notes/public.md": [4]}),
     ("word", "HTTPCLIENT", {"Client.cs": [3], "notes/public.md": [4]}),
     ("word", "http", {"Client.cs": [5]}),
@@ -89,13 +87,13 @@ CASES: list[tuple[Manner, str, dict[str, list[int]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("manner", "term", "expected"), CASES, ids=[f"{it[0]}-{it[1]!r}" for it in CASES])
-def test_manners(store: Store, manner: Manner, term: str, expected: dict[str, list[int]]) -> None:
-    assert found(grep(store, Lines((term,), manner))) == expected
+@pytest.mark.parametrize(("mode", "term", "expected"), CASES, ids=[f"{it[0]}-{it[1]!r}" for it in CASES])
+def test_modes(store: Store, mode: GrepMode, term: str, expected: dict[str, list[int]]) -> None:
+    assert found(search_lines(store.view(), GrepQuery((term,), mode))) == expected
 
 
 @pytest.mark.parametrize(
-    ("manner", "term", "expected"),
+    ("mode", "term", "expected"),
     [
         ("substring", "HTTP", {"notes/public.md": [4]}),
         ("substring", "Http", {"Client.cs": [3]}),
@@ -107,21 +105,21 @@ def test_manners(store: Store, manner: Manner, term: str, expected: dict[str, li
         ("regex", "(?i)httpc", {"Client.cs": [3], "notes/public.md": [4]}),
     ],
 )
-def test_where_case_counts(store: Store, manner: Manner, term: str, expected: dict[str, list[int]]) -> None:
-    assert found(grep(store, Lines((term,), manner, case_sensitive=True))) == expected
+def test_where_case_counts(store: Store, mode: GrepMode, term: str, expected: dict[str, list[int]]) -> None:
+    assert found(search_lines(store.view(), GrepQuery((term,), mode, case_sensitive=True))) == expected
 
 
 def test_any_or_every_term(store: Store) -> None:
-    either = grep(store, Lines(("httpclient", "http_get")))
+    either = search_lines(store.view(), GrepQuery(("httpclient", "http_get")))
     assert found(either) == {"Client.cs": [3], "notes/public.md": [4], "server.py": [2]}
-    both = grep(store, Lines(("httpclient", "dispose"), every=True))
+    both = search_lines(store.view(), GrepQuery(("httpclient", "dispose"), every=True))
     assert found(both) == {"Client.cs": [3, 4]}
     assert [(it.terms_matched, it.occurrences) for it in both.files] == [(2, 2)]
-    assert found(grep(store, Lines(("httpclient", "nowhere"), every=True))) == {}
+    assert found(search_lines(store.view(), GrepQuery(("httpclient", "nowhere"), every=True))) == {}
 
 
 def test_scores_are_by_how_rare_a_word_is(store: Store) -> None:
-    answer = grep(store, Lines(("public",)))
+    answer = search_lines(store.view(), GrepQuery(("public",)))
     scores = {it.path: it.score for it in answer.files}
     rarity = math.log(4 / 3)
     assert scores["Client.cs"] == pytest.approx(2 / 16 * rarity)
@@ -131,7 +129,7 @@ def test_scores_are_by_how_rare_a_word_is(store: Store) -> None:
 
 
 def test_phrases_and_regexes_score_by_their_lines(store: Store) -> None:
-    answer = grep(store, Lines(("public",), "regex"))
+    answer = search_lines(store.view(), GrepQuery(("public",), "regex"))
     assert [(it.path, it.score) for it in answer.files] == [
         ("Client.cs", 2.0),
         ("notes/public.md", 2.0),
@@ -140,65 +138,67 @@ def test_phrases_and_regexes_score_by_their_lines(store: Store) -> None:
 
 
 def test_what_matched_is_named(store: Store) -> None:
-    answer = grep(store, Lines(("HTTP",), "substring"))
+    answer = search_lines(store.view(), GrepQuery(("HTTP",), "substring"))
     assert answer.words == ("http", "http_get", "httpclient")
     assert answer.searched == ("http",)
-    assert grep(store, Lines(("http",))).words == ()
+    assert search_lines(store.view(), GrepQuery(("http",))).words == ()
 
 
 def test_limits_cut_files_but_not_totals(store: Store) -> None:
-    answer = grep(store, Lines(("public",), limit=1))
+    answer = search_lines(store.view(), GrepQuery(("public",), limit=1))
     assert (len(answer.files), answer.total_files, answer.total_occurrences) == (1, 3, 5)
-    assert len(grep(store, Lines(("public",), limit=0)).files) == 3
+    assert len(search_lines(store.view(), GrepQuery(("public",), limit=0)).files) == 3
 
 
 def test_scope_and_paths(store: Store) -> None:
-    assert set(found(grep(store, Lines(("public",), scope=Scope(paths=("*.py",)))))) == {"server.py"}
-    assert set(found(grep(store, Lines(("public",), scope=Scope(kinds=("doc",)))))) == {"notes/public.md"}
-    answer = grep(store, Lines(("public",), "regex", wanted=lambda path: path.endswith("s")))
+    assert set(found(search_lines(store.view(), GrepQuery(("public",), scope=Scope(paths=("*.py",)))))) == {"server.py"}
+    assert set(found(search_lines(store.view(), GrepQuery(("public",), scope=Scope(kinds=("doc",)))))) == {
+        "notes/public.md"
+    }
+    answer = search_lines(store.view(), GrepQuery(("public",), "regex", wanted=lambda path: path.endswith("s")))
     assert (set(found(answer)), answer.total_files) == ({"Client.cs"}, 1)
-    assert found(grep(store, Lines(("public",), scope=Scope(collections=("other",))))) == {}
+    assert found(search_lines(store.view(), GrepQuery(("public",), scope=Scope(collections=("other",))))) == {}
 
 
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        (Lines(()), "nothing to look for"),
-        (Lines(("",)), "a term is empty"),
-        (Lines(("a", " \t")), "a term is empty"),
-        (Lines(("a\nb",), "substring"), "ask for a phrase"),
-        (Lines(("a\nb",), "regex"), "ask for a phrase"),
-        (Lines(("a",), case_sensitive=True), "without case"),
-        (Lines(("a",), "word-regex", case_sensitive=True), "without case"),
-        (Lines(("a",), limit=-1), "limit"),
-        (Lines((r"(a)\1",), "regex"), "back references"),
-        (Lines(("a)(b",), "word-regex"), "invalid regex"),
-        (Lines(("a)(b",), "regex"), "invalid regex"),
+        (GrepQuery(()), "a search term is empty"),
+        (GrepQuery(("",)), "term is empty"),
+        (GrepQuery(("a", " \t")), "term is empty"),
+        (GrepQuery(("a\nb",), "substring"), "use a phrase search"),
+        (GrepQuery(("a\nb",), "regex"), "use a phrase search"),
+        (GrepQuery(("a",), case_sensitive=True), "ignores case"),
+        (GrepQuery(("a",), "word-regex", case_sensitive=True), "ignores case"),
+        (GrepQuery(("a",), limit=-1), "limit"),
+        (GrepQuery((r"(a)\1",), "regex"), "back references"),
+        (GrepQuery(("a)(b",), "word-regex"), "invalid regex"),
+        (GrepQuery(("a)(b",), "regex"), "invalid regex"),
     ],
 )
-def test_what_is_refused(store: Store, asked: Lines, reason: str) -> None:
+def test_what_is_refused(store: Store, asked: GrepQuery, reason: str) -> None:
     with pytest.raises(BadInput, match=reason):
-        grep(store, asked)
+        search_lines(store.view(), asked)
 
 
 def test_a_deadline_is_said(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "i.db")
-    store.add_collection("/work/code")
-    store.put(Record("code", "a.txt", "doc", "", 1, 1, "d", "c"), [], text="some text\n" * 1_000)
-    for asked in (Lines((r"\w",), "regex", deadline_s=0.0), Lines(("some text",), "phrase", deadline_s=0.0)):
-        answer = grep(store, asked)
-        assert "not everything was looked at within 0 s" in answer.cut
+    store.writer.add_collection("/work/code")
+    store.writer.put(Record("code", "a.txt", "doc", "", 1, 1, "d", "c"), [], text="some text\n" * 1_000)
+    for asked in (GrepQuery((r"\w",), "regex", deadline_s=0.0), GrepQuery(("some text",), "phrase", deadline_s=0.0)):
+        answer = search_lines(store.view(), asked)
+        assert "stopped after 0 s" in answer.cut
         assert answer.files == ()
-    assert grep(store, Lines((r"\w",), "regex", deadline_s=60.0)).cut == ""
+    assert search_lines(store.view(), GrepQuery((r"\w",), "regex", deadline_s=60.0)).cut == ""
     store.close()
 
 
 @pytest.mark.parametrize("bomb", ["(a+)+$", "(a|a)*b", "(.*a){20}$", r"(\w+\s?)+$"])
 def test_bombs_on_long_lines_end(tmp_path: Path, bomb: str) -> None:
     store = SqliteStore(tmp_path / "i.db")
-    store.add_collection("/work/code")
-    store.put(Record("code", "a.txt", "doc", "", 1, 1, "d", "c"), [], text="a" * 200_000 + "!")
-    assert grep(store, Lines((bomb,), "regex", deadline_s=60.0)).total_files == 0
+    store.writer.add_collection("/work/code")
+    store.writer.put(Record("code", "a.txt", "doc", "", 1, 1, "d", "c"), [], text="a" * 200_000 + "!")
+    assert search_lines(store.view(), GrepQuery((bomb,), "regex", deadline_s=60.0)).total_files == 0
     store.close()
 
 
@@ -219,14 +219,14 @@ def test_bombs_on_long_lines_end(tmp_path: Path, bomb: str) -> None:
 def test_excerpts(
     store: Store, lines: list[int], before: int, after: int, expected: list[tuple[int, int, tuple[int, ...]]]
 ) -> None:
-    shown = excerpts(store, "code", "Client.cs", lines, before, after)
+    shown = read_excerpts(store.view(), "code", "Client.cs", lines, before, after)
     assert [(it.start_line, len(it.lines), it.matches) for it in shown] == expected
 
 
 def test_excerpts_are_verbatim_but_for_line_ends(store: Store) -> None:
-    (shown,) = excerpts(store, "code", "notes/public.md", [3], 1, 9)
+    (shown,) = read_excerpts(store.view(), "code", "notes/public.md", [3], 1, 9)
     assert shown.lines == ("", "  class of\tits own,", "naïve Straße; the HTTPCLIENT", "is public")
-    (shown,) = excerpts(store, "code", "Client.cs", [1], 0, 1)
+    (shown,) = read_excerpts(store.view(), "code", "Client.cs", [1], 0, 1)
     assert shown.lines == ("using System.Net;", "")
-    assert excerpts(store, "code", "gone.py", [1]) == []
-    assert excerpts(store, "code", "empty.txt", [1]) == []
+    assert read_excerpts(store.view(), "code", "gone.py", [1]) == []
+    assert read_excerpts(store.view(), "code", "empty.txt", [1]) == []

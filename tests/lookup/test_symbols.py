@@ -11,11 +11,17 @@ import pytest
 from dowse.config import Settings
 from dowse.engine import Engine
 from dowse.errors import BadInput
-from dowse.lookup.symbols.bodies import TextLines, bodies, text_lines
-from dowse.lookup.symbols.find import find
-from dowse.lookup.symbols.question import Body, Definition, Silent, Wanted
-from dowse.model import Record, Skipped, Stats, Symbol
-from dowse.store.dicts import DictStore
+from dowse.lookup.symbols import (
+    DefinitionBody,
+    FileWithoutDefinitions,
+    TextLines,
+    find_symbols,
+    read_bodies,
+    text_lines,
+)
+from dowse.model import FunctionMetrics, Record, SkippedItem, Symbol
+from dowse.store.types import Definition, SymbolQuery
+from oracle.dict_store import DictStore
 from support import OpenEngine, write
 
 CODE = """\
@@ -40,7 +46,7 @@ def engine(root: Path, open_engine: OpenEngine) -> Engine:
 
 
 def test_an_answer_counts_what_matches_and_what_there_is(engine: Engine) -> None:
-    answer = engine.symbols(Wanted(names=("s",), limit=1))
+    answer = engine.symbols(SymbolQuery(names=("s",), limit=1))
     assert [it.symbol.name for it in answer.definitions] == ["Shop"]
     assert (answer.total, answer.before_stats) == (2, 2)
     assert (answer.index_files, answer.index_definitions) == (2, 3)
@@ -48,17 +54,17 @@ def test_an_answer_counts_what_matches_and_what_there_is(engine: Engine) -> None
 
 @pytest.mark.parametrize("names", [(), ("",), (" ", "\t")])
 def test_no_name_asks_for_all(engine: Engine, names: tuple[str, ...]) -> None:
-    assert engine.symbols(Wanted(names=names)).total == 3
+    assert engine.symbols(SymbolQuery(names=names)).total == 3
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"kinds": ("clas",)}, "'clas' is no kind of definition; there are class, column, constructor"),
-        ({"kinds": ("heading",)}, "no kind of definition"),
-        ({"order": "size"}, "'size' is no measure to sort by; there are cyclomatic, cognitive"),
-        ({"least": {"size": 1}}, "no measure to ask for"),
-        ({"matching": "glob"}, "no way of matching; there are part, regex, exact"),
+        ({"kinds": ("clas",)}, "unknown kind of definition 'clas'; use one of class, column, constructor"),
+        ({"kinds": ("heading",)}, "unknown kind of definition"),
+        ({"order": "size"}, "unknown metric to sort by 'size'; use one of cyclomatic, cognitive"),
+        ({"least": {"size": 1}}, "unknown metric to filter by"),
+        ({"matching": "glob"}, "unknown matching mode 'glob'; use one of part, regex, exact"),
         ({"limit": -1}, "limit"),
         ({"names": ("a",) * 201}, "too many"),
         ({"names": ("(",), "matching": "regex"}, "regex"),
@@ -66,7 +72,7 @@ def test_no_name_asks_for_all(engine: Engine, names: tuple[str, ...]) -> None:
 )
 def test_what_can_not_be_asked_says_what_can(engine: Engine, asked: dict[str, object], said: str) -> None:
     with pytest.raises(BadInput) as refused:
-        engine.symbols(Wanted(**asked))  # type: ignore[arg-type]
+        engine.symbols(SymbolQuery(**asked))  # type: ignore[arg-type]
     assert said in str(refused.value)
 
 
@@ -85,18 +91,18 @@ def test_what_can_not_be_asked_says_what_can(engine: Engine, asked: dict[str, ob
     ],
 )
 def test_hostile_words_find_nothing(engine: Engine, asked: dict[str, object]) -> None:
-    assert engine.symbols(Wanted(**asked)).total == 0  # type: ignore[arg-type]
+    assert engine.symbols(SymbolQuery(**asked)).total == 0  # type: ignore[arg-type]
 
 
 def test_a_huge_limit_is_all_of_them(engine: Engine) -> None:
-    assert len(engine.symbols(Wanted(limit=10**40)).definitions) == 3
+    assert len(engine.symbols(SymbolQuery(limit=10**40)).definitions) == 3
 
 
 def test_a_kind_that_only_the_index_knows_can_be_asked_for() -> None:
     store = DictStore()
-    store.add_collection("/some/work")
-    store.put(Record("work", "a.rs", "code", "", 1, 1, "d", "c"), [], [Symbol("Show", "trait", 1, 1)])
-    assert find(store, Wanted(kinds=("trait",))).total == 1
+    store.writer.add_collection("/some/work")
+    store.writer.put(Record("work", "a.rs", "code", "", 1, 1, "d", "c"), [], [Symbol("Show", "trait", 1, 1)])
+    assert find_symbols(store.view(), SymbolQuery(kinds=("trait",))).total == 1
 
 
 # --- around a line ---
@@ -106,27 +112,27 @@ def test_a_kind_that_only_the_index_knows_can_be_asked_for() -> None:
     ("line", "expected"), [(1, ["Shop"]), (4, ["sell", "Shop"]), (6, []), (9, ["main"]), (10**12, [])]
 )
 def test_what_holds_a_line(engine: Engine, line: int, expected: list[str]) -> None:
-    assert [it.symbol.name for it in engine.containing("./src/shop.py", line)] == expected
+    assert [it.symbol.name for it in engine.code.containing("./src/shop.py", line)] == expected
 
 
 @pytest.mark.parametrize("line", [0, -1])
 def test_lines_begin_at_one(engine: Engine, line: int) -> None:
-    with pytest.raises(BadInput, match="counted from 1"):
-        engine.containing("src/shop.py", line)
+    with pytest.raises(BadInput, match="line numbers start at 1"):
+        engine.code.containing("src/shop.py", line)
 
 
 @pytest.mark.parametrize("path", ["../root/src/shop.py", "nowhere.py", "src\0/shop.py", ""])
 def test_a_file_that_is_not_indexed_is_said_to_be_none(engine: Engine, path: str) -> None:
     with pytest.raises(BadInput, match="not indexed"):
-        engine.containing(path, 1)
+        engine.code.containing(path, 1)
 
 
 def test_a_path_in_several_collections_needs_one_named(engine: Engine, tmp_path: Path) -> None:
     write(tmp_path / "other", {"src/shop.py": CODE})
     engine.index([tmp_path / "other"])
     with pytest.raises(BadInput, match="2 collections"):
-        engine.containing("src/shop.py", 1)
-    assert len(engine.containing("src/shop.py", 1, "other")) == 1
+        engine.code.containing("src/shop.py", 1)
+    assert len(engine.code.containing("src/shop.py", 1, "other")) == 1
 
 
 # --- bodies ---
@@ -142,21 +148,27 @@ TEN = text_lines("".join(f"{number}\r\n" for number in range(1, 11)))
 @pytest.mark.parametrize(
     ("spans", "limits", "expected"),
     [
-        ([(2, 4)], {}, [Body(2, ("2", "3", "4"))]),
-        ([(2, 4)], {"max_lines": 2}, [Body(2, ("2", "3"), truncated=True)]),
-        ([(2, 4)], {"max_lines": 3}, [Body(2, ("2", "3", "4"))]),
-        ([(2, 4)], {"max_lines": 0, "total_lines": 0}, [Body(2, ("2", "3", "4"))]),
+        ([(2, 4)], {}, [DefinitionBody(2, ("2", "3", "4"))]),
+        ([(2, 4)], {"max_lines": 2}, [DefinitionBody(2, ("2", "3"), truncated=True)]),
+        ([(2, 4)], {"max_lines": 3}, [DefinitionBody(2, ("2", "3", "4"))]),
+        ([(2, 4)], {"max_lines": 0, "total_lines": 0}, [DefinitionBody(2, ("2", "3", "4"))]),
         (
             [(1, 2), (3, 5), (6, 6)],
             {"total_lines": 3},
-            [Body(1, ("1", "2")), Body(3, ("3",), truncated=True), Body(6, (), truncated=True, omitted=True)],
+            [
+                DefinitionBody(1, ("1", "2")),
+                DefinitionBody(3, ("3",), truncated=True),
+                DefinitionBody(6, (), truncated=True, omitted=True),
+            ],
         ),
-        ([(9, 99)], {}, [Body(9, ("9", "10"))]),
-        ([(11, 12)], {}, [Body(11, (), problem="the file has 10 lines by now; line 11 is beyond its end")]),
+        ([(9, 99)], {}, [DefinitionBody(9, ("9", "10"))]),
+        ([(11, 12)], {}, [DefinitionBody(11, (), problem="the file has 10 lines now; line 11 is beyond its end")]),
     ],
 )
-def test_bodies_within_budgets(spans: list[tuple[int, int]], limits: dict[str, int], expected: list[Body]) -> None:
-    assert bodies([defined(*span) for span in spans], lambda record: TEN, **limits) == expected
+def test_bodies_within_budgets(
+    spans: list[tuple[int, int]], limits: dict[str, int], expected: list[DefinitionBody]
+) -> None:
+    assert read_bodies([defined(*span) for span in spans], lambda record: TEN, **limits) == expected
 
 
 def test_each_file_is_read_once() -> None:
@@ -166,33 +178,33 @@ def test_each_file_is_read_once() -> None:
         read.append(record.path)
         return TEN
 
-    bodies([defined(1, 1), defined(2, 2), defined(1, 1, "b.py")], source)
+    read_bodies([defined(1, 1), defined(2, 2), defined(1, 1, "b.py")], source)
     assert read == ["a.py", "b.py"]
 
 
 def test_budgets_are_no_debts() -> None:
     for limits in ({"max_lines": -1}, {"total_lines": -1}):
         with pytest.raises(BadInput, match="0 \\(no limit\\) or more"):
-            bodies([], lambda record: TEN, **limits)
+            read_bodies([], lambda record: TEN, **limits)
 
 
 def test_a_body_is_as_on_disk_or_as_it_was_indexed(engine: Engine, root: Path) -> None:
-    (sell,) = engine.symbols(Wanted(names=("sell",))).definitions
+    (sell,) = engine.symbols(SymbolQuery(names=("sell",))).definitions
     expected = tuple(CODE.split("\n")[1:5])
-    assert engine.bodies([sell]) == [Body(2, expected)]
+    assert engine.code.bodies([sell]) == [DefinitionBody(2, expected)]
     (root / "src/shop.py").write_text("# moved\n" * 20 + CODE)
-    assert engine.bodies([sell]) == [Body(2, expected, changed=True)]
+    assert engine.code.bodies([sell]) == [DefinitionBody(2, expected, changed=True)]
     (root / "src/shop.py").unlink()
-    assert engine.bodies([sell]) == [Body(2, expected, changed=True)]
+    assert engine.code.bodies([sell]) == [DefinitionBody(2, expected, changed=True)]
 
 
 def test_a_file_that_can_not_be_read_is_a_problem(engine: Engine, root: Path) -> None:
-    (sell,) = engine.symbols(Wanted(names=("sell",))).definitions
+    (sell,) = engine.symbols(SymbolQuery(names=("sell",))).definitions
     place = root / "src/shop.py"
     place.write_bytes(b"\0" * len(CODE))
     status = place.stat()
     record = replace(sell.record, size=status.st_size, mtime_ns=status.st_mtime_ns)
-    assert engine.bodies([replace(sell, record=record)]) == [Body(2, (), problem="binary file")]
+    assert engine.code.bodies([replace(sell, record=record)]) == [DefinitionBody(2, (), problem="binary file")]
 
 
 # --- audit ---
@@ -201,32 +213,32 @@ def test_a_file_that_can_not_be_read_is_a_problem(engine: Engine, root: Path) ->
 @pytest.fixture
 def audited(tmp_path: Path) -> Iterator[Engine]:
     store = DictStore()
-    store.add_collection("/some/work")
+    store.writer.add_collection("/some/work")
 
     def put(path: str, size: int, symbols: list[Symbol], text: str = "", **facets: str) -> None:
-        store.put(Record("work", path, "code", "", size, 1, "d", "c", facets=facets), [], symbols, text=text)
+        store.writer.put(Record("work", path, "code", "", size, 1, "d", "c", facets=facets), [], symbols, text=text)
 
-    put("full.py", 900, [Symbol("a", "class", 1, 1, stats=Stats())], "\ufffd", language="python")
+    put("full.py", 900, [Symbol("a", "class", 1, 1, stats=FunctionMetrics())], "\ufffd", language="python")
     put("empty.py", 600, [], language="python", empty="only comments")
     put("crash.cs", 700, [], language="csharp", unparsed="the parser crashed (signal 11)")
     put("odd.py", 500, [], language="python")
     put("tiny.py", 499, [], language="python")
     put("page.md", 999, [Symbol("A", "heading", 1, 1)], "\ufffd")
-    store.skip(Skipped("work", "large.PY", "too large"))
-    store.skip(Skipped("work", "film.mp4", "binary file"))
+    store.writer.skip(SkippedItem("work", "large.PY", "too large"))
+    store.writer.skip(SkippedItem("work", "film.mp4", "binary file"))
     with Engine(Settings(encoder="none", data_dir=tmp_path), tmp_path / "i.db", create=False, store=store) as engine:
         yield engine
 
 
 def test_files_without_definitions_are_told_with_their_reasons(audited: Engine) -> None:
-    audit = audited.audit()
+    audit = audited.code.audit()
     assert (audit.files, audit.with_definitions, audit.unreadable, audit.lossy) == (5, 1, 1, 1)
-    assert audit.silent == (
-        Silent("crash.cs", "work", 700, "the parser crashed (signal 11)"),
-        Silent("empty.py", "work", 600, "only comments"),
-        Silent("odd.py", "work", 500, ""),
+    assert audit.files_without_definitions == (
+        FileWithoutDefinitions("crash.cs", "work", 700, "the parser crashed (signal 11)"),
+        FileWithoutDefinitions("empty.py", "work", 600, "only comments"),
+        FileWithoutDefinitions("odd.py", "work", 500, ""),
     )
     assert [it.path for it in audit.unexplained] == ["odd.py"]
-    assert len(audited.audit(0).silent) == 4
+    assert len(audited.code.audit(0).files_without_definitions) == 4
     with pytest.raises(BadInput):
-        audited.audit(-1)
+        audited.code.audit(-1)

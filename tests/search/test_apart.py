@@ -13,13 +13,13 @@ import pytest
 from families_support import fill
 
 from dowse.errors import BadInput
-from dowse.model import Query, Scored
+from dowse.model import Query, ScoredChunk
 from dowse.search.recipes import RECIPES
-from dowse.search.run import Models, QueryVector, Run
-from dowse.search.search import Ranked, search
-from dowse.store.dicts import DictStore
+from dowse.search.run import QueryVector, SearchModels, SearchRun
+from dowse.search.search import SearchResult, search
+from oracle.dict_store import DictStore, DictTables
 
-Work = Callable[[], list[Scored]]
+Work = Callable[[], list[ScoredChunk]]
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def encoded(text: str) -> QueryVector:
     return QueryVector(vector)
 
 
-def told(found: Ranked) -> object:
+def told(found: SearchResult) -> object:
     """All but what goes with the time of day."""
     hits = [
         (hit.stored.key, {name: round(it, 9) for name, it in hit.evidence.items() if name not in ("age_days", "decay")})
@@ -52,16 +52,16 @@ def told(found: Ranked) -> object:
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_threads_change_nothing(store: DictStore, pool: ThreadPoolExecutor, recipe: str) -> None:
     query = Query("anchor kite\nand more", recipe=recipe)
-    plain = search(query, store, Models(encoded), rrf_k=60)
-    apart = search(query, store, Models(encoded), rrf_k=60, begin=lambda work: pool.submit(work).result)
+    plain = search(query, store.view(), SearchModels(encoded), rrf_k=60)
+    apart = search(query, store.view(), SearchModels(encoded), rrf_k=60, begin=lambda work: pool.submit(work).result)
     assert told(apart) == told(plain)
 
 
 def test_meaning_is_asked_for_while_words_are(store: DictStore, pool: ThreadPoolExecutor) -> None:
     met = threading.Barrier(2)
 
-    class Meeting(DictStore):
-        def match(self, *args: object) -> list[Scored]:
+    class Meeting(DictTables):
+        def match(self, *args: object) -> list[ScoredChunk]:
             met.wait(30)
             return []
 
@@ -71,8 +71,8 @@ def test_meaning_is_asked_for_while_words_are(store: DictStore, pool: ThreadPool
 
     found = search(
         Query("anchor", recipe="hybrid"),
-        Meeting(),
-        Models(encode),
+        DictStore(Meeting()).view(),
+        SearchModels(encode),
         rrf_k=60,
         begin=lambda work: pool.submit(work).result,
     )
@@ -90,20 +90,20 @@ def test_it_is_encoded_once_for_all_who_need_it(store: DictStore, pool: ThreadPo
         return encoded(text)
 
     query = Query("anchor", recipe="ragdocs")
-    search(query, store, Models(encode), rrf_k=60, begin=lambda work: pool.submit(work).result)
+    search(query, store.view(), SearchModels(encode), rrf_k=60, begin=lambda work: pool.submit(work).result)
     assert asked == ["anchor"]
 
 
 def test_one_that_fails_is_told_or_raised_as_ever(store: DictStore, pool: ThreadPoolExecutor) -> None:
-    def ask(error: Exception) -> Ranked:
+    def ask(error: Exception) -> SearchResult:
         def encode(text: str) -> QueryVector:
             raise error
 
         query = Query("anchor", recipe="hybrid")
-        return search(query, store, Models(encode), rrf_k=60, begin=lambda work: pool.submit(work).result)
+        return search(query, store.view(), SearchModels(encode), rrf_k=60, begin=lambda work: pool.submit(work).result)
 
     notes = {it.name: it.note for it in ask(RuntimeError("gone")).steps}
-    assert notes["semantic"] == "failed and was left out: RuntimeError: gone"
+    assert notes["semantic"] == "failed and skipped: RuntimeError: gone"
     with pytest.raises(BadInput, match="no such model"):
         ask(BadInput("no such model"))
 
@@ -112,7 +112,7 @@ def test_a_route_alone_is_not_begun_apart(store: DictStore) -> None:
     def never(work: Work) -> Work:
         raise AssertionError("there is nothing to do meanwhile")
 
-    assert search(Query("anchor", recipe="semantic"), store, Models(encoded), rrf_k=60, begin=never).steps
+    assert search(Query("anchor", recipe="semantic"), store.view(), SearchModels(encoded), rrf_k=60, begin=never).steps
 
 
 def test_the_kinds_of_candidates_are_not_iterated_while_another_route_adds_to_them(
@@ -125,6 +125,6 @@ def test_the_kinds_of_candidates_are_not_iterated_while_another_route_adds_to_th
         keys = values = __iter__ = items
 
     kinds = LookedUpOnly()
-    monkeypatch.setattr("dowse.search.search.Run", partial(Run, kinds=kinds))
+    monkeypatch.setattr("dowse.search.search.SearchRun", partial(SearchRun, kinds=kinds))
     query = Query("anchor kite", recipe="hybrid")
-    assert search(query, store, Models(encoded), rrf_k=60).hits and len(kinds)
+    assert search(query, store.view(), SearchModels(encoded), rrf_k=60).hits and len(kinds)

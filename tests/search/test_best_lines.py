@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.search.best_lines import BestLines, LineChoice, words_of
+from dowse.search.best_lines import BestLines, LineSelector, parse_query_words
 
 BODY = [f"    step_{number} = prepare({number})" for number in range(40)]
 CODE = "\n".join(
@@ -13,7 +13,7 @@ CODE = "\n".join(
 
 
 def shown(text: str, query: str, lines: int = 10, chars: int = 800) -> BestLines:
-    return LineChoice(text, words_of(query)).best(lines, chars)
+    return LineSelector(text, parse_query_words(query)).best(lines, chars)
 
 
 def test_a_short_passage_is_shown_whole() -> None:

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_hits import hit
 
-from dowse.encoders.base import Traits
+from dowse.encoders.base import EncoderTraits
 from dowse.model import Hit, Query
-from dowse.search.confidence import confidence_scores, held, stems_of, with_confidence
-from dowse.search.run import Models, QueryVector, Run
-from dowse.store.base import Weights
-from dowse.store.dicts import DictStore
+from dowse.search.confidence import add_confidence, confidence_scores, query_stems, stem_coverage
+from dowse.search.run import QueryVector, SearchModels, SearchRun
+from dowse.store.types import ColumnWeights
+from oracle.dict_store import DictStore
 from support import OpenEngine, write
 
 ASKED = "parser configuration"
@@ -23,7 +23,7 @@ BOTH, ONE, NEITHER = "Configurations of parsers", "the parser", "bananas"
 
 
 def sureness(hits: list[Hit], text: str = ASKED, unrelated: float = 0.0) -> list[float]:
-    return [it.evidence["confidence"] for it in with_confidence(hits, text, unrelated)]
+    return [it.evidence["confidence"] for it in add_confidence(hits, text, unrelated)]
 
 
 def test_more_words_a_nearer_meaning_and_a_better_rank_make_it_surer() -> None:
@@ -40,19 +40,21 @@ def test_what_an_encoder_says_counts_only_where_it_is_known_what_unrelated_texts
 def test_neither_scores_nor_kinds_make_a_difference() -> None:
     one, other = hit(ONE), replace(hit(ONE, kind="memory"), score=0.001)
     assert sureness([one]) == sureness([other])
-    told = with_confidence([other], ASKED, 0.0)
+    told = add_confidence([other], ASKED, 0.0)
     assert (told[0].score, told[0].stored) == (other.score, other.stored)
 
 
 def test_what_is_shown_instead_of_what_was_found_is_as_sure_as_that() -> None:
     found = hit(BOTH, cosine=0.8)
     for shown in (hit(NEITHER), hit(NEITHER, cosine=0.1)):
-        assert sureness([replace(shown, instead_of=found)], unrelated=0.6) == sureness([found], unrelated=0.6)
+        assert sureness([replace(shown, replaces=found)], unrelated=0.6) == sureness([found], unrelated=0.6)
 
 
-def run_for_asked(unrelated: float = 0.0) -> Run:
-    run = Run(Query(ASKED), DictStore(), Models(lambda _: QueryVector(None)), 100, Weights(), 60)
-    run.vector = QueryVector(None, traits=Traits(unrelated=unrelated))
+def run_for_asked(unrelated: float = 0.0) -> SearchRun:
+    run = SearchRun(
+        Query(ASKED), DictStore().view(), SearchModels(lambda _: QueryVector(None)), 100, ColumnWeights(), 60
+    )
+    run.vector = QueryVector(None, traits=EncoderTraits(similarity_floor=unrelated))
     return run
 
 
@@ -97,7 +99,7 @@ def test_what_is_linked_with_a_hit_has_a_share_of_what_that_has() -> None:
 def test_it_is_a_share_whatever_is_asked(text: str, found: list[tuple[str, float]], unrelated: float) -> None:
     hits = [hit(words, cosine) for words, cosine in found]
     assert all(0 <= it <= 1 for it in sureness(hits, text, unrelated))
-    assert [it.stored for it in with_confidence(hits, text, unrelated)] == [it.stored for it in hits]
+    assert [it.stored for it in add_confidence(hits, text, unrelated)] == [it.stored for it in hits]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_it_is_a_share_whatever_is_asked(text: str, found: list[tuple[str, float
     [("id of db", "the identity of a db", 0.5), ("id", "an_id", 1.0), ("parsers", "PARSER.parse()", 1.0), ("?", "", 1)],
 )
 def test_short_words_stand_alone_and_long_ones_may_end_otherwise(asked: str, text: str, share: float) -> None:
-    assert held(hit(text), stems_of(asked)) == share
+    assert stem_coverage(hit(text), query_stems(asked)) == share
 
 
 def test_every_recipe_tells_it(tmp_path: Path, open_engine: OpenEngine) -> None:

@@ -12,13 +12,12 @@ from families_support import fill, put
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.model import IN_FILES, Facet, Hit, Query, Scope
-from dowse.search.families import families_of
-from dowse.search.run import Models, QueryVector
-from dowse.search.search import Ranked, search
+from dowse.model import FILE_KINDS, FacetFilter, Hit, Query, Scope
+from dowse.search.run import QueryVector, SearchModels, groups_of_kinds
+from dowse.search.search import SearchResult, search
 from dowse.store.base import Store
-from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
+from oracle.dict_store import DictStore
 
 
 @pytest.fixture(scope="module", params=["sqlite", "dicts"])
@@ -30,9 +29,9 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     opened.close()
 
 
-def ask(store: Store, recipe: str, scope: Scope = Scope(), limit: int = 8) -> Ranked:  # noqa: B008 - frozen
-    models = Models(lambda _: QueryVector(np.array([1, 0, 0], dtype=np.float32), made_by="one"))
-    return search(Query("anchor", scope, limit, recipe), store, models, rrf_k=60)
+def ask(store: Store, recipe: str, scope: Scope = Scope(), limit: int = 8) -> SearchResult:  # noqa: B008 - frozen
+    models = SearchModels(lambda _: QueryVector(np.array([1, 0, 0], dtype=np.float32), encoder_fingerprint="one"))
+    return search(Query("anchor", scope, limit, recipe), store.view(), models, rrf_k=60)
 
 
 def kinds(found: list[Hit]) -> Counter[str]:
@@ -69,7 +68,7 @@ def test_paths_are_of_files_and_of_what_commits_touch(store: Store) -> None:
 
 
 def test_authors_and_tags_are_scopes_like_any_other(store: Store) -> None:
-    found = ask(store, "hybrid", Scope(facets=(Facet("author", "ADA", whole=False),))).hits
+    found = ask(store, "hybrid", Scope(facets=(FacetFilter("author", "ADA", whole=False),))).hits
     assert kinds(found) == {"commit": 8}
     assert all(int(it.stored.record.path) % 4 == 0 for it in found)
     assert kinds(ask(store, "hybrid", Scope(tags=("sea",))).hits) == {"memory": 3}
@@ -78,10 +77,10 @@ def test_authors_and_tags_are_scopes_like_any_other(store: Store) -> None:
 def test_a_scope_of_files_ranks_as_an_index_of_files_does() -> None:
     mixed, plain = DictStore(), DictStore()
     fill(mixed)
-    plain.add_collection("/work")
+    plain.writer.add_collection("/work")
     for number in range(12):
         put(plain, "work", f"src/deep/{number}.py", "code", f"the anchor is mentioned once here, {number} times more")
-    found = [ask(it, "lexical", Scope(kinds=IN_FILES)) for it in (mixed, plain)]
+    found = [ask(it, "lexical", Scope(kinds=FILE_KINDS)) for it in (mixed, plain)]
     assert [it.stored.record.path for it in found[0].hits] == [it.stored.record.path for it in found[1].hits]
     assert [it.name for it in found[0].steps] == [it.name for it in found[1].steps]
 
@@ -98,7 +97,7 @@ def test_memories_are_found_without_vectors() -> None:
     store = DictStore()
     fill(store)
     query = Query("anchor", Scope(kinds=("memory",)), 3, "memories")
-    found = search(query, store, Models(lambda _: QueryVector(None, "no encoder")), rrf_k=60).hits
+    found = search(query, store.view(), SearchModels(lambda _: QueryVector(None, "no encoder")), rrf_k=60).hits
     assert len(found) == 3
     assert found[0].evidence["uncalibrated"] == pytest.approx(2 / 61)
 
@@ -108,7 +107,7 @@ def test_memories_are_found_without_vectors() -> None:
     st.lists(st.sampled_from(["doc", "code", "commit", "memory"]), max_size=3).map(tuple),
 )
 def test_families_are_those_of_the_kinds_that_are_wanted(present: list[str], wanted: tuple[str, ...]) -> None:
-    names = [it.name for it in families_of(kind for kind in present if not wanted or kind in wanted)]
+    names = [it.name for it in groups_of_kinds(kind for kind in present if not wanted or kind in wanted)]
     kept = {kind for kind in present if not wanted or kind in wanted}
     assert ("commits" in names) == ("commit" in kept)
     assert ("memories" in names) == ("memory" in kept)

@@ -5,7 +5,18 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.model import Answer, Chunk, Completeness, Hit, Query, Record, Seen, Share, Step, Stored
+from dowse.model import (
+    Answer,
+    Chunk,
+    Completeness,
+    DiskFreshness,
+    Hit,
+    Query,
+    Record,
+    SourceCoverage,
+    Step,
+    StoredChunk,
+)
 from dowse.search.merge import merge_answers
 
 Rows = list[tuple[str, float]]
@@ -13,7 +24,7 @@ Rows = list[tuple[str, float]]
 
 def hit(path: str, confidence: float, text: str = "text") -> Hit:
     record = Record("files", path, "doc", path, 1, 1, "", "")
-    return Hit(Stored(1, Chunk(0, text, 1, 1), record), 1.0, {"confidence": confidence})
+    return Hit(StoredChunk(1, Chunk(0, text, 1, 1), record), 1.0, {"confidence": confidence})
 
 
 def answer(query: Query, hits: list[Hit], **state: object) -> Answer:
@@ -56,19 +67,30 @@ def test_limit_and_budget_are_those_of_the_whole() -> None:
     answers = {root: answer(Query("x"), [hit(f"{root}.md", 0.5, "t" * 150)]) for root in ("one", "two")}
     tight = merge_answers(Query("x", budget_tokens=50), answers, {"one": {}, "two": {}})
     assert [it.root for it in tight.hits] == ["one"]
-    assert tight.steps[-1].note == "1 hits did not fit into 50 tokens"
+    assert tight.steps[-1].note == "1 more hits left out (budget 50 tokens)"
 
 
 def test_what_is_said_of_each_root_is_said_with_its_name() -> None:
     query = Query("x")
     answers = {
-        "one": answer(query, [], others=(Share("commits", 2, 3),), seen=Seen(7.0, 2, ("a.md", "b.md"), ("slow",))),
-        "two": answer(query, [], notes=("half",), others=(Share("commits", 1, 1),), seen=Seen(8.0, complete=True)),
+        "one": answer(
+            query,
+            [],
+            by_source=(SourceCoverage("commits", 2, 3),),
+            seen=DiskFreshness(7.0, 2, ("a.md", "b.md"), ("slow",)),
+        ),
+        "two": answer(
+            query,
+            [],
+            notes=("half",),
+            by_source=(SourceCoverage("commits", 1, 1),),
+            seen=DiskFreshness(8.0, complete=True),
+        ),
     }
     whole = merge_answers(query, answers, {"one": {}, "two": {}})
     assert whole.abstained == "one: nothing here; two: nothing here"
     assert [it.label for it in whole.steps] == ["one: fuse", "two: fuse", "merge"]
     state = whole.completeness
-    assert (state.indexed, state.others, state.notes) == (2, (Share("commits", 3, 4),), ("two: half",))
-    assert state.seen == Seen(7.0, 2, ("one/a.md", "one/b.md"), ("one: slow",))
+    assert (state.indexed, state.by_source, state.notes) == (2, (SourceCoverage("commits", 3, 4),), ("two: half",))
+    assert state.seen == DiskFreshness(7.0, 2, ("one/a.md", "one/b.md"), ("one: slow",))
     assert set(whole.roots) == {"one", "two"}

@@ -34,9 +34,9 @@ def paths(engine: Engine, recipe: str = "lexical", **rest: object) -> list[str]:
 
 def test_a_subject_sees_more_of_what_it_prefers(engine: Engine) -> None:
     assert paths(engine) == ["a.md", "b.md", "c.md", "d.md"]
-    preferred = engine.prefer("ann", "c.md", 3)
+    preferred = engine.ranking.prefer("ann", "c.md", 3)
     assert (preferred.delta, preferred.multiplier) == (3, 4)
-    engine.prefer("ann", "./a.md", -0.9)
+    engine.ranking.prefer("ann", "./a.md", -0.9)
     assert paths(engine, subject="ann") == ["c.md", "b.md", "d.md", "a.md"]
     assert paths(engine) == paths(engine, subject="bob") == ["a.md", "b.md", "c.md", "d.md"]
     assert engine.search(Query("retry", recipe="lexical", subject="ann")).hits[0].evidence["prior"] == 4
@@ -45,16 +45,16 @@ def test_a_subject_sees_more_of_what_it_prefers(engine: Engine) -> None:
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_what_is_promoted_comes_up_from_below_the_limit(engine: Engine, recipe: str) -> None:
     assert "d.md" not in paths(engine, recipe, limit=2)
-    engine.prefer("ann", "d.md", 4)
+    engine.ranking.prefer("ann", "d.md", 4)
     assert paths(engine, recipe, limit=2, subject="ann")[0] == "d.md"
 
 
 def test_only_a_known_document_can_be_preferred(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"'x\.md' is not indexed"):
-        engine.prefer("ann", "x.md", 1)
+        engine.ranking.prefer("ann", "x.md", 1)
     write(tmp_path / "other", {"a.md": "another"})
     engine.index([tmp_path / "other"])
     with pytest.raises(BadInput, match=r"2 collections have 'a\.md'; name one"):
-        engine.prefer("ann", "a.md", 1)
-    assert engine.prefer("ann", "a.md", 1, "other").multiplier == 2
+        engine.ranking.prefer("ann", "a.md", 1)
+    assert engine.ranking.prefer("ann", "a.md", 1, "other").multiplier == 2
     assert paths(engine, subject="ann")[0] == "a.md"

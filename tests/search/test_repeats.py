@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.search.repeats import Version, version_of
+from dowse.search.stages.repeats import DocumentVersion, parse_document_version
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,4 @@ from dowse.search.repeats import Version, version_of
     ],
 )
 def test_the_language_of_a_path(path: str, page: str, language: str) -> None:
-    assert version_of(path) == Version(page, language)
+    assert parse_document_version(path) == DocumentVersion(page, language)

@@ -72,7 +72,7 @@ def test_never_more_than_asked_for(engine: Engine, limit: int) -> None:
 def test_a_budget_packs_and_says_what_it_left_out(engine: Engine) -> None:
     answer = engine.search(Query("retry backoff entries", budget_tokens=20))
     assert sum(len(hit.stored.chunk.text) for hit in answer.hits) <= 80
-    assert "did not fit" in answer.steps[-1].note
+    assert "left out" in answer.steps[-1].note
     tiny = engine.search(Query("exponential", budget_tokens=2, recipe="lexical"))
     assert len(tiny.hits) == 1 and len(tiny.hits[0].stored.chunk.text) <= 8
 
@@ -80,7 +80,7 @@ def test_a_budget_packs_and_says_what_it_left_out(engine: Engine) -> None:
 def test_freshness_is_checked_at_answer_time(engine: Engine, root: Path, open_engine: OpenEngine) -> None:
     write(root, {"docs/retry.md": "# Retries\n\nSomething else entirely."})
     (root / "docs/cache.md").unlink()
-    unrepaired = open_engine(repair_ms=0).search(Query("retry backoff entries"))
+    unrepaired = open_engine(freshness_timeout_ms=0).search(Query("retry backoff entries"))
     seen = {it.stored.record.path: it.freshness for it in unrepaired.hits}
     assert seen == {"docs/retry.md": "changed", "docs/cache.md": "gone", "src/retry.py": "fresh"}
 
@@ -94,7 +94,7 @@ def test_completeness_tells_empty_from_unindexed(engine: Engine, open_engine: Op
 
 
 def test_an_unknown_recipe_and_an_empty_query_are_refused(engine: Engine) -> None:
-    with pytest.raises(BadInput, match="there is no recipe 'best'; known are auto, lexical"):
+    with pytest.raises(BadInput, match="unknown recipe 'best'; choose one of auto, lexical"):
         engine.search(Query("x", recipe="best"))
     with pytest.raises(BadInput, match="the query is empty"):
         engine.search(Query(" \n"))
@@ -104,14 +104,14 @@ def test_a_query_without_words_says_so(engine: Engine) -> None:
     answer = engine.search(Query("!?", recipe="hybrid"))
     assert answer.hits == ()
     assert [it.note for it in answer.steps[1:3]] == [
-        "the query has no words to match", "skipped: the query has nothing to encode",
+        "the query has no words to match", "skipped: the query has no content to encode",
     ]  # fmt: skip
 
 
 def test_without_an_encoder_hybrid_answers_by_words_and_says_so(engine: Engine, open_engine: OpenEngine) -> None:
     answer = open_engine(encoder="none").search(Query("backoff"))
     assert answer.hits
-    assert "switched off" in next(it.note for it in answer.steps if it.name == "semantic")
+    assert "search is off" in next(it.note for it in answer.steps if it.name == "semantic")
 
 
 @pytest.mark.parametrize("encoder", ["auto", "granite"])
@@ -205,10 +205,10 @@ def test_reading_lines_and_chunks(engine: Engine, root: Path) -> None:
 
 def test_a_passage_of_a_changed_file_is_what_was_indexed(engine: Engine, root: Path) -> None:
     (stored,) = (hit.stored for hit in engine.search(Query('"five tries"', recipe="lexical")).hits)
-    assert engine.passage(stored).text == "## Limits\n\nFive tries."
+    assert engine.passages.passage(stored).text == "## Limits\n\nFive tries."
     for text in ("new\nlines\nabove\n" + FILES["docs/retry.md"], "shorter"):
         write(root, {"docs/retry.md": text})
-        moved = engine.passage(stored)
+        moved = engine.passages.passage(stored)
         assert (moved.text, moved.freshness) == ("## Limits\n\nFive tries.", "changed")
 
 
@@ -216,7 +216,7 @@ def test_a_missing_model_leaves_hybrid_to_the_words(engine: Engine, monkeypatch:
     def missing(name: str) -> object:
         raise metadata.PackageNotFoundError(name)
 
-    engine._store.note("encoder", "granite")  # as if granite had made the vectors
+    engine._core.store.writer.note("encoder", "granite")  # as if granite had made the vectors
     monkeypatch.setattr(metadata, "files", missing)
     monkeypatch.setattr(metadata, "distribution", missing)
     with Engine(replace(engine.settings, encoder="granite"), engine.index_path, create=False) as other:
@@ -290,10 +290,10 @@ def test_a_phrase_that_occurs_nowhere_finds_nothing_and_says_so(seas: Engine, re
     answer = seas.search(Query('salt "salt saturated lakes" lakes', recipe=recipe))
     assert answer.hits == ()
     assert answer.abstained == (
-        'no indexed passage holds "salt saturated lakes"; remove the quotes to search for the words'
+        'no indexed passage contains "salt saturated lakes"; remove the quotes to search for the words'
     )
     scoped = seas.search(Query(_PHRASE, Scope(kinds=("code",)), recipe=recipe))
-    assert (scoped.hits, "in this scope holds" in scoped.abstained) == ((), True)
+    assert (scoped.hits, "in this scope contains" in scoped.abstained) == ((), True)
 
 
 def test_meaning_is_compared_beyond_the_candidates_of_a_query_without_quotes(

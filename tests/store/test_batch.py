@@ -9,11 +9,12 @@ import apsw
 import pytest
 
 from dowse.errors import Unreadable
-from dowse.model import Chunk, Record, Scope, Skipped
-from dowse.store.base import Piece, Store, Weights
-from dowse.store.dicts import DictStore
+from dowse.model import Chunk, Record, Scope, SkippedItem
+from dowse.store.base import Store
 from dowse.store.sqlite import SqliteStore
-from dowse.text.terms import parse
+from dowse.store.types import ChunkInput, ColumnWeights
+from dowse.text.tokenize import parse_query
+from oracle.dict_store import DictStore
 
 BAD = "\ud800 can not be stored"
 
@@ -21,7 +22,7 @@ BAD = "\ud800 can not be stored"
 @pytest.fixture(params=["sqlite", "dicts"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     opened: Store = SqliteStore(tmp_path / "i.db") if request.param == "sqlite" else DictStore()
-    opened.add_collection("/c")
+    opened.writer.add_collection("/c")
     yield opened
     opened.close()
 
@@ -29,20 +30,20 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def sqlite(tmp_path: Path) -> Iterator[SqliteStore]:
     opened = SqliteStore(tmp_path / "i.db")
-    opened.add_collection("/c")
+    opened.writer.add_collection("/c")
     yield opened
     opened.close()
 
 
 def put(store: Store, path: str, *texts: str, names: str | None = None, **rest: str) -> None:
     record = Record("c", path, "doc", "", 1, 1, "d", "c", facets=rest)
-    pieces = [Piece(Chunk(place, text, 1, 1), bytes(16), names) for place, text in enumerate(texts)]
-    store.put(record, pieces)
+    pieces = [ChunkInput(Chunk(place, text, 1, 1), bytes(16), names) for place, text in enumerate(texts)]
+    store.writer.put(record, pieces)
 
 
 def found(store: Store, query: str) -> set[str]:
-    hits = store.match(parse(query), Scope(), Weights(), 100)
-    return {it.record.path for it in store.load([hit.key for hit in hits])}
+    hits = store.words.match(parse_query(query), Scope(), ColumnWeights(), 100)
+    return {it.record.path for it in store.catalog.load([hit.key for hit in hits])}
 
 
 def segments(store: SqliteStore) -> int:
@@ -57,13 +58,13 @@ def check_words(store: SqliteStore) -> None:
 
 def test_everything_of_a_batch_is_there_afterwards(store: Store) -> None:
     put(store, "old.md", "alpha")
-    with store.batch():
+    with store.writer.batch():
         put(store, "a.md", "beta")
         put(store, "b.md", "beta gamma")
-        store.drop("c", ["old.md"])
-        store.skip(Skipped("c", "b.md", "binary"))
+        store.writer.drop("c", ["old.md"])
+        store.writer.skip(SkippedItem("c", "b.md", "binary"))
     assert found(store, "alpha beta gamma") == {"a.md"}
-    assert [it.path for it in store.skipped()] == ["b.md"]
+    assert [it.path for it in store.catalog.skipped()] == ["b.md"]
 
 
 def test_names_that_are_given_are_taken(sqlite: SqliteStore) -> None:
@@ -75,12 +76,12 @@ def test_names_that_are_given_are_taken(sqlite: SqliteStore) -> None:
 
 def test_a_part_that_fails_leaves_nothing_and_the_rest_goes_on(sqlite: SqliteStore) -> None:
     put(sqlite, "b.md", "before")
-    with sqlite.batch():
+    with sqlite.writer.batch():
         put(sqlite, "a.md", "alpha")
-        with pytest.raises(Unreadable, match="can not be stored"):
+        with pytest.raises(Unreadable, match="cannot be stored"):
             put(sqlite, "b.md", "half of it", BAD)
         put(sqlite, "c.md", "gamma")
-    assert set(sqlite.versions("c")) == {"a.md", "b.md", "c.md"}
+    assert set(sqlite.catalog.versions("c")) == {"a.md", "b.md", "c.md"}
     assert found(sqlite, "before alpha gamma half") == {"a.md", "b.md", "c.md"}
     assert found(sqlite, "half") == set()
     check_words(sqlite)
@@ -88,7 +89,7 @@ def test_a_part_that_fails_leaves_nothing_and_the_rest_goes_on(sqlite: SqliteSto
 
 def test_a_batch_that_fails_leaves_nothing(sqlite: SqliteStore) -> None:
     put(sqlite, "a.md", "alpha")
-    with pytest.raises(KeyboardInterrupt), sqlite.batch():
+    with pytest.raises(KeyboardInterrupt), sqlite.writer.batch():
         put(sqlite, "a.md", "beta")
         put(sqlite, "b.md", "beta")
         raise KeyboardInterrupt
@@ -99,10 +100,10 @@ def test_a_batch_that_fails_leaves_nothing(sqlite: SqliteStore) -> None:
 
 
 def test_what_comes_and_goes_in_one_batch(sqlite: SqliteStore) -> None:
-    with sqlite.batch():
+    with sqlite.writer.batch():
         put(sqlite, "a.md", "alpha")
         put(sqlite, "a.md", "beta")
-        sqlite.drop("c", ["a.md"])
+        sqlite.writer.drop("c", ["a.md"])
         put(sqlite, "a.md", "gamma")
     assert found(sqlite, "alpha beta") == set()
     assert found(sqlite, "gamma") == {"a.md"}
@@ -111,7 +112,7 @@ def test_what_comes_and_goes_in_one_batch(sqlite: SqliteStore) -> None:
 
 def test_others_see_a_batch_when_it_is_over(sqlite: SqliteStore) -> None:
     other = apsw.Connection(str(sqlite.db.path), flags=apsw.SQLITE_OPEN_READONLY)
-    with sqlite.batch():
+    with sqlite.writer.batch():
         put(sqlite, "a.md", "alpha")
         assert other.execute("SELECT count(*) FROM records").fetchall() == [(0,)]
     assert other.execute("SELECT count(*) FROM records").fetchall() == [(1,)]
@@ -121,7 +122,7 @@ def test_others_see_a_batch_when_it_is_over(sqlite: SqliteStore) -> None:
 def test_a_batch_is_one_segment_of_the_words_index(sqlite: SqliteStore) -> None:
     """Which is why it is quick: nothing needs to be merged."""
     before = segments(sqlite)
-    with sqlite.batch():
+    with sqlite.writer.batch():
         for number in range(50):
             put(sqlite, f"{number}.md", f"alpha{number}", "beta")
     assert segments(sqlite) == before + 1
@@ -131,7 +132,10 @@ def test_faceted(store: Store) -> None:
     put(store, "b.py", "text", unparsed="the parser crashed")
     put(store, "a.py", "text", unparsed="too slow", language="python")
     put(store, "c.py", "text", language="python")
-    assert store.faceted("unparsed") == [("c", "a.py", "too slow"), ("c", "b.py", "the parser crashed")]
+    assert store.catalog.records_with_facet("unparsed") == [
+        ("c", "a.py", "too slow"),
+        ("c", "b.py", "the parser crashed"),
+    ]
     put(store, "a.py", "text")
-    assert store.faceted("unparsed") == [("c", "b.py", "the parser crashed")]
-    assert store.faceted("empty") == []
+    assert store.catalog.records_with_facet("unparsed") == [("c", "b.py", "the parser crashed")]
+    assert store.catalog.records_with_facet("empty") == []

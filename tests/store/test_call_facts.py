@@ -9,8 +9,8 @@ import pytest
 
 from dowse.model import Call, Link, Record, Symbol
 from dowse.store.base import Store
-from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
+from oracle.dict_store import DictStore
 
 
 def record(path: str, collection: str = "code", digest: str = "d") -> Record:
@@ -19,7 +19,7 @@ def record(path: str, collection: str = "code", digest: str = "d") -> Record:
 
 def fill(store: Store) -> None:
     for root in ("/work/code", "/work/more"):
-        store.add_collection(root)
+        store.writer.add_collection(root)
     outline = [
         Symbol("Ns", "namespace", 1, 40),
         Symbol("Repo", "class", 2, 30, 1, 0, bases=("a.Base<T>", "IRepo")),
@@ -34,37 +34,37 @@ def fill(store: Store) -> None:
         Call("go", "go", 4, 4),
         Call("stop", "?.stop", 5, None, 2, "refer"),
     ]
-    store.put(record("b/m.cs"), [], outline, links, calls)
-    store.put(record("a/m.cs"), [], outline[:2], [Link("import", "lib.store", 1, "Crate=Store")], calls[:1])
-    store.put(record("a/m.cs", "more"), [], outline[:2], [], calls[1:])
-    store.put(record("m.cs.txt"), [], [Symbol("Repo", "heading", 1, 1)], [], [])
+    store.writer.put(record("b/m.cs"), [], outline, links, calls)
+    store.writer.put(record("a/m.cs"), [], outline[:2], [Link("import", "lib.store", 1, "Crate=Store")], calls[:1])
+    store.writer.put(record("a/m.cs", "more"), [], outline[:2], [], calls[1:])
+    store.writer.put(record("m.cs.txt"), [], [Symbol("Repo", "heading", 1, 1)], [], [])
 
 
 def _first(store: Store) -> int:
-    return next(it.key for it in store.files_named("m.cs") if it.path == "b/m.cs")
+    return next(it.key for it in store.symbols.files_named("m.cs") if it.path == "b/m.cs")
 
 
 QUESTIONS: dict[str, Callable[[Store], object]] = {
-    "files by name": lambda store: [it[1:] for it in store.files_named("m.cs")],
-    "no file": lambda store: store.files_named("M.cs"),
-    "by name": lambda store: [(it[1:], it.place.ordinal) for it in store.named(["SAVE", "repo"])],
-    "of a kind": lambda store: [it[1:] for it in store.named(["save", "repo"], kinds=["class", "field"])],
-    "with a modifier": lambda store: [it[1:] for it in store.named(["save"], modifier="extension")],
-    "no such modifier": lambda store: store.named(["save"], modifier="ext"),
-    "a few": lambda store: [it[1:] for it in store.named(["repo"], limit=2)],
-    "nowhere": lambda store: store.named(["repo"], within=[]),
-    "heirs": lambda store: [(it[1:], it.place.ordinal) for it in store.extending(["BASE", "irepo"])],
-    "no heirs": lambda store: store.extending(["a", "T"]),
-    "sites": lambda store: [it[1:] for it in store.sites(["go", "stop"], 100)],
-    "the first sites": lambda store: [it[1:] for it in store.sites(["go"], 2)],
-    "sites of a file": lambda store: [it[1:] for it in store.sites_in(_first(store))],
-    "sites of a kind": lambda store: [it[1:] for it in store.sites_in(_first(store), kind="refer")],
-    "sites with a text": lambda store: [it[1:] for it in store.sites_in(_first(store), having="halt")],
-    "sites with a text of a kind": lambda store: store.sites_in(_first(store), kind="refer", having="halt"),
-    "other case": lambda store: store.sites(["Go"], 9),
-    "imports": lambda store: store.imported_as([".store", "lib.store"], "Store"),
-    "imports of everything": lambda store: store.imported_as(["x"], ""),
-    "no imports": lambda store: store.imported_as(["store"], "Store"),
+    "files by name": lambda store: [it[1:] for it in store.symbols.files_named("m.cs")],
+    "no file": lambda store: store.symbols.files_named("M.cs"),
+    "by name": lambda store: [(it[1:], it.place.ordinal) for it in store.symbols.named(["SAVE", "repo"])],
+    "of a kind": lambda store: [it[1:] for it in store.symbols.named(["save", "repo"], kinds=["class", "field"])],
+    "with a modifier": lambda store: [it[1:] for it in store.symbols.named(["save"], modifier="extension")],
+    "no such modifier": lambda store: store.symbols.named(["save"], modifier="ext"),
+    "a few": lambda store: [it[1:] for it in store.symbols.named(["repo"], limit=2)],
+    "nowhere": lambda store: store.symbols.named(["repo"], within=[]),
+    "heirs": lambda store: [(it[1:], it.place.ordinal) for it in store.symbols.extending(["BASE", "irepo"])],
+    "no heirs": lambda store: store.symbols.extending(["a", "T"]),
+    "sites": lambda store: [it[1:] for it in store.symbols.sites(["go", "stop"], 100)],
+    "the first sites": lambda store: [it[1:] for it in store.symbols.sites(["go"], 2)],
+    "sites of a file": lambda store: [it[1:] for it in store.symbols.sites_in(_first(store))],
+    "sites of a kind": lambda store: [it[1:] for it in store.symbols.sites_in(_first(store), kind="refer")],
+    "sites with a text": lambda store: [it[1:] for it in store.symbols.sites_in(_first(store), having="halt")],
+    "sites with a text of a kind": lambda store: store.symbols.sites_in(_first(store), kind="refer", having="halt"),
+    "other case": lambda store: store.symbols.sites(["Go"], 9),
+    "imports": lambda store: store.symbols.imported_as([".store", "lib.store"], "Store"),
+    "imports of everything": lambda store: store.symbols.imported_as(["x"], ""),
+    "no imports": lambda store: store.symbols.imported_as(["store"], "Store"),
 }
 
 
@@ -73,7 +73,7 @@ def test_both_stores_tell_the_same(tmp_path: Path, ask: Callable[[Store], object
     sqlite, memory = SqliteStore(tmp_path / "index.db"), DictStore()
     for store in (sqlite, memory):
         fill(store)
-    with sqlite.moment(), memory.moment():
+    with sqlite.catalog.moment(), memory.catalog.moment():
         assert ask(sqlite) == ask(memory)
     sqlite.close()
 
@@ -86,48 +86,48 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
 
 
 def test_what_is_found(store: Store) -> None:
-    found = store.named(["save"], kinds=["method"])
+    found = store.symbols.named(["save"], kinds=["method"])
     assert [(it.name, it.kind, it.trail, it.collection, it.path) for it in found] == [
         ("Save", "method", ("Ns", "Repo"), "code", "b/m.cs")
     ]
-    assert store.named(["inner"])[0].trail == ("Ns", "Repo", "Save")
-    assert [it.path for it in store.extending(["base"])] == ["a/m.cs", "b/m.cs", "a/m.cs"]
-    assert [(it.name, it.line, it.symbol, it.arguments, it.kind) for it in store.sites(["go"], 9)] == [
+    assert store.symbols.named(["inner"])[0].trail == ("Ns", "Repo", "Save")
+    assert [it.path for it in store.symbols.extending(["base"])] == ["a/m.cs", "b/m.cs", "a/m.cs"]
+    assert [(it.name, it.line, it.symbol, it.arguments, it.kind) for it in store.symbols.sites(["go"], 9)] == [
         ("go", 8, 2, 1, "call"), ("go", 4, 4, 0, "call"), ("go", 8, 2, 1, "call"), ("go", 4, 4, 0, "call"),
     ]  # fmt: skip
-    assert store.imported_as([".store"], "Store") == ["Box"]
+    assert store.symbols.imported_as([".store"], "Store") == ["Box"]
 
 
 def test_facts_are_whole(store: Store) -> None:
-    (key, *_), *_ = store.files_named("m.cs")
-    (facts,) = store.facts([key])
+    (key, *_), *_ = store.symbols.files_named("m.cs")
+    (facts,) = store.symbols.facts([key])
     assert (facts.record.path, [it.name for it in facts.symbols]) == ("a/m.cs", ["Ns", "Repo"])
     assert [it.target for it in facts.imports] == ["lib.store"]
-    assert [it.line for it in store.sites_in(key)] == [8]
-    assert store.named(["repo"], within=[key])[0].place.record == key
-    assert store.facts([]) == [] and store.facts([10**6]) == []
+    assert [it.line for it in store.symbols.sites_in(key)] == [8]
+    assert store.symbols.named(["repo"], within=[key])[0].place.record == key
+    assert store.symbols.facts([]) == [] and store.symbols.facts([10**6]) == []
 
 
 def test_a_stamp_differs_whenever_facts_may(store: Store) -> None:
-    keys = [it.key for it in store.files_named("m.cs")]
-    before = store.stamps(keys)
+    keys = [it.key for it in store.symbols.files_named("m.cs")]
+    before = store.symbols.fingerprints(keys)
     assert len(set(before.values())) == len(keys) == 3
-    store.put(record("a/m.cs", digest="other"), [])
-    store.touch("code", "b/m.cs", size=1, mtime_ns=5, settled=True)
-    after = store.stamps([it.key for it in store.files_named("m.cs")])
+    store.writer.put(record("a/m.cs", digest="other"), [])
+    store.writer.touch("code", "b/m.cs", size=1, mtime_ns=5, settled=True)
+    after = store.symbols.fingerprints([it.key for it in store.symbols.files_named("m.cs")])
     assert sum(before[key] != after.get(key) for key in keys) == 2
-    assert store.stamps([10**6]) == {}
+    assert store.symbols.fingerprints([10**6]) == {}
 
 
 def test_one_moment_does_not_see_what_is_written_meanwhile(tmp_path: Path) -> None:
     reading, writing = SqliteStore(tmp_path / "index.db"), SqliteStore(tmp_path / "index.db")
     fill(writing)
-    with reading.moment():
-        assert len(reading.sites(["go"], 9)) == 4
-        writing.drop("code", ["b/m.cs"])
-        with reading.moment():
-            assert len(reading.sites(["go"], 9)) == 4
-    assert len(reading.sites(["go"], 9)) == 2
+    with reading.catalog.moment():
+        assert len(reading.symbols.sites(["go"], 9)) == 4
+        writing.writer.drop("code", ["b/m.cs"])
+        with reading.catalog.moment():
+            assert len(reading.symbols.sites(["go"], 9)) == 4
+    assert len(reading.symbols.sites(["go"], 9)) == 2
     reading.close()
     writing.close()
 
@@ -136,13 +136,13 @@ def test_one_moment_does_not_see_what_is_written_meanwhile(tmp_path: Path) -> No
 def test_any_text_is_just_a_name_to_sqlite(tmp_path: Path, name: str) -> None:
     store = SqliteStore(tmp_path / "index.db")
     fill(store)
-    assert store.sites([name], 9) == []
-    assert store.named([name]) == [] and store.extending([name]) == []
+    assert store.symbols.sites([name], 9) == []
+    assert store.symbols.named([name]) == [] and store.symbols.extending([name]) == []
     store.close()
 
 
 def test_what_is_passed_stands_beside_the_callee(store: Store) -> None:
-    with store.moment():
-        having = store.sites_in(_first(store), having="halt")
+    with store.catalog.moment():
+        having = store.symbols.sites_in(_first(store), having="halt")
         assert [(it.callee, it.passed) for it in having] == [("this.go", "0=halt")]
-        assert [it.name for it in store.sites_in(_first(store), kind="refer")] == ["stop"]
+        assert [it.name for it in store.symbols.sites_in(_first(store), kind="refer")] == ["stop"]

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from dowse.errors import BadInput, IndexBusy, IndexDamaged, IndexUnusable, NotIndexed
-from dowse.model import COMMITS, FILES, Chunk, Facet, Link, Linked, Record, Scope, Scored
-from dowse.store.base import Piece, Weights
+from dowse.model import COMMITS, FILES, Chunk, FacetFilter, Link, LinkFilter, Record, Scope, ScoredChunk
 from dowse.store.sqlite import SqliteStore
-from dowse.store.sqlite.database import MIGRATIONS, Database, fetch
-from dowse.store.sqlite.words import MAX_MATCHED_TERMS
-from dowse.text.terms import parse
+from dowse.store.sqlite.database import MIGRATIONS, Database, fetch_rows
+from dowse.store.sqlite.fts import MAX_MATCHED_TERMS
+from dowse.store.types import ChunkInput, ColumnWeights
+from dowse.text.tokenize import parse_query
 
 
 def test_there_is_no_index_until_something_is_indexed(tmp_path: Path) -> None:
@@ -67,10 +67,14 @@ def test_an_index_of_the_first_version_opens_and_keeps_its_vectors(tmp_path: Pat
     store = SqliteStore(path, create=False)
     assert store.db.rows("PRAGMA user_version") == [(len(MIGRATIONS),)]
     query = np.array([1, 0], dtype=np.float32)
-    assert store.near(query, Scope(), 5, "some:1") == [Scored(1, 1.0)]
-    assert (store.counts().chunks, store.counts().vectors, store.counts().next_vectors) == (1, 1, 0)
-    store.put_vectors([1], np.array([[0, 1]], dtype=np.float32), "some:1")
-    assert store.near(query, Scope(), 5, "some:1") == [Scored(1, 0.0)]
+    assert store.vectors.near(query, Scope(), 5, "some:1") == [ScoredChunk(1, 1.0)]
+    assert (store.catalog.counts().chunks, store.catalog.counts().vectors, store.catalog.counts().next_vectors) == (
+        1,
+        1,
+        0,
+    )
+    store.vectors.put_vectors([1], np.array([[0, 1]], dtype=np.float32), "some:1")
+    assert store.vectors.near(query, Scope(), 5, "some:1") == [ScoredChunk(1, 0.0)]
     store.close()
 
 
@@ -85,7 +89,7 @@ def test_an_older_index_is_migrated_in_one_transaction(tmp_path: Path) -> None:
     assert migrated.rows("PRAGMA user_version") == [(len(newer),)]
     assert migrated.rows("SELECT extra FROM records") == []
     migrated.close()
-    with pytest.raises(IndexDamaged, match="is not of version"):
+    with pytest.raises(IndexDamaged, match="does not match its index version"):
         Database(path, create=True, scripts=(*newer, third))
     again = Database(path, create=False, scripts=newer)
     assert "more" not in [row[1] for row in again.rows("PRAGMA table_info(records)")]
@@ -113,7 +117,7 @@ def test_what_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_directory_is_no_index(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="can not use"):
+    with pytest.raises(BadInput, match="cannot use"):
         SqliteStore(tmp_path)
 
 
@@ -149,14 +153,14 @@ def test_a_held_write_lock_lets_readers_through_and_makes_a_writer_say_so(tmp_pa
     try:
         assert held.wait(120)
         store = SqliteStore(path, create=False, busy_timeout_s=0.2)
-        assert store.match(parse("x"), Scope(), Weights(), 5) == []
+        assert store.words.match(parse_query("x"), Scope(), ColumnWeights(), 5) == []
         with pytest.raises(IndexBusy, match=r"process .*is writing to .*try again") as raised, store.writing(0.2):
-            store.add_collection("/x")
+            store.writer.add_collection("/x")
         assert "\n" not in str(raised.value)
         release.set()
         process.join(120)
         with store.writing(60):
-            store.add_collection("/x")
+            store.writer.add_collection("/x")
         store.close()
     finally:
         release.set()
@@ -230,7 +234,7 @@ def test_connections_end_with_their_threads(tmp_path: Path) -> None:
         thread.start()
         thread.join()
     gc.collect()
-    assert len(db._opened) <= 3
+    assert len(db._connections) <= 3
     db.close()
 
 
@@ -282,19 +286,19 @@ def _read_as_nobody(path: str) -> None:
     SqliteStore(Path(path), create=False).close()  # imports what it needs while that may still be read
     os.setuid(65534)
     store = SqliteStore(Path(path), create=False)
-    assert store.collections() == []
+    assert store.catalog.collections() == []
     try:
-        store.add_collection("/x")
+        store.writer.add_collection("/x")
     except BadInput:
         return
     raise AssertionError("it must not be writable")
 
 
 def fill(store: SqliteStore, texts: list[str]) -> None:
-    store.add_collection("/c")
+    store.writer.add_collection("/c")
     for number, text in enumerate(texts):
         record = Record("c", f"{number}.md", "doc", "", 1, 1, "d", "c")
-        store.put(record, [Piece(Chunk(0, text, 1, 1), number.to_bytes(16))])
+        store.writer.put(record, [ChunkInput(Chunk(0, text, 1, 1), number.to_bytes(16))])
 
 
 def test_words_that_are_nearly_everywhere_do_not_decide_in_a_large_index(tmp_path: Path) -> None:
@@ -302,7 +306,7 @@ def test_words_that_are_nearly_everywhere_do_not_decide_in_a_large_index(tmp_pat
     fill(store, ["common rare" if number % 100 == 0 else "common" for number in range(1_200)])
 
     def found(query: str) -> int:
-        return len(store.match(parse(query), Scope(), Weights(), 5_000))
+        return len(store.words.match(parse_query(query), Scope(), ColumnWeights(), 5_000))
 
     assert found("common rare") == 12
     assert found("common") == 1_200
@@ -315,8 +319,8 @@ def test_a_long_text_as_a_query_is_its_rarest_words(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "i.db")
     rare = ["".join(letters) for letters in itertools.islice(itertools.product("bcdfgkmp", repeat=3), 100)]
     fill(store, [f"{word} shared" for word in rare])
-    query = parse(f"shared {' '.join(rare)}")
-    assert len(store.match(query, Scope(), Weights(), 500)) == MAX_MATCHED_TERMS
+    query = parse_query(f"shared {' '.join(rare)}")
+    assert len(store.words.match(query, Scope(), ColumnWeights(), 500)) == MAX_MATCHED_TERMS
     store.close()
 
 
@@ -325,7 +329,7 @@ def test_every_connection_is_as_it_is_meant_to_be(tmp_path: Path) -> None:
     db = Database(tmp_path / "index.db", create=True)
     with db.transaction() as connection:
         meant = {"journal_mode": "wal", "synchronous": 1, "journal_size_limit": 16_777_216, "temp_store": 2}
-        assert {name: fetch(connection, f"PRAGMA {name}")[0][0] for name in meant} == meant
+        assert {name: fetch_rows(connection, f"PRAGMA {name}")[0][0] for name in meant} == meant
     assert db.rows("PRAGMA query_only") == [(1,)]
     assert db.rows("PRAGMA cache_size") == [(-16_000,)]
     db.close()
@@ -343,50 +347,50 @@ BACK_TO_VERSION_4 = (
 def test_an_index_of_version_4_holds_all_it_held_and_takes_other_sources(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     store = SqliteStore(path)
-    store.add_collection("/work/notes")
+    store.writer.add_collection("/work/notes")
     before = Record("notes", "a.md", "doc", "A", 1, 10**18, "d", "c", facets={"x": "y"})
     links = [Link("links_to", "b", 1)]
-    store.put(before, [Piece(Chunk(0, "some words", 1, 1), b"0" * 16)], (), links, text="some words\n")
+    store.writer.put(before, [ChunkInput(Chunk(0, "some words", 1, 1), b"0" * 16)], (), links, text="some words\n")
     with store.db.transaction() as connection:
         connection.execute(BACK_TO_VERSION_4)
     store.close()
 
     store = SqliteStore(path, create=False)
     assert store.db.rows("PRAGMA user_version") == [(len(MIGRATIONS),)]
-    assert [it.source for it in store.collections()] == [FILES]
-    assert store.select(Scope()) == [before]
-    assert store.count(Scope(facets=(Facet("x", "y"),), links=(Linked("links_to", "b"),))) == 1
-    assert (store.links(before), store.text(before)) == (links, "some words\n")
-    findings = store.check(deep=True, progress=lambda *_: None)
+    assert [it.source for it in store.catalog.collections()] == [FILES]
+    assert store.catalog.select(Scope()) == [before]
+    assert store.catalog.count(Scope(facets=(FacetFilter("x", "y"),), links=(LinkFilter("links_to", "b"),))) == 1
+    assert (store.catalog.links(before), store.catalog.text(before)) == (links, "some words\n")
+    findings = store.maintenance.check(deep=True, progress=lambda *_: None)
     assert [it.text for it in findings if it.state == "problem"] == []
-    history = store.add_collection("/work/notes/.git", source=COMMITS, name="notes.git")
+    history = store.writer.add_collection("/work/notes/.git", source=COMMITS, name="notes.git")
     made = Record(history.name, "abc", "commit", "Do", 1, 1, "d", "c", at_ns=2 * 10**18)
-    store.put(made, [Piece(Chunk(0, "do", 1, 1, role="delta"), b"1" * 16)], text=None)
-    assert store.select(Scope(), 1) == [made]
-    assert store.counts().unencoded == 1
+    store.writer.put(made, [ChunkInput(Chunk(0, "do", 1, 1, role="delta"), b"1" * 16)], text=None)
+    assert store.catalog.select(Scope(), 1) == [made]
+    assert store.catalog.counts().unencoded == 1
     store.close()
 
 
 def test_inside_a_moment_everything_stays_as_it_was_and_what_is_remembered_holds(tmp_path: Path) -> None:
     reading, writing = SqliteStore(tmp_path / "i.db"), SqliteStore(tmp_path / "i.db")
-    writing.note("a", "1")
-    with reading.moment():
-        assert reading.manifest()["a"] == "1"
-        writing.note("a", "2")
-        with reading.moment():
-            assert reading.manifest()["a"] == "1"
-        assert reading.manifest()["a"] == "1"
+    writing.writer.note("a", "1")
+    with reading.catalog.moment():
+        assert reading.catalog.metadata()["a"] == "1"
+        writing.writer.note("a", "2")
+        with reading.catalog.moment():
+            assert reading.catalog.metadata()["a"] == "1"
+        assert reading.catalog.metadata()["a"] == "1"
         assert reading.db.rows("SELECT value FROM manifest WHERE key = 'a'") == [("1",)]
-    assert reading.manifest()["a"] == "2"
-    with pytest.raises(KeyError), reading.moment():
+    assert reading.catalog.metadata()["a"] == "2"
+    with pytest.raises(KeyError), reading.catalog.moment():
         raise KeyError
     closed = SqliteStore(tmp_path / "i.db")
-    with pytest.raises(KeyError), closed.moment():
+    with pytest.raises(KeyError), closed.catalog.moment():
         closed.close()  # as another thread may
         raise KeyError
-    writing.note("a", "3")
-    assert reading.manifest()["a"] == "3"
-    with reading.moment():
-        assert reading.manifest()["a"] == "3"
+    writing.writer.note("a", "3")
+    assert reading.catalog.metadata()["a"] == "3"
+    with reading.catalog.moment():
+        assert reading.catalog.metadata()["a"] == "3"
     for store in (reading, writing):
         store.close()

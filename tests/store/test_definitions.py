@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput
-from dowse.model import Record, Scope, Stats, Symbol
+from dowse.model import FunctionMetrics, Record, Scope, Symbol
 from dowse.store.base import Store
-from dowse.store.definitions import FileFacts, Wanted
-from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
+from dowse.store.types import IndexedFile, SymbolQuery
+from oracle.dict_store import DictStore
 
 BACKENDS = ("sqlite", "dicts")
-QUICK = Stats(cyclomatic=2, cognitive=1, nesting=1, parameters=3, returns=1, calls=4, lambdas=0)
-LONG = Stats(cyclomatic=9, cognitive=20, nesting=5, parameters=1, returns=4, calls=30, lambdas=2)
+QUICK = FunctionMetrics(cyclomatic=2, cognitive=1, nesting=1, parameters=3, returns=1, calls=4, lambdas=0)
+LONG = FunctionMetrics(cyclomatic=9, cognitive=20, nesting=5, parameters=1, returns=4, calls=30, lambdas=2)
 
 SHOP = [
     Symbol("shop", "namespace", 1, 60),
@@ -44,10 +44,10 @@ def record(path: str, collection: str = "work", **rest: object) -> Record:
 
 
 def filled(store: Store) -> Store:
-    store.add_collection("/some/work")
-    store.put(record("src/shop.cs", facets={"language": "csharp"}), [], SHOP, text="class \ufffd")
-    store.put(record("lib/base.cs", facets={"language": "csharp"}, size=7), [], OTHER, text="fine")
-    store.put(record("notes.md", kind="doc"), [], NOTES, text="# Order")
+    store.writer.add_collection("/some/work")
+    store.writer.put(record("src/shop.cs", facets={"language": "csharp"}), [], SHOP, text="class \ufffd")
+    store.writer.put(record("lib/base.cs", facets={"language": "csharp"}, size=7), [], OTHER, text="fine")
+    store.writer.put(record("notes.md", kind="doc"), [], NOTES, text="# Order")
     return store
 
 
@@ -59,7 +59,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 def names(store: Store, **asked: object) -> list[str]:
-    return [it.symbol.name for it in store.definitions(Wanted(**asked)).definitions]  # type: ignore[arg-type]
+    return [it.symbol.name for it in store.symbols.definitions(SymbolQuery(**asked)).definitions]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -115,15 +115,15 @@ def test_what_is_wanted_is_found_in_order(store: Store, asked: dict[str, object]
 
 
 def test_a_limit_cuts_but_all_are_counted(store: Store) -> None:
-    found = store.definitions(Wanted(names=("save",), limit=1))
+    found = store.symbols.definitions(SymbolQuery(names=("save",), limit=1))
     assert ([it.record.path for it in found.definitions], found.total) == (["lib/base.cs"], 3)
-    found = store.definitions(Wanted(names=("save",), limit=0, least={"calls": 5}))
+    found = store.symbols.definitions(SymbolQuery(names=("save",), limit=0, least={"calls": 5}))
     assert (len(found.definitions), found.total, found.before_stats) == (1, 1, 3)
 
 
 def test_a_definition_comes_whole_and_with_what_is_around_it(store: Store) -> None:
-    (found,) = store.definitions(Wanted(names=("walk",))).definitions
-    assert (found.symbol, found.ordinal, found.record) == (SHOP[4], 4, store.records("src/shop.cs")[0])
+    (found,) = store.symbols.definitions(SymbolQuery(names=("walk",))).definitions
+    assert (found.symbol, found.ordinal, found.record) == (SHOP[4], 4, store.catalog.records("src/shop.cs")[0])
     assert found.trail == ("shop", "OrderRepository", "SaveAll")
     assert found.parent == "SaveAll"
 
@@ -141,39 +141,39 @@ def test_a_definition_comes_whole_and_with_what_is_around_it(store: Store) -> No
     ],
 )
 def test_what_holds_a_line_innermost_first(store: Store, line: int, expected: list[str]) -> None:
-    found = store.around(store.records("src/shop.cs")[0], line)
+    found = store.symbols.around(store.catalog.records("src/shop.cs")[0], line)
     assert [it.symbol.name for it in found] == expected
     assert all(it.trail == tuple(expected[place + 1 :][::-1]) for place, it in enumerate(found))
 
 
 def test_headings_are_no_definitions(store: Store) -> None:
-    assert store.around(store.records("notes.md")[0], 3) == []
-    assert store.definition_count() == len(SHOP) + len(OTHER)
-    assert "heading" not in store.definition_kinds()
-    assert "record" in store.definition_kinds()
+    assert store.symbols.around(store.catalog.records("notes.md")[0], 3) == []
+    assert store.symbols.definition_count() == len(SHOP) + len(OTHER)
+    assert "heading" not in store.symbols.definition_kinds()
+    assert "record" in store.symbols.definition_kinds()
 
 
 def test_files_with_their_sizes_and_facets(store: Store) -> None:
-    assert store.files() == [
-        FileFacts("work", "lib/base.cs", 7, {"language": "csharp"}),
-        FileFacts("work", "notes.md", 100, {}),
-        FileFacts("work", "src/shop.cs", 100, {"language": "csharp"}),
+    assert store.symbols.files() == [
+        IndexedFile("work", "lib/base.cs", 7, {"language": "csharp"}),
+        IndexedFile("work", "notes.md", 100, {}),
+        IndexedFile("work", "src/shop.cs", 100, {"language": "csharp"}),
     ]
-    assert store.record_count() == 3
-    assert store.defining() == {("work", "lib/base.cs"), ("work", "src/shop.cs")}
-    assert store.lossy() == {("work", "src/shop.cs")}
+    assert store.symbols.record_count() == 3
+    assert store.symbols.files_with_definitions() == {("work", "lib/base.cs"), ("work", "src/shop.cs")}
+    assert store.symbols.lossy() == {("work", "src/shop.cs")}
 
 
 def test_what_changes_is_noticed(store: Store) -> None:
     assert names(store, names=("^walk$",), matching="regex") == ["walk"]
-    store.put(record("src/shop.cs"), [], [Symbol("Walker", "class", 1, 2)], text="new")
+    store.writer.put(record("src/shop.cs"), [], [Symbol("Walker", "class", 1, 2)], text="new")
     assert names(store, names=("walk",)) == ["Walker"]
     assert names(store, names=("walk$",), matching="regex") == []
     assert names(store, base="idisposable") == []
-    assert store.definition_count() == 1 + len(OTHER)
-    store.drop("work", ["src/shop.cs"])
+    assert store.symbols.definition_count() == 1 + len(OTHER)
+    store.writer.drop("work", ["src/shop.cs"])
     assert names(store, names=("walk",)) == []
-    assert store.lossy() == set()
+    assert store.symbols.lossy() == set()
 
 
 def test_parents_that_make_no_sense_end_the_trail(store: Store) -> None:
@@ -183,8 +183,8 @@ def test_parents_that_make_no_sense_end_the_trail(store: Store) -> None:
         Symbol("odd_far", "class", 1, 9, parent=99),
         Symbol("odd_child", "method", 2, 3, parent=0),
     ]
-    store.put(record("odd.cs"), [], odd)
-    found = store.definitions(Wanted(names=("odd",))).definitions
+    store.writer.put(record("odd.cs"), [], odd)
+    found = store.symbols.definitions(SymbolQuery(names=("odd",))).definitions
     assert {it.symbol.name: it.trail for it in found} == {
         "odd_self": (), "odd_later": (), "odd_far": (), "odd_child": ("odd_self",),
     }  # fmt: skip
@@ -194,7 +194,7 @@ def test_parents_that_make_no_sense_end_the_trail(store: Store) -> None:
 @pytest.mark.parametrize("part", ['y"h', '"hi', 'hi"', '"*"', "^near", "a OR b", "NOT", "(x", "col:on", "näh"])
 def test_nothing_in_a_name_is_syntax(store: Store, part: str) -> None:
     odd = 'say"hi"*"^near a OR b NOT(x) col:on Nähe'
-    store.put(record("odd.cs"), [], [Symbol(odd, "class", 1, 1), Symbol("say", "class", 2, 2)])
+    store.writer.put(record("odd.cs"), [], [Symbol(odd, "class", 1, 1), Symbol("say", "class", 2, 2)])
     assert names(store, names=(part,)) == [odd]
     assert names(store, parent=part) == []
 
@@ -202,12 +202,12 @@ def test_nothing_in_a_name_is_syntax(store: Store, part: str) -> None:
 @pytest.mark.parametrize("pattern", ["(", "a{1001}", "(?=x)", r"(a)\1", "*", "a)(b", "x" * 5_000])
 def test_a_regex_that_can_not_be_used_is_refused(store: Store, pattern: str) -> None:
     with pytest.raises(BadInput, match="regex"):
-        store.definitions(Wanted(names=(pattern,), matching="regex"))
+        store.symbols.definitions(SymbolQuery(names=(pattern,), matching="regex"))
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(x+x+)+y", "(.*a){20}", "(a|aa)+$"])
 def test_a_regex_bomb_is_a_regex_like_any_other(store: Store, pattern: str) -> None:
-    store.put(record("bomb.cs"), [], [Symbol("a" * 5_000 + "!", "class", 1, 1)])
+    store.writer.put(record("bomb.cs"), [], [Symbol("a" * 5_000 + "!", "class", 1, 1)])
     assert isinstance(names(store, names=(pattern,), matching="regex"), list)
 
 
@@ -232,7 +232,7 @@ SYMBOLS = st.builds(
 )
 FILES = st.dictionaries(st.sampled_from(["a.py", "b/a.py", "b/c.cs"]), st.lists(SYMBOLS, max_size=8), max_size=3)
 ASKED = st.builds(
-    Wanted,
+    SymbolQuery,
     names=st.lists(st.sampled_from(["get", "GET", "g", "et", "x", "the g", '"', "%", "_all", "i̇x"]), max_size=2).map(
         tuple
     ),
@@ -251,19 +251,19 @@ ASKED = st.builds(
 
 @given(files=FILES, questions=st.lists(ASKED, min_size=1, max_size=6))
 @settings(max_examples=60)
-def test_sqlite_answers_as_the_oracle_does(files: dict[str, list[Symbol]], questions: list[Wanted]) -> None:
+def test_sqlite_answers_as_the_oracle_does(files: dict[str, list[Symbol]], questions: list[SymbolQuery]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         sqlite, memory = SqliteStore(Path(folder, "index.db")), DictStore()
         for store in (sqlite, memory):
-            store.add_collection("/some/work")
+            store.writer.add_collection("/some/work")
             for path, symbols in files.items():
-                store.put(record(path), [], symbols)
+                store.writer.put(record(path), [], symbols)
         for question in questions:
-            assert sqlite.definitions(question) == memory.definitions(question)
+            assert sqlite.symbols.definitions(question) == memory.symbols.definitions(question)
         for path in files:
-            assert [sqlite.around(record(path), line) for line in range(1, 6)] == [
-                memory.around(record(path), line) for line in range(1, 6)
+            assert [sqlite.symbols.around(record(path), line) for line in range(1, 6)] == [
+                memory.symbols.around(record(path), line) for line in range(1, 6)
             ]
-        assert sqlite.definition_count() == memory.definition_count()
-        assert sqlite.definition_kinds() == memory.definition_kinds()
+        assert sqlite.symbols.definition_count() == memory.symbols.definition_count()
+        assert sqlite.symbols.definition_kinds() == memory.symbols.definition_kinds()
         sqlite.close()

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from dowse.config import Settings
-from dowse.live.rebuilding import Rebuilding
-from dowse.store.sqlite.database import Database
-from dowse.store.sqlite.first_bytes import first_bytes
-from dowse.store.sqlite.health.header import header_problem
+from dowse.live.heal import IndexRebuild
+from dowse.store.sqlite.database import Database, read_first_bytes
+from dowse.store.sqlite.health import find_header_problem
 
 # The bytes on which everybody who has an index open holds a shared lock.
 _TRY = (
@@ -37,8 +36,8 @@ def _held(tmp_path: Path) -> Database:
 
 def test_one_who_looks_at_the_header_keeps_its_locks(tmp_path: Path) -> None:
     db = _held(tmp_path)
-    assert header_problem(db.path) == ""
-    Rebuilding(Settings(data_dir=tmp_path), db.path, tmp_path).check_replaceable()
+    assert find_header_problem(db.path) == ""
+    IndexRebuild(Settings(data_dir=tmp_path), db.path, tmp_path).check_replaceable()
     assert not _is_free_for_another(db.path)
     db.close()
     assert _is_free_for_another(db.path)
@@ -47,25 +46,25 @@ def test_one_who_looks_at_the_header_keeps_its_locks(tmp_path: Path) -> None:
 def test_an_index_that_is_in_its_log_alone_has_a_sound_header(tmp_path: Path) -> None:
     db = _held(tmp_path)
     assert db.path.stat().st_size == 4096
-    assert header_problem(db.path) == ""
+    assert find_header_problem(db.path) == ""
     db.checkpoint("TRUNCATE")
-    assert header_problem(db.path) == ""
+    assert find_header_problem(db.path) == ""
     db.close()
     for at in (44, 47, 56, 59):
         data = bytearray(db.path.read_bytes())
         data[at] ^= 4
         (tmp_path / "damaged").write_bytes(data)
-        assert "damaged header" in header_problem(tmp_path / "damaged")
+        assert "damaged header" in find_header_problem(tmp_path / "damaged")
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"x" * 300])
 def test_as_many_as_there_are(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
-    assert first_bytes(tmp_path / "file", 100) == content[:100]
+    assert read_first_bytes(tmp_path / "file", 100) == content[:100]
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe", tmp_path / "nothing"):
         with pytest.raises(OSError):
-            first_bytes(path, 100)
+            read_first_bytes(path, 100)

@@ -12,17 +12,15 @@ import pytest
 from damaging import of_format
 
 from dowse.errors import IndexDamaged, PartDamaged
-from dowse.model import Call, Chunk, Link, Record, Scope, Stored, Symbol
-from dowse.store.base import Piece, Weights
-from dowse.store.definitions import Wanted
-from dowse.store.health import Finding
+from dowse.model import Call, Chunk, Link, Record, Scope, StoredChunk, Symbol
 from dowse.store.sqlite import SqliteStore
+from dowse.store.sqlite.damage import quarantine
 from dowse.store.sqlite.database import MIGRATIONS, Database
-from dowse.store.sqlite.health.mend import empty_words, fill_words
-from dowse.store.sqlite.health.quarantine import set_aside
-from dowse.store.sqlite.lines import lines_of
-from dowse.store.sqlite.vectors import sidecar_of
-from dowse.text.terms import parse
+from dowse.store.sqlite.health import clear_text_index, fill_text_index
+from dowse.store.sqlite.line_index import line_sidecar_path
+from dowse.store.sqlite.vectors import vector_sidecar_path
+from dowse.store.types import ChunkInput, ColumnWeights, Finding, SymbolQuery
+from dowse.text.tokenize import parse_query
 
 FRUITS = ["apple", "banana", "cherry", "damson", "elder", "fig", "grape", "hazel", "ilama", "jujube", "kiwi", "lemon"]
 
@@ -34,10 +32,10 @@ def quiet(stage: str, done: int, total: int) -> None:
 def put(store: SqliteStore, number: int, *, extra: str = "") -> None:
     text = f"{FRUITS[number]} shared words of file {number}\nsecond line {extra}\n"
     pieces = [
-        Piece(Chunk(at, line, at + 1, at + 1, ("Top",)), bytes([number, at] * 8))
+        ChunkInput(Chunk(at, line, at + 1, at + 1, ("Top",)), bytes([number, at] * 8))
         for at, line in enumerate(text.splitlines())
     ]
-    store.put(
+    store.writer.put(
         Record("c", f"f{number:02}.py", "code", f"File {number}", len(text), number, f"digest {number}", "cut"),
         pieces,
         [Symbol(f"Class{number}", "class", 1, 2, bases=("Base",), attributes=("mark",))],
@@ -48,14 +46,14 @@ def put(store: SqliteStore, number: int, *, extra: str = "") -> None:
 
 
 def fill(store: SqliteStore) -> None:
-    store.add_collection("/c")
-    with store.batch():
+    store.writer.add_collection("/c")
+    with store.writer.batch():
         for number in range(len(FRUITS)):
             put(store, number)
-    store.begin_vectors("e")
-    keys = [it.key for it in store.pending("e")]
+    store.vectors.prepare_vectors("e")
+    keys = [it.key for it in store.vectors.pending("e")]
     rng = np.random.default_rng(3)
-    store.put_vectors(keys, rng.normal(size=(len(keys), 8)).astype(np.float32), "e")
+    store.vectors.put_vectors(keys, rng.normal(size=(len(keys), 8)).astype(np.float32), "e")
 
 
 @pytest.fixture
@@ -75,29 +73,29 @@ def run(store: SqliteStore, sql: str) -> None:
 
 
 def problems(store: SqliteStore, *, deep: bool = True) -> set[str]:
-    return {it.part for it in store.check(deep=deep, progress=quiet) if it.state == "problem"}
+    return {it.part for it in store.maintenance.check(deep=deep, progress=quiet) if it.state == "problem"}
 
 
 def matched(store: SqliteStore, query: str) -> set[str]:
-    hits = store.match(parse(query), Scope(), Weights(), 100)
-    return {it.record.path for it in store.load([hit.key for hit in hits])}
+    hits = store.words.match(parse_query(query), Scope(), ColumnWeights(), 100)
+    return {it.record.path for it in store.catalog.load([hit.key for hit in hits])}
 
 
 def mend(store: SqliteStore, *parts: str) -> list[str]:
-    lost = store.begin_mending(parts, ["c"], quiet)
-    store.finish_mending(quiet)
+    lost = store.maintenance.begin_repair(parts, ["c"], quiet)
+    store.maintenance.finish_repair(quiet)
     return [it.path for it in lost]
 
 
 def test_a_sound_store_has_nothing_to_say_but_ok(store: SqliteStore) -> None:
-    assert {it.state for it in store.check(deep=True, progress=quiet)} == {"ok"}
-    assert store.damaged() == {}
+    assert {it.state for it in store.maintenance.check(deep=True, progress=quiet)} == {"ok"}
+    assert store.maintenance.damaged() == {}
 
 
 def test_a_record_that_changes_is_sealed_anew(store: SqliteStore) -> None:
     put(store, 3, extra="is another now")
-    store.touch("c", "f04.py", size=1, mtime_ns=2, settled=False)
-    store.drop("c", ["f05.py"])
+    store.writer.touch("c", "f04.py", size=1, mtime_ns=2, settled=False)
+    store.writer.drop("c", ["f05.py"])
     assert problems(store) == set()
 
 
@@ -124,8 +122,8 @@ def test_what_changes_by_itself_in_a_record_is_found_and_mended(store: SqliteSto
     assert mend(store, *problems(store)) == ["f00.py"]
     assert problems(store) == set()
     put(store, 0)
-    store.begin_mending((), (), quiet)
-    store.finish_mending(quiet)
+    store.maintenance.begin_repair((), (), quiet)
+    store.maintenance.finish_repair(quiet)
     assert problems(store) == set()
     assert matched(store, "apple") == {"f00.py"}
 
@@ -135,18 +133,18 @@ def test_what_changes_by_itself_in_a_record_is_found_and_mended(store: SqliteSto
 )
 def test_what_is_damaged_is_not_shown(store: SqliteStore, what: str) -> None:
     run(store, SILENT[what])
-    assert "f00.py" not in {it.record.path for it in store.load([1, 3, 5])}
-    assert len(store.load([1, 3, 5])) == 2
-    assert "records" in store.damaged()
+    assert "f00.py" not in {it.record.path for it in store.catalog.load([1, 3, 5])}
+    assert len(store.catalog.load([1, 3, 5])) == 2
+    assert "records" in store.maintenance.damaged()
 
 
 def test_a_text_that_can_not_be_unpacked_is_left_out_of_lines(store: SqliteStore) -> None:
     run(store, SILENT["a text"])
     with pytest.raises(Exception, match="doctor --fix"):
-        store.text(store.records("f00.py")[0])
-    assert store.lines_between("c", "f01.py", [(1, 1)]) == [("banana shared words of file 1",)]
-    assert store.lines_between("c", "f00.py", [(1, 1)]) == [()]
-    assert "records" in store.damaged()
+        store.catalog.text(store.catalog.records("f00.py")[0])
+    assert store.lines.lines_between("c", "f01.py", [(1, 1)]) == [("banana shared words of file 1",)]
+    assert store.lines.lines_between("c", "f00.py", [(1, 1)]) == [()]
+    assert "records" in store.maintenance.damaged()
 
 
 def test_words_that_differ_from_the_catalog_are_made_anew(store: SqliteStore) -> None:
@@ -173,19 +171,19 @@ def test_a_destroyed_words_index_is_named_and_the_rest_answers(store: SqliteStor
     fresh = SqliteStore(store.db.path, create=False)
     with pytest.raises(PartDamaged, match=r"damaged words .*doctor --fix"):
         matched(fresh, "apple")
-    assert "words" in fresh.damaged()
-    assert fresh.near(np.ones(8, dtype=np.float32), Scope(), 5)
+    assert "words" in fresh.maintenance.damaged()
+    assert fresh.vectors.near(np.ones(8, dtype=np.float32), Scope(), 5)
     fresh.close()
 
 
 def test_a_destroyed_index_of_names_is_done_without(store: SqliteStore) -> None:
-    wanted = Wanted(names=("lass1",))
-    before = [it.symbol.name for it in store.definitions(wanted).definitions]
+    wanted = SymbolQuery(names=("lass1",))
+    before = [it.symbol.name for it in store.symbols.definitions(wanted).definitions]
     assert "Class1" in before
     run(store, "UPDATE symbol_grams_data SET block = x'ff' WHERE id > 10")
     fresh = SqliteStore(store.db.path, create=False)
-    assert [it.symbol.name for it in fresh.definitions(wanted).definitions] == before
-    assert "names" in fresh.damaged()
+    assert [it.symbol.name for it in fresh.symbols.definitions(wanted).definitions] == before
+    assert "names" in fresh.maintenance.damaged()
     fresh.close()
 
 
@@ -212,18 +210,18 @@ def test_vectors_that_changed_by_themselves_are_dropped(store: SqliteStore, sql:
     run(store, sql)
     assert problems(store) == {"vectors"}
     mend(store, "vectors")
-    assert store.counts().vectors == 0
+    assert store.catalog.counts().vectors == 0
     assert problems(store) == set()
-    store.begin_vectors("e")
-    assert len(store.pending("e")) == store.counts().chunks
+    store.vectors.prepare_vectors("e")
+    assert len(store.vectors.pending("e")) == store.catalog.counts().chunks
 
 
 def test_a_vector_of_another_length_fails_no_search(store: SqliteStore) -> None:
     run(store, "UPDATE vectors SET vector = x'0000' WHERE chunk = 2")
     fresh = SqliteStore(store.db.path, create=False)
     with pytest.raises(PartDamaged, match="damaged vectors"):
-        fresh.near(np.ones(8, dtype=np.float32), Scope(), 5)
-    assert "vectors" in fresh.damaged()
+        fresh.vectors.near(np.ones(8, dtype=np.float32), Scope(), 5)
+    assert "vectors" in fresh.maintenance.damaged()
     fresh.close()
 
 
@@ -232,10 +230,10 @@ def test_what_was_mended_by_another_process_is_no_longer_damaged(store: SqliteSt
     other = SqliteStore(store.db.path, create=False)
     with pytest.raises(PartDamaged):
         matched(other, "apple")
-    assert "words" in other.damaged()
+    assert "words" in other.maintenance.damaged()
     mend(store, "words")
     assert matched(other, "apple") == {"f00.py"}
-    assert other.damaged() == {}
+    assert other.maintenance.damaged() == {}
     other.close()
 
 
@@ -250,52 +248,52 @@ def killed_after_the_first_batch(store: SqliteStore) -> None:
     def stop(stage: str, done: int, total: int) -> None:
         raise Killed
 
-    empty_words(store.db)
+    clear_text_index(store.db)
     with pytest.raises(Killed):
-        fill_words(store.db, stop, at_once=5)
+        fill_text_index(store.db, stop, at_once=5)
 
 
 def test_words_that_are_half_filled_are_not_asked(store: SqliteStore) -> None:
     killed_after_the_first_batch(store)
-    with pytest.raises(PartDamaged, match="being made anew"):
+    with pytest.raises(PartDamaged, match="being rebuilt"):
         matched(store, "apple")
-    assert "words" in store.damaged()
+    assert "words" in store.maintenance.damaged()
     assert "words" in problems(store, deep=False)
 
 
 def test_an_interrupted_filling_goes_on(store: SqliteStore) -> None:
     killed_after_the_first_batch(store)
     seen: list[int] = []
-    fill_words(store.db, lambda stage, done, total: seen.append(done), at_once=5)
+    fill_text_index(store.db, lambda stage, done, total: seen.append(done), at_once=5)
     assert seen[0] == 10  # the first five were there
     assert problems(store) == set()
-    assert store.damaged() == {}
+    assert store.maintenance.damaged() == {}
     assert matched(store, "apple") == {"f00.py"}
 
 
 def test_what_is_written_while_words_are_missing_is_in_them_afterwards(store: SqliteStore) -> None:
     killed_after_the_first_batch(store)
     put(store, 1, extra="with something new")
-    store.drop("c", ["f00.py"])
-    store.finish_mending(quiet)
+    store.writer.drop("c", ["f00.py"])
+    store.maintenance.finish_repair(quiet)
     assert problems(store) == set()
     assert matched(store, "something") == {"f01.py"}
     assert matched(store, "apple") == set()
 
 
 def test_no_room_for_filling_leaves_what_there_is(store: SqliteStore) -> None:
-    before = list(map(text_of, store.export()))
+    before = list(map(text_of, store.catalog.export()))
     run(store, DESTROYED["leaves"])
     with store.db.transaction() as connection:
         ((pages,),) = connection.execute("PRAGMA page_count").fetchall()
     connection.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(Exception, match="no room left"):
+    with pytest.raises(Exception, match="no space left"):
         mend(store, "words")
         put(store, 1, extra="more and more " * 5_000)
-    assert list(map(text_of, store.export())) == before
+    assert list(map(text_of, store.catalog.export())) == before
 
 
-def text_of(stored: Stored) -> tuple[str, str]:
+def text_of(stored: StoredChunk) -> tuple[str, str]:
     return stored.record.path, stored.chunk.text
 
 
@@ -305,9 +303,9 @@ def text_of(stored: Stored) -> tuple[str, str]:
 def test_a_busy_database_is_not_damaged(store: SqliteStore) -> None:
     waiting = SqliteStore(store.db.path, create=False, busy_timeout_s=0.05)
     with store.db.transaction():
-        found = waiting.check(deep=True, progress=quiet)
+        found = waiting.maintenance.check(deep=True, progress=quiet)
     assert {it.state for it in found} == {"ok", "warning"}
-    assert waiting.damaged() == {}
+    assert waiting.maintenance.damaged() == {}
     waiting.close()
 
 
@@ -327,7 +325,7 @@ def test_rows_from_before_there_were_seals_are_read_and_told(tmp_path: Path) -> 
     old.close()
     store = SqliteStore(path)
     assert matched(store, "old") == {"a.md"}
-    found = store.check(deep=True, progress=quiet)
+    found = store.maintenance.check(deep=True, progress=quiet)
     assert {it.part for it in found if it.state == "problem"} == set()
     assert [it.fix for it in found if it.part == "records" and it.state == "warning"] == ["dowse index --force"]
     store.close()
@@ -341,19 +339,19 @@ def test_damage_of_the_collections_is_of_everything(store: SqliteStore) -> None:
 
 
 def test_a_collection_that_moved_is_not_damaged(store: SqliteStore) -> None:
-    store.move_collection("c", "/moved")
+    store.writer.move_collection("c", "/moved")
     assert problems(store) == set()
 
 
 def test_records_of_what_can_not_be_read_again_stay(store: SqliteStore) -> None:
     run(store, SILENT["a call"])
-    assert store.begin_mending(["records"], [], quiet) == []
-    assert store.records("f00.py")
+    assert store.maintenance.begin_repair(["records"], [], quiet) == []
+    assert store.catalog.records("f00.py")
 
 
 def test_an_index_inside_a_table_is_made_anew_from_its_rows(store: SqliteStore) -> None:
     index = store.db.rows("SELECT rootpage FROM sqlite_schema WHERE name = 'calls_name'")[0][0]
-    store.settle()
+    store.maintenance.settle()
     page_size = 4096
     content = bytearray(store.db.path.read_bytes())
     at = content.index(b"called7", (index - 1) * page_size)
@@ -365,7 +363,7 @@ def test_an_index_inside_a_table_is_made_anew_from_its_rows(store: SqliteStore) 
     assert problems(fresh) == {"records"}
     assert mend(fresh, "records") == []
     assert problems(fresh) == set()
-    assert len(fresh.sites(["called7"], 10)) == 1
+    assert len(fresh.symbols.sites(["called7"], 10)) == 1
     fresh.close()
 
 
@@ -375,9 +373,9 @@ def test_an_index_inside_a_table_is_made_anew_from_its_rows(store: SqliteStore) 
 def with_sidecars(store: SqliteStore) -> tuple[Path, Path]:
     with store.writing(1.0):
         pass
-    assert sidecar_of(store.db.path).is_file()
-    assert lines_of(store.db.path).is_file()
-    return sidecar_of(store.db.path), lines_of(store.db.path)
+    assert vector_sidecar_path(store.db.path).is_file()
+    assert line_sidecar_path(store.db.path).is_file()
+    return vector_sidecar_path(store.db.path), line_sidecar_path(store.db.path)
 
 
 def flip(file: Path, at: int) -> None:
@@ -388,7 +386,7 @@ def flip(file: Path, at: int) -> None:
 
 def test_sound_sidecars_are_ok(store: SqliteStore) -> None:
     with_sidecars(store)
-    found = [it for it in store.check(deep=True, progress=quiet) if it.part == "sidecars"]
+    found = [it for it in store.maintenance.check(deep=True, progress=quiet) if it.part == "sidecars"]
     assert [it.state for it in found] == ["ok", "ok"]
 
 
@@ -406,11 +404,13 @@ def test_a_flipped_byte_of_a_sidecar_is_found_and_the_file_made_anew(store: Sqli
 @pytest.mark.parametrize("deep", [False, True])
 def test_vectors_in_a_file_of_another_version_are_no_problem(store: SqliteStore, deep: bool) -> None:
     of_format(with_sidecars(store)[0], 1)
-    found = [it for it in store.check(deep=deep, progress=quiet) if it.part == "sidecars"]
+    found = [it for it in store.maintenance.check(deep=deep, progress=quiet) if it.part == "sidecars"]
     assert [it.state for it in found] == ["ok", "ok"]
     assert "another version; `dowse index`" in found[0].text
     with_sidecars(store)
-    assert "another" not in next(it.text for it in store.check(deep=deep, progress=quiet) if it.part == "sidecars")
+    assert "another" not in next(
+        it.text for it in store.maintenance.check(deep=deep, progress=quiet) if it.part == "sidecars"
+    )
 
 
 def test_a_damaged_file_is_set_aside_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -418,7 +418,7 @@ def test_a_damaged_file_is_set_aside_and_logged(tmp_path: Path, caplog: pytest.L
     for content in ("first", "second"):
         file.write_text(content)
         with caplog.at_level(logging.WARNING):
-            assert set_aside(file)
+            assert quarantine(file)
     assert [it.name for it in tmp_path.iterdir()] == ["i.db-lines.damaged"]
     assert (tmp_path / "i.db-lines.damaged").read_text() == "second"
     assert str(tmp_path / "i.db-lines.damaged") in caplog.text
@@ -426,5 +426,5 @@ def test_a_damaged_file_is_set_aside_and_logged(tmp_path: Path, caplog: pytest.L
 
 def test_a_finding_says_the_next_step(store: SqliteStore) -> None:
     run(store, SILENT["a call"])
-    (found,) = [it for it in store.check(deep=True, progress=quiet) if it.state == "problem"]
-    assert found == Finding("records", "problem", "1 records are not what was written of them", "dowse doctor --fix")
+    (found,) = [it for it in store.maintenance.check(deep=True, progress=quiet) if it.state == "problem"]
+    assert found == Finding("records", "problem", "1 records do not match their checksums", "dowse doctor --fix")

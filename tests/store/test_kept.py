@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from dowse.store.sqlite.kept import Kept, bytes_of
+from dowse.store.sqlite.database import LruCache, deep_size
 
 _KB = 1_000
 _SLACK = 500  # bytes that all the texts of a test take besides their letters
@@ -18,12 +18,12 @@ _SLACK = 500  # bytes that all the texts of a test take besides their letters
 class Making:
     """Counts what it is asked to make; sizes are in kilobytes."""
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: LruCache) -> None:
         self.kept = kept
         self.made: list[str] = []
 
     def once(self, name: str, size: int = 1) -> str:
-        return self.kept.once(name, lambda: self._make(name, size))
+        return self.kept.get_or_make(name, lambda: self._make(name, size))
 
     def _make(self, name: str, size: int) -> str:
         self.made.append(name)
@@ -31,14 +31,14 @@ class Making:
 
 
 def test_what_was_asked_for_last_stays() -> None:
-    making = Making(Kept(2, 100 * _KB))
+    making = Making(LruCache(2, 100 * _KB))
     for name in "abacab":
         assert making.once(name) == name * _KB
     assert making.made == [*"abcb"]  # when c came, a had just been asked for and b had not
 
 
 def test_what_is_too_much_in_all_goes_but_the_last() -> None:
-    making = Making(Kept(10, 10 * _KB + _SLACK))
+    making = Making(LruCache(10, 10 * _KB + _SLACK))
     making.once("a", 4)
     making.once("b", 6)
     making.once("a", 4)
@@ -54,7 +54,7 @@ def test_what_is_too_much_in_all_goes_but_the_last() -> None:
 
 
 def test_what_was_dropped_is_made_anew_and_counts_no_more() -> None:
-    making = Making(Kept(10, 10 * _KB + _SLACK))
+    making = Making(LruCache(10, 10 * _KB + _SLACK))
     making.once("a", 9)
     making.kept.drop("a")
     making.kept.drop("nothing")
@@ -67,29 +67,29 @@ def test_what_was_dropped_is_made_anew_and_counts_no_more() -> None:
 
 
 def test_what_is_dropped_while_it_is_made_is_given_but_not_kept() -> None:
-    kept = Kept(10, 10)
+    kept = LruCache(10, 10)
 
     def make() -> str:
         kept.drop("a")
         return "made"
 
-    assert kept.once("a", make) == "made"
-    assert kept.once("a", lambda: "anew") == "anew"
+    assert kept.get_or_make("a", make) == "made"
+    assert kept.get_or_make("a", lambda: "anew") == "anew"
 
 
 def test_what_fails_is_tried_again() -> None:
-    kept = Kept(2, 10)
+    kept = LruCache(2, 10)
 
     def fail() -> str:
         raise OSError("not now")
 
     with pytest.raises(OSError, match="not now"):
-        kept.once("a", fail)
-    assert kept.once("a", lambda: "made") == "made"
+        kept.get_or_make("a", fail)
+    assert kept.get_or_make("a", lambda: "made") == "made"
 
 
 def test_others_wait_for_who_asked_first_and_for_nobody_else() -> None:
-    making, begun, go_on = Making(Kept(4, 100 * _KB)), threading.Event(), threading.Event()
+    making, begun, go_on = Making(LruCache(4, 100 * _KB)), threading.Event(), threading.Event()
 
     def slowly() -> str:
         begun.set()
@@ -97,7 +97,7 @@ def test_others_wait_for_who_asked_first_and_for_nobody_else() -> None:
         return making._make("a", 1)
 
     with ThreadPoolExecutor(3) as pool:
-        first = pool.submit(making.kept.once, "a", slowly)
+        first = pool.submit(making.kept.get_or_make, "a", slowly)
         assert begun.wait(30)
         others = [pool.submit(making.once, "a") for _ in range(2)]
         assert making.once("b")[:1] == "b"  # nobody has to wait for another answer
@@ -120,4 +120,4 @@ def test_what_is_kept_weighs_what_it_takes() -> None:
         made: object = make()
         taken = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
-        assert bytes_of(made) == pytest.approx(taken, rel=0.25)
+        assert deep_size(made) == pytest.approx(taken, rel=0.25)

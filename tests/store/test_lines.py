@@ -1,4 +1,4 @@
-"""Lines of the SQLite store against the dict store, which reads every line: any texts, any manner, any changes."""
+"""Lines of the SQLite store against the dict store, which reads every line: any texts, any mode, any changes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from test_conformance import record
 
-from dowse.lookup.grep.grep import grep
-from dowse.lookup.grep.question import GrepAnswer, Lines, Manner
+from dowse.lookup.grep import GrepAnswer, GrepMode, GrepQuery, search_lines
 from dowse.model import Scope
 from dowse.store.base import Store
-from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
+from oracle.dict_store import DictStore
 
-MANNERS: tuple[Manner, ...] = ("word", "substring", "word-regex", "phrase", "regex")
+MODES: tuple[GrepMode, ...] = ("word", "substring", "word-regex", "phrase", "regex")
 PATHS = ("a.py", "b/a.py", "b/c.md", "z.cs")
 ATOMS = (
     "foo", "Foo", "FOO_bar", "bar", "barfoo", "x", "i", "42", "é", "éfoo", "Straße", "ΣΑΣ", "σας", "ſK", "İ", "東京",
@@ -39,14 +38,14 @@ PATTERNS = (
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> Lines:
-    manner = draw(st.sampled_from(MANNERS))
-    asked = st.sampled_from(PATTERNS) if manner in ("regex", "word-regex") else terms.filter(str.strip)
-    return Lines(
+def questions(draw: st.DrawFn) -> GrepQuery:
+    mode = draw(st.sampled_from(MODES))
+    asked = st.sampled_from(PATTERNS) if mode in ("regex", "word-regex") else terms.filter(str.strip)
+    return GrepQuery(
         terms=tuple(draw(st.lists(asked, min_size=1, max_size=3))),
-        manner=manner,
+        mode=mode,
         every=draw(st.booleans()),
-        case_sensitive=manner not in ("word", "word-regex") and draw(st.booleans()),
+        case_sensitive=mode not in ("word", "word-regex") and draw(st.booleans()),
         scope=draw(st.sampled_from([Scope(), Scope(paths=("*.py",)), Scope(kinds=("code",))])),
         wanted=draw(st.sampled_from([None, lambda path: "b" in path])),
         limit=draw(st.sampled_from([0, 1, 2, 50])),
@@ -67,7 +66,7 @@ changes = st.lists(
 
 def put(store: Store, path: str, text: str) -> None:
     kind = "code" if path.endswith(".cs") else "doc"
-    store.put(record(path, kind=kind, digest=str(hash(text))), [], text=text)
+    store.writer.put(record(path, kind=kind, digest=str(hash(text))), [], text=text)
 
 
 class Pair:
@@ -76,9 +75,9 @@ class Pair:
     def __init__(self, folder: Path) -> None:
         self._path = folder / "index.db"
         self.plain = DictStore()
-        self.plain.add_collection("/work/notes")
+        self.plain.writer.add_collection("/work/notes")
         self.sqlite = self._opened()
-        self.sqlite.add_collection("/work/notes")
+        self.sqlite.writer.add_collection("/work/notes")
 
     def _opened(self) -> SqliteStore:
         return SqliteStore(self._path, lines_without_file_up_to=0)
@@ -88,8 +87,8 @@ class Pair:
             put(self.plain, path, text)
             put(self.sqlite, path, text)
         elif what == "drop":
-            self.plain.drop("notes", [path])
-            self.sqlite.drop("notes", [path])
+            self.plain.writer.drop("notes", [path])
+            self.sqlite.writer.drop("notes", [path])
         elif what == "prepare":
             with self.sqlite.writing(1.0):
                 pass
@@ -104,10 +103,20 @@ class Pair:
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if there were very much of everything."""
-    sizes = {"build._CHUNK_BYTES": 40, "build._SHARD_BYTES": 100, "merge._AT_ONCE": 3, "lookup._AT_ONCE": 3}
-    sizes |= {"lookup._FEW": 1, "scan._MOST_AT_ONCE": 9, "scan._SPARSE": 1, "phrase._AT_ONCE": 2}
+    sizes = {
+        "line_segment._BATCH_BYTES": 40,
+        "line_segment._SHARD_BYTES": 100,
+        "line_segment._POSTINGS_PER_MERGE": 3,
+        "line_query._MAX_POSTINGS_PER_BATCH": 3,
+    }
+    sizes |= {
+        "line_query._FEW_POSTINGS": 1,
+        "line_query._MAX_STEP_BYTES": 9,
+        "line_query._SPARSE_DIVISOR": 1,
+        "line_query._CANDIDATES_PER_BATCH": 2,
+    }
     for name, size in sizes.items():
-        monkeypatch.setattr(f"dowse.store.sqlite.lines.{name}", size)
+        monkeypatch.setattr(f"dowse.store.sqlite.{name}", size)
 
 
 def comparable(answer: GrepAnswer) -> GrepAnswer:
@@ -115,14 +124,14 @@ def comparable(answer: GrepAnswer) -> GrepAnswer:
     return replace(answer, index_words=0)
 
 
-Steps = list[tuple[list[tuple[str, str, str]], list[Lines]]]
+Steps = list[tuple[list[tuple[str, str, str]], list[GrepQuery]]]
 some_steps = st.lists(st.tuples(changes, st.lists(questions(), min_size=1, max_size=6)), min_size=1, max_size=3)
 
 
 @settings(max_examples=80)
 @given(steps=some_steps)
-@example(steps=[([("put", "a.py", "foo\r\nbar")], [Lines(("foo bar",), "phrase")])])
-@example(steps=[([("put", "a.py", "foo\r")], [Lines(("foo$",), "regex")])])
+@example(steps=[([("put", "a.py", "foo\r\nbar")], [GrepQuery(("foo bar",), "phrase")])])
+@example(steps=[([("put", "a.py", "foo\r")], [GrepQuery(("foo$",), "regex")])])
 def test_both_stores_find_the_same_lines(steps: Steps) -> None:
     compare(steps)
 
@@ -140,7 +149,9 @@ def compare(steps: Steps) -> None:
             for change in some:
                 pair.do(*change)
             for question in asked:
-                assert comparable(grep(pair.sqlite, question)) == comparable(grep(pair.plain, question)), question
+                assert comparable(search_lines(pair.sqlite.view(), question)) == comparable(
+                    search_lines(pair.plain.view(), question)
+                ), question
         pair.close()
 
 
@@ -152,9 +163,11 @@ def test_what_was_replaced_or_dropped_is_not_found_in_a_scope_either(tmp_path: P
     pair.do("put", "a.py", "foo new\n")
     pair.do("drop", "b/a.py", "")
     for scope in (Scope(), Scope(paths=("*.py",)), Scope(paths=("*.md",))):
-        for term, manner in (("bar", "word"), ("ba", "substring"), ("foo bar", "phrase"), ("b.r", "regex")):
-            question = Lines((term,), manner, scope=scope)  # type: ignore[arg-type]
-            assert comparable(grep(pair.sqlite, question)) == comparable(grep(pair.plain, question)), question
+        for term, mode in (("bar", "word"), ("ba", "substring"), ("foo bar", "phrase"), ("b.r", "regex")):
+            question = GrepQuery((term,), mode, scope=scope)  # type: ignore[arg-type]
+            assert comparable(search_lines(pair.sqlite.view(), question)) == comparable(
+                search_lines(pair.plain.view(), question)
+            ), question
     pair.close()
 
 
@@ -164,6 +177,8 @@ def test_postings_of_many_shards_are_merged_in_order(tmp_path: Path, small_parts
         pair.do("put", f"{file:02}.py", f"shared w{file % 7}\n\nx\n" * (1 + file % 5))
     pair.do("prepare", "", "")
     for term in ("shared", "w3", "x"):
-        question = Lines((term,), limit=0)
-        assert comparable(grep(pair.sqlite, question)) == comparable(grep(pair.plain, question))
+        question = GrepQuery((term,), limit=0)
+        assert comparable(search_lines(pair.sqlite.view(), question)) == comparable(
+            search_lines(pair.plain.view(), question)
+        )
     pair.close()

@@ -21,11 +21,10 @@ import pytest
 
 from dowse.errors import IndexBusy, NotIndexed
 from dowse.model import Scope
-from dowse.store.base import Weights
 from dowse.store.sqlite import SqliteStore
-from dowse.store.sqlite.holder import holder_of, lock_file
-from dowse.store.sqlite.locks import TooLong, locked, waited_for, write_lock
-from dowse.text.terms import parse
+from dowse.store.sqlite.locks import LockTimeout, file_lock, has_waiting_writer, lock_path, read_lock_owner, write_lock
+from dowse.store.types import ColumnWeights
+from dowse.text.tokenize import parse_query
 from support import eventually
 
 HOLD = """
@@ -61,31 +60,31 @@ def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_the_holder_is_named(path: Path) -> None:
-    assert holder_of(path) is None
+    assert read_lock_owner(path) is None
     with holder(path) as process, pytest.raises(IndexBusy) as busy, write_lock(path, 0.1):
         pass
     said = str(busy.value)
-    assert said.startswith(f"process {process.pid} (dowse index, since ") and " s) is writing to " in said
-    assert "searching works meanwhile" in said and "stopped" not in said
+    assert said.startswith(f"process {process.pid} (dowse index, for ") and " s) is writing to " in said
+    assert "searching still works" in said and "stopped" not in said
     with write_lock(path, 10.0, "this test"):
-        told = holder_of(path)
+        told = read_lock_owner(path)
         assert told is not None and (told.pid, told.what, told.stopped) == (os.getpid(), "this test", False)
-    assert holder_of(path) is None
+    assert read_lock_owner(path) is None
 
 
 def test_a_stopped_holder_is_told_reading_goes_on_and_it_can_finish(path: Path) -> None:
     reader = SqliteStore(path, create=False)
     with holder(path) as process:
         process.send_signal(signal.SIGSTOP)
-        eventually(lambda: (holder_of(path) or pytest.fail("it is gone")).stopped)
-        told = rf"process {process.pid} \(dowse index, since \d+ s, stopped\)"
+        eventually(lambda: (read_lock_owner(path) or pytest.fail("it is gone")).stopped)
+        told = rf"process {process.pid} \(dowse index, for \d+ s, stopped\)"
         with pytest.raises(IndexBusy, match=told), reader.writing(0.1):
             pass
-        assert reader.match(parse("x"), Scope(), Weights(), 5) == []
+        assert reader.words.match(parse_query("x"), Scope(), ColumnWeights(), 5) == []
         process.send_signal(signal.SIGCONT)
         out, _ = process.communicate("go\n", timeout=60)
     assert out == "done\n"
-    assert [it.root for it in reader.collections()] == ["/written"]
+    assert [it.root for it in reader.catalog.collections()] == ["/written"]
     with reader.writing(10.0):
         pass
     reader.close()
@@ -95,7 +94,7 @@ def test_a_killed_holder_holds_nothing(path: Path) -> None:
     with holder(path) as process:
         process.kill()
         process.wait()
-        assert holder_of(path) is None
+        assert read_lock_owner(path) is None
         with write_lock(path, 10.0):
             pass
 
@@ -106,16 +105,16 @@ def test_a_killed_holder_holds_nothing(path: Path) -> None:
      b'{"pid": 1, "started": 0, "what": 3, "since": null}', b"9" * 5_000],
 )  # fmt: skip
 def test_whatever_a_lock_file_holds_it_names_nobody(path: Path, content: bytes) -> None:
-    lock_file(path).write_bytes(content)
-    assert holder_of(path) is None
+    lock_path(path).write_bytes(content)
+    assert read_lock_owner(path) is None
     with write_lock(path, 1.0):
-        assert holder_of(path) is not None
+        assert read_lock_owner(path) is not None
 
 
 def test_another_process_of_the_same_number_is_not_named(path: Path) -> None:
     note = {"pid": os.getpid(), "started": "1", "what": "long ago", "since": 0.0, "stopped": False}
-    lock_file(path).write_text(json.dumps(note))
-    assert holder_of(path) is None
+    lock_path(path).write_text(json.dumps(note))
+    assert read_lock_owner(path) is None
 
 
 def write_again_and_again(path: Path, until: object) -> None:
@@ -132,7 +131,7 @@ def test_who_writes_again_and_again_starves_nobody(path: Path) -> None:
     for process in greedy:
         process.start()
     try:
-        eventually(lambda: holder_of(path) is not None)
+        eventually(lambda: read_lock_owner(path) is not None)
         for _ in range(10):
             with write_lock(path, 30.0):
                 pass
@@ -151,11 +150,11 @@ def test_a_holder_sees_that_somebody_waits(path: Path) -> None:
 
     waiting = threading.Thread(target=wait)
     with store.writing(1.0):
-        assert not store.waited_for()
+        assert not store.has_waiting_writer()
         waiting.start()
-        eventually(store.waited_for)
+        eventually(store.has_waiting_writer)
     waiting.join()
-    assert not waited_for(path)
+    assert not has_waiting_writer(path)
     store.close()
 
 
@@ -167,30 +166,30 @@ def test_a_transaction_gets_its_turn_between_those_of_a_long_run(path: Path) -> 
     def write() -> None:
         with long_run.writing(1.0):
             while not done.is_set():
-                with long_run.batch():
-                    long_run.note("busy", str(time.monotonic()))
+                with long_run.writer.batch():
+                    long_run.writer.note("busy", str(time.monotonic()))
                     time.sleep(0.15)
 
     thread = threading.Thread(target=write)
     thread.start()
     try:
-        eventually(lambda: "busy" in other.manifest())
+        eventually(lambda: "busy" in other.catalog.metadata())
         for number in range(8):
-            other.note("other", str(number))
+            other.writer.note("other", str(number))
     finally:
         done.set()
         thread.join()
-    assert other.manifest()["other"] == "7"
+    assert other.catalog.metadata()["other"] == "7"
     long_run.close()
     other.close()
 
 
 def test_a_lock_file_that_was_removed_locks_nobody_in(path: Path, tmp_path: Path) -> None:
     file = tmp_path / "a.lock"
-    with locked(file, 1.0):
+    with file_lock(file, 1.0):
         file.unlink()
         # Another file: whoever removes one lets the next come, and no more.
-        with locked(file, 1.0), pytest.raises(TooLong), locked(file, 0.05):
+        with file_lock(file, 1.0), pytest.raises(LockTimeout), file_lock(file, 0.05):
             pass
 
 
@@ -199,16 +198,16 @@ def test_who_waits_for_a_lock_file_that_was_removed_waits_for_the_next_one(tmp_p
     got = threading.Event()
 
     def wait() -> None:
-        with locked(file, 60.0):
+        with file_lock(file, 60.0):
             got.set()
 
     with ExitStack() as first:
-        first.enter_context(locked(file, 1.0))
+        first.enter_context(file_lock(file, 1.0))
         thread = threading.Thread(target=wait)
         thread.start()
         time.sleep(0.2)  # it has opened the file by now, and if not, nothing is tested but nothing fails
         file.unlink()
-        with locked(file, 1.0):
+        with file_lock(file, 1.0):
             first.close()
             assert not got.wait(0.5)
     thread.join()
@@ -233,7 +232,7 @@ def test_where_files_have_no_locks_it_says_so_once_and_writes(
             thread.join()
     assert len(caplog.messages) == 2  # one for each store
     assert "has no locks" in stores[0].problem and "--index" in stores[0].problem
-    assert len(stores[0].collections()) == 20
+    assert len(stores[0].catalog.collections()) == 20
     for store in stores:
         store.close()
 
@@ -241,7 +240,7 @@ def test_where_files_have_no_locks_it_says_so_once_and_writes(
 def add_many(store: SqliteStore, place: int) -> None:
     for number in range(10):
         with store.writing(10.0):
-            store.add_collection(f"/{place}/{number}")
+            store.writer.add_collection(f"/{place}/{number}")
 
 
 def test_other_failures_of_a_lock_are_failures(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,10 +255,10 @@ def test_other_failures_of_a_lock_are_failures(path: Path, monkeypatch: pytest.M
 def test_one_process_at_a_time_makes_vectors_and_others_write_meanwhile(path: Path) -> None:
     one, other = SqliteStore(path), SqliteStore(path)
     with one.encoding(1.0):
-        with pytest.raises(IndexBusy, match="makes the vectors"), other.encoding(0.0):
+        with pytest.raises(IndexBusy, match="is making the vectors"), other.encoding(0.0):
             pass
         with other.writing(1.0):
-            other.add_collection("/x")
+            other.writer.add_collection("/x")
     with other.encoding(0.0):
         pass
     one.close()
@@ -271,17 +270,17 @@ def test_one_process_at_a_time_makes_vectors_and_others_write_meanwhile(path: Pa
 
 def test_what_is_written_to_an_index_that_was_removed_is_not_lost_silently(path: Path, tmp_path: Path) -> None:
     store = SqliteStore(path)
-    store.add_collection("/x")
+    store.writer.add_collection("/x")
     for file in tmp_path.glob("i.db*"):
         file.unlink()
     with pytest.raises(NotIndexed, match="was removed"):
-        store.add_collection("/y")
+        store.writer.add_collection("/y")
     with pytest.raises(NotIndexed, match="was removed"), store.writing(1.0):
-        store.add_collection("/y")
+        store.writer.add_collection("/y")
     store.close()
     again = SqliteStore(path)
-    assert [it.root for it in again.collections()] == []
-    again.add_collection("/y")
+    assert [it.root for it in again.catalog.collections()] == []
+    again.writer.add_collection("/y")
     again.close()
 
 
@@ -289,6 +288,6 @@ def test_nothing_is_written_to_an_index_that_was_replaced(path: Path, tmp_path: 
     store = SqliteStore(path)
     SqliteStore(tmp_path / "new.db").close()
     (tmp_path / "new.db").replace(path)
-    with pytest.raises(IndexBusy, match="another index was put in the place"):
-        store.add_collection("/y")
+    with pytest.raises(IndexBusy, match="was replaced by another index"):
+        store.writer.add_collection("/y")
     store.close()

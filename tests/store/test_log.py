@@ -16,9 +16,9 @@ import pytest
 
 from dowse.errors import IndexBusy
 from dowse.model import Chunk, Record
-from dowse.store.base import Piece
 from dowse.store.sqlite import SqliteStore
-from dowse.store.sqlite import log as logs
+from dowse.store.sqlite import database as logs
+from dowse.store.types import ChunkInput
 
 LIMIT = 64_000_000
 READ = """
@@ -73,7 +73,7 @@ def reading(path: Path) -> Iterator[subprocess.Popen[str]]:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
     opened = SqliteStore(tmp_path / "i.db", busy_timeout_s=0.3)
-    opened.add_collection("/c")
+    opened.writer.add_collection("/c")
     yield opened
     opened.close()
 
@@ -82,11 +82,11 @@ def writing(store: SqliteStore, megabytes: int) -> Iterator[int]:
     """Files of a megabyte, four in a transaction; gives the bytes that were written by then, about."""
     rng = random.Random(1)
     for number in range(megabytes // 4):
-        with store.batch(4_000_000):
+        with store.writer.batch(4_000_000):
             for place in range(4):
                 text = rng.randbytes(500_000).hex()
-                pieces = [Piece(Chunk(0, text, 1, 1), rng.randbytes(16), names="")]
-                store.put(Record("c", f"{number}/{place}.md", "doc", "", 1, 1, "d", "c"), pieces, text=text)
+                pieces = [ChunkInput(Chunk(0, text, 1, 1), rng.randbytes(16), names="")]
+                store.writer.put(Record("c", f"{number}/{place}.md", "doc", "", 1, 1, "d", "c"), pieces, text=text)
         yield (number + 1) * 4_000_000
 
 
@@ -101,9 +101,9 @@ def test_a_long_reader_makes_writing_wait_and_never_the_log_long(store: SqliteSt
                 next(work)
             except IndexBusy as busy:
                 refused += 1
-                assert "keeps" in str(busy) and "MB in its log: writing waits until it ends" in str(busy)
+                assert "keeps" in str(busy) and "MB in its log; end that process" in str(busy)
                 break
-        assert store.export()  # reading goes on
+        assert store.catalog.export()  # reading goes on
         assert reader.stdin is not None and reader.stdout is not None
         reader.stdin.write("go\n")
         reader.stdin.flush()
@@ -118,7 +118,7 @@ def test_a_long_reader_makes_writing_wait_and_never_the_log_long(store: SqliteSt
 def test_a_stopped_reader_holds_up_writing_until_it_goes_on(store: SqliteStore, tmp_path: Path) -> None:
     with Sampled(tmp_path / "i.db") as sampled, reading(tmp_path / "i.db") as reader:
         reader.send_signal(signal.SIGSTOP)
-        with pytest.raises(IndexBusy, match="perhaps a stopped one"):
+        with pytest.raises(IndexBusy, match="it may be stopped"):
             for _ in writing(store, 200):
                 pass
         reader.send_signal(signal.SIGCONT)
@@ -131,7 +131,7 @@ def test_a_stopped_reader_holds_up_writing_until_it_goes_on(store: SqliteStore, 
 
 def test_readers_that_come_and_go_all_the_time_hold_up_nobody(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "i.db", busy_timeout_s=60.0)  # a busy machine may hold up a reader
-    store.add_collection("/c")
+    store.writer.add_collection("/c")
     done = threading.Event()
 
     def read() -> None:
@@ -156,8 +156,8 @@ def test_readers_that_come_and_go_all_the_time_hold_up_nobody(tmp_path: Path) ->
 
 
 def test_a_long_log_is_emptied_at_once_when_nobody_reads(store: SqliteStore, tmp_path: Path) -> None:
-    with store.batch(20_000_000):
-        store.note("large", random.Random(1).randbytes(10_000_000).hex())
+    with store.writer.batch(20_000_000):
+        store.writer.note("large", random.Random(1).randbytes(10_000_000).hex())
     assert (tmp_path / "i.db-wal").stat().st_size == 0
 
 
@@ -165,16 +165,16 @@ def test_a_large_file_waits_for_an_empty_log(
     store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     emptied: list[int] = []
-    empty = logs.Log._empty
+    empty = logs.WriteAheadLog._truncate
 
-    def watched(log: logs.Log, *rest: object) -> None:
+    def watched(log: logs.WriteAheadLog, *rest: object) -> None:
         empty(log, *rest)  # type: ignore[arg-type]
         emptied.append(log.size())
 
-    store.note("a", "b" * 100_000)
+    store.writer.note("a", "b" * 100_000)
     assert (tmp_path / "i.db-wal").stat().st_size > 100_000
-    monkeypatch.setattr(logs.Log, "_empty", watched)
-    with store.batch(10_000_000):
+    monkeypatch.setattr(logs.WriteAheadLog, "_truncate", watched)
+    with store.writer.batch(10_000_000):
         pass
     assert emptied == [0]
 
@@ -191,8 +191,8 @@ def test_what_reads_everything_is_no_long_reader(
 
     def rows(*values: object) -> object:
         found = original(*values)  # type: ignore[arg-type]
-        writer.note("now", str(len(sizes)))
-        writer.settle()
+        writer.writer.note("now", str(len(sizes)))
+        writer.maintenance.settle()
         sizes.append((tmp_path / "i.db-wal").stat().st_size)
         return found
 

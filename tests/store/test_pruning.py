@@ -11,28 +11,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.model import Chunk, Record, Scope, Scored
-from dowse.store.base import Piece, Weights
-from dowse.store.sqlite import SqliteStore, pruning
-from dowse.store.sqlite.frequencies import Frequencies
-from dowse.text.terms import parse
+from dowse.model import Chunk, Record, Scope, ScoredChunk
+from dowse.store.sqlite import SqliteStore
+from dowse.store.sqlite import fts as pruning
+from dowse.store.sqlite.fts import DocumentFrequencies, SqliteTextIndex
+from dowse.store.types import ChunkInput, ColumnWeights
+from dowse.text.tokenize import parse_query
 
 # Each in a smaller share of the chunks than the one before; two have the same stem.
 SHARES = {"refs": 0.45, "ticket": 0.4, "header": 0.3, "headers": 0.2, "parse": 0.1, "cookie": 0.03, "zebra": 0.004}
 CHUNKS = 3_000
 FILLERS = ["".join(letters) for letters in itertools.product("bdfgkmpr", "aeiou", "bdfgkmpr")]
-WEIGHTS = Weights(title=8.0, trail=4.0, names=2.0, path=3.0)
+WEIGHTS = ColumnWeights(title=8.0, trail=4.0, names=2.0, path=3.0)
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
     store = SqliteStore(tmp_path_factory.mktemp("pruning") / "i.db")
-    store.add_collection("/r", name="r")
+    store.writer.add_collection("/r", name="r")
     drawn = random.Random(5)
-    with store.batch():
+    with store.writer.batch():
         for number in range(CHUNKS // 3):
-            pieces = [Piece(Chunk(at, _text(drawn), at + 1, at + 1, (), "text"), bytes([at])) for at in range(3)]
-            store.put(_record(number, " ".join(drawn.sample([*SHARES][:6], 2))), pieces)
+            pieces = [ChunkInput(Chunk(at, _text(drawn), at + 1, at + 1, (), "text"), bytes([at])) for at in range(3)]
+            store.writer.put(_record(number, " ".join(drawn.sample([*SHARES][:6], 2))), pieces)
     yield store
     store.close()
 
@@ -53,28 +54,28 @@ def _text(drawn: random.Random) -> str:
 def test_the_best_are_the_same_whether_or_not_others_are_passed_over(
     store: SqliteStore, words: list[str], limit: int
 ) -> None:
-    terms = parse(" ".join(words))
+    terms = parse_query(" ".join(words))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pruning, "_SPARED", CHUNKS * 100)
-        plain = store.match(terms, Scope(), WEIGHTS, limit)
-        patch.setattr(pruning, "_SPARED", 1)
+        patch.setattr(pruning, "_MIN_PRUNED_ROWS", CHUNKS * 100)
+        plain = store.words.match(terms, Scope(), WEIGHTS, limit)
+        patch.setattr(pruning, "_MIN_PRUNED_ROWS", 1)
         for enough in (0.01, 0.3, 2):
-            patch.setattr(pruning, "_ENOUGH", enough)
-            assert store.match(terms, Scope(), WEIGHTS, limit) == plain
+            patch.setattr(pruning, "_RARE_ROWS_PER_RESULT", enough)
+            assert store.words.match(terms, Scope(), WEIGHTS, limit) == plain
 
 
 def _scored(store: SqliteStore, query: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows each of the questions it took was answered with."""
     asked: list[int] = []
-    plain = SqliteStore._scored
+    plain = SqliteTextIndex._score_matches
 
-    def counted(self: SqliteStore, *args: object, **more: object) -> list[Scored]:
-        found: list[Scored] = plain(self, *args, **more)  # type: ignore[arg-type]
+    def counted(self: SqliteTextIndex, *args: object, **more: object) -> list[ScoredChunk]:
+        found: list[ScoredChunk] = plain(self, *args, **more)  # type: ignore[arg-type]
         asked.append(len(found))
         return found
 
-    monkeypatch.setattr(SqliteStore, "_scored", counted)
-    store.match(parse(query), Scope(), WEIGHTS, limit)
+    monkeypatch.setattr(SqliteTextIndex, "_score_matches", counted)
+    store.words.match(parse_query(query), Scope(), WEIGHTS, limit)
     return asked
 
 
@@ -85,48 +86,48 @@ def test_one_question_will_do_where_enough_rows_have_a_rare_word(
 
 
 def test_where_the_rare_do_not_suffice_everything_is_asked(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "_ENOUGH", 0.01)
-    monkeypatch.setattr(pruning, "_SPARED", 1)
+    monkeypatch.setattr(pruning, "_RARE_ROWS_PER_RESULT", 0.01)
+    monkeypatch.setattr(pruning, "_MIN_PRUNED_ROWS", 1)
     passed_over, everything = _scored(store, "zebra cookie", 300, monkeypatch)
     assert passed_over < everything == 300
 
 
 @pytest.mark.parametrize("query", ["refs", '"refs" ticket parse', "bab bad", "tick* hea*"])
 def test_nothing_is_passed_over_where_that_would_not_pay_or_can_not_be_known(store: SqliteStore, query: str) -> None:
-    terms = parse(query)
-    frequencies = Frequencies(store.db.reader())
-    assert pruning.promising(terms, frequencies, 10, lambda term: "x") is None
+    terms = parse_query(query)
+    frequencies = DocumentFrequencies(store.db.reader())
+    assert pruning.prune_query(terms, frequencies, 10, lambda term: "x") is None
 
 
 def test_of_a_hundred_words_the_most_common_are_paired(store: SqliteStore) -> None:
-    terms = parse(" ".join([*SHARES, *FILLERS[:90]]))
-    found = pruning.promising(terms, Frequencies(store.db.reader()), 1, lambda term: " ".join(term.words))
+    terms = parse_query(" ".join([*SHARES, *FILLERS[:90]]))
+    found = pruning.prune_query(terms, DocumentFrequencies(store.db.reader()), 1, lambda term: " ".join(term.words))
     assert found is not None
     assert found.expression.count(" AND ") == 6 * 5 // 2
 
 
 def test_a_word_twice_is_no_reason_to_pass_over_rows_that_it_counts_twice_in(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "i.db")
-    terms = parse("refs ticket")
+    terms = parse_query("refs ticket")
     again = type(terms)((), (*terms.wanted, *terms.wanted))
-    assert pruning.promising(again, Frequencies(store.db.reader()), 1, lambda term: "x") is None
+    assert pruning.prune_query(again, DocumentFrequencies(store.db.reader()), 1, lambda term: "x") is None
     store.close()
 
 
 def test_a_row_of_common_words_may_be_better_than_those_with_a_rare_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pruning, "_SPARED", 1)
+    monkeypatch.setattr(pruning, "_MIN_PRUNED_ROWS", 1)
     store = SqliteStore(tmp_path / "i.db")
-    store.add_collection("/r", name="r")
+    store.writer.add_collection("/r", name="r")
     words = ["zebra"] * 20 + ["refs", "ticket", "parse"] * 200 + ["other"] * 375
-    with store.batch():
+    with store.writer.batch():
         for number in range(1_000):
             common = number < 5
-            piece = Piece(Chunk(0, "" if common else words[number - 5], 1, 1), number.to_bytes(16))
-            store.put(_record(number, "refs ticket parse" if common else ""), [piece])
-    found = store.match(parse("zebra refs ticket parse"), Scope(), WEIGHTS, 10)
-    paths = [it.record.path for it in store.load([it.key for it in found])]
+            piece = ChunkInput(Chunk(0, "" if common else words[number - 5], 1, 1), number.to_bytes(16))
+            store.writer.put(_record(number, "refs ticket parse" if common else ""), [piece])
+    found = store.words.match(parse_query("zebra refs ticket parse"), Scope(), WEIGHTS, 10)
+    paths = [it.record.path for it in store.catalog.load([it.key for it in found])]
     assert paths[:5] == [f"{number:04}.md" for number in range(5)]
-    assert {it.chunk.text for it in store.load([it.key for it in found[5:]])} == {"zebra"}
+    assert {it.chunk.text for it in store.catalog.load([it.key for it in found[5:]])} == {"zebra"}
     store.close()

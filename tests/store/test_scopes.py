@@ -15,16 +15,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput
-from dowse.model import EVERYTHING, IN_FILES, Below, Chunk, Facet, Link, Linked, Record, Scope, Symbol
-from dowse.store.base import Piece, Store, Weights
-from dowse.store.definitions import Wanted
-from dowse.store.dicts import DictStore
-from dowse.store.sqlite import SqliteStore, scopes, words
+from dowse.model import (
+    EVERYTHING,
+    FILE_KINDS,
+    Chunk,
+    FacetFilter,
+    Link,
+    LinkFilter,
+    NestedCollection,
+    Record,
+    Scope,
+    Symbol,
+)
+from dowse.store.base import Store
+from dowse.store.sqlite import SqliteStore
+from dowse.store.sqlite import fts as words
+from dowse.store.sqlite import scope as scopes
 from dowse.store.sqlite.database import Database, Row
-from dowse.store.texts import InLine, LineQuery
-from dowse.text.globs import beginning, compile_globs, tree_of
-from dowse.text.scopes import inside
-from dowse.text.terms import parse
+from dowse.store.types import ChunkInput, ColumnWeights, LineQuery, PatternTerm, SymbolQuery
+from dowse.text.code_names import scope_predicate
+from dowse.text.globs import compile_globs, directory_of_tree_glob, literal_prefix
+from dowse.text.tokenize import parse_query
+from oracle.dict_store import DictStore
 
 NS = 10**9
 TARGETS = (
@@ -77,7 +89,7 @@ globs = st.sampled_from(
      "src/a\\ b.py", "ä/*", "src//a.py", "src/./a.py", "src/.", "/", "**", "[s]rc/a.py", "a?.py", "nothing/here"]
 )  # fmt: skip
 facets = st.builds(
-    Facet,
+    FacetFilter,
     st.sampled_from(["author", "type", "nobody"]),
     st.sampled_from(["ada", "ADA <ada@x.org>", "Ada <ADA@x.org>", "x.org", "plan", "", "äö"]),
     st.booleans(),
@@ -93,8 +105,14 @@ all_scopes = st.builds(
     since=moments,
     until=moments,
     facets=st.lists(facets, max_size=3).map(tuple),
-    links=st.lists(st.builds(Linked, st.sampled_from(["touches", "renames", ""]), globs), max_size=2).map(tuple),
-    below=st.sampled_from([(), (Below("more", "far"),), (Below("more", "far"), Below("notes", "far/deep"))]),
+    links=st.lists(st.builds(LinkFilter, st.sampled_from(["touches", "renames", ""]), globs), max_size=2).map(tuple),
+    nested=st.sampled_from(
+        [
+            (),
+            (NestedCollection("more", "far"),),
+            (NestedCollection("more", "far"), NestedCollection("notes", "far/deep")),
+        ]
+    ),
 )
 
 
@@ -103,17 +121,17 @@ def both() -> Iterator[tuple[Store, Store]]:
     with TemporaryDirectory() as folder:
         opened = SqliteStore(Path(folder, "index.db")), DictStore()
         for store in opened:
-            store.add_collection("/work/notes")
-            store.add_collection("/work/more")
+            store.writer.add_collection("/work/notes")
+            store.writer.add_collection("/work/more")
         yield opened
         opened[0].close()
 
 
 def put(store: Store, record: Record, found: list[Link]) -> None:
     text = f"word of {record.path}"
-    store.put(
+    store.writer.put(
         record,
-        [Piece(Chunk(0, text, 1, 1), text.encode().ljust(16)[:16])],
+        [ChunkInput(Chunk(0, text, 1, 1), text.encode().ljust(16)[:16])],
         [Symbol("thing", "function", 1, 1)],
         found,
         text=f"{text}\n",
@@ -129,33 +147,39 @@ def key(record: Record) -> Key:
 
 def answers(store: Store, scope: Scope) -> dict[str, object]:
     """What every question says of the scope, as the records it is about."""
-    matched = store.load([it.key for it in store.match(parse("word"), scope, Weights(), 99)])
-    near = store.load([it.key for it in store.near(np.ones(4, dtype=np.float32), scope, 99)])
-    lines = store.find_lines(LineQuery((InLine("word"),), scope=scope, limit=0))
+    matched = store.catalog.load([it.key for it in store.words.match(parse_query("word"), scope, ColumnWeights(), 99)])
+    near = store.catalog.load([it.key for it in store.vectors.near(np.ones(4, dtype=np.float32), scope, 99)])
+    lines = store.lines.find_lines(LineQuery((PatternTerm("word"),), scope=scope, limit=0))
     return {
         "match": {key(it.record) for it in matched},
         "near": {key(it.record) for it in near},
         "lines": {(it.collection, it.path) for it in lines.files},
-        "definitions": {key(it.record) for it in store.definitions(Wanted(scope=scope)).definitions},
-        "select": [key(it) for it in store.select(scope)],
-        "first": [key(it) for it in store.select(scope, 2)],
-        "glances": store.glances(scope, ("author", "missing")),
-        "targets": sorted(store.targets(("touches",), scope)),
-        "count": store.count(scope),
-        "counts": store.counts(scope),
-        "linked": [(key(it), found) for it, found in store.linked(("touches",), scope)],
+        "definitions": {key(it.record) for it in store.symbols.definitions(SymbolQuery(scope=scope)).definitions},
+        "select": [key(it) for it in store.catalog.select(scope)],
+        "first": [key(it) for it in store.catalog.select(scope, 2)],
+        "glances": store.catalog.summaries(scope, ("author", "missing")),
+        "targets": sorted(store.catalog.targets(("touches",), scope)),
+        "count": store.catalog.count(scope),
+        "counts": store.catalog.counts(scope),
+        "linked": [(key(it), found) for it, found in store.catalog.records_with_links(("touches",), scope)],
     }
 
 
 # Few, of a time, of ids: what decides who leads. As they are, nobody but what is kept, everybody.
 Sizes = tuple[int, float, float]
-SIZES: tuple[Sizes, ...] = ((scopes._FEW, scopes._OF_TIME, scopes._OF_IDS), (0, 1e-9, 1e-9), (0, 99.0, 9.0))
+SIZES: tuple[Sizes, ...] = (
+    (scopes._MAX_LISTED_IDS, scopes._TIMED_RECORDS_PER_LOOKUP, scopes._KNOWN_RECORDS_PER_LOOKUP),
+    (0, 1e-9, 1e-9),
+    (0, 99.0, 9.0),
+)
 
 
 @contextmanager
 def sized(sizes: Sizes) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
-        for name, size in zip(("_FEW", "_OF_TIME", "_OF_IDS"), sizes, strict=True):
+        for name, size in zip(
+            ("_MAX_LISTED_IDS", "_TIMED_RECORDS_PER_LOOKUP", "_KNOWN_RECORDS_PER_LOOKUP"), sizes, strict=True
+        ):
             patched.setattr(scopes, name, size)
         yield
 
@@ -171,14 +195,16 @@ def test_every_question_keeps_to_the_scope(
 ) -> None:
     with both() as stores, sized(sizes):
         for store in stores:
-            store.begin_vectors("one")
+            store.vectors.prepare_vectors("one")
             for record, found in rows:
                 put(store, record, found)
-            keys = [it.key for it in store.pending("one")]
-            store.put_vectors(keys, np.ones((len(keys), 4), dtype=np.float32), "one")
+            keys = [it.key for it in store.vectors.pending("one")]
+            store.vectors.put_vectors(keys, np.ones((len(keys), 4), dtype=np.float32), "one")
         for scope in wanted:
-            within = inside(scope)
-            chosen = sorted((it for it, found in rows if within(it, found)), key=lambda it: (-it.moment_ns, *key(it)))
+            within = scope_predicate(scope)
+            chosen = sorted(
+                (it for it, found in rows if within(it, found)), key=lambda it: (-it.timestamp_ns, *key(it))
+            )
             expected = [key(it) for it in chosen]
             sqlite, dicts = (answers(store, scope) for store in stores)
             assert sqlite == dicts
@@ -193,7 +219,7 @@ def test_every_question_keeps_to_the_scope(
 @given(globs, st.sampled_from(TARGETS) | st.text("sra/.b*", max_size=6))
 def test_what_a_glob_matches_begins_as_it_is_said(glob: str, path: str) -> None:
     if compile_globs((glob,))(path):
-        assert path.startswith(beginning(glob))
+        assert path.startswith(literal_prefix(glob))
 
 
 def record(path: str, kind: str = "commit", author: str = "Ada <a@x>", at: int = 1) -> Record:
@@ -201,15 +227,15 @@ def record(path: str, kind: str = "commit", author: str = "Ada <a@x>", at: int =
 
 
 def test_what_was_worked_out_is_worked_out_anew_after_a_change(store: Store) -> None:
-    scope = Scope(facets=(Facet("author", "ada", whole=False),), links=(Linked("touches", "src/*"),))
+    scope = Scope(facets=(FacetFilter("author", "ada", whole=False),), links=(LinkFilter("touches", "src/*"),))
     put(store, record("1"), [Link("touches", "src/a", 1)])
-    assert store.count(scope) == 1
+    assert store.catalog.count(scope) == 1
     put(store, record("2"), [Link("touches", "src/b", 1)])
-    assert [it.path for it in store.select(scope)] == ["1", "2"]
+    assert [it.path for it in store.catalog.select(scope)] == ["1", "2"]
     put(store, record("1"), [Link("touches", "docs/a", 1)])
-    assert [it.path for it in store.select(scope)] == ["2"]
+    assert [it.path for it in store.catalog.select(scope)] == ["2"]
     put(store, record("2", author="Bob <b@x>"), [Link("touches", "src/b", 1)])
-    assert store.select(scope) == []
+    assert store.catalog.select(scope) == []
 
 
 @pytest.mark.parametrize("few_chars", [0, 10**6])
@@ -217,11 +243,11 @@ def test_what_was_worked_out_is_worked_out_anew_after_a_change(store: Store) -> 
 def test_many_are_found_as_few_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: Sizes, few_chars: int
 ) -> None:
-    monkeypatch.setattr(words, "_FEW_CHARS", few_chars)
+    monkeypatch.setattr(words, "_MAX_KEY_LIST_CHARS", few_chars)
     with sized(sizes), noted(tmp_path, monkeypatch) as (opened, _):
         for number in range(6):
             put(opened, record(str(number), author="Ada" if number % 3 else "Bob", at=number), [])
-        by_author, by_time = Scope(facets=(Facet("author", "ada"),)), Scope(since=1.5, until=4.0)
+        by_author, by_time = Scope(facets=(FacetFilter("author", "ada"),)), Scope(since=1.5, until=4.0)
         for scope, paths in (
             (by_author, "5421"),
             (by_time, "432"),
@@ -229,18 +255,25 @@ def test_many_are_found_as_few_are(
             (replace(by_author, excluded=("4",)), "521"),
             (replace(by_time, paths=("[34]",), facets=by_author.facets), "4"),
         ):
-            assert [it.path for it in opened.select(scope)] == [*paths]
-            assert [it.path for it in opened.select(scope, 2)] == [*paths][:2]
-            found = opened.load([it.key for it in opened.match(parse("word"), scope, Weights(), 9)])
+            assert [it.path for it in opened.catalog.select(scope)] == [*paths]
+            assert [it.path for it in opened.catalog.select(scope, 2)] == [*paths][:2]
+            found = opened.catalog.load(
+                [it.key for it in opened.words.match(parse_query("word"), scope, ColumnWeights(), 9)]
+            )
             assert {it.record.path for it in found} == {*paths}
-        assert opened.match(parse("word"), Scope(facets=(Facet("author", "nobody"),)), Weights(), 9) == []
+        assert (
+            opened.words.match(
+                parse_query("word"), Scope(facets=(FacetFilter("author", "nobody"),)), ColumnWeights(), 9
+            )
+            == []
+        )
 
 
 @contextmanager
 def noted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[SqliteStore, list[str]]]:
     """A store, and the statements that are read with it."""
     opened, asked, rows = SqliteStore(folder / "index.db"), [], Database.rows
-    opened.add_collection("/work/notes")
+    opened.writer.add_collection("/work/notes")
 
     def noting(db: Database, statement: str, values: Sequence[object] = ()) -> list[Row]:
         asked.append(statement)
@@ -279,23 +312,23 @@ def test_chunks_are_found_before_words_where_they_are_kept_or_few(
         for number in range(6):
             put(opened, record(str(number)), [])
         put(opened, record("other", kind="doc", author="Bob"), [])
-        scope = replace(other, facets=(Facet("author", "ada", whole=False),))
-        assert len(opened.match(parse("word"), scope, Weights(), 9)) == 6
+        scope = replace(other, facets=(FacetFilter("author", "ada", whole=False),))
+        assert len(opened.words.match(parse_query("word"), scope, ColumnWeights(), 9)) == 6
         assert listings(asked) == leads
 
 
 def test_questions_of_changing_moments_push_nothing_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with noted(tmp_path, monkeypatch) as (opened, asked):
         put(opened, record("1"), [Link("touches", "src/a", 1)])
-        steady = Scope(links=(Linked("touches", "src/**"),))
-        opened.match(parse("word"), steady, Weights(), 9)
+        steady = Scope(links=(LinkFilter("touches", "src/**"),))
+        opened.words.match(parse_query("word"), steady, ColumnWeights(), 9)
         for number in range(200):
             passing = replace(steady, since=number / 1_000)
-            assert len(opened.match(parse("word"), passing, Weights(), 9)) == 1
-            assert len(opened.find_lines(LineQuery((InLine("word"),), scope=passing)).files) == 1
+            assert len(opened.words.match(parse_query("word"), passing, ColumnWeights(), 9)) == 1
+            assert len(opened.lines.find_lines(LineQuery((PatternTerm("word"),), scope=passing)).files) == 1
         asked.clear()
-        opened.match(parse("word"), steady, Weights(), 9)
-        opened.match(parse("word"), passing, Weights(), 9)
+        opened.words.match(parse_query("word"), steady, ColumnWeights(), 9)
+        opened.words.match(parse_query("word"), passing, ColumnWeights(), 9)
         assert listings(asked) == 0
         assert sum("FROM links" in sql for sql in asked) == 0
 
@@ -303,24 +336,24 @@ def test_questions_of_changing_moments_push_nothing_out(tmp_path: Path, monkeypa
 def test_what_is_remembered_may_ask_for_a_scope_that_another_works_out(tmp_path: Path) -> None:
     """After a change in between: each holds what the other would wait for, if all that is remembered had one lock."""
     opened = SqliteStore(tmp_path / "index.db")
-    opened.add_collection("/work/notes")
+    opened.writer.add_collection("/work/notes")
     put(opened, record("1"), [])
-    scope = Scope(facets=(Facet("author", "ada", whole=False),))
+    scope = Scope(facets=(FacetFilter("author", "ada", whole=False),))
     begun, waiting, changed = threading.Event(), threading.Event(), threading.Event()
-    before, found = opened._current_members(), []
+    before, found = opened.catalog.current_members(), []
 
     def work_out() -> str:
         begun.set()
         assert changed.wait(30)
-        return opened._scopes.chunks(scope)
+        return opened.catalog.scopes.chunks(scope)
 
     def rest_on_it() -> str:
         waiting.set()
-        return before.once("worked out", lambda: "by the other")
+        return before.cached("worked out", lambda: "by the other")
 
     makers = (
-        lambda: found.append(before.once("worked out", work_out)),
-        lambda: found.append(opened.remembered("resting", rest_on_it)),
+        lambda: found.append(before.cached("worked out", work_out)),
+        lambda: found.append(opened.catalog.remembered("resting", rest_on_it)),
     )
     threads = [threading.Thread(target=it, daemon=True) for it in makers]
     for thread, event in zip(threads, (begun, waiting), strict=True):
@@ -331,19 +364,19 @@ def test_what_is_remembered_may_ask_for_a_scope_that_another_works_out(tmp_path:
     for thread in threads:
         thread.join(30)
     assert len(found) == 2
-    assert found[0] == found[1] == opened._scopes.chunks(scope)
+    assert found[0] == found[1] == opened.catalog.scopes.chunks(scope)
     opened.close()
 
 
 def test_words_and_meaning_share_what_was_worked_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with noted(tmp_path, monkeypatch) as (opened, asked):
         put(opened, record("1"), [Link("touches", "src/a", 1)])
-        opened.put_vectors([it.key for it in opened.pending()], np.ones((1, 4), dtype=np.float32))
+        opened.vectors.put_vectors([it.key for it in opened.vectors.pending()], np.ones((1, 4), dtype=np.float32))
         for others in (EVERYTHING, Scope(since=0.5)):
             asked.clear()
-            scope = replace(others, links=(Linked("touches", "src/**"),))
-            (matched,) = opened.match(parse("word"), scope, Weights(), 9)
-            (near,) = opened.near(np.ones(4, dtype=np.float32), scope, 9)
+            scope = replace(others, links=(LinkFilter("touches", "src/**"),))
+            (matched,) = opened.words.match(parse_query("word"), scope, ColumnWeights(), 9)
+            (near,) = opened.vectors.near(np.ones(4, dtype=np.float32), scope, 9)
             assert matched.key == near.key
             assert sum("FROM links" in sql for sql in asked) == (others == EVERYTHING)
             assert listings(asked) == 1
@@ -353,22 +386,22 @@ def test_words_and_meaning_share_what_was_worked_out(tmp_path: Path, monkeypatch
 def test_the_first_of_many_are_asked_about_and_few_are_looked_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr(scopes, "_FEW", few)
+    monkeypatch.setattr(scopes, "_MAX_LISTED_IDS", few)
     with noted(tmp_path, monkeypatch) as (opened, asked):
         for number in range(6):
             put(opened, record(str(number), at=number), [])
-        scope = Scope(facets=(Facet("author", "ada", whole=False),))
-        assert [it.path for it in opened.select(scope, 2)] == ["5", "4"]
+        scope = Scope(facets=(FacetFilter("author", "ada", whole=False),))
+        assert [it.path for it in opened.catalog.select(scope, 2)] == ["5", "4"]
         assert any("is_member" in sql for sql in asked) == (few == 0)
         asked.clear()
-        assert opened.count(scope) == len(opened.select(scope)) == 6
+        assert opened.catalog.count(scope) == len(opened.catalog.select(scope)) == 6
         assert not any("is_member" in sql for sql in asked)
 
 
 @settings(max_examples=300)
 @given(globs | st.text("s/.*{}[]\\", max_size=8), st.sampled_from(TARGETS) | st.text("s/.b*0", max_size=6))
 def test_a_glob_of_a_tree_matches_what_lies_below(glob: str, path: str) -> None:
-    tree = tree_of(glob)
+    tree = directory_of_tree_glob(glob)
     if tree and ".." not in tree.split("/"):  # which no glob may have
         assert compile_globs((glob,))(path) == (path.startswith(f"{tree}/") and path != f"{tree}/")
 
@@ -379,61 +412,63 @@ def test_a_glob_of_a_tree_matches_what_lies_below(glob: str, path: str) -> None:
      ("s*/**", ""), ("src/**/", ""), ("src/**/**", ""), ("a\\ b/**", ""), ("{a,b}/**", ""), ("src", "")],
 )  # fmt: skip
 def test_which_globs_are_of_a_tree(glob: str, tree: str) -> None:
-    assert tree_of(glob) == tree
+    assert directory_of_tree_glob(glob) == tree
 
 
 def test_a_folder_is_what_lies_below_it_and_not_what_is_called_alike(store: Store) -> None:
     for number, target in enumerate(("src", "src/", "src/a", "src/a/b", "src0", "src.py", "src/\U0010ffff", "ssrc/a")):
         put(store, record(str(number)), [Link("touches" if number != 3 else "renames", target, 1)])
-    assert {it.path for it in store.select(Scope(links=(Linked("touches", "src/**"),)))} == {"2", "6"}
-    assert {it.path for it in store.select(Scope(links=(Linked("", "src/**"),)))} == {"2", "3", "6"}
+    assert {it.path for it in store.catalog.select(Scope(links=(LinkFilter("touches", "src/**"),)))} == {"2", "6"}
+    assert {it.path for it in store.catalog.select(Scope(links=(LinkFilter("", "src/**"),)))} == {"2", "3", "6"}
 
 
 def test_hostile_globs_and_values_find_nothing(store: Store) -> None:
     put(store, record("1"), [Link("touches", "src/a", 1)])
-    assert store.count(Scope(links=(Linked("touches", "src/\udcff/*"),))) == 0
-    assert store.count(Scope(facets=(Facet("author", "\udcff' OR 1=1 --"),))) == 0
-    assert store.count(Scope(facets=(Facet("a'\"]$.\x00", "x", whole=False),))) == 0
+    assert store.catalog.count(Scope(links=(LinkFilter("touches", "src/\udcff/*"),))) == 0
+    assert store.catalog.count(Scope(facets=(FacetFilter("author", "\udcff' OR 1=1 --"),))) == 0
+    assert store.catalog.count(Scope(facets=(FacetFilter("a'\"]$.\x00", "x", whole=False),))) == 0
     with pytest.raises(BadInput):
-        store.count(Scope(links=(Linked("touches", "{"),)))
+        store.catalog.count(Scope(links=(LinkFilter("touches", "{"),)))
 
 
 def test_links_by_their_targets_newest_first(store: Store) -> None:
     put(store, record("1", at=1), [Link("touches", "src/a", 3, "M"), Link("changes", "src/a", 4)])
     put(store, record("2", at=2), [Link("touches", "src/a", 5, "A"), Link("touches", "src/b", 1)])
-    found = [(it.path, link.kind, link.line) for it, link in store.linking(["src/a"])]
+    found = [(it.path, link.kind, link.line) for it, link in store.catalog.links_to(["src/a"])]
     assert found == [("2", "touches", 5), ("1", "touches", 3), ("1", "changes", 4)]
-    assert [it.path for it, _ in store.linking(["src/a", "src/b"], ["touches"])] == ["2", "2", "1"]
-    assert store.linking(["src/\udcff", "src"]) == []
+    assert [it.path for it, _ in store.catalog.links_to(["src/a", "src/b"], ["touches"])] == ["2", "2", "1"]
+    assert store.catalog.links_to(["src/\udcff", "src"]) == []
 
 
 def test_targets_by_the_name_behind_the_mark(store: Store) -> None:
     found = [Link("changes", it, 1) for it in ("b#Repo.load", "a#Repo.load", "a#Repo.loads", "a#Load", "c#x.Repo.load")]
     put(store, record("1"), [*found, Link("touches", "t#Repo.load", 1), Link("changes", "é#Repo.load", 1)])
     put(store, record("2"), found)
-    assert store.parts_named("Repo.load", ["changes"]) == ["a#Repo.load", "b#Repo.load", "é#Repo.load"]
-    assert store.parts_named("Repo.load", ["touches", "anchored"]) == ["t#Repo.load"]
-    assert store.parts_named("%", ["changes"]) == store.parts_named("\udcff", ["changes"]) == []
+    assert store.catalog.anchors_named("Repo.load", ["changes"]) == ["a#Repo.load", "b#Repo.load", "é#Repo.load"]
+    assert store.catalog.anchors_named("Repo.load", ["touches", "anchored"]) == ["t#Repo.load"]
+    assert store.catalog.anchors_named("%", ["changes"]) == store.catalog.anchors_named("\udcff", ["changes"]) == []
 
 
 def test_collections_without_such_links_are_not_read(store: Store) -> None:
-    store.add_collection("/work/more")
+    store.writer.add_collection("/work/more")
     put(store, record("1"), [Link("touches", "x", 1)])
     put(store, Record("more", "a.md", "doc", "word", 1, NS, "d", "c"), [Link("related", "b", 1)])
-    assert [it.path for it, _ in store.linked(("related",))] == ["a.md"]
-    assert store.linked(("related",), Scope(kinds=("commit",))) == []
+    assert [it.path for it, _ in store.catalog.records_with_links(("related",))] == ["a.md"]
+    assert store.catalog.records_with_links(("related",), Scope(kinds=("commit",))) == []
 
 
 def test_files_and_counts_are_those_of_files(store: Store) -> None:
     put(store, record("1"), [Link("touches", "x", 1)])
     put(store, record("a.py", kind="code"), [])
-    assert [it.path for it in store.files()] == ["a.py"]
-    assert store.record_count() == 1
-    counts = store.counts(Scope(kinds=IN_FILES))
+    assert [it.path for it in store.symbols.files()] == ["a.py"]
+    assert store.symbols.record_count() == 1
+    counts = store.catalog.counts(Scope(kinds=FILE_KINDS))
     assert (counts.records, counts.chunks, counts.links, counts.symbols) == (1, 1, 0, 1)
-    assert store.counts().records == 2
-    assert store.sizes() == {"notes": 2}
-    assert store.kinds_of([it.key for it in store.export()]) == {it.key: it.record.kind for it in store.export()}
+    assert store.catalog.counts().records == 2
+    assert store.catalog.sizes() == {"notes": 2}
+    assert store.catalog.chunk_kinds([it.key for it in store.catalog.export()]) == {
+        it.key: it.record.kind for it in store.catalog.export()
+    }
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 50])
@@ -443,6 +478,8 @@ def test_the_best_of_the_most_frequent_kind_are_its_best(store: Store, limit: in
     for number in range(20):
         longer = record(f"c{number}")
         text = f"word {'and more ' * (number + 1)}"
-        store.put(longer, [Piece(Chunk(0, text, 1, 1), text.encode().ljust(16)[:16])])
-    found = store.load([it.key for it in store.match(parse("word"), Scope(kinds=("commit",)), Weights(), limit)])
+        store.writer.put(longer, [ChunkInput(Chunk(0, text, 1, 1), text.encode().ljust(16)[:16])])
+    found = store.catalog.load(
+        [it.key for it in store.words.match(parse_query("word"), Scope(kinds=("commit",)), ColumnWeights(), limit)]
+    )
     assert [it.record.path for it in found] == [f"c{number}" for number in range(20)][:limit]

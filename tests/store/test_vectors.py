@@ -26,17 +26,23 @@ from test_conformance import (  # noqa: F401 - run again, over stores that searc
     test_vectors_of_vanished_chunks_are_not_kept,
 )
 
-from dowse.encoders.hashing import HashingEncoder
-from dowse.encoders.http_dialects import MOST_NUMBERS
-from dowse.errors import OtherVectors
-from dowse.model import Scope, Scored
+from dowse.encoders.http import MAX_VECTOR_DIMENSION
+from dowse.encoders.static import HashingEncoder
+from dowse.errors import EncoderMismatch
+from dowse.model import Scope, ScoredChunk
 from dowse.store.base import Store
 from dowse.store.sqlite import SqliteStore
-from dowse.store.sqlite.vectors import changes, coded, sidecar_of
-from dowse.store.sqlite.vectors.coded import CodedRows
-from dowse.store.sqlite.vectors.codes import closest, codes_of, distances
-from dowse.store.sqlite.vectors.exact import ExactRows
-from dowse.store.sqlite.vectors.turning import turned
+from dowse.store.sqlite import vector_math as coded
+from dowse.store.sqlite import vectors as changes
+from dowse.store.sqlite.vector_math import (
+    CodedRows,
+    ExactRows,
+    closest_positions,
+    encode_signs,
+    hamming_distances,
+    rotate,
+)
+from dowse.store.sqlite.vectors import vector_sidecar_path
 
 Matrix = NDArray[np.float32]
 OpenStore = Callable[..., SqliteStore]
@@ -47,7 +53,7 @@ DIMENSION = 100  # no multiple of the 64 bits of a word
 @pytest.fixture(params=[0, 1, 2])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     opened = SqliteStore(tmp_path / "index.db", exact_up_to=request.param)
-    opened.add_collection("/work/notes")
+    opened.writer.add_collection("/work/notes")
     yield opened
     opened.close()
 
@@ -58,7 +64,7 @@ def open_store(tmp_path: Path) -> Iterator[OpenStore]:
 
     def open_one(name: str = "index.db", exact_up_to: int = 10) -> SqliteStore:
         store = SqliteStore(tmp_path / name, exact_up_to=exact_up_to)
-        store.add_collection("/work/notes")
+        store.writer.add_collection("/work/notes")
         opened.append(store)
         return store
 
@@ -76,48 +82,48 @@ def clustered(count: int, *, seed: int = 1, clusters: int = 20) -> Matrix:
 
 def add(store: SqliteStore, path: str, matrix: Matrix) -> list[int]:
     """A record with a chunk for each row."""
-    store.put(record(path), pieces(*(f"{path} {place}" for place in range(len(matrix)))))
-    keys = [it.key for it in store.pending()]
-    store.put_vectors(keys, matrix[: len(keys)])
+    store.writer.put(record(path), pieces(*(f"{path} {place}" for place in range(len(matrix)))))
+    keys = [it.key for it in store.vectors.pending()]
+    store.vectors.put_vectors(keys, matrix[: len(keys)])
     return keys
 
 
-def keys_of(scored: list[Scored]) -> list[int]:
+def keys_of(scored: list[ScoredChunk]) -> list[int]:
     return [it.key for it in scored]
 
 
-def assert_same(ours: list[Scored], theirs: list[Scored]) -> None:
+def assert_same(ours: list[ScoredChunk], theirs: list[ScoredChunk]) -> None:
     """The same chunks in the same order; how a product is cut into blocks may change its last digit."""
     assert keys_of(ours) == keys_of(theirs)
     assert [it.score for it in ours] == pytest.approx([it.score for it in theirs], abs=1e-6)
 
 
 def held_rows(store: SqliteStore) -> object:
-    held = store._held._held
+    held = store.vectors.cache._loaded
     return None if held is None else held.rows
 
 
 def replace_vectors(store: SqliteStore, made_by: str, matrix: Matrix) -> None:
     """Another encoder's vectors in the place of all there are; a row for each chunk."""
-    store.begin_vectors(made_by)
-    keys = [it.key for it in store.pending(made_by)]
-    store.put_vectors(keys, matrix[: len(keys)], made_by)
-    store.switch_vectors()
+    store.vectors.prepare_vectors(made_by)
+    keys = [it.key for it in store.vectors.pending(made_by)]
+    store.vectors.put_vectors(keys, matrix[: len(keys)], made_by)
+    store.vectors.switch_vectors()
 
 
 def test_few_vectors_are_searched_exactly_and_need_no_file(open_store: OpenStore, tmp_path: Path) -> None:
     store = open_store(exact_up_to=10)
     add(store, "a.md", clustered(10))
-    store.near(clustered(1)[0], Scope(), 3)
+    store.vectors.near(clustered(1)[0], Scope(), 3)
     assert isinstance(held_rows(store), ExactRows)
     assert [it.name for it in tmp_path.iterdir() if "vectors" in it.name] == []
     add(store, "b.md", clustered(1))
-    store.near(clustered(1)[0], Scope(), 3)
+    store.vectors.near(clustered(1)[0], Scope(), 3)
     assert isinstance(held_rows(store), CodedRows)
-    assert not sidecar_of(tmp_path / "index.db").exists()  # asking writes nothing
+    assert not vector_sidecar_path(tmp_path / "index.db").exists()  # asking writes nothing
     with store.writing(1.0):
         pass
-    assert sidecar_of(tmp_path / "index.db").stat().st_mode & 0o777 == 0o600
+    assert vector_sidecar_path(tmp_path / "index.db").stat().st_mode & 0o777 == 0o600
 
 
 def test_equal_to_exact_search_when_the_candidates_cover_everything(open_store: OpenStore) -> None:
@@ -126,7 +132,7 @@ def test_equal_to_exact_search_when_the_candidates_cover_everything(open_store: 
     for it in (coded_store, exact):
         add(it, "a.md", matrix)
     for query in clustered(20, seed=2):
-        assert_same(coded_store.near(query, Scope(), 25), exact.near(query, Scope(), 25))
+        assert_same(coded_store.vectors.near(query, Scope(), 25), exact.vectors.near(query, Scope(), 25))
     assert isinstance(held_rows(coded_store), CodedRows) and isinstance(held_rows(exact), ExactRows)
 
 
@@ -137,7 +143,7 @@ def test_recall_when_they_do_not(open_store: OpenStore) -> None:
         add(it, "a.md", matrix)
     found = 0
     for query in matrix[:50] + 0.3 * clustered(50, seed=2):
-        theirs, ours = (set(keys_of(it.near(query, Scope(), 10))) for it in (exact, coded_store))
+        theirs, ours = (set(keys_of(it.vectors.near(query, Scope(), 10))) for it in (exact, coded_store))
         found += len(theirs & ours)
     assert found / 500 >= 0.95
     rows = held_rows(coded_store)
@@ -156,7 +162,7 @@ def test_sparse_vectors_are_found_as_dense_ones_are(open_store: OpenStore) -> No
     for query in encode([" ".join(draw.sample(words, 4)) for _ in range(40)]):
         cosines = matrix @ query
         least = np.sort(cosines)[-10] - 1e-3
-        found += sum(cosines[np.searchsorted(keys, it.key)] >= least for it in store.near(query, Scope(), 10))
+        found += sum(cosines[np.searchsorted(keys, it.key)] >= least for it in store.vectors.near(query, Scope(), 10))
     assert found / 400 >= 0.95
 
 
@@ -165,14 +171,14 @@ def test_a_scope_is_applied_before_the_candidates_are_chosen(
     open_store: OpenStore, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     """Everything outside the scope is nearer: had it been ranked first, nothing would be left of the inside."""
-    monkeypatch.setattr(coded, "_CANDIDATES", 20)
+    monkeypatch.setattr(coded, "_MIN_CANDIDATES", 20)
     store = open_store()
     query = clustered(1)[0]
     add(store, "outside.md", np.tile(query, (500, 1)))
     inside = add(store, "inside.md", -clustered(count, seed=3))
-    scored = store.near(query, Scope(paths=("inside.md",)), 5)
+    scored = store.vectors.near(query, Scope(paths=("inside.md",)), 5)
     assert len(scored) == 5 and set(keys_of(scored)) <= set(inside)
-    assert store.near(query, Scope(paths=("nowhere.md",)), 5) == []
+    assert store.vectors.near(query, Scope(paths=("nowhere.md",)), 5) == []
 
 
 steps = st.lists(
@@ -194,24 +200,24 @@ def test_any_changes_leave_what_a_fresh_store_has(
 ) -> None:
     path = tmp_path_factory.mktemp("store") / "i.db"
     reader, writer = SqliteStore(path, exact_up_to=8), SqliteStore(path, exact_up_to=8)
-    writer.add_collection("/work/notes")
+    writer.writer.add_collection("/work/notes")
     add(writer, "base.md", clustered(40))
     query = clustered(1, seed=5)[0]
     for seed, (what, number, count) in enumerate(steps):
         if what == "add":
             add(writer, f"{number}.md", clustered(count, seed=seed))
         elif what == "drop":
-            writer.drop("notes", [f"{number}.md", "base.md" if number == 7 else ""])
+            writer.writer.drop("notes", [f"{number}.md", "base.md" if number == 7 else ""])
         elif what == "again":
-            stored = [it.key for it in writer.export()]
-            writer.put_vectors(stored[:3], clustered(3, seed=seed)[: len(stored[:3])])
+            stored = [it.key for it in writer.catalog.export()]
+            writer.vectors.put_vectors(stored[:3], clustered(3, seed=seed)[: len(stored[:3])])
         elif what == "switch":
             replace_vectors(writer, f"encoder {seed}", clustered(200, seed=seed))
         else:
             reader.close()
             reader = SqliteStore(path, exact_up_to=8)
         fresh = SqliteStore(path, exact_up_to=10**6)
-        assert_same(reader.near(query, Scope(), 30), fresh.near(query, Scope(), 30))
+        assert_same(reader.vectors.near(query, Scope(), 30), fresh.vectors.near(query, Scope(), 30))
         fresh.close()
     reader.close()
     writer.close()
@@ -222,17 +228,17 @@ def test_changes_lie_beside_the_file_until_they_are_many(open_store: OpenStore, 
     with store.writing(1.0):
         add(store, "a.md", clustered(100))
     query = clustered(1, seed=9)
-    store.near(query[0], Scope(), 5)
-    file = sidecar_of(tmp_path / "index.db")
+    store.vectors.near(query[0], Scope(), 5)
+    file = vector_sidecar_path(tmp_path / "index.db")
     before = file.stat().st_ino, file.read_bytes()
     (key,) = add(store, "b.md", query)
-    assert keys_of(store.near(query[0], Scope(), 1)) == [key]
-    store.drop("notes", ["b.md"])
-    assert key not in keys_of(store.near(query[0], Scope(), 200))
+    assert keys_of(store.vectors.near(query[0], Scope(), 1)) == [key]
+    store.writer.drop("notes", ["b.md"])
+    assert key not in keys_of(store.vectors.near(query[0], Scope(), 200))
     assert (file.stat().st_ino, file.read_bytes()) == before
     with store.writing(1.0):
         add(store, "c.md", clustered(30, seed=4))
-    assert len(store.near(query[0], Scope(), 200)) == 130
+    assert len(store.vectors.near(query[0], Scope(), 200)) == 130
     assert file.read_bytes() != before[1] and len(held_rows(store).tail) == 0  # type: ignore[attr-defined]
 
 
@@ -242,32 +248,32 @@ def test_deleting_really_deletes(open_store: OpenStore, tmp_path: Path) -> None:
     with store.writing(1.0):
         add(store, "kept.md", clustered(100))
         gone = add(store, "secret.md", secret)
-    assert set(keys_of(store.near(secret[0], Scope(), 1))) <= set(gone)
-    file = sidecar_of(tmp_path / "index.db")
+    assert set(keys_of(store.vectors.near(secret[0], Scope(), 1))) <= set(gone)
+    file = vector_sidecar_path(tmp_path / "index.db")
     rows = [row.tobytes() for row in secret.astype(np.float16)]
     assert all(row in file.read_bytes() for row in rows)
     with store.writing(1.0):
-        store.drop("notes", ["secret.md"])
-    assert not set(gone) & set(keys_of(store.near(secret[0], Scope(), 200)))
+        store.writer.drop("notes", ["secret.md"])
+    assert not set(gone) & set(keys_of(store.vectors.near(secret[0], Scope(), 200)))
     assert not any(row in file.read_bytes() for row in rows)
 
 
 def test_switching_leaves_no_copy(open_store: OpenStore, tmp_path: Path) -> None:
     store, reader = open_store(), open_store()
-    store.begin_vectors("one")
+    store.vectors.prepare_vectors("one")
     old = clustered(50)
     with store.writing(1.0):
         add(store, "a.md", old)
-    assert sidecar_of(tmp_path / "index.db").exists()
-    assert len(reader.near(old[0], Scope(), 5, "one")) == 5
+    assert vector_sidecar_path(tmp_path / "index.db").exists()
+    assert len(reader.vectors.near(old[0], Scope(), 5, "one")) == 5
     replace_vectors(store, "two", clustered(50, seed=2)[:, :40])
-    assert not sidecar_of(tmp_path / "index.db").exists()
-    with pytest.raises(OtherVectors, match="of two now, not of one"):
-        reader.near(old[0], Scope(), 5, "one")
-    assert len(reader.near(old[0, :40], Scope(), 5, "two")) == 5
+    assert not vector_sidecar_path(tmp_path / "index.db").exists()
+    with pytest.raises(EncoderMismatch, match="of two, not of one"):
+        reader.vectors.near(old[0], Scope(), 5, "one")
+    assert len(reader.vectors.near(old[0, :40], Scope(), 5, "two")) == 5
     with store.encoding(1.0):
         pass
-    assert old[0].astype(np.float16).tobytes() not in sidecar_of(tmp_path / "index.db").read_bytes()
+    assert old[0].astype(np.float16).tobytes() not in vector_sidecar_path(tmp_path / "index.db").read_bytes()
 
 
 def test_a_file_that_is_not_needed_any_more_is_removed(open_store: OpenStore, tmp_path: Path) -> None:
@@ -275,39 +281,39 @@ def test_a_file_that_is_not_needed_any_more_is_removed(open_store: OpenStore, tm
     with store.writing(1.0):
         add(store, "a.md", clustered(5))
         add(store, "b.md", clustered(50))
-    store.near(clustered(1)[0], Scope(), 5)
-    assert sidecar_of(tmp_path / "index.db").exists()
+    store.vectors.near(clustered(1)[0], Scope(), 5)
+    assert vector_sidecar_path(tmp_path / "index.db").exists()
     with store.writing(1.0):
-        store.drop("notes", ["b.md"])
-    assert len(store.near(clustered(1)[0], Scope(), 20)) == 5
-    assert not sidecar_of(tmp_path / "index.db").exists()
+        store.writer.drop("notes", ["b.md"])
+    assert len(store.vectors.near(clustered(1)[0], Scope(), 20)) == 5
+    assert not vector_sidecar_path(tmp_path / "index.db").exists()
 
 
 def test_indexing_prepares_the_file_for_whoever_asks_first(open_store: OpenStore, tmp_path: Path) -> None:
     store = open_store()
     with store.writing(1.0):
         add(store, "a.md", clustered(10))
-    assert not sidecar_of(tmp_path / "index.db").exists()
+    assert not vector_sidecar_path(tmp_path / "index.db").exists()
     with store.writing(1.0):
         add(store, "b.md", clustered(1))
-    assert sidecar_of(tmp_path / "index.db").exists()
+    assert vector_sidecar_path(tmp_path / "index.db").exists()
 
 
 def test_the_log_is_kept_short_and_whoever_is_behind_it_reads_anew(
     open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "KEPT", 5)
+    monkeypatch.setattr(changes, "VECTOR_LOG_LENGTH", 5)
     store, reader = open_store(), open_store()
     add(store, "a.md", clustered(100))
     query = clustered(1, seed=9)
-    reader.near(query[0], Scope(), 5)
+    reader.vectors.near(query[0], Scope(), 5)
     (key,) = add(store, "b.md", query)
     for number in range(4):
         add(store, f"{number}.md", clustered(3, seed=number))
     ((count,),) = store.db.rows("SELECT count(*) FROM vector_changes")
     assert count <= 5 + 3
-    assert keys_of(reader.near(query[0], Scope(), 1)) == [key]
-    assert len(reader.near(query[0], Scope(), 200)) == 113
+    assert keys_of(reader.vectors.near(query[0], Scope(), 1)) == [key]
+    assert len(reader.vectors.near(query[0], Scope(), 200)) == 113
 
 
 @given(
@@ -316,19 +322,19 @@ def test_the_log_is_kept_short_and_whoever_is_behind_it_reads_anew(
 )
 def test_distances_count_the_signs_that_differ(rows: list[list[float]], wanted: int) -> None:
     matrix = np.array(rows, dtype=np.float32)
-    result = distances(codes_of(matrix), matrix[0])
+    result = hamming_distances(encode_signs(matrix), matrix[0])
     values = matrix.astype(np.float64) @ turn_of(70)
     unsure = (np.abs(values) < 1e-5) | (np.abs(values[0]) < 1e-5)  # rounding may give them either sign
     differing = (values > 0) != (values[0] > 0)
     assert ((differing & ~unsure).sum(axis=1) <= result).all()
     assert (result <= (differing | unsure).sum(axis=1)).all()
     if wanted < len(rows):
-        assert sorted(result[closest(result, wanted)].tolist()) == sorted(result.tolist())[:wanted]
+        assert sorted(result[closest_positions(result, wanted)].tolist()) == sorted(result.tolist())[:wanted]
 
 
 def turn_of(dimension: int) -> NDArray[np.float64]:
     """Where each value goes."""
-    return turned(np.eye(dimension, dtype=np.float32)).reshape(dimension, -1).astype(np.float64)
+    return rotate(np.eye(dimension, dtype=np.float32)).reshape(dimension, -1).astype(np.float64)
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 64, 70, 384, 1_000])
@@ -351,36 +357,36 @@ def test_a_turn_is_the_same_everywhere() -> None:
 
 def test_vectors_of_many_dimensions_are_turned_in_little_memory() -> None:
     """As much as an encoder server may give; a matrix of all dimensions by all would take a gigabyte."""
-    matrix = np.random.default_rng(3).standard_normal((200, MOST_NUMBERS), dtype=np.float32)
+    matrix = np.random.default_rng(3).standard_normal((200, MAX_VECTOR_DIMENSION), dtype=np.float32)
     tracemalloc.start()
     try:
-        codes = codes_of(matrix)
+        codes = encode_signs(matrix)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert most < matrix.nbytes
-    assert distances(codes, matrix[7])[7] == 0
-    assert np.sort(distances(codes, matrix[7]))[1] == pytest.approx(MOST_NUMBERS / 2, rel=0.1)
+    assert hamming_distances(codes, matrix[7])[7] == 0
+    assert np.sort(hamming_distances(codes, matrix[7]))[1] == pytest.approx(MAX_VECTOR_DIMENSION / 2, rel=0.1)
 
 
 def test_wide_vectors_are_read_in_smaller_parts() -> None:
-    blobs = iter([(key, bytes(2 * MOST_NUMBERS)) for key in range(1, 1_001)])
-    parts = list(coded.parts_of(blobs))
+    blobs = iter([(key, bytes(2 * MAX_VECTOR_DIMENSION)) for key in range(1, 1_001)])
+    parts = list(coded.read_blocks(blobs))
     assert max(it.rows.nbytes for it in parts) <= coded._PART_BYTES
     assert np.concatenate([it.keys for it in parts]).tolist() == list(range(1, 1_001))
 
 
 def test_vectors_that_are_no_numbers_spoil_only_themselves() -> None:
     matrix = np.array([[1, 2], [np.inf, -np.inf], [np.nan, 1]], dtype=np.float16)
-    assert distances(codes_of(matrix), np.array([1, 2], dtype=np.float32))[0] == 0
+    assert hamming_distances(encode_signs(matrix), np.array([1, 2], dtype=np.float32))[0] == 0
 
 
 def test_rows_are_scored_as_numpy_would_down_to_the_smallest_half_floats() -> None:
     halves = np.array([[6e-8, -3e-5, 1.0], [-2.5, 0.1, 65504.0], [0.0, 0.0, 0.0]], dtype=np.float16)
-    block = coded.Block.of(coded.parts_of((key, row.tobytes()) for key, row in enumerate(halves, 1)))
+    block = coded.VectorBlock.of(coded.read_blocks((key, row.tobytes()) for key, row in enumerate(halves, 1)))
     query = np.array([0.6, 0.0, -0.8], dtype=np.float32)
     expected = halves.astype(np.float32) @ query / np.maximum(block.lengths, 1e-30)
-    assert coded._cosines(block, np.arange(3), query) == pytest.approx(expected, rel=1e-5)
+    assert coded._row_cosines(block, np.arange(3), query) == pytest.approx(expected, rel=1e-5)
 
 
 def test_nothing_is_held_until_it_is_asked_for(open_store: OpenStore) -> None:

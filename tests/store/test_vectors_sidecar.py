@@ -15,8 +15,10 @@ from test_vectors import Matrix, add, clustered, held_rows, keys_of, replace_vec
 
 from dowse.model import Scope
 from dowse.store.sqlite import SqliteStore
-from dowse.store.sqlite.vectors import coded, sidecar, sidecar_of
-from dowse.store.sqlite.vectors.coded import CodedRows
+from dowse.store.sqlite import vector_math as coded
+from dowse.store.sqlite import vector_math as sidecar
+from dowse.store.sqlite.vector_math import CodedRows
+from dowse.store.sqlite.vectors import vector_sidecar_path
 
 COUNT = 60
 QUERY = clustered(1, seed=9)
@@ -25,19 +27,19 @@ QUERY = clustered(1, seed=9)
 def make(path: Path, matrix: Matrix) -> list[int]:
     """An index with its sidecar, closed again."""
     store = SqliteStore(path, exact_up_to=10)
-    store.add_collection("/work/notes")
+    store.writer.add_collection("/work/notes")
     with store.writing(1.0):
         keys = add(store, "a.md", matrix)
-    store.settle()
+    store.maintenance.settle()
     store.close()
-    assert sidecar.opened(sidecar_of(path)) is not None
+    assert sidecar.open_vector_sidecar(vector_sidecar_path(path)) is not None
     return keys
 
 
 def near(path: Path, limit: int = 200) -> list[int]:
     store = SqliteStore(path, create=False, exact_up_to=10)
     try:
-        return keys_of(store.near(QUERY[0], Scope(), limit))
+        return keys_of(store.vectors.near(QUERY[0], Scope(), limit))
     finally:
         store.close()
 
@@ -47,7 +49,7 @@ def prepare(path: Path) -> list[int]:
     try:
         with store.writing(30.0):
             pass
-        return keys_of(store.near(QUERY[0], Scope(), 200))
+        return keys_of(store.vectors.near(QUERY[0], Scope(), 200))
     finally:
         store.close()
 
@@ -55,7 +57,7 @@ def prepare(path: Path) -> list[int]:
 def exact(path: Path, limit: int = 200) -> list[int]:
     store = SqliteStore(path, create=False, exact_up_to=10**6)
     try:
-        rows = store.vectors([it.key for it in store.export()])
+        rows = store.vectors.vectors([it.key for it in store.catalog.export()])
         cosines = {key: float(row @ QUERY[0] / np.linalg.norm(row)) for key, row in rows.items()}
         return sorted(cosines, key=lambda key: (-cosines[key], key))[:limit]
     finally:
@@ -91,17 +93,19 @@ DAMAGES = {
 def test_a_damaged_file_is_noticed_and_made_anew(tmp_path: Path, what: str) -> None:
     path = tmp_path / "i.db"
     make(path, clustered(COUNT))
-    DAMAGES[what](sidecar_of(path))
-    before = sidecar_of(path).is_file() and sidecar_of(path).read_bytes()
+    DAMAGES[what](vector_sidecar_path(path))
+    before = vector_sidecar_path(path).is_file() and vector_sidecar_path(path).read_bytes()
     store = SqliteStore(path, create=False, exact_up_to=10)
-    assert keys_of(store.near(QUERY[0], Scope(), 200)) == exact(path)
-    assert (sidecar_of(path).is_file() and sidecar_of(path).read_bytes()) == before  # asking writes nothing
+    assert keys_of(store.vectors.near(QUERY[0], Scope(), 200)) == exact(path)
+    assert (
+        vector_sidecar_path(path).is_file() and vector_sidecar_path(path).read_bytes()
+    ) == before  # asking writes nothing
     with store.writing(1.0):
         pass
     store.close()
     if what != "a directory":
-        assert sidecar.opened(sidecar_of(path)) is not None
-        assert sidecar_of(path).read_bytes() != before
+        assert sidecar.open_vector_sidecar(vector_sidecar_path(path)) is not None
+        assert vector_sidecar_path(path).read_bytes() != before
     assert near(path) == exact(path)
 
 
@@ -111,14 +115,14 @@ def test_a_file_of_another_version_is_replaced_without_a_word_of_damage(
 ) -> None:
     path = tmp_path / "i.db"
     make(path, clustered(COUNT))
-    before = of_format(sidecar_of(path), number)
-    assert sidecar.opened(sidecar_of(path)) is None
-    with open(sidecar_of(path), "rb") as theirs, caplog.at_level(logging.INFO):
+    before = of_format(vector_sidecar_path(path), number)
+    assert sidecar.open_vector_sidecar(vector_sidecar_path(path)) is None
+    with open(vector_sidecar_path(path), "rb") as theirs, caplog.at_level(logging.INFO):
         assert near(path) == exact(path)
-        assert sidecar_of(path).read_bytes() == before  # asking writes nothing
+        assert vector_sidecar_path(path).read_bytes() == before  # asking writes nothing
         assert prepare(path) == exact(path)
         assert theirs.read() == before  # whoever has it open goes on with it
-    assert sidecar.opened(sidecar_of(path)) is not None
+    assert sidecar.open_vector_sidecar(vector_sidecar_path(path)) is not None
     assert [it.name for it in tmp_path.iterdir() if "damaged" in it.name] == []
     assert caplog.messages == []
 
@@ -126,7 +130,7 @@ def test_a_file_of_another_version_is_replaced_without_a_word_of_damage(
 def test_a_file_of_another_version_is_dropped_where_few_vectors_are_left(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     make(path, clustered(COUNT))
-    of_format(sidecar_of(path), 1)
+    of_format(vector_sidecar_path(path), 1)
     store = SqliteStore(path, create=False, exact_up_to=COUNT)
     with store.writing(1.0):
         pass
@@ -139,8 +143,8 @@ def test_a_damaged_file_is_set_aside_and_told_of(tmp_path: Path, caplog: pytest.
     """A format that another version might have, under a seal that is not of it, is damage."""
     path = tmp_path / "i.db"
     make(path, clustered(COUNT))
-    DAMAGES[what](sidecar_of(path))
-    before = sidecar_of(path).read_bytes()
+    DAMAGES[what](vector_sidecar_path(path))
+    before = vector_sidecar_path(path).read_bytes()
     prepare(path)
     assert (tmp_path / "i.db-vectors.damaged").read_bytes() == before
     assert "was damaged" in caplog.text
@@ -150,11 +154,11 @@ def test_few_vectors_are_answered_without_making_bits_of_them(tmp_path: Path, mo
     """Whatever file lies there that nobody can use."""
     path = tmp_path / "i.db"
     make(path, clustered(COUNT))
-    of_format(sidecar_of(path), 1)
+    of_format(vector_sidecar_path(path), 1)
     made: list[object] = []
-    monkeypatch.setattr(coded, "codes_of", made.append)
+    monkeypatch.setattr(coded, "encode_signs", made.append)
     store = SqliteStore(path, create=False, exact_up_to=COUNT)
-    assert keys_of(store.near(QUERY[0], Scope(), 200)) == exact(path)
+    assert keys_of(store.vectors.near(QUERY[0], Scope(), 200)) == exact(path)
     store.close()
     assert made == []
 
@@ -163,18 +167,18 @@ def test_damage_while_it_is_in_use_is_noticed_in_what_is_found(tmp_path: Path) -
     path = tmp_path / "i.db"
     make(path, clustered(COUNT))
     store = SqliteStore(path, exact_up_to=10)
-    assert len(store.near(QUERY[0], Scope(), 5)) == 5
-    with open(sidecar_of(path), "r+b") as file:
+    assert len(store.vectors.near(QUERY[0], Scope(), 5)) == 5
+    with open(vector_sidecar_path(path), "r+b") as file:
         file.seek(4_096)
         file.write(np.full((COUNT, 100), 3.0, dtype=np.float16).tobytes())
-    assert keys_of(store.near(QUERY[0], Scope(), 5)) == exact(path, 5)
+    assert keys_of(store.vectors.near(QUERY[0], Scope(), 5)) == exact(path, 5)
     store.close()
 
 
 def test_the_file_of_another_index_is_not_believed(tmp_path: Path) -> None:
     make(tmp_path / "one.db", clustered(COUNT))
     make(tmp_path / "two.db", clustered(COUNT, seed=2))
-    shutil.copy(sidecar_of(tmp_path / "one.db"), sidecar_of(tmp_path / "two.db"))
+    shutil.copy(vector_sidecar_path(tmp_path / "one.db"), vector_sidecar_path(tmp_path / "two.db"))
     assert near(tmp_path / "two.db") == exact(tmp_path / "two.db")
 
 
@@ -188,7 +192,7 @@ def test_the_file_of_a_later_time_is_not_believed(tmp_path: Path) -> None:
         with store.writing(1.0):
             add(store, "b.md", clustered(30, seed=seed))
             add(store, "c.md", QUERY if source == path else -QUERY)
-        store.settle()
+        store.maintenance.settle()
         store.close()
     copy.replace(path)
     assert near(path) == exact(path)
@@ -197,43 +201,43 @@ def test_the_file_of_a_later_time_is_not_believed(tmp_path: Path) -> None:
 def test_a_stale_file_is_followed_by_the_log(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     make(path, clustered(COUNT))
-    before = sidecar_of(path).read_bytes()
+    before = vector_sidecar_path(path).read_bytes()
     store = SqliteStore(path, exact_up_to=10)
     (key,) = add(store, "b.md", QUERY)
     store.close()
     assert near(path)[0] == key
-    assert sidecar_of(path).read_bytes() == before
+    assert vector_sidecar_path(path).read_bytes() == before
 
 
 def test_what_a_killed_builder_left_is_no_obstacle(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     make(path, clustered(COUNT))
-    sidecar_of(path).unlink()
+    vector_sidecar_path(path).unlink()
     left = tmp_path / "i.db-vectors.new"
     left.write_bytes(b"half")
     prepare(path)
     assert near(path) == exact(path)
-    assert not left.exists() and sidecar_of(path).exists()
+    assert not left.exists() and vector_sidecar_path(path).exists()
 
 
 def test_a_full_disk_fails_no_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "i.db"
     make(path, clustered(COUNT))
-    sidecar_of(path).unlink()
+    vector_sidecar_path(path).unlink()
 
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     store = SqliteStore(path, exact_up_to=10)
-    assert keys_of(store.near(QUERY[0], Scope(), 200)) == exact(path)
+    assert keys_of(store.vectors.near(QUERY[0], Scope(), 200)) == exact(path)
     assert isinstance(held_rows(store), CodedRows)
     with store.writing(1.0):
         (key,) = add(store, "b.md", QUERY)
-    assert keys_of(store.near(QUERY[0], Scope(), 1)) == [key]
+    assert keys_of(store.vectors.near(QUERY[0], Scope(), 1)) == [key]
     with store.writing(1.0):
         add(store, "c.md", clustered(40, seed=3))
-    assert keys_of(store.near(QUERY[0], Scope(), 200)) == exact(path)
+    assert keys_of(store.vectors.near(QUERY[0], Scope(), 200)) == exact(path)
     store.close()
     assert [it.name for it in tmp_path.iterdir() if it.name.endswith((".new", "-vectors"))] == []
 
@@ -244,9 +248,9 @@ def test_a_directory_that_may_not_be_written_to(public_path: Path, state: str) -
     made, folder = public_path / "i.db", public_path / "locked"
     make(made, clustered(COUNT))
     if state == "damaged":
-        loud(sidecar_of(made))
+        loud(vector_sidecar_path(made))
     folder.mkdir()
-    for file in [made, *([] if state == "missing" else [sidecar_of(made)])]:
+    for file in [made, *([] if state == "missing" else [vector_sidecar_path(made)])]:
         Path(shutil.copy(file, folder)).chmod(0o644)
     folder.chmod(0o555)
     names = sorted(it.name for it in folder.iterdir())
@@ -276,7 +280,7 @@ def test_a_reading_process_follows_a_writing_one(tmp_path: Path) -> None:
             if step == 3:
                 replace_vectors(writer, "another", clustered(200, seed=40))
             if step == 5:
-                writer.drop("notes", ["a.md", "0.md"])
+                writer.writer.drop("notes", ["a.md", "0.md"])
             add(writer, f"{step}.md", clustered(6, seed=step))
             ours.send("ask")
             assert ours.recv() == exact(path)
@@ -290,19 +294,19 @@ def test_a_reading_process_follows_a_writing_one(tmp_path: Path) -> None:
 def _serve(path: Path, pipe: multiprocessing.connection.Connection) -> None:
     store = SqliteStore(path, create=False, exact_up_to=10)
     while pipe.recv() != "stop":
-        pipe.send(keys_of(store.near(QUERY[0], Scope(), 200)))
+        pipe.send(keys_of(store.vectors.near(QUERY[0], Scope(), 200)))
     store.close()
 
 
 def test_processes_that_build_at_the_same_time(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     make(path, clustered(COUNT))
-    sidecar_of(path).unlink()
+    vector_sidecar_path(path).unlink()
     context = multiprocessing.get_context("spawn")
     with context.Pool(3) as pool:
         answers = pool.map(prepare, [path] * 6)
         pool.close()
         pool.join()
     assert answers == [exact(path)] * 6
-    assert sidecar.opened(sidecar_of(path)) is not None
+    assert sidecar.open_vector_sidecar(vector_sidecar_path(path)) is not None
     assert not (tmp_path / "i.db-vectors.new").exists()

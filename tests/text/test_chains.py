@@ -6,21 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.model import Symbol
-from dowse.text.chains import Chains, spelt
+from dowse.text.code_names import QualifiedNames, name_spellings
 
 
-def made(*symbols: tuple[str, int | None]) -> Chains:
-    return Chains.of([Symbol(name, "class", 1, 2, parent=parent) for name, parent in symbols])
+def made(*symbols: tuple[str, int | None]) -> QualifiedNames:
+    return QualifiedNames.of([Symbol(name, "class", 1, 2, parent=parent) for name, parent in symbols])
 
 
 TWO = made(("Space", None), ("Token", 0), ("name", 1), ("ttl", 1), ("Other", 0), ("name", 4))
 
 
 def test_with_all_names_around_with_one_with_none() -> None:
-    assert spelt(("A", "B", "C")) == ["A.B.C", "B.C", "C"]
-    assert spelt(("A", "B")) == ["A.B", "B"]
-    assert spelt(("A",)) == ["A"]
-    assert spelt(()) == []
+    assert name_spellings(("A", "B", "C")) == ["A.B.C", "B.C", "C"]
+    assert name_spellings(("A", "B")) == ["A.B", "B"]
+    assert name_spellings(("A",)) == ["A"]
+    assert name_spellings(()) == []
 
 
 def test_what_another_may_be_called_is_doubtful() -> None:

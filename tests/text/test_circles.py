@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.text.circles import circles
+from dowse.text.code_names import strongly_connected_components
 
 _GRAPHS = st.dictionaries(st.integers(0, 7), st.sets(st.integers(0, 7)), max_size=8)
 
@@ -14,7 +14,7 @@ _GRAPHS = st.dictionaries(st.integers(0, 7), st.sets(st.integers(0, 7)), max_siz
 def test_what_leads_to_each_other_stands_together_behind_what_it_leads_to(
     graph: dict[int, set[int]], starts: list[int]
 ) -> None:
-    found = list(circles(starts, lambda it: graph.get(it, ())))
+    found = list(strongly_connected_components(starts, lambda it: graph.get(it, ())))
     every = {it for start in starts for it in _reached(graph, start)} | set(starts)
     assert sorted(it for circle in found for it in circle) == sorted(every)
     place = {it: number for number, circle in enumerate(found) for it in circle}
@@ -25,7 +25,9 @@ def test_what_leads_to_each_other_stands_together_behind_what_it_leads_to(
 
 
 def test_a_long_chain() -> None:
-    assert list(circles([0], lambda it: [it + 1] if it < 100_000 else [])) == [[it] for it in range(100_000, -1, -1)]
+    assert list(strongly_connected_components([0], lambda it: [it + 1] if it < 100_000 else [])) == [
+        [it] for it in range(100_000, -1, -1)
+    ]
 
 
 def _reached(graph: dict[int, set[int]], start: int) -> set[int]:

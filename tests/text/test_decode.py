@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.errors import Unreadable
-from dowse.text.decode import decode
+from dowse.text.unicode import decode
 
 
 @pytest.mark.parametrize(

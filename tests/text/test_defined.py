@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.text.defined import alike, defined_names, name_parts
+from dowse.text.code_names import defined_names, share_stem, split_name_parts
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_defined_names(text: str, names: list[str]) -> None:
     ],
 )
 def test_name_parts(name: str, parts: tuple[str, ...]) -> None:
-    assert name_parts(name) == parts
+    assert split_name_parts(name) == parts
 
 
 @pytest.mark.parametrize(
@@ -49,4 +49,4 @@ def test_name_parts(name: str, parts: tuple[str, ...]) -> None:
     ],
 )
 def test_alike(one: str, other: str, same: bool) -> None:
-    assert alike(one, other) is alike(other, one) is same
+    assert share_stem(one, other) is share_stem(other, one) is same

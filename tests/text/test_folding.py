@@ -9,7 +9,7 @@ import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.text.folding import folded, in_a_row, pieces, words
+from dowse.text.tokenize import fold_case, folded_words, phrase_regex, word_tests
 
 letters = st.characters(exclude_categories=["Cs"])
 
@@ -26,13 +26,13 @@ letters = st.characters(exclude_categories=["Cs"])
     ],
 )
 def test_folding(text: str, expected: str) -> None:
-    assert folded(text) == expected
+    assert fold_case(text) == expected
 
 
 @given(st.text(), st.text())
 def test_a_part_folds_to_a_part(before: str, after: str) -> None:
-    assert folded(before) + folded(after) == folded(before + after)
-    assert folded(folded(before)) == folded(before)
+    assert fold_case(before) + fold_case(after) == fold_case(before + after)
+    assert fold_case(fold_case(before)) == fold_case(before)
 
 
 def test_letters_that_regexes_take_for_the_same_fold_to_the_same() -> None:
@@ -44,11 +44,11 @@ def test_letters_that_regexes_take_for_the_same_fold_to_the_same() -> None:
     single = sorted(form for form in others | set(cased) if len(form) == 1)
     by_fold: dict[str, list[str]] = {}
     for letter in single:
-        by_fold.setdefault(folded(letter), []).append(letter)
+        by_fold.setdefault(fold_case(letter), []).append(letter)
     text = "\n".join(single)
     for letter in ("s", "k", "å", "σ", "μ", "θ", "ß", "i", "ω", "ʼ"):
         same = set(re2.findall(re2.escape(letter), text, options))
-        assert same <= set(by_fold.get(folded(letter), [letter])), letter
+        assert same <= set(by_fold.get(fold_case(letter), [letter])), letter
 
 
 def _has_case(letter: str) -> bool:
@@ -56,7 +56,7 @@ def _has_case(letter: str) -> bool:
 
 
 def test_words() -> None:
-    assert words("Foo.bar_1(x, 'é東京') -- İx") == ["foo", "bar_1", "x", "é東京", "İx"]
+    assert folded_words("Foo.bar_1(x, 'é東京') -- İx") == ["foo", "bar_1", "x", "é東京", "İx"]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_words() -> None:
     ],
 )
 def test_what_a_literal_tells_of_words(literal: str, expected: list[tuple[str, str]]) -> None:
-    assert [tuple(it) for it in pieces(literal)] == expected
+    assert [tuple(it) for it in word_tests(literal)] == expected
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_what_a_literal_tells_of_words(literal: str, expected: list[tuple[str, s
     ],
 )
 def test_words_in_a_row(text: str, expected: bool) -> None:
-    assert (in_a_row(("new", "foo")).search(text) is not None) == expected
+    assert (phrase_regex(("new", "foo")).search(text) is not None) == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.text.names import last_name
+from dowse.text.tokenize import last_simple_name
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ from dowse.text.names import last_name
     ],
 )
 def test_last_name(text: str, expected: str) -> None:
-    assert last_name(text) == expected
+    assert last_simple_name(text) == expected

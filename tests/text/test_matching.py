@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput
-from dowse.text.matching import EXACT, PART, PREFIX, lines_with, nearness, regex_search, search_by_line
+from dowse.text.regex import (
+    EXACT,
+    PREFIX,
+    SUBSTRING,
+    compile_regex_predicate,
+    line_predicate,
+    lines_matching_regex,
+    match_quality,
+)
 
 
 @pytest.mark.parametrize(
@@ -15,7 +23,7 @@ from dowse.text.matching import EXACT, PART, PREFIX, lines_with, nearness, regex
     [
         ("save", ["save"], EXACT),
         ("saveall", ["save"], PREFIX),
-        ("unsaved", ["save"], PART),
+        ("unsaved", ["save"], SUBSTRING),
         ("load", ["save"], None),
         ("unsaved", ["save", "un"], PREFIX),
         ("unsaved", ["zz", "unsaved", "un"], EXACT),
@@ -23,7 +31,7 @@ from dowse.text.matching import EXACT, PART, PREFIX, lines_with, nearness, regex
     ],
 )
 def test_nearness(name: str, asked: list[str], expected: int | None) -> None:
-    assert nearness(name, asked) == expected
+    assert match_quality(name, asked) == expected
 
 
 PATTERNS = [
@@ -36,24 +44,24 @@ PATTERNS = [
     st.lists(st.text(alphabet="abA .é", max_size=5), min_size=1, max_size=6), st.sampled_from(PATTERNS), st.booleans()
 )
 def test_one_scan_finds_the_lines_that_a_search_in_each_does(lines: list[str], pattern: str, ignore_case: bool) -> None:
-    search = regex_search(pattern, ignore_case=ignore_case)
+    search = compile_regex_predicate(pattern, ignore_case=ignore_case)
     text = "\n".join(lines)
     expected = {line for line in lines if search(line)}
-    assert lines_with(pattern, text.encode(), ignore_case=ignore_case) == expected
-    assert search_by_line(pattern, ignore_case=ignore_case)(text) or not expected
+    assert lines_matching_regex(pattern, text.encode(), ignore_case=ignore_case) == expected
+    assert line_predicate(pattern, ignore_case=ignore_case)(text) or not expected
 
 
 def test_a_file_without_a_matching_line_is_not_looked_at_closer() -> None:
-    assert not search_by_line("a[^z]b", ignore_case=False)("a\nb")
-    assert search_by_line("^b$", ignore_case=False)("a\nb")
+    assert not line_predicate("a[^z]b", ignore_case=False)("a\nb")
+    assert line_predicate("^b$", ignore_case=False)("a\nb")
 
 
 @pytest.mark.parametrize(
     ("pattern", "said"),
     [
         ("(", "missing )"),
-        (r"(a)\1", "no back references"),
-        ("(?<=a)b", "no look-around"),
+        (r"(a)\1", "back references are not supported"),
+        ("(?<=a)b", "look-around"),
         ("a{1001}", "repetition"),
         ("\ud800", "not valid Unicode"),
         ("a" * 2_001, "longer than 2,000"),
@@ -62,5 +70,5 @@ def test_a_file_without_a_matching_line_is_not_looked_at_closer() -> None:
 )
 def test_what_can_not_be_searched_for_says_why(pattern: str, said: str) -> None:
     with pytest.raises(BadInput) as refused:
-        lines_with(pattern, b"x", ignore_case=True)
+        lines_matching_regex(pattern, b"x", ignore_case=True)
     assert said in str(refused.value)

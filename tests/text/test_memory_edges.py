@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.lookup.memories.walk import follow
+from dowse.lookup.memories import follow_links
 from dowse.model import Record
-from dowse.text.memory_edges import Edges, edges_among
+from dowse.text.memory_notes import MemoryEdges, collect_edges
 from memory_notes import memory, to
 
 
-def told(edges: Edges) -> set[tuple[str, str]]:
+def told(edges: MemoryEdges) -> set[tuple[str, str]]:
     return {(it.source.name, it.target.name) for every in edges.outgoing.values() for it in every}
 
 
@@ -44,32 +44,32 @@ def told(edges: Edges) -> set[tuple[str, str]]:
 def test_by_the_name_of_its_file_else_as_documents_link(written: str, meant: str | None) -> None:
     old = Record("notes", "a.md", "memory", "Plan", 1, 1, "digest", "1")
     entries = [(old, []), (memory("in/c.md"), []), (memory("in/d.md"), [to(written, "supersedes")])]
-    assert told(edges_among(entries, "supersedes")) == ({("in/d.md", meant)} if meant else set())
+    assert told(collect_edges(entries, "supersedes")) == ({("in/d.md", meant)} if meant else set())
 
 
 def test_a_link_that_names_nothing_is_not_to_a_file_without_a_name() -> None:
     entries = [(memory(".md"), []), (memory("a.md"), [to("src/a.py", "supersedes"), to("memory:", "supersedes")])]
-    assert told(edges_among(entries, "supersedes")) == set()
+    assert told(collect_edges(entries, "supersedes")) == set()
 
 
 @pytest.mark.parametrize("written", ["memory:a", "a", "a.md"])
 def test_however_it_is_written_it_is_read_from_either_end(written: str) -> None:
     entries = [(memory("a.md"), []), (memory("b.md"), [to(written, "superseded_by")])]
-    assert told(edges_among(entries, "supersedes")) == {("a.md", "b.md")}
+    assert told(collect_edges(entries, "supersedes")) == {("a.md", "b.md")}
 
 
 def test_the_name_of_a_file_is_before_a_title() -> None:
     titled = Record("notes", "x.md", "memory", "Plan.md", 1, 1, "digest", "1")
     entries = [(titled, [to("memory:PLAN.MD", "supersedes")]), (memory("plan.md"), [])]
-    assert told(edges_among(entries, "supersedes")) == {("x.md", "plan.md")}
+    assert told(collect_edges(entries, "supersedes")) == {("x.md", "plan.md")}
 
 
 def test_no_name_leads_from_one_folder_of_memories_to_another() -> None:
     here, there = memory("a.md"), memory("b.md", collection="others")
     links = [(here, [to("memory:gone", "supersedes")]), (there, [to("memory:gone", "superseded_by")])]
-    found = edges_among(links, "supersedes")
-    assert [it.name for it in follow(found, here).steps] == ["gone"]
-    assert [it.name for it in follow(found, there, back=True).steps] == ["gone"]
+    found = collect_edges(links, "supersedes")
+    assert [it.name for it in follow_links(found, here).steps] == ["gone"]
+    assert [it.name for it in follow_links(found, there, back=True).steps] == ["gone"]
 
 
 def test_of_those_that_are_called_alike_the_newest_is_meant_in_whichever_order_they_come() -> None:
@@ -79,4 +79,4 @@ def test_of_those_that_are_called_alike_the_newest_is_meant_in_whichever_order_t
         (memory("x.md"), [to("memory:PLAN", "supersedes")]),
     ]
     for entries in (notes, notes[::-1]):
-        assert told(edges_among(entries, "supersedes")) == {("x.md", "plan.md")}
+        assert told(collect_edges(entries, "supersedes")) == {("x.md", "plan.md")}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.text.mentions import mentioned
+from dowse.text.references import mentioned_paths
 
 PATHS = (
     "django/contrib/admin/filters.py",
@@ -35,18 +35,18 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "named"), CASES)
 def test_what_is_named(text: str, named: set[str]) -> None:
-    assert mentioned(text, PATHS) == named
+    assert mentioned_paths(text, PATHS) == named
 
 
 def test_nothing_is_named_among_nothing() -> None:
-    assert mentioned("django/forms/fields.py", ()) == frozenset()
+    assert mentioned_paths("django/forms/fields.py", ()) == frozenset()
 
 
 @given(st.text(alphabet="ab./\\ \n", max_size=200), st.lists(st.text(alphabet="ab./", min_size=1, max_size=20)))
 def test_only_given_paths_are_named(text: str, paths: list[str]) -> None:
-    assert mentioned(text, paths) <= set(paths)
+    assert mentioned_paths(text, paths) <= set(paths)
 
 
 def test_a_long_text_is_read_only_so_far() -> None:
-    assert mentioned("x/" * 200_000 + "y.py", PATHS) == frozenset()
-    assert mentioned("a.b" * 100_000, PATHS) == frozenset()
+    assert mentioned_paths("x/" * 200_000 + "y.py", PATHS) == frozenset()
+    assert mentioned_paths("a.b" * 100_000, PATHS) == frozenset()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.text.names import camel_parts, names, pairs
+from dowse.text.tokenize import camel_parts, character_pairs, subtokens
 
 CAMEL = [
     ("getUserName", ["get", "User", "Name"]),
@@ -28,7 +28,7 @@ def test_camel_parts(word: str, expected: list[str]) -> None:
 
 @pytest.mark.parametrize(("run", "expected"), [("検索語", ["検索", "索語", "語"]), ("字", ["字"]), ("", [])])
 def test_pairs(run: str, expected: list[str]) -> None:
-    assert pairs(run) == expected
+    assert character_pairs(run) == expected
 
 
 NAMES = [
@@ -40,14 +40,14 @@ NAMES = [
 
 @pytest.mark.parametrize(("text", "expected"), NAMES)
 def test_names(text: str, expected: str) -> None:
-    assert names(text) == expected
+    assert subtokens(text) == expected
 
 
 @given(st.text(alphabet="aZ9_ -.\n\x1c"), st.sampled_from("é検"))
 def test_ascii_text_is_taken_apart_as_any_other(text: str, other: str) -> None:
-    assert names(f"{text} {other} {other}").removesuffix(names(f"{other} {other}")).rstrip() == names(text)
+    assert subtokens(f"{text} {other} {other}").removesuffix(subtokens(f"{other} {other}")).rstrip() == subtokens(text)
 
 
 @given(st.text())
 def test_names_takes_any_text(text: str) -> None:
-    assert isinstance(names(text), str)
+    assert isinstance(subtokens(text), str)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.errors import BadInput
-from dowse.store.dicts.lines import passes
-from dowse.text.folding import words
-from dowse.text.regexes import MAX_PATTERN_CHARS, escaped, line_regex, required
+from dowse.text.regex import MAX_PATTERN_CHARS, compile_line_regex, escape_literal, required_words
+from dowse.text.tokenize import folded_words
+from oracle.dict_store import passes
 
 PARTS = (
     "foo", "Bar", "x", "é", "ſ", ".", r"\w", r"\s*", r"\b", "[a-c]", "[Ff]", "[^x]", r"\.", "(", ")", "(?:", "(?i)",
@@ -27,7 +27,7 @@ lines = st.lists(
 
 def compiles(pattern: str) -> bool:
     try:
-        line_regex(pattern, False)
+        compile_line_regex(pattern, False)
     except BadInput:
         return False
     return True
@@ -36,11 +36,11 @@ def compiles(pattern: str) -> bool:
 @settings(max_examples=600)
 @given(patterns.filter(compiles), st.lists(lines, max_size=12))
 def test_every_line_that_matches_has_the_words_that_are_required(pattern: str, some: list[str]) -> None:
-    clauses = required(pattern)
+    clauses = required_words(pattern)
     for line in some:
-        if any(True for _ in line_regex(pattern, False).places(line.encode() + b"\n")):
+        if any(True for _ in compile_line_regex(pattern, False).places(line.encode() + b"\n")):
             for clause in clauses:
-                assert any(passes(word, test) for word in words(line) for test in clause), (line, clause)
+                assert any(passes(word, test) for word in folded_words(line) for test in clause), (line, clause)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_every_line_that_matches_has_the_words_that_are_required(pattern: str, s
     ],
 )
 def test_what_is_required(pattern: str, expected: list[list[tuple[str, str]]]) -> None:
-    assert [[tuple(test) for test in clause] for clause in required(pattern)] == expected
+    assert [[tuple(test) for test in clause] for clause in required_words(pattern)] == expected
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_what_is_required(pattern: str, expected: list[list[tuple[str, str]]]) -
 )
 def test_what_can_not_be_used_is_refused_with_its_reason(pattern: str, reason: str) -> None:
     with pytest.raises(BadInput, match=reason):
-        line_regex(pattern, False)
+        compile_line_regex(pattern, False)
 
 
 @given(st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"]), min_size=1, max_size=12))
 def test_what_is_escaped_matches_itself(literal: str) -> None:
-    assert list(line_regex(escaped(literal), True).places(f"{literal}\n".encode())) == [0]
+    assert list(compile_line_regex(escape_literal(literal), True).places(f"{literal}\n".encode())) == [0]
 
 
 @given(
@@ -103,7 +103,7 @@ def test_lines_are_matched_one_by_one(pattern: str, some: list[str]) -> None:
     """Whatever a pattern says, it never sees more than one line."""
     text = "".join(f"{line}\n" for line in some).encode()
     starts = [match.start() for match in re.finditer(rb"(?m)^", text)][: len(some)]
-    found = {max(it for it in starts if it <= place) for place in line_regex(pattern, True).places(text)}
+    found = {max(it for it in starts if it <= place) for place in compile_line_regex(pattern, True).places(text)}
     python = re.compile(pattern.replace(r"\z", r"\Z"))
     assert found == {start for start, line in zip(starts, some, strict=True) if python.search(line)}
 
@@ -121,4 +121,4 @@ def test_lines_are_matched_one_by_one(pattern: str, some: list[str]) -> None:
 )
 def test_no_pattern_takes_forever(bomb: str, found: list[int]) -> None:
     """A search that tries all ways would not end in the lifetime of the machine."""
-    assert list(line_regex(bomb, True).places(b"a" * 100_000 + b"?!\n")) == found
+    assert list(compile_line_regex(bomb, True).places(b"a" * 100_000 + b"?!\n")) == found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dowse.model import Link, Record
-from dowse.text.resolving import Entries, meanings
+from dowse.text.references import LinkedRecords, build_link_resolver
 
 
 def entry(collection: str, path: str, *links: str) -> tuple[Record, list[Link]]:
@@ -11,7 +11,7 @@ def entry(collection: str, path: str, *links: str) -> tuple[Record, list[Link]]:
     return Record(collection, path, "doc", path, 1, 1, "d", "c"), written
 
 
-ENTRIES: Entries = [
+ENTRIES: LinkedRecords = [
     entry("notes", "docs/a.md", "b", "ghost", "./a.md", "../c.md#part", "b.md", "", "#here", "elsewhere"),
     entry("notes", "docs/b.md", "/"),
     entry("notes", "c.md", "docs/a"),
@@ -22,7 +22,8 @@ ENTRIES: Entries = [
 
 def test_each_link_in_its_order_without_ghosts_and_links_to_oneself() -> None:
     found = [
-        (it.record.collection, it.record.path, it.link.line, it.path) for it in meanings(ENTRIES).resolved(ENTRIES)
+        (it.record.collection, it.record.path, it.link.line, it.path)
+        for it in build_link_resolver(ENTRIES).resolved(ENTRIES)
     ]
     assert found == [
         ("notes", "docs/a.md", 1, "docs/b.md"),
@@ -34,7 +35,7 @@ def test_each_link_in_its_order_without_ghosts_and_links_to_oneself() -> None:
 
 
 def test_a_single_link_may_mean_its_own_record() -> None:
-    meant = meanings(ENTRIES)
+    meant = build_link_resolver(ENTRIES)
     (own, _), *_ = ENTRIES
     assert meant.path_meant(own, Link("links_to", "a", 1)) == own.path
     assert meant.path_meant(own, Link("links_to", "ghost", 1)) is None
@@ -42,5 +43,5 @@ def test_a_single_link_may_mean_its_own_record() -> None:
 
 def test_in_a_collection_that_nothing_is_known_of_everything_is_a_ghost() -> None:
     stranger, _ = entry("strangers", "a.md")
-    assert meanings(ENTRIES).path_meant(stranger, Link("links_to", "a.md", 1)) is None
-    assert list(meanings([]).resolved([entry("notes", "a.md", "b", "a")])) == []
+    assert build_link_resolver(ENTRIES).path_meant(stranger, Link("links_to", "a.md", 1)) is None
+    assert list(build_link_resolver([]).resolved([entry("notes", "a.md", "b", "a")])) == []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.text.secrets import _TOKENS, is_secret_file, masked, masked_text
+from dowse.text.secrets import _TOKEN_FORMATS, is_secret_file, mask_secrets, mask_secrets_in_text
 
 FILES = """
 .env .ENV .env.local .env.production .env.development .env.test .env-staging prod.env .envrc .dev.vars id_rsa ID_RSA
@@ -83,7 +83,7 @@ TOKENS = [
 )
 def test_a_token_is_masked_behind_what_tells_its_kind(shown: str, hidden: str) -> None:
     text = f"line one\n  value: {shown}{hidden}\nline three"
-    assert masked_text(text) == (f"line one\n  value: {shown}{'*' * len(hidden)}\nline three", 1)
+    assert mask_secrets_in_text(text) == (f"line one\n  value: {shown}{'*' * len(hidden)}\nline three", 1)
 
 
 BODY = [base64.b64encode(bytes(range(at, at + 48))).decode() for at in range(0, 192, 48)]
@@ -104,12 +104,12 @@ STARS = "\n".join([BEGIN, *["*" * 64] * 4, "****", END])
     ],
 )
 def test_the_body_of_a_private_key_is_masked_and_its_lines_stay(text: str, expected: str) -> None:
-    assert masked_text(text) == (expected, 1)
+    assert mask_secrets_in_text(text) == (expected, 1)
 
 
 def test_a_private_key_in_one_line_is_masked() -> None:
     text = '{"private_key": "' + KEY.replace("\n", "\\n") + '", "project": "x"}'
-    found, count = masked_text(text)
+    found, count = mask_secrets_in_text(text)
     assert count == 1 and len(found) == len(text)
     assert not any(line in found for line in BODY)
     assert found.startswith('{"private_key": "' + BEGIN) and found.endswith(END + '", "project": "x"}')
@@ -121,14 +121,14 @@ def test_a_private_key_is_masked_however_its_lines_are_broken(width: int, joint:
     body = "".join(BODY)
     parts = [body[at : at + width] for at in range(0, len(body), width)]
     text = f"key = {joint.join([BEGIN, *parts, END])}, after"
-    found, count = masked_text(text)
+    found, count = mask_secrets_in_text(text)
     assert count == 1 and len(found) == len(text) and found.endswith(f"{END}, after")
     assert not any(part in found for part in parts)
 
 
 def test_the_headers_of_an_encrypted_key_do_not_save_its_body() -> None:
     text = KEY.replace("\n", "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,AB12\n\n", 1)
-    assert not any(line in masked_text(text)[0] for line in BODY)
+    assert not any(line in mask_secrets_in_text(text)[0] for line in BODY)
 
 
 @pytest.mark.parametrize(
@@ -145,33 +145,33 @@ def test_the_headers_of_an_encrypted_key_do_not_save_its_body() -> None:
     ],
 )
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:
-    assert masked_text(text) == (text, 0)
+    assert mask_secrets_in_text(text) == (text, 0)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
 def test_other_encodings_hide_nothing(encoding: str) -> None:
-    data, count = masked(f"key: ghp_{'a1B2' * 9} ü".encode(encoding))
+    data, count = mask_secrets(f"key: ghp_{'a1B2' * 9} ü".encode(encoding))
     assert (data.decode(encoding), count) == (f"key: ghp_{'*' * 36} ü", 1)
 
 
 @given(st.text(), st.sampled_from(TOKENS), st.text())
 def test_masking_keeps_every_line_and_column(before: str, token: tuple[str, str], after: str) -> None:
     text = f"{before} {''.join(token)} {after}"
-    found, count = masked_text(text)
+    found, count = mask_secrets_in_text(text)
     assert count >= 1 and len(found) == len(text)
     assert [len(it) for it in found.split("\n")] == [len(it) for it in text.split("\n")]
-    assert masked_text(found)[0] == found
+    assert mask_secrets_in_text(found)[0] == found
 
 
-@pytest.mark.parametrize(("shown", "hidden"), _TOKENS)
+@pytest.mark.parametrize(("shown", "hidden"), _TOKEN_FORMATS)
 @settings(max_examples=5)
 @given(st.data())
 def test_every_form_in_the_table_is_found(shown: str, hidden: str, data: st.DataObject) -> None:
     """Also those that the quick look for their signs decides on."""
     form = re.compile(f"(?:{shown})(?:{hidden})", re.ASCII)
-    assert masked_text(f"x = {data.draw(st.from_regex(form, fullmatch=True))}\n")[1] == 1
+    assert mask_secrets_in_text(f"x = {data.draw(st.from_regex(form, fullmatch=True))}\n")[1] == 1
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_taken(data: bytes) -> None:
-    assert len(masked(data)[0]) == len(data) or data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    assert len(mask_secrets(data)[0]) == len(data) or data[:2] in (b"\xff\xfe", b"\xfe\xff")

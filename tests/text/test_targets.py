@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.model import Record
-from dowse.text.targets import Targets, targets
+from dowse.text.references import LinkTargets, index_link_targets
 
 
 def record(path: str, title: str = "", aliases: tuple[str, ...] = ()) -> Record:
@@ -15,8 +15,8 @@ def record(path: str, title: str = "", aliases: tuple[str, ...] = ()) -> Record:
 
 
 @pytest.fixture(scope="module")
-def known() -> Targets:
-    return targets(
+def known() -> LinkTargets:
+    return index_link_targets(
         [
             record("README.md", "The project"),
             record("docs/README.md", "Documents"),
@@ -73,10 +73,10 @@ def known() -> Targets:
         ("  ", "docs/retry.md", None),
     ],
 )
-def test_targets(known: Targets, target: str, source: str, path: str | None) -> None:
+def test_targets(known: LinkTargets, target: str, source: str, path: str | None) -> None:
     assert known.resolve(target, source) == path
 
 
 @given(st.text(max_size=40), st.sampled_from(["docs/retry.md", "README.md", "a/b/c/d.md"]))
-def test_any_text_means_a_known_path_or_nothing(known: Targets, target: str, source: str) -> None:
+def test_any_text_means_a_known_path_or_nothing(known: LinkTargets, target: str, source: str) -> None:
     assert known.resolve(target, source) in {*known.places.values(), None}

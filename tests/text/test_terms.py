@@ -6,50 +6,50 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.text.terms import MAX_QUERY_CHARS, MAX_TERMS, Term, Terms, parse
+from dowse.text.tokenize import MAX_QUERY_CHARS, MAX_TERMS, QueryTerm, QueryTerms, parse_query
 
 
-def wanted(*words: str) -> tuple[Term, ...]:
-    return tuple(Term((word,)) for word in words)
+def wanted(*words: str) -> tuple[QueryTerm, ...]:
+    return tuple(QueryTerm((word,)) for word in words)
 
 
 PARSED = [
-    ("Retry Policy", Terms(wanted=wanted("retry", "policy"))),
-    ("how does the retry work", Terms(wanted=wanted("retry", "work"))),
-    ("to be or not to be", Terms(wanted=wanted("to", "be", "or", "not"))),
-    ("parseJSON", Terms(wanted=wanted("parsejson", "parse", "json"))),
-    ("get_user", Terms(wanted=wanted("get_user"))),
-    ('"exact phrase" more', Terms((Term(("exact", "phrase")),), wanted("more"))),
-    ("“curly quotes”", Terms((Term(("curly", "quotes")),))),
-    ('"the" word', Terms((Term(("the",)),), wanted("word"))),
-    ('unbalanced " quote', Terms(wanted=wanted("unbalanced", "quote"))),
-    ("検索エンジン", Terms(wanted=wanted("検索", "索エ", "エン", "ンジ", "ジン"))),
-    ("字", Terms(wanted=(Term(("字",), prefix=True),))),
-    ('"全文検索"', Terms((Term(("全文", "文検", "検索")),))),
-    ("", Terms()),
-    ("\0 \t *** ()", Terms()),
-    ('"same" same', Terms((Term(("same",)),))),
-    ("same same SAME", Terms(wanted=wanted("same"))),
+    ("Retry Policy", QueryTerms(wanted=wanted("retry", "policy"))),
+    ("how does the retry work", QueryTerms(wanted=wanted("retry", "work"))),
+    ("to be or not to be", QueryTerms(wanted=wanted("to", "be", "or", "not"))),
+    ("parseJSON", QueryTerms(wanted=wanted("parsejson", "parse", "json"))),
+    ("get_user", QueryTerms(wanted=wanted("get_user"))),
+    ('"exact phrase" more', QueryTerms((QueryTerm(("exact", "phrase")),), wanted("more"))),
+    ("“curly quotes”", QueryTerms((QueryTerm(("curly", "quotes")),))),
+    ('"the" word', QueryTerms((QueryTerm(("the",)),), wanted("word"))),
+    ('unbalanced " quote', QueryTerms(wanted=wanted("unbalanced", "quote"))),
+    ("検索エンジン", QueryTerms(wanted=wanted("検索", "索エ", "エン", "ンジ", "ジン"))),
+    ("字", QueryTerms(wanted=(QueryTerm(("字",), prefix=True),))),
+    ('"全文検索"', QueryTerms((QueryTerm(("全文", "文検", "検索")),))),
+    ("", QueryTerms()),
+    ("\0 \t *** ()", QueryTerms()),
+    ('"same" same', QueryTerms((QueryTerm(("same",)),))),
+    ("same same SAME", QueryTerms(wanted=wanted("same"))),
 ]
 
 
 @pytest.mark.parametrize(("text", "expected"), PARSED)
-def test_parse(text: str, expected: Terms) -> None:
-    assert parse(text) == expected
+def test_parse(text: str, expected: QueryTerms) -> None:
+    assert parse_query(text) == expected
 
 
 def test_quotes_in_a_long_text_require_nothing() -> None:
-    terms = parse('It says "not found" here. ' + "More words follow. " * 12)
-    assert terms.required == () and Term(("found",)) in terms.wanted
+    terms = parse_query('It says "not found" here. ' + "More words follow. " * 12)
+    assert terms.required == () and QueryTerm(("found",)) in terms.wanted
 
 
 def test_a_huge_query_is_bounded() -> None:
-    terms = parse(" ".join(f"word{number}" for number in range(1_000_000)))
+    terms = parse_query(" ".join(f"word{number}" for number in range(1_000_000)))
     assert 0 < len(terms.wanted) <= MAX_TERMS
-    assert parse("x" * 10_000_000).wanted == wanted("x" * MAX_QUERY_CHARS)
+    assert parse_query("x" * 10_000_000).wanted == wanted("x" * MAX_QUERY_CHARS)
 
 
 @given(st.text())
 def test_any_text_parses(text: str) -> None:
-    terms = parse(text)
+    terms = parse_query(text)
     assert bool(terms) == bool(terms.required or terms.wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dowse.errors import BadInput
-from dowse.text.times import ago, iso, moment_of, parse_moment
+from dowse.text.times import format_ago, format_iso, parse_time, parse_timestamp
 
 NOW = 1_800_000_000.0
 MOMENTS = [
@@ -22,13 +22,13 @@ MOMENTS = [
 
 @pytest.mark.parametrize(("text", "expected"), MOMENTS)
 def test_parse(text: str, expected: float) -> None:
-    assert parse_moment(text, NOW) == expected
+    assert parse_time(text, NOW) == expected
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "7", "-3d", "2023-99-99", "nan", "1e400", "d" * 10_000])
 def test_what_is_no_time_says_how_to_write_one(text: str) -> None:
     with pytest.raises(BadInput, match="is not a time; write 2026-11-02"):
-        parse_moment(text, NOW)
+        parse_time(text, NOW)
 
 
 LASTING = [
@@ -47,20 +47,23 @@ LASTING = [
 
 @pytest.mark.parametrize(("text", "first", "last"), LASTING)
 def test_days_have_an_end(text: str, first: str, last: str) -> None:
-    assert [iso(it) for it in (moment_of(text), moment_of(text, last=True)) if it is not None] == [first, last]
+    assert [format_iso(it) for it in (parse_timestamp(text), parse_timestamp(text, last=True)) if it is not None] == [
+        first,
+        last,
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "7d"])
 def test_what_is_no_moment(text: str) -> None:
-    assert moment_of(text) is None
+    assert parse_timestamp(text) is None
 
 
 def test_printing() -> None:
-    assert iso(1_700_000_000) == "2023-11-14T22:13:20Z"
-    assert [ago(NOW - seconds, NOW) for seconds in (-5, 59, 60, 7200, 200_000)] == [
+    assert format_iso(1_700_000_000) == "2023-11-14T22:13:20Z"
+    assert [format_ago(NOW - seconds, NOW) for seconds in (-5, 59, 60, 7200, 200_000)] == [
         "just now", "just now", "1 min ago", "2 h ago", "2 d ago",
     ]  # fmt: skip
 
 
 def test_what_is_beyond_the_calendar_is_its_first_or_last_second() -> None:
-    assert (iso(-1e18), iso(1e18)) == ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z")
+    assert (format_iso(-1e18), format_iso(1e18)) == ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z")

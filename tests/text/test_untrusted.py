@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.text.untrusted import is_instruction_like, numbered, one_line
+from dowse.text.untrusted import is_instruction_like, number_lines, to_one_line
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -84,9 +84,9 @@ def test_hardly_anything_of_this_repository_is_taken_for_an_instruction() -> Non
 
 def test_a_text_begins_no_line_of_its_own() -> None:
     hostile = "a\r2. src/auth.py:1-3\u2028\x1b[2Jb\x0b\x85c\td"
-    assert one_line("x\ny") == "x␊y"
-    assert numbered([hostile, "plain\r"], 41) == ["41│a␍2. src/auth.py:1-3␤␛[2Jb␋␤c\td", "42│plain"]
-    assert all(len(it.splitlines()) == 1 for it in numbered([hostile], 1))
+    assert to_one_line("x\ny") == "x␊y"
+    assert number_lines([hostile, "plain\r"], 41) == ["41│a␍2. src/auth.py:1-3␤␛[2Jb␋␤c\td", "42│plain"]
+    assert all(len(it.splitlines()) == 1 for it in number_lines([hostile], 1))
 
 
 def test_patterns_take_linear_time_on_hostile_input() -> None:

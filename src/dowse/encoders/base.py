@@ -1,10 +1,11 @@
-"""An encoder turns texts into unit vectors. One method is required; the rest is identity."""
+"""The protocols of encoders and rerankers, their calibration, and batching."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class Encoder(Protocol):
-    """`fingerprint` names model, weights and dimension: vectors of two fingerprints are never mixed."""
+    """A text encoder. `fingerprint` identifies model, weights and dimension; vectors of two fingerprints are never
+    mixed."""
 
     @property
     def name(self) -> str: ...
@@ -26,49 +28,135 @@ class Encoder(Protocol):
     def dimension(self) -> int: ...
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        """One L2-normalised float32 row per text, in order; a text without content gives a zero row."""
+        """Return one L2-normalised float32 row per text, in order; a text without content gives a zero row."""
         ...
 
 
-SAME = 0.85
-"""The cosine above which two passages say the same, for the encoder that thresholds of the contracts were made for."""
+CONTRACT_DUPLICATE_SIMILARITY = 0.85
+"""The cosine above which two passages have the same content, on the scale of the thresholds in the contracts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
-    """What measurement tells of an encoder: how much its ranking is worth beside words (1 is as much), the cosine
-    below which two texts have nothing to do with each other (0 if that is not known), the cosine above which two
-    passages say the same, and how sure the best hit has to be for a question not to be foreign to the files."""
+class EncoderTraits:
+    """Measured properties of an encoder.
+
+    - `worth`: weight of its ranking relative to a lexical one (1 is equal).
+    - `similarity_floor`: the cosine below which two texts are unrelated; 0 if unknown.
+    - `duplicate_similarity`: the cosine above which two passages have the same content.
+    - `min_confidence`: minimum confidence of the best hit for the index to cover a question.
+    - `unknown_word_penalty`: log-odds that a question loses if the index contains none of its words; 0 if the
+      encoder was calibrated without it, and without the two rules of the planner that belong to it.
+    """
 
     worth: float = 1.0
-    unrelated: float = 0.0
-    same: float = SAME
-    least_sure: float = 0.0911
+    similarity_floor: float = 0.0
+    duplicate_similarity: float = CONTRACT_DUPLICATE_SIMILARITY
+    min_confidence: float = 0.0911
+    unknown_word_penalty: float = 0.0
 
 
-UNMEASURED = Traits()
+DEFAULT_TRAITS = EncoderTraits()
 
 
 @runtime_checkable
-class Measured(Protocol):
-    """An encoder whose traits are known."""
+class MeasuredEncoder(Protocol):
+    """An encoder with measured traits."""
 
     @property
-    def traits(self) -> Traits: ...
+    def traits(self) -> EncoderTraits: ...
 
 
-def traits_of(encoder: Encoder) -> Traits:
-    return encoder.traits if isinstance(encoder, Measured) else UNMEASURED
+def get_traits(encoder: Encoder) -> EncoderTraits:
+    return encoder.traits if isinstance(encoder, MeasuredEncoder) else DEFAULT_TRAITS
 
 
 @runtime_checkable
-class Forgiving(Protocol):
-    """An encoder that gives a zero row for a text it fails on, instead of failing on all of them."""
+class SkippingEncoder(Protocol):
+    """An encoder that returns a zero row for a text it cannot encode, instead of raising."""
 
     def take_problem(self) -> str:
-        """What was skipped since this was last asked, in a sentence; empty if nothing."""
+        """Return and clear a sentence about the texts skipped since the last call; empty if there were none."""
         ...
 
 
-def problem_of(encoder: Encoder) -> str:
-    return encoder.take_problem() if isinstance(encoder, Forgiving) else ""
+def take_encoder_problem(encoder: Encoder) -> str:
+    return encoder.take_problem() if isinstance(encoder, SkippingEncoder) else ""
+
+
+# --------------------------------------------------------------------------------------------------
+# Batching of texts by length, so that partial results of a long run can be stored.
+
+# About 6,000 tokens, or 15 texts over all cores: a third of a second for the transformer on two cores.
+BATCH_CHARS = 24_000
+# The model truncates most of the text beyond this, so it costs nothing and must not count.
+MAX_COUNTED_CHARS = 2_400
+
+
+def encode_in_batches(encoder: Encoder, texts: Sequence[str]) -> Iterator[tuple[list[int], Matrix]]:
+    """Yield (positions in `texts`, their rows), short texts first. Each position occurs once."""
+    for positions in group_by_similar_length(texts):
+        yield positions, encoder.encode([texts[position] for position in positions])
+
+
+def group_by_similar_length(texts: Sequence[str]) -> Iterator[list[int]]:
+    """Group the positions of `texts` by similar length into batches of about equal work."""
+    lengths = [min(len(text), MAX_COUNTED_CHARS) + 1 for text in texts]
+    return pack_by_length(lengths, BATCH_CHARS)
+
+
+def pack_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Group positions by ascending length so that group size × longest member stays within the budget."""
+    group: list[int] = []
+    for position in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if group and lengths[position] * (len(group) + 1) > budget:
+            yield group
+            group = []
+        group.append(position)
+    if group:
+        yield group
+
+
+def group_by_equal_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Group positions by equal length, in ascending order, so that the sum of each group stays within the budget."""
+    by_length: dict[int, list[int]] = {}
+    for position, length in enumerate(lengths):
+        by_length.setdefault(length, []).append(position)
+    for length, positions in sorted(by_length.items()):
+        count = max(1, budget // max(1, length))
+        yield from (positions[start : start + count] for start in range(0, len(positions), count))
+
+
+# --------------------------------------------------------------------------------------------------
+# Thread-safe lazy loading of models.
+
+LazyValueType = TypeVar("LazyValueType")
+
+
+class LazyValue(Generic[LazyValueType]):
+    """The value of `make`, computed by the first caller while others wait. A failure is retried by the next caller."""
+
+    def __init__(self, make: Callable[[], LazyValueType]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._value: LazyValueType | None = None
+
+    def __call__(self) -> LazyValueType:
+        with self._lock:
+            if self._value is None:
+                self._value = self._make()
+            return self._value
+
+
+# --------------------------------------------------------------------------------------------------
+# The reranker interface: a reranker scores how well a text answers a query.
+
+
+class Reranker(Protocol):
+    """A reranker. It is loaded once, on first use, and is thread-safe."""
+
+    @property
+    def name(self) -> str: ...
+
+    def judge(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return one score per text, in order; higher is better. Scores of different calls are not comparable."""
+        ...

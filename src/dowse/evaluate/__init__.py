@@ -1,36 +1,52 @@
-"""How good a ranking is: gold sets, metrics, scores per recipe, and whether one recipe beats another."""
+"""Evaluation of rankings: gold sets, metrics, scores per recipe, and significance tests."""
 
 from __future__ import annotations
 
-from dowse.evaluate.compare import Comparison, compare, compare_scores
-from dowse.evaluate.gold import ByDocument, ByPath, Gold, GoldQuery
-from dowse.evaluate.questions import ORIGINS, Question
-from dowse.evaluate.readers import read_beir, read_gold, read_gold_lines
-from dowse.evaluate.report import comparison_dict, comparison_line, format_table, scores_dict
-from dowse.evaluate.sample import Sample, draw, gold_queries
-from dowse.evaluate.scores import MEASURES, QueryScore, Scores, evaluate
-from dowse.evaluate.tune import Advice, Weights, advise
+from dowse.evaluate.gold import DocumentJudge, GoldQuery, GoldSet, PathJudge, read_beir, read_gold, read_gold_lines
+from dowse.evaluate.metrics import (
+    EVALUATION_MEASURES,
+    Comparison,
+    QueryScore,
+    Scores,
+    compare,
+    compare_scores,
+    evaluate,
+)
+from dowse.evaluate.self_eval import (
+    QUESTION_ORIGINS,
+    Advice,
+    FusionWeights,
+    Sample,
+    SyntheticQuestion,
+    advise,
+    comparison_dict,
+    comparison_line,
+    draw_sample,
+    format_table,
+    gold_queries,
+    scores_dict,
+)
 
 __all__ = [
-    "MEASURES",
-    "ORIGINS",
+    "EVALUATION_MEASURES",
+    "QUESTION_ORIGINS",
     "Advice",
-    "ByDocument",
-    "ByPath",
     "Comparison",
-    "Gold",
+    "DocumentJudge",
+    "FusionWeights",
     "GoldQuery",
+    "GoldSet",
+    "PathJudge",
     "QueryScore",
-    "Question",
     "Sample",
     "Scores",
-    "Weights",
+    "SyntheticQuestion",
     "advise",
     "compare",
     "compare_scores",
     "comparison_dict",
     "comparison_line",
-    "draw",
+    "draw_sample",
     "evaluate",
     "format_table",
     "gold_queries",

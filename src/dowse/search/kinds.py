@@ -1,4 +1,5 @@
-"""What differs from kind to kind in a search: data only, read by retrievers and stages that know no kind."""
+"""Ranking parameters that differ by record kind. This is data only: retrievers and stages contain no kind-specific
+code."""
 
 from __future__ import annotations
 
@@ -6,39 +7,39 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from dowse.model import IN_FILES, Pace
+from dowse.model import FILE_KINDS, DecayRate
 
 
-class Family(NamedTuple):
-    """Kinds that are found together, and the most of the places they may take while others have something to show.
+class ResultGroup(NamedTuple):
+    """Record kinds that share a quota: at most `share` of the results while other groups have candidates.
 
-    Each family has its own candidates, so that however many records another one has, its own are found. Where the path
-    of a record is not that of a file, those it is about are the targets of its links of the kind `about`.
+    Each group gets its own candidates, so a large group cannot crowd out a small one. Records without a file path are
+    scoped by the targets of their links of kind `scope_link`.
     """
 
     name: str
     kinds: tuple[str, ...]
     share: float = 1.0
-    about: str = ""
+    scope_link: str = ""
 
 
-FAMILIES = (
-    Family("files", IN_FILES),
-    Family("commits", ("commit",), 0.25, about="touches"),
-    Family("memories", ("memory",), 0.25),
+RESULT_GROUPS = (
+    ResultGroup("files", FILE_KINDS),
+    ResultGroup("commits", ("commit",), 0.25, scope_link="touches"),
+    ResultGroup("memories", ("memory",), 0.25),
 )
-PACES = (
-    Pace("memory", "journal", 0.90, 0.1),
-    Pace("memory", "plan", 0.85, 0.1),
-    Pace("memory", "fact", 0.98, 0.2),
-    Pace("memory", "observation", 0.92, 0.15),
-    Pace("memory", "reflection", 0.95, 0.2),
-    Pace("memory", "", 0.90, 0.1),
-    Pace("commit", "", 0.5 ** (1 / 365), 0.3),
+DECAY_RATES = (
+    DecayRate("memory", "journal", 0.90, 0.1),
+    DecayRate("memory", "plan", 0.85, 0.1),
+    DecayRate("memory", "fact", 0.98, 0.2),
+    DecayRate("memory", "observation", 0.92, 0.15),
+    DecayRate("memory", "reflection", 0.95, 0.2),
+    DecayRate("memory", "", 0.90, 0.1),
+    DecayRate("commit", "", 0.5 ** (1 / 365), 0.3),
 )
-# What a score of each kind counts where a question is about changes or decisions, asks for documents, names a task (for
-# whoever uses the code, or changes it), is answered by documents although it asks for code, or by code.
-LEANINGS: Mapping[str, Mapping[str, float]] = MappingProxyType(
+# Score factors by kind for each type of question: about changes, about decisions, asking for documents, naming a task,
+# asking for code that documents answer better, and asking for code.
+KIND_WEIGHTS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
         "change": {"commit": 1.0, "memory": 0.3, "doc": 0.2, "code": 0.1},
         "decision": {"memory": 1.0, "doc": 0.4, "commit": 0.3, "code": 0.1},
@@ -48,28 +49,30 @@ LEANINGS: Mapping[str, Mapping[str, float]] = MappingProxyType(
         "code": {"code": 1.0, "doc": 0.4, "commit": 0.25, "memory": 0.7},
     }
 )
-# What a change or a decision is found in, unless the best of it has less than so much of the BM25 score of the best.
-KEPT_IN: Mapping[str, str] = MappingProxyType({"change": "commit", "decision": "memory"})
-ABOUT_IT = 0.5
-# Any other question is answered by documents where the best of them has so many times the BM25 score of the best code.
-DOCUMENTS_FROM: Mapping[str, float] = MappingProxyType(
+# The kind that answers questions about changes and decisions. It is preferred only if its best BM25 score reaches this
+# share of the best score of any kind.
+SUBJECT_KIND: Mapping[str, str] = MappingProxyType({"change": "commit", "decision": "memory"})
+MIN_SUBJECT_SCORE_SHARE = 0.5
+# For other questions, documents are preferred if their best BM25 score is at least this multiple of the best score of
+# code.
+MIN_DOCUMENT_SCORE_RATIO: Mapping[str, float] = MappingProxyType(
     {"change": 0.7, "decision": 0.7, "usage": 0.7, "explanation": 1.15, "workings": 1.5, "report": 2.0}
 )
 
 
-def leaning_of(about: str, best: Mapping[str, float]) -> Mapping[str, float]:
-    """What a score of each kind counts for a question about this, by the best BM25 score of each kind."""
+def choose_kind_weights(about: str, best: Mapping[str, float]) -> Mapping[str, float]:
+    """Choose the score factors by kind from the subject of the question and the best BM25 score of each kind."""
     if about == "task":
-        return LEANINGS["task"]
-    kept_in = KEPT_IN.get(about, "")
-    if kept_in and best.get(kept_in, 0.0) >= ABOUT_IT * max(best.values(), default=0.0):
-        return LEANINGS[about]
-    if best.get("doc", 0.0) < DOCUMENTS_FROM[about] * best.get("code", 0.0):
-        return LEANINGS["code"]
-    return LEANINGS["documents" if DOCUMENTS_FROM[about] < 1.5 else "documented"]
+        return KIND_WEIGHTS["task"]
+    kept_in = SUBJECT_KIND.get(about, "")
+    if kept_in and best.get(kept_in, 0.0) >= MIN_SUBJECT_SCORE_SHARE * max(best.values(), default=0.0):
+        return KIND_WEIGHTS[about]
+    if best.get("doc", 0.0) < MIN_DOCUMENT_SCORE_RATIO[about] * best.get("code", 0.0):
+        return KIND_WEIGHTS["code"]
+    return KIND_WEIGHTS["documents" if MIN_DOCUMENT_SCORE_RATIO[about] < 1.5 else "documented"]
 
 
-LIMITED = tuple(kind for family in FAMILIES if family.share < 1 for kind in family.kinds)
-PASSING = tuple({pace.kind: None for pace in PACES})
-SUCCEEDING = ("memory",)
-"""The kinds of which one record may supersede another, or hold for some time only."""
+LIMITED_KINDS = tuple(kind for family in RESULT_GROUPS if family.share < 1 for kind in family.kinds)
+DECAYING_KINDS = tuple({pace.kind: None for pace in DECAY_RATES})
+SUPERSEDABLE_KINDS = ("memory",)
+"""Kinds whose records may supersede each other or have a validity period."""

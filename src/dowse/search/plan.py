@@ -1,4 +1,4 @@
-"""The planner: which recipe suits a query, what to try when that found little, and when to say nothing."""
+"""Query planner: choose a recipe, retry with another one, or abstain."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from dowse.model import IN_FILES, Hit, Query, Step
-from dowse.search.confidence import best_share, held, stems_of, with_confidence
-from dowse.search.recipes import recipe_named
-from dowse.search.refine.code import asked_words, is_identifier, written_names
-from dowse.search.search import Ranked
-from dowse.search.understand.classify import QueryKind, classify
-from dowse.text.terms import STOP_WORDS
+from dowse.encoders.base import EncoderTraits
+from dowse.model import FILE_KINDS, Hit, Query, Step
+from dowse.search.classify import QueryKind, classify_query
+from dowse.search.confidence import add_confidence, coverage_confidence, query_stems, stem_coverage
+from dowse.search.recipes import get_recipe
+from dowse.search.search import SearchResult
+from dowse.search.stages.code_priors import is_identifier, query_content_words, query_identifiers
+from dowse.text.tokenize import STOP_WORDS
 
-AUTO = "auto"
-_FILES = "-files"
-# What is tried first, and what when the best hits hold hardly any of the words asked for. Who types a name or a path
-# wants the place where it stands; everything else is asked by its words and its meaning.
-_BY_KIND: Mapping[QueryKind, tuple[str, str]] = MappingProxyType(
+AUTO_RECIPE = "auto"
+_FILES_SUFFIX = "-files"
+# First and second choice of recipe; the second is tried if the best hits contain hardly any query words. A name or a
+# path is looked up literally. Everything else is searched by words and meaning.
+_RECIPES_BY_QUERY_KIND: Mapping[QueryKind, tuple[str, str]] = MappingProxyType(
     {
         "identifier": ("lexical", "hybrid"),
         "path": ("lexical", "hybrid"),
@@ -28,112 +29,174 @@ _BY_KIND: Mapping[QueryKind, tuple[str, str]] = MappingProxyType(
         "passage": ("hybrid", "lexical"),
     }
 )
-_LOOKED_AT = 3
-_WEAK = 0.25
-_NEARLY_ALL = 0.8  # who asks for words that a hit has wants to see it, however far its meaning
-_NAMED = 1.0  # a name of which only some words are found may be one of something else
+_MAX_JUDGED_HITS = 3
+_WEAK_COVERAGE = 0.25
+_HIGH_COVERAGE = 0.8  # a hit with this share of the query words is shown, however low its cosine
+_CLEAR_SIMILARITY = 0.125  # share of the way from the similarity floor to identical texts
+_IDENTIFIER_COVERAGE = 1.0  # identifiers must match completely: a partial match may be a different name
+# Words by which a question speaks of its sources instead of its subject.
+_SOURCE_WORDS = frozenset(
+    [
+        "according",
+        "article",
+        "articles",
+        "described",
+        "detailed",
+        "discussed",
+        "document",
+        "documents",
+        "mention",
+        "mentioned",
+        "paper",
+        "papers",
+        "passage",
+        "passages",
+        "publication",
+        "publications",
+        "stated",
+        "text",
+        "texts",
+    ]
+)
 
-# A word in capitals that does not begin a sentence.
-_PROPER = re.compile(r"(?<=[\w,;:] )[A-Z][\w-]+")
+# Matches a capitalised word that does not begin a sentence.
+_PROPER_NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w-]+")
 
-Ask = Callable[[Query], Ranked]
+RunRecipeFn = Callable[[Query], SearchResult]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PlannedAnswer:
     hits: list[Hit]
     steps: list[Step]
     abstained: str = ""
 
 
 def check_recipe(name: str) -> None:
-    """Refuse a recipe that does not exist, before any work is done for it."""
-    if _split(name)[0] != AUTO:
-        recipe_named(name)
+    """Raise `BadInput` for an unknown recipe before any work is done."""
+    if _split_files_suffix(name)[0] != AUTO_RECIPE:
+        get_recipe(name)
 
 
-def answer(query: Query, ask: Ask) -> Found:
-    """What the query's recipe finds, each hit with how sure one may be of it; with `auto`, what the recipe that suits
-    the query finds, or why nothing is shown."""
-    name, files = _split(query.recipe)
-    if name != AUTO:
-        ranked = ask(query)
-        return Found(_told(ranked, query), ranked.steps, ranked.unheld)
-    kind = classify(query.text)
-    first, second = (recipe + files for recipe in _BY_KIND[kind])
-    ranked = ask(replace(query, recipe=first))
-    enough = _NAMED if kind == "identifier" else _WEAK
-    found = support(ranked.hits, query.text, enough)
-    steps = [_decided("plan", f"{kind}: {first}"), *ranked.steps]
-    if ranked.unheld:
-        return Found([], steps, ranked.unheld)
-    if found < enough:
-        again = ask(replace(query, recipe=second))
-        steps += [_decided("retry", f"{found:.0%} of the words were found, so {second} was tried too"), *again.steps]
-        # Whichever is shown, whether it is about this is for the encoder to say.
-        traits = again.traits if again.traits.unrelated else ranked.traits
-        better = support(again.hits, query.text, enough)
-        ranked, found = (again, better) if better > found else (ranked, found)
-        ranked = replace(ranked, traits=traits, rarity=ranked.rarity or again.rarity)
-    return _sure(ranked, query, found, steps)
+def answer_query(query: Query, run_recipe: RunRecipeFn) -> PlannedAnswer:
+    """Run the query's recipe and add a confidence to each hit. With `auto`, choose the recipe and abstain if nothing
+    fits."""
+    name, files = _split_files_suffix(query.recipe)
+    if name != AUTO_RECIPE:
+        ranked = run_recipe(query)
+        return PlannedAnswer(_add_confidences(ranked, query), ranked.steps, ranked.missing_phrases)
+    kind = classify_query(query.text)
+    first, second = (recipe + files for recipe in _RECIPES_BY_QUERY_KIND[kind])
+    ranked = run_recipe(replace(query, recipe=first))
+    needed_coverage = _IDENTIFIER_COVERAGE if kind == "identifier" else _WEAK_COVERAGE
+    coverage = best_word_coverage(ranked.hits, query.text, needed_coverage)
+    steps = [_planner_step("plan", f"{kind}: {first}"), *ranked.steps]
+    if ranked.missing_phrases:
+        return PlannedAnswer([], steps, ranked.missing_phrases)
+    if coverage < needed_coverage:
+        second_result = run_recipe(replace(query, recipe=second))
+        steps += [
+            _planner_step("retry", f"best hits have {coverage:.0%} of the words; also tried {second}"),
+            *second_result.steps,
+        ]
+        # The encoder decides whether the hits are relevant, whichever of the two results is shown.
+        traits = second_result.traits if second_result.traits.similarity_floor else ranked.traits
+        better_coverage = best_word_coverage(second_result.hits, query.text, needed_coverage)
+        ranked, coverage = (second_result, better_coverage) if better_coverage > coverage else (ranked, coverage)
+        ranked = replace(
+            ranked,
+            traits=traits,
+            rarity=ranked.rarity or second_result.rarity,
+            unknown_words=ranked.unknown_words or second_result.unknown_words,
+        )
+    return _answer_or_abstain(ranked, query, coverage, steps)
 
 
-def _told(ranked: Ranked, query: Query) -> list[Hit]:
-    return with_confidence(ranked.hits, query.text, ranked.traits.unrelated)
+def _add_confidences(ranked: SearchResult, query: Query) -> list[Hit]:
+    return add_confidence(ranked.hits, query.text, ranked.traits.similarity_floor)
 
 
-def _decided(name: str, why: str) -> Step:
+def _planner_step(name: str, why: str) -> Step:
     return Step(name, 0, 0, 0.0, why)
 
 
-def _split(recipe: str) -> tuple[str, str]:
-    return (AUTO, _FILES) if recipe == AUTO + _FILES else (recipe, "")
+def _split_files_suffix(recipe: str) -> tuple[str, str]:
+    return (AUTO_RECIPE, _FILES_SUFFIX) if recipe == AUTO_RECIPE + _FILES_SUFFIX else (recipe, "")
 
 
-def _sure(ranked: Ranked, query: Query, found: float, steps: list[Step]) -> Found:
-    """Hits that share hardly any words and no meaning with the query only mislead whoever asked. Words alone tell too
-    little to hold them back: that takes an encoder for which the cosine of unrelated texts is known."""
-    first = ranked.hits[:_LOOKED_AT]
-    sure = best_share(first, ranked.rarity or dict.fromkeys(asked_words(query.text), 1.0), ranked.traits.unrelated)
-    if not first or ranked.traits.unrelated <= 0 or sure >= ranked.traits.least_sure:
-        return Found(_told(ranked, query), steps)
-    # Commits and memories say in few words what questions about them say in many, so that little of it is held.
-    is_short = any(it.stored.record.kind not in IN_FILES for it in first)
-    if is_short or _holds_its_words(first, query.text) or _holds_its_names(first, query.text):
-        return Found(_told(ranked, query), steps)
-    nearest = max(hit.found.evidence.get("cosine", 0.0) for hit in first)
-    why = (
-        f"nothing here seems to be about this: the best hits have {found:.0%} of its words, and a cosine of "
-        f"{nearest:.2f} (unrelated texts have {ranked.traits.unrelated:.2f}); name a recipe to see them all the same"
+def _answer_or_abstain(ranked: SearchResult, query: Query, coverage: float, steps: list[Step]) -> PlannedAnswer:
+    """Abstain if the best hits share hardly any words and no meaning with the query, because they would mislead.
+
+    Words alone are not enough evidence: this needs an encoder with a known similarity floor.
+    """
+    best_hits = ranked.hits[:_MAX_JUDGED_HITS]
+    if not best_hits or ranked.traits.similarity_floor <= 0 or _is_covered(best_hits, ranked, query.text):
+        return PlannedAnswer(_add_confidences(ranked, query), steps)
+    # Commits and memories are terse, so they contain few words of a long question.
+    is_short = any(it.stored.record.kind not in FILE_KINDS for it in best_hits)
+    if (
+        is_short
+        or _has_most_query_words(best_hits, query.text)
+        or _has_query_names(best_hits, query.text)
+        or _is_first_by_words_and_meaning(best_hits, ranked.traits)
+    ):
+        return PlannedAnswer(_add_confidences(ranked, query), steps)
+    nearest = max(hit.found.evidence.get("cosine", 0.0) for hit in best_hits)
+    reason = (
+        f"nothing relevant found: the best hits have {coverage:.0%} of the words and a cosine of {nearest:.2f} "
+        f"(unrelated texts have {ranked.traits.similarity_floor:.2f}); name a recipe to see them anyway"
     )
-    return Found([], [*steps, Step("abstain", len(ranked.hits), 0, 0.0, why)], why)
+    return PlannedAnswer([], [*steps, Step("abstain", len(ranked.hits), 0, 0.0, reason)], reason)
 
 
-def _holds_its_words(hits: Sequence[Hit], text: str) -> bool:
-    stems = stems_of(text)
-    return any(held(hit.found, stems) >= _NEARLY_ALL for hit in hits)
+def _is_covered(hits: Sequence[Hit], ranked: SearchResult, text: str) -> bool:
+    """Return whether the index is about the question, with sufficient confidence."""
+    rarity = ranked.rarity or dict.fromkeys(query_content_words(text), 1.0)
+    if ranked.traits.unknown_word_penalty:
+        rarity = {word: weight for word, weight in rarity.items() if word not in _SOURCE_WORDS} or rarity
+    # A report quotes paths, hashes and values that no index contains.
+    unknown = frozenset[str]() if classify_query(text) == "passage" else ranked.unknown_words
+    return coverage_confidence(hits, rarity, unknown, ranked.traits) >= ranked.traits.min_confidence
 
 
-def _holds_its_names(hits: Sequence[Hit], text: str) -> bool:
-    """Whether one of the hits has an identifier of the query, or all its proper names, as they are written: files about
-    something else do not."""
-    identifiers = [name for name in written_names(text) if is_identifier(name)]
-    proper = [name for name in _PROPER.findall(text) if name.lower() not in STOP_WORDS]
+def _is_first_by_words_and_meaning(hits: Sequence[Hit], traits: EncoderTraits) -> bool:
+    """Return whether both retrievers rank one of the hits first, with a cosine well above that of unrelated texts."""
+    if not traits.unknown_word_penalty:
+        return False
+    least = traits.similarity_floor + _CLEAR_SIMILARITY * (1 - traits.similarity_floor)
+    evidence = [hit.found.evidence for hit in hits]
+    return any(
+        it.get("lexical_rank") == 1 and it.get("semantic_rank") == 1 and it.get("cosine", 0.0) >= least
+        for it in evidence
+    )
+
+
+def _has_most_query_words(hits: Sequence[Hit], text: str) -> bool:
+    stems = query_stems(text)
+    return any(stem_coverage(hit.found, stems) >= _HIGH_COVERAGE for hit in hits)
+
+
+def _has_query_names(hits: Sequence[Hit], text: str) -> bool:
+    """Return whether a hit contains an identifier of the query, or all of its proper names, verbatim."""
+    identifiers = [name for name in query_identifiers(text) if is_identifier(name)]
+    proper = [name for name in _PROPER_NAME.findall(text) if name.lower() not in STOP_WORDS]
     texts = [hit.found.stored.chunk.text for hit in hits]
     return any(
         any(name in it for name in identifiers) or (bool(proper) and all(name in it for name in proper)) for it in texts
     )
 
 
-def support(hits: Sequence[Hit], text: str, enough: float = _WEAK) -> float:
-    """The share of the query's telling words that one of the best hits holds, whatever their endings; once a hit has
-    enough of them, the others are not looked at."""
-    stems = stems_of(text)
+def best_word_coverage(hits: Sequence[Hit], text: str, needed: float = _WEAK_COVERAGE) -> float:
+    """Return the largest share of the query's content words that one of the best hits contains, ignoring inflection.
+
+    Stop at the first hit that reaches `needed`.
+    """
+    stems = query_stems(text)
     if not stems:
         return 1.0
     best = 0.0
-    for hit in hits[:_LOOKED_AT]:
-        best = max(best, held(hit.found, stems))
-        if best >= enough:
+    for hit in hits[:_MAX_JUDGED_HITS]:
+        best = max(best, stem_coverage(hit.found, stems))
+        if best >= needed:
             break
     return best

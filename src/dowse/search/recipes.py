@@ -1,4 +1,4 @@
-"""Every way to search, one row each: which retrievers, how much they weigh, how deep, what happens to the hits."""
+"""Search recipes: retrievers, weights, candidate depth and stages, one row per recipe."""
 
 from __future__ import annotations
 
@@ -6,280 +6,333 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from dowse.encoders.base import SAME
+from dowse.encoders.base import CONTRACT_DUPLICATE_SIMILARITY
 from dowse.errors import BadInput
-from dowse.model import AS_USUAL, Scored, Tuning
+from dowse.model import DEFAULT_TUNING, RagdocsTuning, ScoredChunk
 from dowse.search.confidence import confidence_scores
-from dowse.search.kinds import LIMITED, PASSING, SUCCEEDING
-from dowse.search.refine.calibrate import Calibrate, MinConfidence, Vouched
-from dowse.search.refine.code import CODE, CodePriors
-from dowse.search.refine.context import ParentSection
-from dowse.search.refine.dedup import NgramDedup, SemanticDedup, exact_dedup
-from dowse.search.refine.diversity import Mmr, PerRecord
-from dowse.search.refine.fading import Fading, FadingAmongOwn
-from dowse.search.refine.files import FileScores
-from dowse.search.refine.graph import CommunityBoost, GraphNeighbours
-from dowse.search.refine.limits import best_first, within_budget
-from dowse.search.refine.quotas import Quotas
-from dowse.search.refine.recency import RecencyTiers
-from dowse.search.refine.rerank import Rerank
-from dowse.search.refine.stage import Concerning, Stage
-from dowse.search.refine.subjects import subject_priors
-from dowse.search.refine.superseded import Superseded
-from dowse.search.refine.validity import Validity
-from dowse.search.repeats import answers_before_quotes, fold_copies
-from dowse.search.retrieve import Retriever, headlined, lexical, semantic
-from dowse.search.run import Run
-from dowse.search.understand.adaptive import AdaptiveWeights
-from dowse.search.understand.code_blocks import CodeBlocks
-from dowse.search.understand.expand import Expanded
-from dowse.search.understand.shared import shared_out
-from dowse.search.understand.tags import Tagged
-from dowse.search.understand.variance import VarianceWeights
-from dowse.search.understand.worth import encoder_worth
-from dowse.store.base import Weights
-from dowse.text.terms import headline
+from dowse.search.kinds import DECAYING_KINDS, LIMITED_KINDS, SUPERSEDABLE_KINDS
+from dowse.search.query_features import (
+    AdaptiveWeights,
+    CodeBlocks,
+    QueryExpansion,
+    TagExpansion,
+    VarianceWeights,
+    encoder_worth,
+    redistribute_weights,
+)
+from dowse.search.retrieve import Retriever, retrieve_headline, retrieve_lexical, retrieve_semantic
+from dowse.search.run import SearchRun
+from dowse.search.stages.base import KindFilteredStage, Stage, best_first, within_budget
+from dowse.search.stages.code_priors import CODE_KINDS, CodePriors
+from dowse.search.stages.context import ParentSection
+from dowse.search.stages.dedup import Mmr, NgramDedup, PerRecord, SemanticDedup, exact_dedup, subject_priors
+from dowse.search.stages.graph import CommunityBoost, GraphNeighbours
+from dowse.search.stages.recency import AgeDecay, DecayWithinGroup, RecencyTiers, SuccessorBoost, Validity
+from dowse.search.stages.repeats import answers_before_quotes, fold_copies
+from dowse.search.stages.rerank import Rerank
+from dowse.search.stages.scores import Calibrate, ConfidenceFloor, FileScores, MinConfidence, Quotas
+from dowse.store.types import ColumnWeights
+from dowse.text.tokenize import headline
 
-# A match in a title or heading says more than one in the text; the parts of identifiers say less than the identifier.
-WORDS = Weights(title=2.0, trail=1.5, text=1.0, names=0.5, tags=1.0, path=1.0)
-# What the ragdocs contract has, unless its user or a query says otherwise.
-_BOOSTS = Weights(title=3.0, trail=2.5, text=1.0, names=0.5, tags=2.0, path=0.5)
-_LEAST, _USUAL_BIAS = 0.3, AS_USUAL.recency_bias
-_RERANKED = 0.2  # how much a reranker's opinion counts beside the order it is asked about
-# How much of the loss by age counts: fused scores lie close together, so that little moves them far.
-_AGE = 0.05
-_COPIES = 2  # that may be folded away without leaving a place empty
-_AS_THEY_COME: tuple[Stage, ...] = (subject_priors, best_first, within_budget)
-# Of several families of kinds, what is old, over or superseded counts less, and none takes the places of all others.
-PASSAGES: tuple[Stage | Concerning, ...] = (
+# A match in a title or heading counts more than one in the text. Parts of identifiers count less than the identifier.
+COLUMN_WEIGHTS = ColumnWeights(title=2.0, trail=1.5, text=1.0, names=0.5, tags=1.0, path=1.0)
+# Defaults of the ragdocs contract; settings and queries may override them.
+_RAGDOCS_COLUMN_WEIGHTS = ColumnWeights(title=3.0, trail=2.5, text=1.0, names=0.5, tags=2.0, path=0.5)
+_RAGDOCS_MIN_CONFIDENCE, _DEFAULT_RECENCY_BIAS = 0.3, DEFAULT_TUNING.recency_bias
+_RERANK_WEIGHT = 0.2  # weight of the reranker; the rest is the weight of the fused order
+# The strength of age decay. Fused scores are close together, so a small factor moves hits far.
+_AGE_DECAY_STRENGTH = 0.05
+_SPARE_CANDIDATES = 2  # extra candidates, so that folded copies leave no gap
+_BASIC_STAGES: tuple[Stage, ...] = (subject_priors, best_first, within_budget)
+# With several result groups, old, expired or superseded records count less, and quotas keep one group from filling the
+# page.
+PASSAGE_STAGES: tuple[Stage | KindFilteredStage, ...] = (
     subject_priors,
     fold_copies,
     answers_before_quotes,
-    Concerning(PASSING, FadingAmongOwn(_AGE)),
-    Concerning(SUCCEEDING, Superseded()),
-    Concerning(SUCCEEDING, Validity()),
-    Concerning(LIMITED, Quotas()),
+    KindFilteredStage(DECAYING_KINDS, DecayWithinGroup(_AGE_DECAY_STRENGTH)),
+    KindFilteredStage(SUPERSEDABLE_KINDS, SuccessorBoost()),
+    KindFilteredStage(SUPERSEDABLE_KINDS, Validity()),
+    KindFilteredStage(LIMITED_KINDS, Quotas()),
     best_first,
     within_budget,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
-    """A retriever with its weight in the fusion, and stages that reorder the first `refined` of its own candidates
-    by what only they show; the rest keeps its place behind them. It is left out where it does not apply to a query,
-    and its stages where nothing of the kinds they concern can be found. One that is `apart` may be asked while those
-    before it are. `leaning` says how much of what the question leans to counts for its scores (`kinds.LEANINGS`)."""
+class RetrieverSpec:
+    """A retriever with its weight in the fusion and its own stages.
+
+    The stages reorder the first `refine_limit` candidates; the others follow in their order. A retriever is skipped if
+    `applies_to` rejects the query. Its stages are skipped if none of its `kinds` is searchable. A `concurrent`
+    retriever may run in parallel with the others. `kind_weight_exponent` is applied to the kind factors
+    (`KIND_WEIGHTS`).
+    """
 
     retriever: Retriever
     weight: float = 1.0
     stages: tuple[Stage, ...] = ()
-    refined: int = 50
-    applies: Callable[[str], object] = bool
+    refine_limit: int = 50
+    applies_to: Callable[[str], object] = bool
     kinds: tuple[str, ...] = ()
-    apart: bool = False
-    leaning: float = 0.0
+    concurrent: bool = False
+    kind_weight_exponent: float = 0.0
 
 
-# Done before anything is retrieved: reads the query, may change the run, gives what it found for the log.
-Prepare = Callable[[Run], Sized]
-# Done between retrieving and fusing: may change the run's shares by what the retrievers gave.
-Weigh = Callable[[Mapping[str, Sequence[Scored]], Run], Sized]
+# A step before retrieval: reads the query, may change the run, and returns its result for the log.
+PrepareStep = Callable[[SearchRun], Sized]
+# A step between retrieval and fusion: may change the retriever weights according to the rankings.
+WeightStep = Callable[[Mapping[str, Sequence[ScoredChunk]], SearchRun], Sized]
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Each retriever gives `pool_per_hit` candidates for each hit asked for, and at least `pool_least`; stages that
-    fold some away see `folded_per_hit` of them for each retriever and hit. `once`: what says the same again as a better
-    candidate is not loaded. `by_score`: scores are fused, not ranks."""
+    """A named search configuration.
+
+    Each retriever returns `pool_per_hit` candidates per requested hit, and at least `min_pool`. Stages that fold hits
+    see `folded_per_hit` candidates per retriever and hit. `once` drops near-duplicates of better candidates before
+    loading. `by_score` fuses scores instead of ranks.
+    """
 
     name: str
-    routes: Mapping[str, Route]
-    stages: tuple[Stage | Concerning, ...] = PASSAGES
-    prepare: tuple[Prepare, ...] = ()
-    weigh: tuple[Weigh, ...] = ()
-    weights: Weights = WORDS
+    routes: Mapping[str, RetrieverSpec]
+    stages: tuple[Stage | KindFilteredStage, ...] = PASSAGE_STAGES
+    prepare: tuple[PrepareStep, ...] = ()
+    weigh: tuple[WeightStep, ...] = ()
+    weights: ColumnWeights = COLUMN_WEIGHTS
     pool_per_hit: int = 4
-    pool_least: int = 100
+    min_pool: int = 100
     folded_per_hit: int = 2
-    loaded_least: int = 0
+    min_loaded: int = 0
     once: bool = False
     by_score: bool = False
 
     def pool(self, limit: int) -> int:
-        return max(self.pool_least, limit * self.pool_per_hit)
+        return max(self.min_pool, limit * self.pool_per_hit)
 
-    def loaded(self, limit: int) -> int:
-        """How many candidates the stages need to see: all of them only where some will be folded away."""
-        if self.stages == PASSAGES:
-            needed = limit + _COPIES
-        elif self.stages == _AS_THEY_COME:
+    def candidates_to_load(self, limit: int) -> int:
+        """Return how many candidates the stages need. Only stages that fold hits need more than the limit."""
+        if self.stages == PASSAGE_STAGES:
+            needed = limit + _SPARE_CANDIDATES
+        elif self.stages == _BASIC_STAGES:
             needed = limit
         else:
             needed = limit * self.folded_per_hit * len(self.routes)
-        return max(needed, self.loaded_least)
+        return max(needed, self.min_loaded)
 
 
-def _routes(**routes: Route) -> Mapping[str, Route]:
+def _freeze_retrievers(**routes: RetrieverSpec) -> Mapping[str, RetrieverSpec]:
     return MappingProxyType(routes)
 
 
-def _only(routes: Mapping[str, Route], *names: str) -> Mapping[str, Route]:
-    return _routes(**{name: routes[name] for name in names})
+def _select_retrievers(routes: Mapping[str, RetrieverSpec], *names: str) -> Mapping[str, RetrieverSpec]:
+    return _freeze_retrievers(**{name: routes[name] for name in names})
 
 
-# Cosines lie close together, so that little moves them far.
-_SOFT_PRIORS = CodePriors(defines=0.1, exact=0.2, stem=0.1, aside=0.7, entrance=0.9, project=0.9, copy=0.7, named=1.3)
-_SOFT_LEANING = 1.0
-_FILE_POOL = 300  # a file is judged by many of its passages
-_ALL = 1_000_000_000
-
-# Of a text of several lines, the first says what it is about: it counts as a retriever of its own.
-_OF_PASSAGES = _routes(
-    lexical=Route(lexical, stages=(CodePriors(),), kinds=CODE, leaning=1.0),
-    headline=Route(headlined, stages=(CodePriors(of_headline=True),), applies=headline, kinds=CODE, leaning=1.0),
-    semantic=Route(semantic, stages=(_SOFT_PRIORS,), kinds=CODE, apart=True, leaning=_SOFT_LEANING),
+# Cosines are close together, so small factors move candidates far.
+_SEMANTIC_CODE_PRIORS = CodePriors(
+    defines=0.1, exact=0.2, stem=0.1, peripheral=0.7, entry_file=0.9, project=0.9, copy=0.7, named=1.3
 )
-_OF_FILES = _routes(
-    lexical=Route(lexical, stages=(CodePriors(), FileScores()), refined=_ALL, leaning=1.0),
-    headline=Route(
-        headlined, stages=(CodePriors(of_headline=True), FileScores()), refined=_ALL, applies=headline, leaning=1.0
+_SEMANTIC_KIND_EXPONENT = 1.0
+_MIN_FILE_POOL = 300  # a file is scored by many of its passages
+_NO_REFINE_LIMIT = 1_000_000_000
+
+# The first line of a multi-line query states its subject, so it gets a separate retriever.
+_PASSAGE_RETRIEVERS = _freeze_retrievers(
+    lexical=RetrieverSpec(retrieve_lexical, stages=(CodePriors(),), kinds=CODE_KINDS, kind_weight_exponent=1.0),
+    headline=RetrieverSpec(
+        retrieve_headline,
+        stages=(CodePriors(headline_only=True),),
+        applies_to=headline,
+        kinds=CODE_KINDS,
+        kind_weight_exponent=1.0,
     ),
-    semantic=Route(
-        semantic, stages=(_SOFT_PRIORS, FileScores(decay=0.0)), refined=_ALL, apart=True, leaning=_SOFT_LEANING
+    semantic=RetrieverSpec(
+        retrieve_semantic,
+        stages=(_SEMANTIC_CODE_PRIORS,),
+        kinds=CODE_KINDS,
+        concurrent=True,
+        kind_weight_exponent=_SEMANTIC_KIND_EXPONENT,
     ),
 )
-_PLAIN = _routes(lexical=Route(lexical), semantic=Route(semantic, apart=True))
+_FILE_RETRIEVERS = _freeze_retrievers(
+    lexical=RetrieverSpec(
+        retrieve_lexical, stages=(CodePriors(), FileScores()), refine_limit=_NO_REFINE_LIMIT, kind_weight_exponent=1.0
+    ),
+    headline=RetrieverSpec(
+        retrieve_headline,
+        stages=(CodePriors(headline_only=True), FileScores()),
+        refine_limit=_NO_REFINE_LIMIT,
+        applies_to=headline,
+        kind_weight_exponent=1.0,
+    ),
+    semantic=RetrieverSpec(
+        retrieve_semantic,
+        stages=(_SEMANTIC_CODE_PRIORS, FileScores(decay=0.0)),
+        refine_limit=_NO_REFINE_LIMIT,
+        concurrent=True,
+        kind_weight_exponent=_SEMANTIC_KIND_EXPONENT,
+    ),
+)
+_PLAIN_RETRIEVERS = _freeze_retrievers(
+    lexical=RetrieverSpec(retrieve_lexical), semantic=RetrieverSpec(retrieve_semantic, concurrent=True)
+)
 
-_HYBRID = Recipe("hybrid", _OF_PASSAGES, weigh=(encoder_worth,), once=True, by_score=True)
-_HYBRID_FILES = replace(_HYBRID, name="hybrid-files", routes=_OF_FILES, pool_least=_FILE_POOL)
-# Notes fade at the pace of their type. What is only old is not left out: whether it is about what was asked is judged
-# before its age is, and a successor that is not about it does not join.
-_MEMORIES = Recipe(
+_HYBRID_RECIPE = Recipe("hybrid", _PASSAGE_RETRIEVERS, weigh=(encoder_worth,), once=True, by_score=True)
+_HYBRID_FILES_RECIPE = replace(_HYBRID_RECIPE, name="hybrid-files", routes=_FILE_RETRIEVERS, min_pool=_MIN_FILE_POOL)
+# Notes decay at the rate of their type. Relevance is judged before age, so an old note is never dropped for its age
+# alone. Unrelated successors do not join.
+_MEMORIES_RECIPE = Recipe(
     "memories",
-    _PLAIN,
-    stages=(Vouched(0.2), Calibrate(), Fading(), Superseded(joining=0), Validity(), PerRecord(1), *_AS_THEY_COME),
-    weigh=(shared_out,),
+    _PLAIN_RETRIEVERS,
+    stages=(
+        ConfidenceFloor(0.2),
+        Calibrate(),
+        AgeDecay(),
+        SuccessorBoost(max_joining=0),
+        Validity(),
+        PerRecord(1),
+        *_BASIC_STAGES,
+    ),
+    weigh=(redistribute_weights,),
     folded_per_hit=4,
 )
-# Each commit once, the newer of two that are alike first; scores are confidences.
-_COMMITS = Recipe(
+# One hit per commit; of two similar commits the newer comes first. Scores are confidences.
+_COMMITS_RECIPE = Recipe(
     "commits",
-    _PLAIN,
-    stages=(Fading(_AGE), PerRecord(1), confidence_scores, MinConfidence(0.0), *_AS_THEY_COME),
+    _PLAIN_RETRIEVERS,
+    stages=(AgeDecay(_AGE_DECAY_STRENGTH), PerRecord(1), confidence_scores, MinConfidence(0.0), *_BASIC_STAGES),
     weigh=(encoder_worth,),
     folded_per_hit=3,
     by_score=True,
 )
-# The Rifflux contract fixes the order, and the depth: twice as many candidates as hits.
-_RIFFLUX = Recipe("rifflux-hybrid", _PLAIN, stages=_AS_THEY_COME, pool_per_hit=2, pool_least=1)
+# The Rifflux contract fixes the order and the depth (two candidates per hit).
+_RIFFLUX_RECIPE = Recipe("rifflux-hybrid", _PLAIN_RETRIEVERS, stages=_BASIC_STAGES, pool_per_hit=2, min_pool=1)
 
 
-def _reranked(name: str, rerank: Rerank) -> tuple[Recipe, Recipe]:
-    """Hybrid, with the best of it judged once more, for passages and for whole files."""
-    stages: tuple[Stage | Concerning, ...] = (rerank, *PASSAGES)
+def _rerank_recipes(name: str, rerank: Rerank) -> tuple[Recipe, Recipe]:
+    """Return hybrid recipes with a rerank stage, for passages and for whole files."""
+    stages: tuple[Stage | KindFilteredStage, ...] = (rerank, *PASSAGE_STAGES)
     return (
-        replace(_HYBRID, name=name, stages=stages, loaded_least=rerank.top),
-        replace(_HYBRID_FILES, name=f"{name}-files", stages=stages, loaded_least=rerank.top),
+        replace(_HYBRID_RECIPE, name=name, stages=stages, min_loaded=rerank.top),
+        replace(_HYBRID_FILES_RECIPE, name=f"{name}-files", stages=stages, min_loaded=rerank.top),
     )
 
 
-def _ragdocs(tuning: Tuning) -> tuple[Recipe, ...]:
-    """The recipes of the ragdocs contract: few passages that say different things, each with the section around it.
-    Words and meaning count by what is asked for, words and tags that go with it count for a little, what the best link
-    to joins them, and newer ones come first."""
-    routes = dict(_PLAIN)
+def _ragdocs_recipes(tuning: RagdocsTuning) -> tuple[Recipe, ...]:
+    """Return the recipes of the ragdocs contract: few, diverse passages, each widened to its section.
+
+    The query's form sets the weights of words and meaning. Query expansion and tags add weak retrievers. Documents
+    linked to the best hits join, and newer documents rank higher.
+    """
+    routes = dict(_PLAIN_RETRIEVERS)
     if tuning.query_expansion_enabled:
-        routes["expanded"] = Route(Expanded(min_frequency=tuning.query_expansion_min_frequency), weight=0.3)
+        routes["expanded"] = RetrieverSpec(
+            QueryExpansion(min_frequency=tuning.query_expansion_min_frequency), weight=0.3
+        )
     if tuning.tag_expansion_enabled:
-        tagged = Tagged(tuning.tag_expansion_max_tags, tuning.tag_expansion_depth)
-        routes["tagged"] = Route(tagged, weight=0.3)
-    code = {"code_blocks": Route(CodeBlocks(), tuning.code_search_weight)}
-    prepare: tuple[Prepare, ...] = (AdaptiveWeights(),) if tuning.adaptive_weights_enabled else ()
-    weigh: tuple[Weigh, ...] = ()
+        tagged = TagExpansion(tuning.tag_expansion_max_tags, tuning.tag_expansion_depth)
+        routes["tagged"] = RetrieverSpec(tagged, weight=0.3)
+    code = {"code_blocks": RetrieverSpec(CodeBlocks(), tuning.code_search_weight)}
+    prepare: tuple[PrepareStep, ...] = (AdaptiveWeights(),) if tuning.adaptive_weights_enabled else ()
+    weigh: tuple[WeightStep, ...] = ()
     if tuning.dynamic_weights_enabled:
         weigh = (VarianceWeights(tuning.variance_threshold, tuning.min_weight_factor),)
-    # Most candidates may be of one record, the more so the fewer of it are shown.
+    # Many candidates may come from one record, so a stricter limit per record needs more candidates.
     depth = 10 if tuning.max_chunks_per_doc == 1 else 4
-    linked, once = _linked(tuning), _sure_and_once(tuning)
-    several: Stage = Mmr(tuning.mmr_lambda) if tuning.mmr_enabled else PerRecord(tuning.max_chunks_per_doc)
-    shown = _shown(tuning)
+    linked, filters = _link_stages(tuning), _filter_stages(tuning)
+    diversify: Stage = Mmr(tuning.mmr_lambda) if tuning.mmr_enabled else PerRecord(tuning.max_chunks_per_doc)
+    final = _final_stages(tuning)
     documents = Recipe(
         "ragdocs",
-        _routes(**routes, **(code if tuning.code_search_enabled else {})),
-        stages=(*linked, *once, several, *shown),
+        _freeze_retrievers(**routes, **(code if tuning.code_search_enabled else {})),
+        stages=(*linked, *filters, diversify, *final),
         prepare=prepare,
         weigh=weigh,
-        weights=_BOOSTS,
+        weights=_RAGDOCS_COLUMN_WEIGHTS,
         folded_per_hit=depth,
     )
-    unique = (*linked, *once, *((several,) if tuning.mmr_enabled else ()), PerRecord(1), *shown)
+    unique = (*linked, *filters, *((diversify,) if tuning.mmr_enabled else ()), PerRecord(1), *final)
     return (
         documents,
         replace(documents, name="ragdocs-unique", stages=unique, folded_per_hit=10),
-        replace(documents, name="ragdocs-code", routes=_routes(**routes, **code)),
+        replace(documents, name="ragdocs-code", routes=_freeze_retrievers(**routes, **code)),
         Recipe(
             "ragdocs-hypothesis",
-            _only(_PLAIN, "semantic"),
-            stages=(*once, several, *shown),
+            _select_retrievers(_PLAIN_RETRIEVERS, "semantic"),
+            stages=(*filters, diversify, *final),
             folded_per_hit=depth,
         ),
     )
 
 
-def _linked(tuning: Tuning) -> tuple[Stage, ...]:
-    """What the hits link to joins them, and what is new counts more: as much as a bias of one half says, twice as much
-    with 1, nothing with 0."""
+def _link_stages(tuning: RagdocsTuning) -> tuple[Stage, ...]:
+    """Return the stages for links and recency. A bias of 0.5 applies the recency factors as defined, 1 doubles them, 0
+    disables them."""
     company = (CommunityBoost(tuning.community_boost_factor),) if tuning.community_detection_enabled else ()
     usual = RecencyTiers()
-    tiers = tuple((days, 1 + (factor - 1) * tuning.recency_bias / _USUAL_BIAS) for days, factor in usual.tiers)
-    return (GraphNeighbours(), *company, usual if tuning.recency_bias == _USUAL_BIAS else RecencyTiers(tiers))
+    tiers = tuple(
+        (days, 1 + (factor - 1) * tuning.recency_bias / _DEFAULT_RECENCY_BIAS) for days, factor in usual.tiers
+    )
+    return (GraphNeighbours(), *company, usual if tuning.recency_bias == _DEFAULT_RECENCY_BIAS else RecencyTiers(tiers))
 
 
-def _sure_and_once(tuning: Tuning) -> tuple[Stage, ...]:
-    """None that nothing speaks for, nothing said twice. Scores are confidences: a share of the best would be 1 for
-    nonsense, too, and a fused score depends on how many retrievers had something to say, which differs from index to
-    index."""
-    least = _LEAST if tuning.min_confidence is None else tuning.min_confidence
-    same = SAME if tuning.dedup_similarity_threshold is None else tuning.dedup_similarity_threshold
+def _filter_stages(tuning: RagdocsTuning) -> tuple[Stage, ...]:
+    """Return the stages that drop irrelevant hits and duplicates. They compare confidences.
+
+    A score relative to the best would be 1 even for nonsense. A fused score depends on how many retrievers contributed,
+    which differs between indexes.
+    """
+    minimum = _RAGDOCS_MIN_CONFIDENCE if tuning.min_confidence is None else tuning.min_confidence
+    duplicate_threshold = (
+        CONTRACT_DUPLICATE_SIMILARITY
+        if tuning.dedup_similarity_threshold is None
+        else tuning.dedup_similarity_threshold
+    )
     ngrams = (NgramDedup(tuning.ngram_dedup_threshold),) if tuning.ngram_dedup_enabled else ()
-    meaning = (SemanticDedup(same),) if tuning.dedup_enabled else ()
-    return (subject_priors, confidence_scores, MinConfidence(least), exact_dedup, *ngrams, *meaning)
+    semantic = (SemanticDedup(duplicate_threshold),) if tuning.dedup_enabled else ()
+    return (subject_priors, confidence_scores, MinConfidence(minimum), exact_dedup, *ngrams, *semantic)
 
 
-def _shown(tuning: Tuning) -> tuple[Stage, ...]:
-    judged = (Rerank("cross", weight=_RERANKED, top=tuning.rerank_top_n),) if tuning.rerank_enabled else ()
-    section = (ParentSection(tuning.parent_chunk_max_chars),) if tuning.parent_retrieval_enabled else ()
-    return (*judged, best_first, *section, within_budget)
+def _final_stages(tuning: RagdocsTuning) -> tuple[Stage, ...]:
+    rerank = (Rerank("cross", weight=_RERANK_WEIGHT, top=tuning.rerank_top_n),) if tuning.rerank_enabled else ()
+    widen = (ParentSection(tuning.parent_chunk_max_chars),) if tuning.parent_retrieval_enabled else ()
+    return (*rerank, best_first, *widen, within_budget)
 
 
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {
         recipe.name: recipe
         for recipe in (
-            # Where words alone rank passages, BM25 is the score and nothing is fused.
-            replace(_HYBRID, name="lexical", routes=_only(_OF_PASSAGES, "lexical")),
-            replace(_HYBRID, name="semantic", routes=_only(_OF_PASSAGES, "semantic")),
-            _HYBRID,
-            replace(_HYBRID_FILES, name="lexical-files", routes=_only(_OF_FILES, "lexical", "headline")),
-            replace(_HYBRID_FILES, name="semantic-files", routes=_only(_OF_FILES, "semantic")),
-            _HYBRID_FILES,
-            *_reranked("rerank", Rerank("cross", weight=_RERANKED)),
-            *_reranked("late", Rerank("late", weight=_RERANKED)),
-            *_ragdocs(AS_USUAL),
-            replace(_RIFFLUX, name="rifflux-lexical", routes=_only(_PLAIN, "lexical")),
-            replace(_RIFFLUX, name="rifflux-semantic", routes=_only(_PLAIN, "semantic")),
-            _RIFFLUX,
-            _MEMORIES,
-            _COMMITS,
+            # A single retriever needs no fusion, so the scores of the lexical recipe are BM25.
+            replace(_HYBRID_RECIPE, name="lexical", routes=_select_retrievers(_PASSAGE_RETRIEVERS, "lexical")),
+            replace(_HYBRID_RECIPE, name="semantic", routes=_select_retrievers(_PASSAGE_RETRIEVERS, "semantic")),
+            _HYBRID_RECIPE,
+            replace(
+                _HYBRID_FILES_RECIPE,
+                name="lexical-files",
+                routes=_select_retrievers(_FILE_RETRIEVERS, "lexical", "headline"),
+            ),
+            replace(
+                _HYBRID_FILES_RECIPE, name="semantic-files", routes=_select_retrievers(_FILE_RETRIEVERS, "semantic")
+            ),
+            _HYBRID_FILES_RECIPE,
+            *_rerank_recipes("rerank", Rerank("cross", weight=_RERANK_WEIGHT)),
+            *_rerank_recipes("late", Rerank("late", weight=_RERANK_WEIGHT)),
+            *_ragdocs_recipes(DEFAULT_TUNING),
+            replace(_RIFFLUX_RECIPE, name="rifflux-lexical", routes=_select_retrievers(_PLAIN_RETRIEVERS, "lexical")),
+            replace(_RIFFLUX_RECIPE, name="rifflux-semantic", routes=_select_retrievers(_PLAIN_RETRIEVERS, "semantic")),
+            _RIFFLUX_RECIPE,
+            _MEMORIES_RECIPE,
+            _COMMITS_RECIPE,
         )
     }
 )
 
 
-def recipe_named(name: str, tuning: Tuning = AS_USUAL) -> Recipe:
+def get_recipe(name: str, tuning: RagdocsTuning = DEFAULT_TUNING) -> Recipe:
     if name not in RECIPES:
-        raise BadInput(f"there is no recipe {name!r}; known are auto, {', '.join(RECIPES)}")
-    if tuning == AS_USUAL:
+        raise BadInput(f"unknown recipe {name!r}; choose one of auto, {', '.join(RECIPES)}")
+    if tuning == DEFAULT_TUNING:
         return RECIPES[name]
-    return next((it for it in _ragdocs(tuning) if it.name == name), RECIPES[name])
+    return next((it for it in _ragdocs_recipes(tuning) if it.name == name), RECIPES[name])

@@ -1,4 +1,4 @@
-"""Retrievers: each gives its own ranked candidates for a run, best first."""
+"""Retrievers: each returns ranked candidates for a run, best first."""
 
 from __future__ import annotations
 
@@ -6,99 +6,98 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 
-from dowse.errors import OtherVectors
-from dowse.model import Query, Scope, Scored
-from dowse.search.families import gathered
-from dowse.search.run import QueryVector, Run
-from dowse.text.terms import MAX_QUERY_CHARS, Term, Terms, headline, parse
+from dowse.errors import EncoderMismatch
+from dowse.model import Query, Scope, ScoredChunk
+from dowse.search.run import QueryVector, SearchRun, retrieve_per_group
+from dowse.text.tokenize import MAX_QUERY_CHARS, QueryTerm, QueryTerms, headline, parse_query
 
-_TRIES = 3  # an index is not switched twice within one search
-_COSINE_DIGITS = 6  # vectors are stored with less, so a difference beyond is noise
+_MAX_ENCODER_TRIES = 3  # an index does not change its encoder twice within one search
+_COSINE_DIGITS = 6  # vectors are stored with lower precision, so further digits are noise
 
-Retriever = Callable[[Run], list[Scored]]
+Retriever = Callable[[SearchRun], list[ScoredChunk]]
 
 
-def lexical(run: Run) -> list[Scored]:
-    """BM25 over the words of the query."""
-    terms = parse(run.query.text)
+def retrieve_lexical(run: SearchRun) -> list[ScoredChunk]:
+    """Rank by BM25 over the words of the query."""
+    terms = parse_query(run.query.text)
     if not terms:
         run.notes.append("the query has no words to match")
     if len(run.query.text) > MAX_QUERY_CHARS:
         run.notes.append(f"only the first {MAX_QUERY_CHARS:,} characters of the query were used")
-    return matched(terms, run.query.scope, run)
+    return match_terms(terms, run.query.scope, run)
 
 
-def headlined(run: Run) -> list[Scored]:
-    """BM25 over the first line of a text of several: what a report is about, without all it tells besides."""
+def retrieve_headline(run: SearchRun) -> list[ScoredChunk]:
+    """Rank by BM25 over the first line of a multi-line query, which states the subject of a report."""
     first = headline(run.query.text)
-    return matched(parse(first), run.query.scope, run) if first else []
+    return match_terms(parse_query(first), run.query.scope, run) if first else []
 
 
-def semantic(run: Run) -> list[Scored]:
-    """Cosine between the query's vector and the chunks'."""
-    found, why_not = nearest(run, run.pool)
-    if note := why_not or query_vector(run).note:
+def retrieve_semantic(run: SearchRun) -> list[ScoredChunk]:
+    """Rank by the cosine between the query's vector and those of the chunks."""
+    found, why_not = find_nearest(run, run.pool)
+    if note := why_not or get_query_vector(run).note:
         run.notes.append(note)
-    return _stable(found, run, digits=_COSINE_DIGITS)
+    return _break_ties_by_path(found, run, digits=_COSINE_DIGITS)
 
 
-def nearest(run: Run, limit: int) -> tuple[list[Scored], str]:
-    """The chunks nearest to the query by meaning, or why there are none."""
-    if run.holders is not None and not run.holders:
+def find_nearest(run: SearchRun, limit: int) -> tuple[list[ScoredChunk], str]:
+    """Return the chunks nearest in meaning to the query, or the reason why there are none."""
+    if run.phrase_chunks is not None and not run.phrase_chunks:
         return [], ""
-    for _ in range(_TRIES):
-        query = query_vector(run)
+    for _ in range(_MAX_ENCODER_TRIES):
+        query = get_query_vector(run)
         if query.vector is None:
-            return [], query.why_not
+            return [], query.skip_reason
         try:
-            return gathered(run.query.scope, run, limit, partial(_near, run, query)), ""
-        except OtherVectors:
-            # The index was switched to another encoder since the query was encoded.
+            return retrieve_per_group(run.query.scope, run, limit, partial(_query_vectors, run, query)), ""
+        except EncoderMismatch:
+            # The index switched to another encoder after the query was encoded.
             run.vector = None
-    return [], "skipped: the index's vectors are being replaced, ask again"
+    return [], "skipped: the vectors of the index are being replaced; try again"
 
 
-def _near(run: Run, query: QueryVector, scope: Scope, limit: int) -> list[Scored]:
-    assert query.vector is not None  # asked before
-    return run.store.near(query.vector, scope, limit, query.made_by, run.holders)
+def _query_vectors(run: SearchRun, query: QueryVector, scope: Scope, limit: int) -> list[ScoredChunk]:
+    assert query.vector is not None  # `nearest` has checked this
+    return run.view.near(query.vector, scope, limit, query.encoder_fingerprint, run.phrase_chunks)
 
 
-def phrases_of(query: Query) -> tuple[Term, ...]:
-    """What the query requires by quotes; a sketch of the answer quotes only what a document might."""
-    return () if query.hypothesis == query.text else parse(query.text).required
+def required_phrases(query: Query) -> tuple[QueryTerm, ...]:
+    """Return the phrases that the query requires by quotes. Quotes in a hypothesis are not requirements."""
+    return () if query.hypothesis == query.text else parse_query(query.text).required
 
 
-def find_holders(run: Run, phrases: Sequence[Term]) -> frozenset[int]:
-    """Look up once which chunks hold the phrases, for all that find candidates and all that add hits."""
-    run.holders = frozenset()  # nothing is vouched for where the words can not be looked up
-    run.holders = frozenset(run.store.holding(phrases))
-    return run.holders
+def find_phrase_chunks(run: SearchRun, phrases: Sequence[QueryTerm]) -> frozenset[int]:
+    """Look up once which chunks contain all phrases, for every retriever and stage."""
+    run.phrase_chunks = frozenset()  # if the lookup fails, no chunk counts as a match
+    run.phrase_chunks = frozenset(run.view.chunks_containing(phrases))
+    return run.phrase_chunks
 
 
-def query_vector(run: Run) -> QueryVector:
-    """What is compared by meaning: the hypothesis where there is one. Encoded once for all who ask."""
+def get_query_vector(run: SearchRun) -> QueryVector:
+    """Return the vector of the hypothesis, or else of the query text. It is encoded once per run."""
     if run.vector is None:
         run.vector = run.models.encode((run.query.hypothesis or run.query.text)[:MAX_QUERY_CHARS])
     return run.vector
 
 
-def matched(terms: Terms, scope: Scope, run: Run) -> list[Scored]:
-    """The run's best chunks by BM25 for these terms."""
-    ask = partial(_match, run, terms)
-    return _stable(gathered(scope, run, run.pool, ask, leans=True), run, digits=None)
+def match_terms(terms: QueryTerms, scope: Scope, run: SearchRun) -> list[ScoredChunk]:
+    """Return the best chunks by BM25 for these terms."""
+    ask = partial(_query_terms, run, terms)
+    return _break_ties_by_path(retrieve_per_group(scope, run, run.pool, ask, sets_kind_weights=True), run, digits=None)
 
 
-def _match(run: Run, terms: Terms, scope: Scope, limit: int) -> list[Scored]:
-    return run.store.match(terms, scope, run.weights, limit)
+def _query_terms(run: SearchRun, terms: QueryTerms, scope: Scope, limit: int) -> list[ScoredChunk]:
+    return run.view.match(terms, scope, run.weights, limit)
 
 
-def _stable(ranking: list[Scored], run: Run, digits: int | None) -> list[Scored]:
-    """Equal scores in the order of paths: keys tell when a chunk was indexed, which must not decide a rank."""
+def _break_ties_by_path(ranking: list[ScoredChunk], run: SearchRun, digits: int | None) -> list[ScoredChunk]:
+    """Break ties by path. Keys depend on the time of indexing, which must not affect the ranking."""
     scores = [it.score if digits is None else round(it.score, digits) for it in ranking]
     tied = {score for score, following in pairwise(scores) if score == following}
     if not tied:
         return ranking
-    places = run.store.places([it.key for it, score in zip(ranking, scores, strict=True) if score in tied])
+    places = run.view.places([it.key for it, score in zip(ranking, scores, strict=True) if score in tied])
     nowhere = ("", "", 0)
     order = sorted(range(len(ranking)), key=lambda at: (-scores[at], places.get(ranking[at].key, nowhere)))
     return [ranking[at] for at in order]

@@ -1,128 +1,129 @@
-"""What one search carries along: the question, where to look, and the log of its steps."""
+"""The state of one search: query, scope, candidates, weights and timed steps."""
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from dowse.encoders.base import UNMEASURED, Traits
-from dowse.model import Query, Step, Stored
-from dowse.search.kinds import leaning_of
-from dowse.search.understand.classify import subject
-from dowse.store.base import Store, Weights
+from dowse.encoders.base import DEFAULT_TRAITS, EncoderTraits
+from dowse.model import LinkFilter, Query, Scope, ScoredChunk, Step, StoredChunk
+from dowse.search.classify import classify_subject
+from dowse.search.kinds import RESULT_GROUPS, ResultGroup, choose_kind_weights
+from dowse.store.types import ColumnWeights
+from dowse.store.view import StoreView
 
 if TYPE_CHECKING:
-    from dowse.store.base import Vector
+    from dowse.store.types import Vector
 
-Result = TypeVar("Result", bound=Sized)
+StepResult = TypeVar("StepResult", bound=Sized)
 
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """The query as the encoder sees it, or why there is no such vector."""
+    """The encoded query, or the reason why there is no vector."""
 
     vector: Vector | None
-    why_not: str = ""
-    traits: Traits = UNMEASURED
-    made_by: str | None = None  # the fingerprint of the encoder: only its vectors can be compared
-    note: str = ""  # what a reader should know of it
+    skip_reason: str = ""
+    traits: EncoderTraits = DEFAULT_TRAITS
+    encoder_fingerprint: str | None = None  # vectors of other encoders are not comparable
+    note: str = ""  # for the user
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """How well each text answers the query, higher is better; or why no reranker could say."""
+class RerankResult:
+    """A reranker's score for each text (higher is better), or the reason why there are none."""
 
     scores: tuple[float, ...] | None
-    why_not: str = ""
+    skip_reason: str = ""
 
 
-def no_judge(reranker: str, query: str, texts: Sequence[str]) -> Judged:
-    return Judged(None, f"skipped: there is no reranker {reranker!r} here")
+def no_reranker(reranker: str, query: str, texts: Sequence[str]) -> RerankResult:
+    return RerankResult(None, f"skipped: no reranker {reranker!r}")
 
 
 @dataclass(frozen=True, slots=True)
-class Models:
-    """What a search may ask of models: a vector for a text, and a reranker's opinion of texts (by its name)."""
+class SearchModels:
+    """The models a search may use: an encoder, and rerankers by name."""
 
     encode: Callable[[str], QueryVector]
-    judge: Callable[[str, str, Sequence[str]], Judged] = no_judge
+    judge: Callable[[str, str, Sequence[str]], RerankResult] = no_reranker
 
 
 @dataclass(slots=True)
-class Run:
+class SearchRun:
     query: Query
-    store: Store
-    models: Models
+    view: StoreView
+    models: SearchModels
     pool: int
-    weights: Weights
+    weights: ColumnWeights
     rrf_k: int
-    # How much each retriever counts in the fusion; what prepares or weighs a search may change it.
-    shares: dict[str, float] = field(default_factory=dict)
-    # What the query's subject prefers: factors by collection and path.
+    # The weight of each retriever in the fusion. Steps before the fusion may change it.
+    retriever_weights: dict[str, float] = field(default_factory=dict)
+    # The preferences of the query's subject: factors by collection and path.
     priors: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    # The keys of the chunks that hold every phrase in quotes; None where no phrase is required.
-    holders: frozenset[int] | None = None
-    # The query as the encoder sees it, once somebody has asked for it.
+    # Keys of the chunks that contain every quoted phrase; None if no phrase is required.
+    phrase_chunks: frozenset[int] | None = None
+    # The encoded query, set on first use.
     vector: QueryVector | None = None
     clock: Callable[[], float] = time.perf_counter
     now: Callable[[], float] = time.time
     steps: list[Step] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    # Whether what the question is about decides how much each kind counts: then each kind has its own candidates.
-    leans: bool = False
-    # The kind of each candidate, or one of its family, by its key, where several may be found.
+    # Whether kinds are weighted by the subject of the question. Then each kind gets its own candidates.
+    weights_kinds: bool = False
+    # The kind of each candidate (or another kind of its group) by key, if several kinds are searchable.
     kinds: dict[int, str] = field(default_factory=dict)
-    # Of each hit that is linked with a better one, by its key: the key of that one.
+    # For each hit that was lifted by a link: the key of the better hit it is linked with.
     linked_from: dict[int, int] = field(default_factory=dict)
-    # The passage that stands for a record where whole records are ranked.
-    faces: dict[tuple[str, str], Stored] = field(default_factory=dict)
-    # The kinds of records that the index has and the query may be answered with, once somebody has asked.
-    _findable: frozenset[str] | None = None
-    # What scores of each kind count, by what the question is about, once somebody has asked.
-    _leaning: Mapping[str, float] | None = None
-    # The scores of each retriever before kinds were weighed, which its evidence tells.
-    unweighed: dict[str, dict[int, float]] = field(default_factory=dict)
-    # What the stages of single retrievers have to say of a chunk, by its key.
+    # The passage that represents a record if whole records are ranked.
+    representatives: dict[tuple[str, str], StoredChunk] = field(default_factory=dict)
+    # The kinds that the index has and the query allows, set on first use.
+    _searchable_kinds: frozenset[str] | None = None
+    # The score factor of each kind for this question, set on first use.
+    _kind_weights: Mapping[str, float] | None = None
+    # Each retriever's scores before the kind factors were applied, for the evidence.
+    raw_scores: dict[str, dict[int, float]] = field(default_factory=dict)
+    # Evidence added by the stages of single retrievers, by chunk key.
     evidence: defaultdict[int, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
 
-    def findable(self) -> frozenset[str]:
-        if self._findable is None:
-            present, wanted = self.store.kinds(), self.query.scope.kinds
-            self._findable = present.intersection(wanted) if wanted else present
-        return self._findable
+    def searchable_kinds(self) -> frozenset[str]:
+        if self._searchable_kinds is None:
+            present, wanted = self.view.kinds(), self.query.scope.kinds
+            self._searchable_kinds = present.intersection(wanted) if wanted else present
+        return self._searchable_kinds
 
-    def leaning(self) -> Mapping[str, float]:
-        """What a score of each kind counts for what the question is about."""
-        if self._leaning is None:
-            self.lean(dict.fromkeys(self.findable(), 1.0))
-        assert self._leaning is not None
-        return self._leaning
+    def kind_weights(self) -> Mapping[str, float]:
+        """Return the score factor of each kind for this question."""
+        if self._kind_weights is None:
+            self.set_kind_weights(dict.fromkeys(self.searchable_kinds(), 1.0))
+        assert self._kind_weights is not None
+        return self._kind_weights
 
-    def lean(self, best: Mapping[str, float]) -> None:
-        """Decide that by the best score of each kind, once words were looked up; before, all count the same."""
-        self._leaning = leaning_of(subject(self.query.text), best)
+    def set_kind_weights(self, best: Mapping[str, float]) -> None:
+        """Set the kind factors from the best score of each kind. Before lexical retrieval all kinds count the same."""
+        self._kind_weights = choose_kind_weights(classify_subject(self.query.text), best)
 
-    def asked_for(self, keys: Iterable[int]) -> list[int]:
-        """Those of these candidates whose kind counts in full for what the question is about; all, if none does."""
+    def filter_preferred_kinds(self, keys: Iterable[int]) -> list[int]:
+        """Return the candidates whose kind has factor 1 for this question, or all if there are none."""
         keys = list(keys)
-        lesser = {kind for kind, factor in self.leaning().items() if factor < 1} if self.leans else ()
+        lesser = {kind for kind, factor in self.kind_weights().items() if factor < 1} if self.weights_kinds else ()
         kind_of = self.kinds.get
         return [key for key in keys if kind_of(key, "") not in lesser] or keys if lesser else keys
 
-    def branch(self) -> Run:
-        """The same run for what goes on at the same time, with a log of its own."""
+    def branch(self) -> SearchRun:
+        """Return a copy with a separate log, for a retriever that runs concurrently."""
         return replace(self, notes=[], steps=[])
 
-    def join(self, branch: Run) -> None:
-        """Whatever it has done comes next in the log."""
+    def join(self, branch: SearchRun) -> None:
+        """Append the log of a branch and take over its vector."""
         self.steps += branch.steps
         self.vector = branch.vector or self.vector
 
-    def step(self, name: str, before: Sized, work: Callable[[], Result]) -> Result:
-        """Do the work and write down what went in, what came out, what it cost, and what was noted meanwhile."""
+    def step(self, name: str, before: Sized, work: Callable[[], StepResult]) -> StepResult:
+        """Run `work` and log its input size, output size, duration and notes."""
         self.notes.clear()
         began = self.clock()
         result = work()
@@ -131,4 +132,122 @@ class Run:
         return result
 
 
-NOTHING: Sequence[object] = ()
+NO_INPUT: Sequence[object] = ()
+
+
+# --------------------------------------------------------------------------------------------------
+# Candidate retrieval per result group.
+#
+# An index may hold far more records of one group than of another, so each group gets its own candidates.
+
+_MAX_JOINT_FACTOR = 3  # one query fetches up to this many times the limit; it usually yields enough for every group
+_MIN_GROUP_SHARE = 0.25  # of the limit: a group with fewer candidates gets its own query
+
+RetrieveFn = Callable[[Scope, int], list[ScoredChunk]]
+
+
+_GROUP_BY_KIND = {kind: family for family in RESULT_GROUPS for kind in family.kinds}
+
+
+def group_of_kind(kind: str) -> ResultGroup:
+    return _GROUP_BY_KIND.get(kind, RESULT_GROUPS[0])
+
+
+def groups_of_kinds(kinds: Iterable[str]) -> tuple[ResultGroup, ...]:
+    """Return the result groups of these kinds, in the order of `RESULT_GROUPS`."""
+    wanted = {group_of_kind(kind) for kind in kinds}
+    return tuple(it for it in RESULT_GROUPS if it in wanted)
+
+
+def retrieve_per_group(
+    scope: Scope, run: SearchRun, limit: int, retrieve: RetrieveFn, *, sets_kind_weights: bool = False
+) -> list[ScoredChunk]:
+    """Retrieve the best candidates of every searchable group and merge them into one ranking; their scores share a
+    scale.
+
+    With `sets_kind_weights`, the scores also decide how documents and code are weighted.
+    """
+    families = _split_groups_by_kind(groups_of_kinds(run.searchable_kinds()), run)
+    if len(families) < 2:
+        return retrieve(_adapt_scope(families[0], scope) if families else scope, limit)
+    best = _retrieve_jointly(scope, families, run, limit, retrieve, sets_kind_weights)
+    for family in families:
+        if family not in best:
+            best[family] = retrieve(replace(_adapt_scope(family, scope), kinds=_allowed_kinds(family, scope)), limit)
+            run.kinds |= dict.fromkeys((it.key for it in best[family]), family.kinds[0])
+    return sort_scored(it for found in best.values() for it in found[:limit])
+
+
+def _split_groups_by_kind(families: tuple[ResultGroup, ...], run: SearchRun) -> tuple[ResultGroup, ...]:
+    """Split groups into one per kind if the run weights kinds differently."""
+    if not run.weights_kinds:
+        return families
+    found = run.searchable_kinds()
+    return tuple(it._replace(kinds=(kind,)) for it in families for kind in it.kinds if kind in found) or families
+
+
+def _retrieve_jointly(
+    scope: Scope,
+    families: Iterable[ResultGroup],
+    run: SearchRun,
+    limit: int,
+    retrieve: RetrieveFn,
+    sets_kind_weights: bool,
+) -> dict[ResultGroup, list[ScoredChunk]]:
+    """Run one query for several groups. Return the groups that got enough candidates and leave out the others."""
+    candidates: dict[ResultGroup, list[ScoredChunk]] = {it: [] for it in families if _adapt_scope(it, scope) == scope}
+    if len(candidates) < 2:
+        return {}
+    if any(it not in candidates for it in families):
+        scope = replace(scope, kinds=tuple(kind for it in candidates for kind in _allowed_kinds(it, scope)))
+    wanted = limit * min(_MAX_JOINT_FACTOR, len(candidates))
+    joint = retrieve(scope, wanted)
+    run.kinds |= run.view.chunk_kinds([it.key for it in joint])
+    by_kind = {kind: found for family, found in candidates.items() for kind in family.kinds}
+    for scored in joint:
+        by_kind.get(run.kinds.get(scored.key, ""), next(iter(by_kind.values()))).append(scored)
+    if sets_kind_weights and run.weights_kinds and joint:
+        lowest = joint[-1].score  # kinds that were not found score below everything that was
+        run.set_kind_weights({kind: found[0].score if found else lowest for kind, found in by_kind.items()})
+    minimum = limit * _MIN_GROUP_SHARE if len(joint) == wanted else 0
+    return {
+        family: found
+        for family, found in candidates.items()
+        if len(found) >= minimum or not _needs_own_candidates(family, run)
+    }
+
+
+def _needs_own_candidates(family: ResultGroup, run: SearchRun) -> bool:
+    """Return whether the group needs its own candidates. Of documents and code, only the preferred kind does."""
+    return not run.weights_kinds or family.share < 1 or run.kind_weights()[family.kinds[0]] == 1
+
+
+def _adapt_scope(family: ResultGroup, scope: Scope) -> Scope:
+    """Adapt the scope to a group: records without file paths are matched by their links instead."""
+    if not family.scope_link or not scope.paths or scope.links:
+        return scope
+    return replace(scope, paths=(), links=tuple(LinkFilter(family.scope_link, glob) for glob in scope.paths))
+
+
+def _allowed_kinds(family: ResultGroup, scope: Scope) -> tuple[str, ...]:
+    return tuple(kind for kind in family.kinds if not scope.kinds or kind in scope.kinds)
+
+
+def sort_scored(ranking: Iterable[ScoredChunk]) -> list[ScoredChunk]:
+    return sorted(ranking, key=lambda it: (-it.score, it.key))
+
+
+def split_by_kind(
+    ranking: list[ScoredChunk], kinds: Collection[str], run: SearchRun
+) -> tuple[list[ScoredChunk], list[ScoredChunk]]:
+    """Split a ranking into candidates of these kinds and all others.
+
+    Nothing is split off if no kinds are given or if the kinds of the candidates are unknown.
+    """
+    if not kinds or not run.kinds:
+        return ranking, []
+    matching: list[ScoredChunk] = []
+    others: list[ScoredChunk] = []
+    for scored in ranking:
+        (matching if run.kinds.get(scored.key, "") in kinds else others).append(scored)
+    return matching, others

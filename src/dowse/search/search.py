@@ -1,4 +1,4 @@
-"""Flow 2: retrieve → fuse → load → stages. Every step is timed and counted; nothing is skipped silently."""
+"""Search flow: retrieve, fuse, load, then stages. Each step is timed and counted; skipped steps say so."""
 
 from __future__ import annotations
 
@@ -10,127 +10,164 @@ from functools import partial
 from operator import itemgetter
 from types import MappingProxyType
 
-from dowse.encoders.base import UNMEASURED, Traits
+from dowse.encoders.base import DEFAULT_TRAITS, EncoderTraits
 from dowse.errors import DowseError, IndexDamaged, PartDamaged
-from dowse.model import EVERYTHING, IN_FILES, Hit, Query, Scored, Step
-from dowse.search.families import families_of, family_of, parted
-from dowse.search.fuse import FUSED, LEXICAL, RRF, SCORE_NAMES, Rankings, evidence_for, fuse_ranks, fuse_scores
-from dowse.search.kinds import FAMILIES, SUCCEEDING
-from dowse.search.recipes import Recipe, Route, recipe_named
-from dowse.search.refine.code import CODE, asked_words, written_names
-from dowse.search.refine.stage import Concerning, Stage, stage_name
-from dowse.search.repeats import first_of_each
-from dowse.search.retrieve import find_holders, matched, phrases_of
-from dowse.search.run import NOTHING, Models, Result, Run
-from dowse.search.understand.classify import classify
-from dowse.store.base import Store
-from dowse.text.terms import Term, Terms, quoted
+from dowse.model import EVERYTHING, FILE_KINDS, Hit, Query, ScoredChunk, Step
+from dowse.search.classify import classify_query
+from dowse.search.fuse import (
+    FUSED_SCORE,
+    LEXICAL_RETRIEVER,
+    RRF_SCORE,
+    SCORE_NAMES,
+    Rankings,
+    build_evidence,
+    fuse_ranks,
+    fuse_scores,
+)
+from dowse.search.kinds import RESULT_GROUPS, SUPERSEDABLE_KINDS
+from dowse.search.recipes import Recipe, RetrieverSpec, get_recipe
+from dowse.search.retrieve import find_phrase_chunks, match_terms, required_phrases
+from dowse.search.run import (
+    NO_INPUT,
+    SearchModels,
+    SearchRun,
+    StepResult,
+    group_of_kind,
+    groups_of_kinds,
+    split_by_kind,
+)
+from dowse.search.stages.base import KindFilteredStage, Stage, stage_name
+from dowse.search.stages.code_priors import CODE_KINDS, query_content_words, query_identifiers
+from dowse.search.stages.repeats import drop_redundant_candidates
+from dowse.store.types import inverse_frequency
+from dowse.store.view import StoreView
+from dowse.text.tokenize import QueryTerm, QueryTerms, quoted_phrases
 
 SEMANTIC = "semantic"
-EVEN: Mapping[str, float] = MappingProxyType({})
-# Of kinds whose hits may lose most of their score (superseded, out of date), those behind them must be there to follow.
-_STAND_BY = 20
-_MOST_DEFINITIONS = 20  # of the names of a query: a name that more places define tells little
-INDIFFERENT: Mapping[tuple[str, str], float] = MappingProxyType({})
+EQUAL_WEIGHTS: Mapping[str, float] = MappingProxyType({})
+# Hits of these kinds may lose most of their score, so extra candidates must be ready to move up.
+_SPARE_SUPERSEDABLE = 20
+_MAX_DEFINITIONS = 20  # for the names in a query; names with more definitions are too common to help
+NO_PREFERENCES: Mapping[tuple[str, str], float] = MappingProxyType({})
 
 
-# Starts work, on another thread or not before it is asked for, and gives what waits for its result.
-Begin = Callable[[Callable[[], list[Scored]]], Callable[[], list[Scored]]]
+# Starts work, on another thread or lazily, and returns a function that waits for the result.
+StartFn = Callable[[Callable[[], list[ScoredChunk]]], Callable[[], list[ScoredChunk]]]
 
 
-def one_by_one(work: Callable[[], list[Scored]]) -> Callable[[], list[Scored]]:
+def run_lazily(work: Callable[[], list[ScoredChunk]]) -> Callable[[], list[ScoredChunk]]:
     return work
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
-    """What a recipe found, how, and what is known of the encoder that took part."""
+class SearchResult:
+    """The hits of one recipe, the steps taken, and the traits of the encoder used."""
 
     hits: list[Hit]
     steps: list[Step]
-    traits: Traits = UNMEASURED
-    # Why nothing can be found: no passage holds the phrases that the query requires.
-    unheld: str = ""
-    # How much each word of the query says, by how rare it is; empty where no encoder took part.
+    traits: EncoderTraits = DEFAULT_TRAITS
+    # The reason why nothing can match: no passage contains the required phrases.
+    missing_phrases: str = ""
+    # The weight of each query word by rarity; empty if no encoder was used.
     rarity: Mapping[str, float] = field(default_factory=dict)
+    # The query words that no chunk of the index contains.
+    unknown_words: frozenset[str] = frozenset()
 
 
 def search(
     query: Query,
-    store: Store,
-    models: Models,
+    view: StoreView,
+    models: SearchModels,
     *,
     rrf_k: int,
-    shares: Mapping[str, float] = EVEN,
-    priors: Mapping[tuple[str, str], float] = INDIFFERENT,
-    begin: Begin = one_by_one,
+    shares: Mapping[str, float] = EQUAL_WEIGHTS,
+    priors: Mapping[tuple[str, str], float] = NO_PREFERENCES,
+    begin: StartFn = run_lazily,
     now: Callable[[], float] = time.time,
-) -> Ranked:
-    """`begin` may start work on another thread, and gives what waits for its result; ages are counted from `now`."""
-    recipe = recipe_named(query.recipe, query.tuning)
-    run = Run(query, store, models, recipe.pool(query.limit), recipe.weights, rrf_k, priors=priors, now=now)
-    routes = {name: route for name, route in recipe.routes.items() if route.applies(query.text)}
-    run.leans = any(route.leaning for route in routes.values()) and LEXICAL in routes
-    run.shares = {name: route.weight * shares.get(name, 1.0) for name, route in routes.items()}
-    if phrases := phrases_of(query):
+) -> SearchResult:
+    """Run the query's recipe.
+
+    `begin` starts a concurrent retriever and returns a function that waits for its result. `now` is the time that ages
+    are measured from.
+    """
+    recipe = get_recipe(query.recipe, query.tuning)
+    run = SearchRun(query, view, models, recipe.pool(query.limit), recipe.weights, rrf_k, priors=priors, now=now)
+    routes = {name: route for name, route in recipe.routes.items() if route.applies_to(query.text)}
+    run.weights_kinds = any(route.kind_weight_exponent for route in routes.values()) and LEXICAL_RETRIEVER in routes
+    run.retriever_weights = {name: route.weight * shares.get(name, 1.0) for name, route in routes.items()}
+    if phrases := required_phrases(query):
         nothing: frozenset[int] = frozenset()
-        run.step("phrases", NOTHING, partial(_unless_damaged, partial(find_holders, run, phrases), nothing, run))
+        run.step(
+            "phrases", NO_INPUT, partial(_skip_if_damaged, partial(find_phrase_chunks, run, phrases), nothing, run)
+        )
     for prepare in recipe.prepare:
-        run.step(stage_name(prepare), NOTHING, partial(prepare, run))
-    rankings = _rankings(routes, run, begin)
-    fused = _fused(recipe, rankings, run)
+        run.step(stage_name(prepare), NO_INPUT, partial(prepare, run))
+    rankings = _retrieve_all(routes, run, begin)
+    fused = _fuse_rankings(recipe, rankings, run)
     if recipe.once:
-        fused = run.step("once", fused, partial(first_of_each, fused, recipe.loaded(query.limit), run))
-    best = _first(fused, recipe, run)
-    hits = run.step("load", best, partial(_load, best, rankings, recipe, run))
-    for stage in _wanted(recipe.stages, run):
-        hits = run.step(stage_name(stage), hits, partial(_unless_damaged, partial(stage, hits, run), hits, run))
-        hits = [hit for hit in hits if _is_held(hit.stored.key, run)]  # a stage may have added some
-    unheld = "" if hits or not phrases else _unheld(phrases, run)
-    return Ranked(hits, run.steps, run.vector.traits if run.vector else UNMEASURED, unheld, _rarity(run))
+        fused = run.step(
+            "once", fused, partial(drop_redundant_candidates, fused, recipe.candidates_to_load(query.limit), run)
+        )
+    best = _take_per_group(fused, recipe, run)
+    hits = run.step("load", best, partial(_load_hits, best, rankings, recipe, run))
+    for stage in _applicable_stages(recipe.stages, run):
+        hits = run.step(stage_name(stage), hits, partial(_skip_if_damaged, partial(stage, hits, run), hits, run))
+        hits = [hit for hit in hits if _has_phrases(hit.stored.key, run)]  # a stage may have added hits
+    unheld = "" if hits or not phrases else _explain_missing_phrases(phrases, run)
+    rarity, unknown = _word_rarity(run)
+    traits = run.vector.traits if run.vector else DEFAULT_TRAITS
+    return SearchResult(hits, run.steps, traits, unheld, rarity, unknown)
 
 
-def _rarity(run: Run) -> dict[str, float]:
-    words = asked_words(run.query.text) if run.vector is not None else ()
-    alike = [1.0] * len(words)
-    found = _unless_damaged(partial(run.store.inverse_frequencies, words), alike, run) if words else alike
-    return dict(zip(words, found, strict=True))
+def _word_rarity(run: SearchRun) -> tuple[dict[str, float], frozenset[str]]:
+    """Return the inverse document frequency of each query word, and the words that no chunk contains."""
+    words = query_content_words(run.query.text) if run.vector is not None else ()
+    equal = 1, [1] * len(words)
+    chunks, counts = _skip_if_damaged(partial(run.view.document_frequencies, words), equal, run) if words else equal
+    rarity = {word: inverse_frequency(chunks, count) for word, count in zip(words, counts, strict=True)}
+    return rarity, frozenset(word for word, count in zip(words, counts, strict=True) if not count)
 
 
-def _is_held(key: int, run: Run) -> bool:
-    return run.holders is None or key in run.holders
+def _has_phrases(key: int, run: SearchRun) -> bool:
+    return run.phrase_chunks is None or key in run.phrase_chunks
 
 
-def _unheld(phrases: tuple[Term, ...], run: Run) -> str:
-    """That no passage inside the scope holds what is required; nothing where one does, or nobody can tell."""
+def _explain_missing_phrases(phrases: tuple[QueryTerm, ...], run: SearchRun) -> str:
+    """Explain that no passage in scope contains the required phrases; return "" if one does or the index is damaged."""
     scope = run.query.scope
     try:
-        if matched(Terms(phrases), scope, run):
+        if match_terms(QueryTerms(phrases), scope, run):
             return ""
     except (PartDamaged, IndexDamaged):
         return ""
-    wanted = " and ".join(f'"{it}"' for it in quoted(run.query.text))
-    where = "" if replace(scope, below=()) == EVERYTHING else " in this scope"
-    return f"no indexed passage{where} holds {wanted}; remove the quotes to search for the words"
+    phrases_text = " and ".join(f'"{it}"' for it in quoted_phrases(run.query.text))
+    scope_text = "" if replace(scope, nested=()) == EVERYTHING else " in this scope"
+    return f"no indexed passage{scope_text} contains {phrases_text}; remove the quotes to search for the words"
 
 
-def _rankings(routes: Mapping[str, Route], run: Run, begin: Begin) -> dict[str, list[Scored]]:
-    """In the order of the routes, whichever was asked first."""
+def _retrieve_all(routes: Mapping[str, RetrieverSpec], run: SearchRun, begin: StartFn) -> dict[str, list[ScoredChunk]]:
+    """Return the rankings in the order of the routes, whichever started first."""
     alone = len(routes) == 1
-    apart = {name: _begun(name, route, run, begin) for name, route in routes.items() if route.apart and not alone}
+    apart = {
+        name: _start_retriever(name, route, run, begin)
+        for name, route in routes.items()
+        if route.concurrent and not alone
+    }
     rankings = {}
     for name, route in routes.items():
-        found = apart[name]() if name in apart else _retrieved(name, route, run, alone=alone)
-        rankings[name] = _refined(name, route, found, run)
+        found = apart[name]() if name in apart else _run_retriever(name, route, run, alone=alone)
+        rankings[name] = _refine_ranking(name, route, found, run)
     return rankings
 
 
-def _begun(name: str, route: Route, run: Run, begin: Begin) -> Callable[[], list[Scored]]:
-    run.findable()  # known to both from here on
+def _start_retriever(
+    name: str, route: RetrieverSpec, run: SearchRun, begin: StartFn
+) -> Callable[[], list[ScoredChunk]]:
+    run.searchable_kinds()  # cache the kinds before the run is copied
     branch = run.branch()
-    found = begin(partial(_retrieved, name, route, branch, alone=False))
+    found = begin(partial(_run_retriever, name, route, branch, alone=False))
 
-    def joined() -> list[Scored]:
+    def joined() -> list[ScoredChunk]:
         result = found()
         run.join(branch)
         return result
@@ -138,137 +175,145 @@ def _begun(name: str, route: Route, run: Run, begin: Begin) -> Callable[[], list
     return joined
 
 
-def _retrieved(name: str, route: Route, run: Run, *, alone: bool) -> list[Scored]:
-    guarded = _unless_damaged if alone else _or_note
-    nothing: list[Scored] = []
-    found = run.step(name, NOTHING, partial(guarded, partial(route.retriever, run), nothing, run))
-    return found if run.holders is None else [it for it in found if it.key in run.holders]
+def _run_retriever(name: str, route: RetrieverSpec, run: SearchRun, *, alone: bool) -> list[ScoredChunk]:
+    guarded = _skip_if_damaged if alone else _skip_on_error
+    nothing: list[ScoredChunk] = []
+    found = run.step(name, NO_INPUT, partial(guarded, partial(route.retriever, run), nothing, run))
+    return found if run.phrase_chunks is None else [it for it in found if it.key in run.phrase_chunks]
 
 
-def _refined(name: str, route: Route, ranking: list[Scored], run: Run) -> list[Scored]:
-    """The retriever's candidates after its own stages; those not looked at follow in their order."""
-    ranking = _leaning(name, route.leaning, ranking, run)
-    if not route.stages or not ranking or not _concerns(route, run):
+def _refine_ranking(name: str, route: RetrieverSpec, ranking: list[ScoredChunk], run: SearchRun) -> list[ScoredChunk]:
+    """Apply the retriever's stages to its candidates. Candidates beyond `refine_limit` follow in their order."""
+    ranking = _apply_kind_weights(name, route.kind_weight_exponent, ranking, run)
+    if not route.stages or not ranking or not _stages_apply(route, run):
         return ranking
-    last = ranking[-1].score
-    ranking, others = parted(ranking, route.kinds, run)
-    if name == LEXICAL:
-        ranking = _with_definitions(ranking, ranking[-1].score if ranking else last, run)
-    scores, own = dict(ranking[: route.refined]), SCORE_NAMES[name]
-    unweighed = run.unweighed.get(name, scores)
+    last_score = ranking[-1].score
+    ranking, others = split_by_kind(ranking, route.kinds, run)
+    if name == LEXICAL_RETRIEVER:
+        ranking = _prepend_definitions(ranking, ranking[-1].score if ranking else last_score, run)
+    scores, score_key = dict(ranking[: route.refine_limit]), SCORE_NAMES[name]
+    unweighed = run.raw_scores.get(name, scores)
     hits = [
-        Hit(it, scores[it.key], {own: unweighed.get(it.key, scores[it.key])}) for it in run.store.load(list(scores))
+        Hit(it, scores[it.key], {score_key: unweighed.get(it.key, scores[it.key])})
+        for it in run.view.load(list(scores))
     ]
     for stage in route.stages:
         hits = run.step(f"{name}.{stage_name(stage)}", hits, partial(stage, hits, run))
     for hit in hits:
         run.evidence[hit.stored.key] |= hit.evidence
     lowest = hits[-1].score if hits else 0.0
-    rest = [Scored(it.key, min(it.score, lowest)) for it in ranking[route.refined :]]
-    refined = [*(Scored(hit.stored.key, hit.score) for hit in hits), *rest]
+    rest = [ScoredChunk(it.key, min(it.score, lowest)) for it in ranking[route.refine_limit :]]
+    refined = [*(ScoredChunk(hit.stored.key, hit.score) for hit in hits), *rest]
     return sorted([*refined, *others], key=lambda it: -it.score) if others else refined
 
 
-def _with_definitions(ranking: list[Scored], least: float, run: Run) -> list[Scored]:
-    """The candidates that define a name of the query first, so that they are refined however little their words count.
-    One that was not found has the `least` score, that of the last candidate."""
-    names = () if classify(run.query.text) == "passage" else written_names(run.query.text)
-    if not names or run.findable().isdisjoint(CODE):
+def _prepend_definitions(ranking: list[ScoredChunk], least: float, run: SearchRun) -> list[ScoredChunk]:
+    """Move candidates that define a name of the query to the front, so that they are refined even with a low score.
+
+    Definitions that were not retrieved are added with the `least` score.
+    """
+    names = () if classify_query(run.query.text) == "passage" else query_identifiers(run.query.text)
+    if not names or run.searchable_kinds().isdisjoint(CODE_KINDS):
         return ranking
-    defining = dict.fromkeys(run.store.chunks_defining(sorted(names), run.query.scope, _MOST_DEFINITIONS))
-    known = dict(ranking)
-    added = [key for key in defining if key not in known and _is_held(key, run)]
-    run.kinds |= dict.fromkeys(added if run.kinds else (), CODE[0])
-    first = [it for it in ranking if it.key in defining] + [Scored(key, least) for key in added]
+    defining = dict.fromkeys(run.view.chunks_defining(sorted(names), run.query.scope, _MAX_DEFINITIONS))
+    found = dict(ranking)
+    added = [key for key in defining if key not in found and _has_phrases(key, run)]
+    run.kinds |= dict.fromkeys(added if run.kinds else (), CODE_KINDS[0])
+    first = [it for it in ranking if it.key in defining] + [ScoredChunk(key, least) for key in added]
     return [*first, *(it for it in ranking if it.key not in defining)]
 
 
-def _leaning(name: str, share: float, ranking: list[Scored], run: Run) -> list[Scored]:
-    """The candidates by how much their kinds count for what the question is about. Kinds that were asked for are left
-    as they come, but for documents and code: whoever asks for files does not choose between them."""
-    if not share or not run.leans or not run.kinds or not {*run.query.scope.kinds} <= {*IN_FILES}:
+def _apply_kind_weights(name: str, exponent: float, ranking: list[ScoredChunk], run: SearchRun) -> list[ScoredChunk]:
+    """Multiply scores by the kind factors for this question.
+
+    If the query names kinds, they are not weighted, except that documents and code still are: asking for files does not
+    choose between them.
+    """
+    if not exponent or not run.weights_kinds or not run.kinds or not {*run.query.scope.kinds} <= {*FILE_KINDS}:
         return ranking
-    factors = {kind: factor**share for kind, factor in run.leaning().items()}
-    # Another retriever may be adding its candidates to `kinds` meanwhile: look up, do not iterate.
+    factors = {kind: factor**exponent for kind, factor in run.kind_weights().items()}
+    # A concurrent retriever may be adding to `kinds`, so look up and do not iterate.
     kind_of = run.kinds.get
-    run.unweighed[name] = dict(ranking)
-    none = run.vector.traits.unrelated if name == SEMANTIC and run.vector else 0.0  # the score that says nothing
-    leaned = [
-        Scored(key, none + (score - none) * factors.get(kind_of(key, ""), 1.0) if score > none else score)
+    run.raw_scores[name] = dict(ranking)
+    neutral = (
+        run.vector.traits.similarity_floor if name == SEMANTIC and run.vector else 0.0
+    )  # the score of an unrelated text
+    weighted = [
+        ScoredChunk(key, neutral + (score - neutral) * factors.get(kind_of(key, ""), 1.0) if score > neutral else score)
         for key, score in ranking
     ]
-    leaned.sort(key=itemgetter(1), reverse=True)
-    return leaned
+    weighted.sort(key=itemgetter(1), reverse=True)
+    return weighted
 
 
-def _concerns(route: Route, run: Run) -> bool:
-    """To look at the candidates costs more than to find them: not where the stages would leave them as they are."""
-    return not route.kinds or not run.findable().isdisjoint(route.kinds)
+def _stages_apply(route: RetrieverSpec, run: SearchRun) -> bool:
+    """Return whether the route's stages can change anything. Loading candidates costs more than finding them."""
+    return not route.kinds or not run.searchable_kinds().isdisjoint(route.kinds)
 
 
-def _wanted(stages: Iterable[Stage | Concerning], run: Run) -> list[Stage]:
-    """Those that have something to do."""
-    findable = run.findable()
-    concerned = (it for it in stages if not isinstance(it, Concerning) or not findable.isdisjoint(it.kinds))
-    return [it.stage if isinstance(it, Concerning) else it for it in concerned]
+def _applicable_stages(stages: Iterable[Stage | KindFilteredStage], run: SearchRun) -> list[Stage]:
+    """Return the stages that apply to the searchable kinds."""
+    findable = run.searchable_kinds()
+    concerned = (it for it in stages if not isinstance(it, KindFilteredStage) or not findable.isdisjoint(it.kinds))
+    return [it.stage if isinstance(it, KindFilteredStage) else it for it in concerned]
 
 
-def _unless_damaged(work: Callable[[], Result], otherwise: Result, run: Run) -> Result:
-    """What a damaged part of the index can not do is left out; the step says so, and whoever serves makes it anew."""
+def _skip_if_damaged(work: Callable[[], StepResult], fallback: StepResult, run: SearchRun) -> StepResult:
+    """Skip work that needs a damaged part of the index, and note it. The server repairs that part."""
     try:
         return work()
     except (PartDamaged, IndexDamaged) as error:
         run.notes.append(f"skipped: {error}")
-        return otherwise
+        return fallback
 
 
-def _or_note(work: Callable[[], Result], otherwise: Result, run: Run) -> Result:
-    """One retriever of several may fail without failing the answer; the step says so."""
+def _skip_on_error(work: Callable[[], StepResult], fallback: StepResult, run: SearchRun) -> StepResult:
+    """Let one of several retrievers fail without failing the search, and note it."""
     try:
-        return _unless_damaged(work, otherwise, run)
+        return _skip_if_damaged(work, fallback, run)
     except DowseError:
         raise
     except Exception as error:  # noqa: BLE001 - a model or a driver may raise anything here
-        run.notes.append(f"failed and was left out: {type(error).__name__}: {error}")
-        return otherwise
+        run.notes.append(f"failed and skipped: {type(error).__name__}: {error}")
+        return fallback
 
 
-def _fused(recipe: Recipe, rankings: dict[str, list[Scored]], run: Run) -> list[Scored]:
+def _fuse_rankings(recipe: Recipe, rankings: dict[str, list[ScoredChunk]], run: SearchRun) -> list[ScoredChunk]:
     if len(rankings) == 1:
         (alone,) = rankings.values()
-        return alone  # its own scores are the scores
+        return alone  # no fusion: keep the retriever's scores
     found = [scored for ranking in rankings.values() for scored in ranking]
     for weigh in recipe.weigh:
         run.step(stage_name(weigh), found, partial(weigh, rankings, run))
-    by_rank = partial(fuse_ranks, rankings, run.shares, run.rrf_k)
-    by_score = partial(fuse_scores, rankings, run.shares, run.asked_for)
+    by_rank = partial(fuse_ranks, rankings, run.retriever_weights, run.rrf_k)
+    by_score = partial(fuse_scores, rankings, run.retriever_weights, run.filter_preferred_kinds)
     return run.step("fuse", found, by_score if recipe.by_score else by_rank)
 
 
-def _first(fused: list[Scored], recipe: Recipe, run: Run) -> list[Scored]:
-    """So many of each family, where there are several: what becomes of them is for the stages to say."""
-    # What is promoted may come from far down.
-    wanted = run.pool if run.priors else recipe.loaded(run.query.limit)
-    concerned = {kind for it in recipe.stages if isinstance(it, Concerning) for kind in it.kinds}
-    passing = {family_of(kind) for kind in SUCCEEDING if kind in concerned}
-    present = families_of(run.findable())
-    most = {family.name: wanted + _STAND_BY * (family in passing) for family in FAMILIES}
-    if len(present) == 1:  # then nobody asked for the kinds of candidates
-        return fused[: most[present[0].name]]
-    taken: Counter[str] = Counter()
-    kept: list[Scored] = []
+def _take_per_group(fused: list[ScoredChunk], recipe: Recipe, run: SearchRun) -> list[ScoredChunk]:
+    """Take the best candidates of each result group; the stages decide between them."""
+    # A promoted document may rank far down before its factor is applied.
+    per_group = run.pool if run.priors else recipe.candidates_to_load(run.query.limit)
+    stage_kinds = {kind for it in recipe.stages if isinstance(it, KindFilteredStage) for kind in it.kinds}
+    extra_groups = {group_of_kind(kind) for kind in SUPERSEDABLE_KINDS if kind in stage_kinds}
+    groups = groups_of_kinds(run.searchable_kinds())
+    limits = {family.name: per_group + _SPARE_SUPERSEDABLE * (family in extra_groups) for family in RESULT_GROUPS}
+    if len(groups) == 1:  # then the kinds of candidates are not known
+        return fused[: limits[groups[0].name]]
+    counts: Counter[str] = Counter()
+    selected: list[ScoredChunk] = []
     for scored in fused:
-        family = family_of(run.kinds.get(scored.key, "")).name
-        taken[family] += 1
-        if taken[family] <= most[family]:
-            kept.append(scored)
-    return kept
+        family = group_of_kind(run.kinds.get(scored.key, "")).name
+        counts[family] += 1
+        if counts[family] <= limits[family]:
+            selected.append(scored)
+    return selected
 
 
-def _load(best: list[Scored], rankings: Rankings, recipe: Recipe, run: Run) -> list[Hit]:
-    scores, evidence = dict(best), evidence_for(best, rankings, FUSED if recipe.by_score else RRF)
-    for name, own in run.unweighed.items():
-        for key, told in evidence.items():
-            if SCORE_NAMES[name] in told and key in own:
-                told[SCORE_NAMES[name]] = own[key]
-    return [Hit(it, scores[it.key], evidence[it.key] | run.evidence[it.key]) for it in run.store.load([*scores])]
+def _load_hits(best: list[ScoredChunk], rankings: Rankings, recipe: Recipe, run: SearchRun) -> list[Hit]:
+    scores, evidence = dict(best), build_evidence(best, rankings, FUSED_SCORE if recipe.by_score else RRF_SCORE)
+    for name, raw_scores in run.raw_scores.items():
+        for key, values in evidence.items():
+            if SCORE_NAMES[name] in values and key in raw_scores:
+                values[SCORE_NAMES[name]] = raw_scores[key]
+    return [Hit(it, scores[it.key], evidence[it.key] | run.evidence[it.key]) for it in run.view.load([*scores])]

@@ -1,4 +1,4 @@
-"""Lines of JSON that somebody has written: one object each, or what is wrong with the line."""
+"""Parsing of JSON lines written by users."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 from dowse.errors import BadInput
 
 
-def json_object(raw: bytes, where: object) -> dict[str, object]:
-    """`where` is the place of the line, as messages show it."""
+def parse_json_object(raw: bytes, where: object) -> dict[str, object]:
+    """Parse one line as a JSON object. `where` names the line in error messages."""
     try:
         entry = json.loads(raw)
     except (ValueError, RecursionError) as error:

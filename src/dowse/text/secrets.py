@@ -1,8 +1,8 @@
-"""What is known to hold secrets: files by their names, values by their form.
+"""Detection of secrets: files by name, values by format.
 
-Names are compared without regard to case. Values are tokens with a form of their own; the forms are those that gitleaks
-(github.com/gitleaks/gitleaks, MIT licence) detects without guessing by entropy. A value is masked byte by byte, so that
-lines and columns stay where they are.
+Names are compared without case. Values are tokens with a distinctive format, taken from the rules of gitleaks
+(github.com/gitleaks/gitleaks, MIT licence) that need no entropy estimate. Values are masked byte by byte, so that lines
+and columns do not move.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-RULES_VERSION: Final = 1
-"""To be raised with every change of the tables below: what is indexed is then read again."""
-HELD_BACK: Final = "held back, because files of this name hold secrets"
+SECRET_RULES_VERSION: Final = 1
+"""Increment with every change of the tables below, so that indexed files are read again."""
+HELD_BACK_REASON: Final = "held back: files with this name hold secrets"
 
 # --- files ----------------------------------------------------------------------------------------
 
-_NAMES: Final = (
+_SECRET_NAMES: Final = (
     ".env .envrc .dev.vars .netrc _netrc .authinfo .pgpass pgpass.conf .my.cnf .mylogin.cnf .git-credentials .npmrc"
     " .pypirc .dockercfg .dockerconfigjson .htpasswd .htdigest .s3cfg .boto .passwd-s3fs .smbcredentials"
     " .cifscredentials .vault-token .vault_pass .vault_pass.txt .vault_password .vault-password vault_pass"
@@ -34,25 +34,25 @@ _NAMES: Final = (
     " credentials-config.json otr.private_key kaggle.json sitemanager.xml recentservers.xml filezilla.xml"
     " sftp-config.json .ftpconfig .remote-sync.json robomongo.json .dbshell fish_history"
 )
-_EXACT_NAMES: Final = frozenset(_NAMES.split())
-_PATTERN: Final = re.compile(
+_EXACT_NAMES: Final = frozenset(_SECRET_NAMES.split())
+_SECRET_NAME_PATTERN: Final = re.compile(
     r"\.env[.\-_].+|.+\.env|\.dev\.vars\..+"
     r"|.+\.(?:pem|key|p8|p12|pfx|pkcs12|jks|jceks|bcfks|keystore|keytab|kdb|kdbx|psafe3|ppk|pvk|agekey|ovpn"
     r"|kubeconfig|publishsettings|keychain|keychain-db|tfvars|tfvars\.json)"
     r"|.+\.tfstate(?:\..+)?"
-    # Public keys have the suffix .pub, programs about keys have theirs.
+    # Public keys end in .pub, and source files about keys have other suffixes.
     r"|id_(?:rsa|dsa|ecdsa|ecdsa_sk|ed25519|ed25519_sk|xmss)(?:[_-][^.]*)?(?:\.(?:bak|old|orig|txt|priv|private))?"
     r"|ssh_host_[a-z0-9_]+_key|[^.]+_(?:rsa|dsa|ecdsa|ed25519)"
     r"|(?:credentials?|secrets?)\.(?:json|ya?ml|toml|ini|xml|properties|conf|cfg)"
     r"|(?:.+[._-])?service[_-]?account(?:[._-].+)?\.json|(?:.+-)?firebase-adminsdk.*\.json|client[_-]secret.*\.json"
     r"|wp-config\.php[.~].*|\.(?:bash|zsh|sh|ksh|mysql|psql|sqlite|rediscli|python|node_repl|irb|pry)_history"
 )
-# What a pattern is too wide for: files that show which values there are, without them.
-_WITHOUT_VALUES: Final = re.compile(
+# Exceptions to the pattern: files that list the names of values without the values.
+_EXAMPLE_NAME: Final = re.compile(
     r"(?:^|[._-])(?:examples?|samples?|templates?|tmpl|tpl|dist|defaults?|schema)(?:[._-]|$)"
 )
-# By the directories right above, because the name alone may be anybody's.
-_BELOW: Final[dict[str, tuple[str, ...]]] = {
+# Names that are secret only below these directories.
+_SECRET_BELOW: Final[dict[str, tuple[str, ...]]] = {
     "credentials": (".aws", ".gem", ".cargo"),
     "config": (".aws", ".kube", ".bundle", ".snowsql"),
     "config.json": (".docker",),
@@ -71,27 +71,27 @@ _BELOW: Final[dict[str, tuple[str, ...]]] = {
     "gshadow": ("etc",),
     "admin.conf": ("kubernetes",),
 }
-_FOLDERS: Final = ("/.gnupg/", "/.password-store/", "/.aws/sso/cache/", "/.config/gcloud/", "/.subversion/auth/")
-_CHARTS: Final = "/templates"  # of Helm, where a file named secrets.yaml has names and no values
+_SECRET_FOLDERS: Final = ("/.gnupg/", "/.password-store/", "/.aws/sso/cache/", "/.config/gcloud/", "/.subversion/auth/")
+_HELM_TEMPLATES: Final = "/templates"  # in Helm charts, secrets.yaml holds names and no values
 
 
 def is_secret_file(path: str) -> bool:
-    """Whether files of this name hold secrets. Give as much of the path as is known: directories may tell it."""
+    """Return whether files of this name hold secrets. Pass as much of the path as is known: directories matter."""
     path = "/" + path.lower().lstrip("/")
     directory, _, name = path.rpartition("/")
-    if name in _EXACT_NAMES or any(it in path for it in _FOLDERS):
+    if name in _EXACT_NAMES or any(it in path for it in _SECRET_FOLDERS):
         return True
-    if name in _BELOW:
-        return directory.endswith(tuple(f"/{it}" for it in _BELOW[name]))
-    if _PATTERN.fullmatch(name) is None or _WITHOUT_VALUES.search(name):
+    if name in _SECRET_BELOW:
+        return directory.endswith(tuple(f"/{it}" for it in _SECRET_BELOW[name]))
+    if _SECRET_NAME_PATTERN.fullmatch(name) is None or _EXAMPLE_NAME.search(name):
         return False
-    return not (name.endswith((".yaml", ".yml")) and directory.endswith(_CHARTS))
+    return not (name.endswith((".yaml", ".yml")) and directory.endswith(_HELM_TEMPLATES))
 
 
 # --- values ---------------------------------------------------------------------------------------
 
-# In each what is shown, and behind it what is masked.
-_TOKENS: Final = (
+# Pairs of a visible prefix and the part to mask.
+_TOKEN_FORMATS: Final = (
     (r"\b(?:AKIA|ASIA|ABIA|ACCA)", r"[A-Z2-7]{16}\b"),
     (r"(?i:secret_?access_?key)[\"']?[ \t]{0,3}[=:][ \t]{0,3}[\"']?", r"[A-Za-z0-9/+]{40,}"),
     (r"\bABSK", r"[A-Za-z0-9+/]{50,}={0,2}"),
@@ -157,24 +157,24 @@ _TOKENS: Final = (
     (r"\beyJ", r"[A-Za-z0-9_-]{15,}\.eyJ[A-Za-z0-9_-]{15,}(?:\.[A-Za-z0-9_-]{10,})?"),
     (r"(?i:<add key=\"(?:cleartext)?password\"[ \t]{1,3}value=\")", r"[^\"\r\n]{8,}"),
 )
-# A key as files, strings of programs and diffs have it: runs of base64 with little between, and a mark on each line.
-_GAP: Final = r"(?:\n[+-]|[\s\"',;>|*#\\])*"
-_HEADERS: Final = rf"(?:{_GAP}(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash):[^\r\n\\]{{0,100}})*"
-_RUNS: Final = rf"[A-Za-z0-9+/=]{{32,}}(?:{_GAP}[A-Za-z0-9+/=]{{16,}})*"
-_LAST: Final = rf"(?:{_GAP}[A-Za-z0-9+/=]{{1,20}}){{0,3}}{_GAP}-----END"
-_KIND: Final = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-# Wherever its lines are broken; what a program does between the two marks has other letters in it.
-_ANY: Final = r"(?:\n[+-]|[A-Za-z0-9+/=\s\"',;>|*#\\.])*"
-_WHOLE: Final = rf"{_ANY}[A-Za-z0-9+/=]{{16,}}{_ANY}-----END"
-_KEYS: Final = (
-    (rf"-----BEGIN {_KIND}", rf"{_HEADERS}(?:{_WHOLE}|{_GAP}{_RUNS})"),
-    (r"", rf"{_RUNS}{_LAST} {_KIND}"),  # the rest of one, where a diff begins in it
+# A private key as found in files, string literals and diffs: runs of base64, with separators and a marker on each line.
+_KEY_GAP: Final = r"(?:\n[+-]|[\s\"',;>|*#\\])*"
+_KEY_HEADERS: Final = rf"(?:{_KEY_GAP}(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash):[^\r\n\\]{{0,100}})*"
+_BASE64_RUNS: Final = rf"[A-Za-z0-9+/=]{{32,}}(?:{_KEY_GAP}[A-Za-z0-9+/=]{{16,}})*"
+_LAST_KEY_LINES: Final = rf"(?:{_KEY_GAP}[A-Za-z0-9+/=]{{1,20}}){{0,3}}{_KEY_GAP}-----END"
+_KEY_KIND: Final = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+# The same with arbitrary line breaks. Program code between the two marks contains other characters.
+_ANY_KEY_TEXT: Final = r"(?:\n[+-]|[A-Za-z0-9+/=\s\"',;>|*#\\.])*"
+_WHOLE_KEY: Final = rf"{_ANY_KEY_TEXT}[A-Za-z0-9+/=]{{16,}}{_ANY_KEY_TEXT}-----END"
+_PRIVATE_KEYS: Final = (
+    (rf"-----BEGIN {_KEY_KIND}", rf"{_KEY_HEADERS}(?:{_WHOLE_KEY}|{_KEY_GAP}{_BASE64_RUNS})"),
+    (r"", rf"{_BASE64_RUNS}{_LAST_KEY_LINES} {_KEY_KIND}"),  # the end of a key whose start a diff omits
 )
 _KEY_TAIL: Final = re.compile(rb"-----END[A-Z0-9 -]*\Z")
-_OF_A_KEY: Final = re.compile(rb"^[^\s+-]|(?<!^)[^\s]", re.MULTILINE)
-# Each value has one of these in it. To look for them first is quicker in many small texts, such as diffs: a few forms
-# begin with any letters, and make RE2 go through many states.
-_SIGNS: Final = (
+_KEY_CHARACTERS: Final = re.compile(rb"^[^\s+-]|(?<!^)[^\s]", re.MULTILINE)
+# Every value contains one of these. Searching them first is faster for many small texts such as diffs: a few formats
+# begin with arbitrary letters, which makes RE2 visit many states.
+_SECRET_HINTS: Final = (
     r"AKIA|ASIA|ABIA|ACCA|(?i:secret_?access_?key)|ABSK|LTAI|[0-9]Q~[A-Za-z0-9_~.-]{8}|AIza|GOCSPX-|ya29\."
     r"|gh[pousr]_|github_pat_|gl[a-z]{2,5}-|GR1348941|ATBB|ATATT3|xox[abeoprs]|xapp-|hooks\.slack|api/webhooks/"
     r"|webhookb2|[sr]k_(?:live|test|prod)_|whsec_|sk-ant-|T3BlbkFJ|hf_[A-Za-z]{34}|api_org_|pplx-|gsk_"
@@ -187,50 +187,50 @@ _SIGNS: Final = (
 _BYTE_ORDER_MARKS: Final = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
-def masked(data: bytes) -> tuple[bytes, int]:
-    """The content of a file with every known value masked, and how many there were; as long as it was."""
+def mask_secrets(data: bytes) -> tuple[bytes, int]:
+    """Mask every known value. Return data of the same length and the number of values."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            text, count = masked_text(data[len(mark) :].decode(encoding, "replace"))
+            text, count = mask_secrets_in_text(data[len(mark) :].decode(encoding, "replace"))
             return (mark + text.encode(encoding), count) if count else (data, 0)
-    if _signs().search(data) is None:
+    if _hint_regex().search(data) is None:
         return data, 0
     parts: list[bytes] = []
     done = 0
-    for start, end, hidden in _values(data):
+    for start, end, hidden in _find_secrets(data):
         parts += (data[done:start], hidden)
         done = end
     return (b"".join((*parts, data[done:])), len(parts) // 2) if parts else (data, 0)
 
 
-def masked_text(text: str) -> tuple[str, int]:
-    data, count = masked(text.encode("utf-8", "surrogatepass"))
+def mask_secrets_in_text(text: str) -> tuple[str, int]:
+    data, count = mask_secrets(text.encode("utf-8", "surrogatepass"))
     return (data.decode("utf-8", "surrogatepass"), count) if count else (text, 0)
 
 
-def _values(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """From where to where something is to be replaced, and by what."""
-    for found in _forms().finditer(data):
+def _find_secrets(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Yield (start, end, replacement) for each value."""
+    for found in _secret_regex().finditer(data):
         start, end = found.end(found.lastindex), found.end()
-        if found.lastindex <= len(_KEYS):
+        if found.lastindex <= len(_PRIVATE_KEYS):
             tail = _KEY_TAIL.search(data, start, end)
             end = tail.start() if tail else end
-            yield start, end, _OF_A_KEY.sub(b"*", data[start:end])
+            yield start, end, _KEY_CHARACTERS.sub(b"*", data[start:end])
         else:
             yield start, end, b"*" * (end - start)
 
 
 @cache
-def _signs() -> Any:  # noqa: ANN401 - an untyped library
-    return _compiled(_SIGNS)
+def _hint_regex() -> Any:  # noqa: ANN401 - an untyped library
+    return _compile_secret_regex(_SECRET_HINTS)
 
 
 @cache
-def _forms() -> Any:  # noqa: ANN401 - an untyped library
-    return _compiled("|".join(f"({shown}){hidden}" for shown, hidden in (*_KEYS, *_TOKENS)))
+def _secret_regex() -> Any:  # noqa: ANN401 - an untyped library
+    return _compile_secret_regex("|".join(f"({shown}){hidden}" for shown, hidden in (*_PRIVATE_KEYS, *_TOKEN_FORMATS)))
 
 
-def _compiled(pattern: str) -> Any:  # noqa: ANN401 - an untyped library
+def _compile_secret_regex(pattern: str) -> Any:  # noqa: ANN401 - an untyped library
     import re2
 
     options = re2.Options()

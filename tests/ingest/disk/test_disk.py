@@ -9,12 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from dowse.ingest.disk.disk import Disk
-from dowse.ingest.disk.folders import Folders
-from dowse.ingest.disk.known import Known, known_of
-from dowse.ingest.disk.stamps import NOTHING, UNKNOWN, Stamp, stamp_of
+from dowse.ingest.disk_scan import (
+    MISSING_STAMP,
+    UNKNOWN_STAMP,
+    CollectionDisk,
+    DirectorySnapshots,
+    FileStamp,
+    KnownFiles,
+    load_known_files,
+    read_stamp,
+)
 from dowse.ingest.sources.files import FileSource
-from dowse.model import Skipped, Version
+from dowse.model import ItemVersion, SkippedItem
 from support import write
 
 MS = 1_000_000
@@ -35,12 +41,12 @@ def put(root: Path, path: str, text: str, mtime_ns: int = MTIME) -> None:
     os.utime(root / path, ns=(mtime_ns, mtime_ns))
 
 
-def version(text: str, *, settled: bool = True, mtime_ns: int = MTIME) -> Version:
-    return Version(len(text), mtime_ns, hashlib.sha256(text.encode()).hexdigest(), "", settled)
+def version(text: str, *, settled: bool = True, mtime_ns: int = MTIME) -> ItemVersion:
+    return ItemVersion(len(text), mtime_ns, hashlib.sha256(text.encode()).hexdigest(), "", settled)
 
 
-def known(**versions: Version) -> Known:
-    return Known(versions, {"": set(versions)})
+def known(**versions: ItemVersion) -> KnownFiles:
+    return KnownFiles(versions, {"": set(versions)})
 
 
 def given(paths: Iterable[str | None]) -> list[str]:
@@ -53,12 +59,12 @@ def given(paths: Iterable[str | None]) -> list[str]:
 def test_files_are_told_by_size_and_time(root: Path) -> None:
     for name in ("same", "grown", "older", "gone"):
         put(root, name, "text")
-    disk = Disk(FileSource(root), now_ns=Clock(MTIME))
+    disk = CollectionDisk(FileSource(root), now_ns=Clock(MTIME))
     versions = {name: version("text") for name in ("same", "grown", "older", "gone", "never")}
     put(root, "grown", "longer")
     put(root, "older", "text", MTIME - 1)
     (root / "gone").unlink()
-    assert given(disk.changed(Known(versions, {}), [])) == ["grown", "older", "gone", "never"]
+    assert given(disk.changed(KnownFiles(versions, {}), [])) == ["grown", "older", "gone", "never"]
 
 
 @pytest.mark.parametrize("what", ["directory", "link", "pipe"])
@@ -69,20 +75,20 @@ def test_what_is_no_file_any_more_differs(root: Path, what: str) -> None:
         (root / "a").symlink_to("elsewhere")
     else:
         os.mkfifo(root / "a")
-    assert given(Disk(FileSource(root)).changed(known(a=version("text")), [])) == ["a"]
+    assert given(CollectionDisk(FileSource(root)).changed(known(a=version("text")), [])) == ["a"]
 
 
 def test_a_timestamp_that_proves_nothing_is_not_believed(root: Path) -> None:
     put(root, "a", "other")
     unproven = known(a=version("texts", settled=False))
-    assert given(Disk(FileSource(root)).changed(unproven, [])) == ["a"]
-    assert given(Disk(FileSource(root)).changed(known(a=version("texts")), [])) == []
+    assert given(CollectionDisk(FileSource(root)).changed(unproven, [])) == ["a"]
+    assert given(CollectionDisk(FileSource(root)).changed(known(a=version("texts")), [])) == []
 
 
 def test_content_is_compared_until_the_timestamp_proves_it(root: Path) -> None:
     put(root, "a", "texts")
     clock = Clock(MTIME + 5 * MS)
-    disk, unproven = Disk(FileSource(root), now_ns=clock), known(a=version("texts", settled=False))
+    disk, unproven = CollectionDisk(FileSource(root), now_ns=clock), known(a=version("texts", settled=False))
     assert given(disk.changed(unproven, [])) == []
     put(root, "a", "other")
     assert given(disk.changed(unproven, [])) == ["a"]
@@ -98,40 +104,40 @@ def test_skipped_files_are_told_when_they_change(root: Path) -> None:
     put(root, "mended", "longer")
     put(root, "any", "text")
     skipped = [
-        Skipped("c", "same", "why", 4, MTIME),
-        Skipped("c", "mended", "why", 4, MTIME),
-        Skipped("c", "any", "why", 0, -1),
+        SkippedItem("c", "same", "why", 4, MTIME),
+        SkippedItem("c", "mended", "why", 4, MTIME),
+        SkippedItem("c", "any", "why", 0, -1),
     ]
-    assert given(Disk(FileSource(root)).changed(known(), skipped)) == ["mended"]
+    assert given(CollectionDisk(FileSource(root)).changed(known(), skipped)) == ["mended"]
 
 
 def test_skipped_files_that_are_gone_are_told(root: Path) -> None:
     skipped = [
-        Skipped("c", "binary", "why", 4, MTIME),
-        Skipped("c", "large", "20.0 MB, larger than max_file_bytes (10.0 MB)", 0, -1),
-        Skipped("c", "caf\\xe9", "its name is not valid UTF-8; rename it", 0, -1),
-        Skipped("c", "z", "beyond max_files (3): it and the 4 files that follow it are left out", 0, -1),
+        SkippedItem("c", "binary", "why", 4, MTIME),
+        SkippedItem("c", "large", "20.0 MB, larger than max_file_bytes (10.0 MB)", 0, -1),
+        SkippedItem("c", "caf\\xe9", "its name is not valid UTF-8; rename it", 0, -1),
+        SkippedItem("c", "z", "beyond max_files (3): it and the 4 files after it are left out", 0, -1),
     ]
-    disk = Disk(FileSource(root))
+    disk = CollectionDisk(FileSource(root))
     assert given(disk.changed(known(), skipped)) == ["binary", "large"]
     assert disk.outstanding(["binary", "large"], {}, {it.path: it for it in skipped}) == {
-        "binary": NOTHING,
-        "large": NOTHING,
+        "binary": MISSING_STAMP,
+        "large": MISSING_STAMP,
     }
 
 
 def test_a_place_that_can_not_be_looked_at_is_not_taken_for_changed(root: Path) -> None:
-    assert stamp_of(f"{root}/{'x' * 300}") == UNKNOWN
-    assert stamp_of(f"{root}/a\0b") == UNKNOWN
-    assert stamp_of(f"{root}/nothing/there") == NOTHING
-    assert given(Disk(FileSource(root)).changed(Known({"x" * 300: version("text")}, {}), [])) == []
+    assert read_stamp(f"{root}/{'x' * 300}") == UNKNOWN_STAMP
+    assert read_stamp(f"{root}/a\0b") == UNKNOWN_STAMP
+    assert read_stamp(f"{root}/nothing/there") == MISSING_STAMP
+    assert given(CollectionDisk(FileSource(root)).changed(KnownFiles({"x" * 300: version("text")}, {}), [])) == []
 
 
 # --- names ---
 
 
-def folders(root: Path, clock: Clock) -> Folders:
-    return Folders(str(root), FileSource(root).judge(), clock)
+def folders(root: Path, clock: Clock) -> DirectorySnapshots:
+    return DirectorySnapshots(str(root), FileSource(root).judge(), clock)
 
 
 def changed_at(place: Path) -> int:
@@ -149,81 +155,81 @@ def move_on(place: Path) -> None:
 def test_a_directory_is_read_again_only_when_its_time_moved(root: Path) -> None:
     write(root, {"a.md": "text", "d/b.md": "text"})
     looked = folders(root, Clock(changed_at(root / "d") + 20 * MS))
-    assert sorted(given(looked.moved_names({}, 0))) == ["a.md", "d/b.md"]
-    assert given(looked.moved_names({}, 0)) == []
+    assert sorted(given(looked.list_moved_names({}, 0))) == ["a.md", "d/b.md"]
+    assert given(looked.list_moved_names({}, 0)) == []
     move_on(root / "d")
     (root / "d/c.md").touch()
-    assert given(looked.moved_names({"d": {"b.md"}}, 0)) == ["d/b.md", "d/c.md"]
+    assert given(looked.list_moved_names({"d": {"b.md"}}, 0)) == ["d/b.md", "d/c.md"]
 
 
 def test_a_directory_that_was_just_changed_is_read_once_more(root: Path) -> None:
     write(root, {"a.md": "text"})
     clock = Clock(changed_at(root) + 19 * MS)
     looked = folders(root, clock)
-    assert given(looked.moved_names({}, 0)) == ["a.md"]
-    assert given(looked.moved_names({}, 0)) == ["a.md"]
+    assert given(looked.list_moved_names({}, 0)) == ["a.md"]
+    assert given(looked.list_moved_names({}, 0)) == ["a.md"]
     clock.now_ns += 1 * MS
-    assert given(looked.moved_names({}, 0)) == ["a.md"]
-    assert given(looked.moved_names({}, 0)) == []
+    assert given(looked.list_moved_names({}, 0)) == ["a.md"]
+    assert given(looked.list_moved_names({}, 0)) == []
 
 
 def test_what_was_there_before_is_not_new(root: Path) -> None:
     write(root, {"a.md": "text", "d/b.md": "text"})
     moment = min(changed_at(root), changed_at(root / "d"))
-    assert given(folders(root, Clock(NEVER)).moved_names({}, NEVER)) == []
-    assert len(given(folders(root, Clock(NEVER)).moved_names({}, moment))) == 2
+    assert given(folders(root, Clock(NEVER)).list_moved_names({}, NEVER)) == []
+    assert len(given(folders(root, Clock(NEVER)).list_moved_names({}, moment))) == 2
 
 
 def test_all_below_a_directory_that_comes_later_is_new(root: Path, tmp_path: Path) -> None:
     write(root, {"a.md": "text", "old/x.md": "text"})
     write(tmp_path, {"elsewhere/b.md": "text", "elsewhere/in/c.md": "text"})
     looked = folders(root, Clock(NEVER))
-    assert given(looked.moved_names({}, NEVER)) == []
+    assert given(looked.list_moved_names({}, NEVER)) == []
     (tmp_path / "elsewhere").rename(root / "d")
-    assert sorted(given(looked.moved_names({}, NEVER))) == ["a.md", "d/b.md", "d/in/c.md"]
+    assert sorted(given(looked.list_moved_names({}, NEVER))) == ["a.md", "d/b.md", "d/in/c.md"]
 
 
 def test_what_is_not_wanted_is_not_entered(root: Path) -> None:
     write(root, {"node_modules/a.md": "x", ".git/b.md": "x", "out/c.md": "x", "out/in/d.md": "x", ".gitignore": "out/"})
-    assert given(folders(root, Clock(NEVER)).moved_names({}, 0)) == [".gitignore"]
+    assert given(folders(root, Clock(NEVER)).list_moved_names({}, 0)) == [".gitignore"]
     (root / "link").symlink_to("out")
     tracked = {"": set[str](), "out": set[str](), "out/in": {"d.md"}}
-    assert sorted(given(folders(root, Clock(NEVER)).moved_names(tracked, 0))) == [".gitignore", "out/in/d.md"]
+    assert sorted(given(folders(root, Clock(NEVER)).list_moved_names(tracked, 0))) == [".gitignore", "out/in/d.md"]
 
 
 def test_a_directory_that_becomes_a_repository_after_it_was_judged(root: Path) -> None:
     write(root, {"a.md": "x", "mirror/HEAD": "ref: refs/heads/main", "mirror/hooks/h": "x"})
     looked = folders(root, Clock(0))  # so that nothing counts as settled
-    assert sorted(given(looked.moved_names({}, 0))) == ["a.md", "mirror/HEAD", "mirror/hooks/h"]
+    assert sorted(given(looked.list_moved_names({}, 0))) == ["a.md", "mirror/HEAD", "mirror/hooks/h"]
     write(root, {"mirror/refs/heads/main": "x", "mirror/objects/ab/c": "x"})
-    assert given(looked.moved_names({}, 0)) == ["a.md"]
+    assert given(looked.list_moved_names({}, 0)) == ["a.md"]
     indexed = {"": set[str](), "mirror": {"HEAD"}, "mirror/hooks": {"h"}}
-    assert given(folders(root, Clock(0)).moved_names(indexed, 0)) == ["a.md", "mirror/HEAD"]
+    assert given(folders(root, Clock(0)).list_moved_names(indexed, 0)) == ["a.md", "mirror/HEAD"]
 
 
 def test_work_trees_in_a_directory_that_is_a_repository(root: Path) -> None:
     write(root, {"mirror/HEAD": "x", "mirror/refs/r": "x", "mirror/objects/ab/c": "x", "mirror/hooks/h": "x"})
     looked = folders(root, Clock(NEVER))
-    assert given(looked.moved_names({}, 0)) == []
+    assert given(looked.list_moved_names({}, 0)) == []
     move_on(root / "mirror")
     write(root, {"mirror/dev/.git": "gitdir: ../worktrees/dev", "mirror/dev/a.md": "x", "mirror/dev/src/b.md": "x"})
-    assert sorted(given(looked.moved_names({}, 0))) == ["mirror/dev/a.md", "mirror/dev/src/b.md"]
+    assert sorted(given(looked.list_moved_names({}, 0))) == ["mirror/dev/a.md", "mirror/dev/src/b.md"]
     move_on(root / "mirror")
     write(
         root, {"mirror/worktrees/it/gitdir": "../../deep/it/.git", "mirror/deep/it/.git": "", "mirror/deep/it/c": "x"}
     )
-    assert "mirror/deep/it/c" in given(looked.moved_names({}, 0))
+    assert "mirror/deep/it/c" in given(looked.list_moved_names({}, 0))
 
 
 def test_directories_that_vanish_or_are_closed(root: Path) -> None:
     write(root, {"d/a.md": "text"})
     looked = folders(root, Clock(NEVER))
-    assert given(looked.moved_names({}, 0)) == ["d/a.md"]
+    assert given(looked.list_moved_names({}, 0)) == ["d/a.md"]
     (root / "d/a.md").unlink()
     (root / "d").rmdir()
-    assert given(looked.moved_names({"d": {"a.md"}}, 0)) == []
+    assert given(looked.list_moved_names({"d": {"a.md"}}, 0)) == []
     root.rmdir()
-    assert given(looked.moved_names({}, 0)) == []
+    assert given(looked.list_moved_names({}, 0)) == []
 
 
 # --- judging ---
@@ -233,9 +239,9 @@ def test_outstanding_are_files_and_what_is_in_directories(root: Path) -> None:
     write(root, {"new.md": "x", "d/new.md": "x", "d/node_modules/n.md": "x", "d/in/deep.md": "x", "picture.png": "x"})
     put(root, "same.md", "text")
     put(root, "d/refused.md", "text")
-    disk = Disk(FileSource(root))
+    disk = CollectionDisk(FileSource(root))
     versions = {"same.md": version("text"), "d/gone.md": version("text")}
-    skipped = {"d/refused.md": Skipped("c", "d/refused.md", "why", 4, MTIME)}
+    skipped = {"d/refused.md": SkippedItem("c", "d/refused.md", "why", 4, MTIME)}
     found = disk.outstanding(["new.md", "same.md", "d", "nothing.md"], versions, skipped)
     assert {path: stamp.kind for path, stamp in found.items()} == {
         "new.md": "file",
@@ -247,14 +253,14 @@ def test_outstanding_are_files_and_what_is_in_directories(root: Path) -> None:
 
 def test_a_directory_with_very_many_files_stands_for_them(root: Path) -> None:
     write(root, {f"d/{number}.md": "x" for number in range(250)})
-    ((path, stamp),) = Disk(FileSource(root)).outstanding(["d"], {}, {}).items()
-    assert (path, stamp.kind) == ("d", "directory") and isinstance(stamp, Stamp)
+    ((path, stamp),) = CollectionDisk(FileSource(root)).outstanding(["d"], {}, {}).items()
+    assert (path, stamp.kind) == ("d", "directory") and isinstance(stamp, FileStamp)
 
 
 def test_known_names_are_laid_out_once_for_each_state(root: Path) -> None:
-    from dowse.store.dicts import DictStore
+    from oracle.dict_store import DictStore
 
     store = DictStore()
-    store.add_collection(str(root))
-    assert known_of(store, "root") is known_of(store, "root")
-    assert known_of(store, "root") == Known({}, {})
+    store.writer.add_collection(str(root))
+    assert load_known_files(store.catalog, "root") is load_known_files(store.catalog, "root")
+    assert load_known_files(store.catalog, "root") == KnownFiles({}, {})

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.ingest.chunk import Limits, chunk
-from dowse.ingest.extract.along_definitions import ALONE_CHARS, WHOLE_CHARS, blocks_along
-from dowse.ingest.extract.table import extract
+from dowse.ingest.chunk import ChunkLimits, chunk_extract
+from dowse.ingest.extract.code.chunks import MAX_JOINABLE_CHARS, MAX_WHOLE_CHARS, split_along_definitions
+from dowse.ingest.extract.registry import extract
 from dowse.model import TEST_ROLE, Block, Item, Symbol
 
 
@@ -32,7 +32,7 @@ def test_functions_of_some_length_stand_alone_and_small_ones_join():
         Symbol("two", "function", 25, 26),
         Symbol("wide", "function", 28, 47),
     ]
-    assert trails(text, blocks_along(text, symbols)) == [
+    assert trails(text, split_along_definitions(text, symbols)) == [
         ("def large():", ("large",)),
         ("def one():", ()),
         ("def wide():", ("wide",)),
@@ -43,7 +43,7 @@ def test_what_does_not_divide_the_text_changes_no_block():
     text = function("one", 20) + "\n" + function("two", 20)
     symbols = [Symbol("one", "function", 1, 20), Symbol("two", "function", 22, 41)]
     inner = [Symbol("one_9", "variable", 11, 11, 1, 0), Symbol("two_9", "variable", 32, 32)]
-    assert blocks_along(text, [*symbols, *inner], {2, 3}) == blocks_along(text, symbols)
+    assert split_along_definitions(text, [*symbols, *inner], {2, 3}) == split_along_definitions(text, symbols)
 
 
 def test_a_large_class_falls_into_its_members_and_a_small_one_stays_whole():
@@ -54,10 +54,10 @@ def test_a_large_class_falls_into_its_members_and_a_small_one_stays_whole():
         return text, [box, first, Symbol("second", "method", 5 + size, 4 + 2 * size, 1, 0)]
 
     small, symbols = class_of(6)
-    assert len(small) <= WHOLE_CHARS
-    assert trails(small, blocks_along(small, symbols)) == [("class Box:", ("Box",))]
+    assert len(small) <= MAX_WHOLE_CHARS
+    assert trails(small, split_along_definitions(small, symbols)) == [("class Box:", ("Box",))]
     large, symbols = class_of(40)
-    assert [trail for _, trail in trails(large, blocks_along(large, symbols))] == [
+    assert [trail for _, trail in trails(large, split_along_definitions(large, symbols))] == [
         ("Box",),
         ("Box", "first"),
         ("Box", "second"),
@@ -66,7 +66,7 @@ def test_a_large_class_falls_into_its_members_and_a_small_one_stays_whole():
 
 def test_comments_and_decorators_above_belong_to_the_definition():
     text = "import os\nimport sys\n" * 20 + "\n# says why\n@cached\n" + function("work", 20)
-    blocks = blocks_along(text, [Symbol("work", "function", 44, 63)])
+    blocks = split_along_definitions(text, [Symbol("work", "function", 44, 63)])
     assert trails(text, blocks)[-1] == ("# says why", ("work",))
 
 
@@ -77,22 +77,22 @@ def test_a_namespace_is_gone_through_without_a_trail():
         Symbol("one", "function", 2, 21, 1, 0),
         Symbol("two", "function", 23, 42, 1, 0),
     ]
-    assert [trail for _, trail in trails(text, blocks_along(text, symbols))] == [(), ("one",), ("two",)]
+    assert [trail for _, trail in trails(text, split_along_definitions(text, symbols))] == [(), ("one",), ("two",)]
 
 
 def test_definitions_on_one_line_and_without_a_last_line_feed():
     text = "class A: pass; x = 1; y = 2"
     symbols = [Symbol("A", "class", 1, 1), Symbol("x", "variable", 1, 1), Symbol("y", "variable", 1, 1)]
-    assert blocks_along(text, symbols) == (Block(0, len(text), ("A",)),)
+    assert split_along_definitions(text, symbols) == (Block(0, len(text), ("A",)),)
 
 
 def test_no_text_and_no_symbols():
-    assert blocks_along("", []) == ()
-    assert blocks_along("x\n", []) == (Block(0, 2),)
+    assert split_along_definitions("", []) == ()
+    assert split_along_definitions("x\n", []) == (Block(0, 2),)
 
 
 @given(
-    st.lists(st.sampled_from(["", "x", "# c", "@d", "y" * ALONE_CHARS, "z" * 90]), min_size=1, max_size=60),
+    st.lists(st.sampled_from(["", "x", "# c", "@d", "y" * MAX_JOINABLE_CHARS, "z" * 90]), min_size=1, max_size=60),
     st.lists(st.tuples(st.integers(-2, 70), st.integers(-2, 70), st.integers(0, 9)), max_size=12),
 )
 def test_whatever_the_spans_the_blocks_cover_the_text_in_order(lines, spans):
@@ -101,7 +101,7 @@ def test_whatever_the_spans_the_blocks_cover_the_text_in_order(lines, spans):
         Symbol(f"s{at}", "class", max(1, start), end, 0, parent if parent < at else None)
         for at, (start, end, parent) in enumerate(spans)
     ]
-    blocks = blocks_along(text, symbols)
+    blocks = split_along_definitions(text, symbols)
     assert "".join(text[it.start : it.end] for it in blocks) == text
     assert all(it.start < it.end for it in blocks)
 
@@ -110,7 +110,7 @@ def test_a_member_written_outside_of_its_class_is_a_piece_of_its_own_below_its_n
     body = "x" * 600
     text = f"class A;\n{body}\nvoid A.f\n{body}\n"
     symbols = [Symbol("A", "class", 1, 1), Symbol("f", "method", 3, 4, level=1, parent=0)]
-    assert [(text[it.start : it.end][:8], it.trail) for it in blocks_along(text, symbols)][-1] == (
+    assert [(text[it.start : it.end][:8], it.trail) for it in split_along_definitions(text, symbols)][-1] == (
         "void A.f",
         ("A", "f"),
     )
@@ -118,7 +118,7 @@ def test_a_member_written_outside_of_its_class_is_a_piece_of_its_own_below_its_n
 
 def test_namespaces_in_namespaces_have_an_end():
     symbols = [Symbol("a", "namespace", 1, 2, level=it, parent=it - 1 if it else None) for it in range(5_000)]
-    assert [(it.start, it.end) for it in blocks_along("a\nb\n", symbols)] == [(0, 4)]
+    assert [(it.start, it.end) for it in split_along_definitions("a\nb\n", symbols)] == [(0, 4)]
 
 
 def test_what_only_closes_something_is_no_block_of_its_own():
@@ -129,7 +129,7 @@ def test_what_only_closes_something_is_no_block_of_its_own():
         Symbol("First", "method", 3, 45, 1, 0),
         Symbol("Last", "method", 47, 88, 1, 0),
     ]
-    blocks = blocks_along(text, symbols)
+    blocks = split_along_definitions(text, symbols)
     assert [trail for _, trail in trails(text, blocks)] == [("Box",), ("Box", "First"), ("Box", "Last")]
     assert text[blocks[-1].start : blocks[-1].end].endswith("    }\n}\n")
 
@@ -175,7 +175,7 @@ def test_a_comment_belongs_to_what_follows_it(path: str, above: str, opening: st
     text = head + "\n".join(
         [bodies[0], *(above.replace("why", f"why {at + 1}") + it for at, it in enumerate(bodies[1:]))]
     )
-    found = [it.text for it in chunk(extract(Item(path, 0, 0), text.encode()), Limits(1_500, 1))]
+    found = [it.text for it in chunk_extract(extract(Item(path, 0, 0), text.encode()), ChunkLimits(1_500, 1))]
     for at in (1, 2):
         (said,) = (it for it in found if f"why {at}" in it)
         assert f"ork{at}" in said.split(LINE.strip())[0]
@@ -210,7 +210,7 @@ IN_TESTS = [
 @pytest.mark.parametrize(("path", "text", "tests"), IN_TESTS)
 def test_tests_among_other_code_are_blocks_of_their_own_role(path: str, text: str, tests: set[str]) -> None:
     text = text.replace("BODY", "call(with_, some, arguments); " * 20)
-    found = chunk(extract(Item(path, 0, 0), text.encode()), Limits())
+    found = chunk_extract(extract(Item(path, 0, 0), text.encode()), ChunkLimits())
     marked = "\n".join(it.text for it in found if it.role == TEST_ROLE)
     assert {it for it in tests if it in marked} == tests
     assert bool(marked) == bool(tests)

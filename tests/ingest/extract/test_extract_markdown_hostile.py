@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.ingest.chunk import Limits, chunk
+from dowse.ingest.chunk import ChunkLimits, chunk_extract
 from dowse.ingest.extract.markdown import extract_markdown
 from dowse.model import Item
 
@@ -46,12 +46,12 @@ HOSTILE = {
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_text_is_kept(text):
     data = text.encode()
-    chunks = chunk(extract_markdown(Item("x.md", len(data), 0), data), Limits())
+    chunks = chunk_extract(extract_markdown(Item("x.md", len(data), 0), data), ChunkLimits())
     assert "".join("".join(each.text for each in chunks).split()) == "".join(text.split())
 
 
 def test_a_long_heading_is_cut_where_it_is_a_name():
-    chunks = chunk(extract_markdown(Item("x.md", 0, 0), b"# " + b"a" * SIZE), Limits())
+    chunks = chunk_extract(extract_markdown(Item("x.md", 0, 0), b"# " + b"a" * SIZE), ChunkLimits())
     assert {each.trail for each in chunks} == {("a" * 200,)}
 
 

@@ -6,21 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.ingest.extract.spans import Characters, Lines, leading_start, line_end, line_start
+from dowse.ingest.extract.markdown import CharacterOffsets, LineNumbers, leading_comment_start, line_end, line_start
 
 TEXTS = st.text(alphabet="ab\n\ré漢🦊", max_size=300).map(lambda text: text * 5)
 
 
 @given(TEXTS)
 def test_characters_agree_with_decoding(text):
-    characters, data = Characters(text), text.encode()
+    characters, data = CharacterOffsets(text), text.encode()
     places = [len(text[:count].encode()) for count in range(len(text) + 1)]
     assert [characters.at(place) for place in places] == [len(data[:place].decode()) for place in places]
 
 
 @given(TEXTS)
 def test_lines_agree_with_counting(text):
-    lines = Lines(text)
+    lines = LineNumbers(text)
     assert [lines.at(offset) for offset in range(len(text) + 1)] == [
         text.count("\n", 0, offset) + 1 for offset in range(len(text) + 1)
     ]
@@ -67,7 +67,7 @@ LEADING = [
 
 @pytest.mark.parametrize(("text", "first"), LEADING)
 def test_where_what_belongs_to_a_line_begins(text, first):
-    assert text[leading_start(text, text.index("DEF")) :].startswith(first)
+    assert text[leading_comment_start(text, text.index("DEF")) :].startswith(first)
 
 
 @given(st.lists(st.sampled_from(["", "x", "# c", "@d(", "  e)", ")]", "/*", "a */", " * b", "--[["])), st.data())
@@ -75,6 +75,6 @@ def test_what_belongs_to_a_line_begins_with_a_line_and_not_before_the_floor(line
     text = "".join(f"{it}\n" for it in lines) + "DEF"
     starts = [at for at in range(len(text)) if at == 0 or text[at - 1] == "\n"]
     floor = data.draw(st.sampled_from(starts))
-    found = leading_start(text, text.index("DEF"), floor)
+    found = leading_comment_start(text, text.index("DEF"), floor)
     assert found >= floor
     assert found in starts

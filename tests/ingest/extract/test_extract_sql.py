@@ -6,14 +6,14 @@ from textwrap import dedent
 
 import pytest
 
-from dowse.ingest.extract.along_definitions import blocks_along
-from dowse.ingest.extract.code.blocks import text_blocks
+from dowse.ingest.extract.code.chunks import split_along_definitions
+from dowse.ingest.extract.code.extract import split_unparsed_code
 from dowse.ingest.extract.sql import extract_sql
-from dowse.ingest.extract.sql.lexer import dialect_of, parts
-from dowse.model import Extract, Item
+from dowse.ingest.extract.sql_reader import detect_dialect, split_sql_name
+from dowse.model import Extraction, Item
 
 
-def read(source: str) -> Extract:
+def read(source: str) -> Extraction:
     return extract_sql(Item("db/file.sql", 0, 0), dedent(source).lstrip("\n").encode())
 
 
@@ -467,7 +467,7 @@ def test_why_there_is_no_definition(source: str, empty: str | None) -> None:
 
 def test_blocks_are_those_of_any_code() -> None:
     found = read(PROCEDURE)
-    assert found.blocks == text_blocks(found.text)
+    assert found.blocks == split_unparsed_code(found.text)
 
 
 @pytest.mark.parametrize(
@@ -485,7 +485,7 @@ def test_blocks_are_those_of_any_code() -> None:
     ],
 )
 def test_dialects(source: str, dialect: str) -> None:
-    assert dialect_of(source) == dialect
+    assert detect_dialect(source) == dialect
 
 
 @pytest.mark.parametrize(
@@ -499,7 +499,7 @@ def test_dialects(source: str, dialect: str) -> None:
     ],
 )
 def test_parts_of_names(name: str, expected: list[str]) -> None:
-    assert parts(name) == expected
+    assert split_sql_name(name) == expected
 
 
 def test_what_a_package_uses_is_used_by_its_routines():
@@ -528,4 +528,4 @@ def test_variables_of_a_package_are_no_places_to_cut():
     text = f"CREATE PACKAGE a AS\n{variables}END;\n"
     found = read(text)
     assert len(found.symbols) == 201
-    assert found.blocks == blocks_along(text, found.symbols[:1])
+    assert found.blocks == split_along_definitions(text, found.symbols[:1])

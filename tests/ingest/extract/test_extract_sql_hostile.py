@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse.ingest.extract.sql import extract_sql
-from dowse.model import Extract, Item
+from dowse.model import Extraction, Item
 
 PIECES = (
     "CREATE PROCEDURE dbo.p @a int, @b nvarchar(10) = 'x' AS\nBEGIN\n EXEC dbo.q @a\nEND\nGO\n",
@@ -23,11 +23,11 @@ PIECES = (
 MANY_CHARS = 60_000
 
 
-def read(text: str) -> Extract:
+def read(text: str) -> Extraction:
     return extract_sql(Item("a.sql", 0, 0), text.encode())
 
 
-def check(found: Extract) -> None:
+def check(found: Extraction) -> None:
     """Everything lies in the text, in order, parents first."""
     last = found.text.count("\n") + 1
     for number, symbol in enumerate(found.symbols):

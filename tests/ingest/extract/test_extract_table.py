@@ -10,7 +10,7 @@ import pytest
 from dowse.ingest.extract.code import extract_code
 from dowse.ingest.extract.markdown import extract_markdown
 from dowse.ingest.extract.plain import extract_plain
-from dowse.ingest.extract.table import KNOWN_BINARY_SUFFIXES, extractor_for
+from dowse.ingest.extract.registry import KNOWN_BINARY_SUFFIXES, extractor_for
 
 
 @pytest.mark.parametrize(

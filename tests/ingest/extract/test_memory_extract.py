@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.ingest.extract.table import extract
-from dowse.model import Extract, Item, Link
-from dowse.text.memory_facts import STATUSES, TYPES
-from dowse.text.times import iso, moment_of
+from dowse.ingest.extract.registry import extract
+from dowse.model import Extraction, Item, Link
+from dowse.text.memory_notes import MEMORY_STATUSES, MEMORY_TYPES
+from dowse.text.times import format_iso, parse_timestamp
 
 NS = 1_000_000_000
 WRITTEN_NS = 1_700_000_000 * NS
 
 
-def read(text: str) -> Extract:
+def read(text: str) -> Extraction:
     data = text.encode()
     return extract(Item("notes.md", len(data), WRITTEN_NS, "memory"), data)
 
@@ -38,7 +38,7 @@ def test_what_the_front_matter_says() -> None:
         "mood": "fine",
     }
     assert note.at_ns == 1_736_503_200 * NS
-    assert note.lined
+    assert note.has_line_index
 
 
 def test_without_front_matter_it_is_a_journal_of_the_time_it_was_written() -> None:
@@ -50,17 +50,17 @@ def test_without_front_matter_it_is_a_journal_of_the_time_it_was_written() -> No
 @pytest.mark.parametrize(
     ("front", "problem"),
     [
-        ("type: novel", "type 'novel' is none of plan"),
-        ("type: [plan]", "type ['plan'] is none of"),
-        ("status: gone", "status 'gone' is none of active"),
-        ("created_at: yesterday", "created_at 'yesterday' is no time"),
-        ("created_at: 9999-12-31", "is no time"),
-        ("created_at: 0001-01-01T00:00:00+23:59", "is no time"),
-        ("valid_until: [1, 2]", "valid_until ['1', '2'] is no time"),
-        ("anchors: [/etc/passwd, ../x, 'commit:zz']", "'/etc/passwd' is no anchor"),
+        ("type: novel", "type 'novel' is not one of plan"),
+        ("type: [plan]", "type ['plan'] is not one of"),
+        ("status: gone", "status 'gone' is not one of active"),
+        ("created_at: yesterday", "created_at 'yesterday' is not a valid time"),
+        ("created_at: 9999-12-31", "is not a valid time"),
+        ("created_at: 0001-01-01T00:00:00+23:59", "is not a valid time"),
+        ("valid_until: [1, 2]", "valid_until ['1', '2'] is not a valid time"),
+        ("anchors: [/etc/passwd, ../x, 'commit:zz']", "'/etc/passwd' is not a valid anchor"),
         ("type: [", "front matter ignored"),
-        ("- a\n- b", "no mapping"),
-        ("just words", "no mapping"),
+        ("- a\n- b", "not a mapping"),
+        ("just words", "not a mapping"),
     ],
 )
 def test_what_can_not_be_meant_is_told_and_not_fatal(front: str, problem: str) -> None:
@@ -123,14 +123,14 @@ def test_no_front_matter_is_fatal(lines: list[tuple[str, str]], body: str) -> No
     text = "---\n" + "".join(f"{key}: {value}\n" for key, value in lines) + "---\n" + body
     note = read(text.replace("\0", "").encode("utf-8", "replace").decode())
     assert note.kind == "memory"
-    assert note.facets["type"] in TYPES
-    assert note.facets["status"] in STATUSES
+    assert note.facets["type"] in MEMORY_TYPES
+    assert note.facets["status"] in MEMORY_STATUSES
     assert note.at_ns is None or abs(note.at_ns) < 2**63
 
 
 @given(st.text(max_size=40) | st.datetimes().map(str) | st.dates().map(str) | st.integers().map(str))
 def test_times_fit_or_are_none(text: str) -> None:
-    first, last = moment_of(text), moment_of(text, last=True)
-    assert first is None or moment_of(iso(first)) == math.floor(first)
+    first, last = parse_timestamp(text), parse_timestamp(text, last=True)
+    assert first is None or parse_timestamp(format_iso(first)) == math.floor(first)
     if first is not None and last is not None:
         assert last - first in (0, 86_399, 7 * 86_400 - 1)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.ingest.extract.table import extract
+from dowse.ingest.extract.registry import extract
 from dowse.model import Item, Link
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.ingest.sources.git.repository import branch_at
+from dowse.git.repository import current_branch
 
 
 def git(folder: Path, *command: str) -> None:
@@ -19,9 +19,9 @@ def git(folder: Path, *command: str) -> None:
 def test_the_branch_of_a_work_tree_and_of_what_lies_in_it(tmp_path: Path) -> None:
     git(tmp_path, "init", "-b", "feature/new-things")
     (tmp_path / "src/deep").mkdir(parents=True)
-    assert branch_at(str(tmp_path)) == branch_at(str(tmp_path / "src/deep")) == "feature/new-things"
+    assert current_branch(str(tmp_path)) == current_branch(str(tmp_path / "src/deep")) == "feature/new-things"
     git(tmp_path, "checkout", "-b", "main")
-    assert branch_at(str(tmp_path)) == "main"
+    assert current_branch(str(tmp_path)) == "main"
 
 
 def test_a_linked_work_tree_has_its_own(tmp_path: Path) -> None:
@@ -29,9 +29,9 @@ def test_a_linked_work_tree_has_its_own(tmp_path: Path) -> None:
     git(tmp_path / "one", "init", "-b", "main")
     git(tmp_path / "one", "commit", "--allow-empty", "-m", "first")
     git(tmp_path / "one", "worktree", "add", "-b", "other", "../two")
-    assert (branch_at(str(tmp_path / "one")), branch_at(str(tmp_path / "two"))) == ("main", "other")
+    assert (current_branch(str(tmp_path / "one")), current_branch(str(tmp_path / "two"))) == ("main", "other")
     git(tmp_path / "two", "checkout", "--detach")
-    assert branch_at(str(tmp_path / "two")) is None
+    assert current_branch(str(tmp_path / "two")) is None
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ def test_a_linked_work_tree_has_its_own(tmp_path: Path) -> None:
 def test_no_branch(tmp_path: Path, head: bytes) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/HEAD").write_bytes(head)
-    assert branch_at(str(tmp_path)) is None
+    assert current_branch(str(tmp_path)) is None
 
 
 def test_outside_of_git_and_behind_a_pipe(tmp_path: Path) -> None:
-    assert branch_at(str(tmp_path)) is None
+    assert current_branch(str(tmp_path)) is None
     (tmp_path / ".git").mkdir()
     os.mkfifo(tmp_path / ".git/HEAD")
-    assert branch_at(str(tmp_path)) is None
+    assert current_branch(str(tmp_path)) is None

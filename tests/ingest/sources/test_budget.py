@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 
 from dowse.engine import Engine
 from dowse.errors import BadInput, Unreadable
-from dowse.ingest.sources.base import Listing
-from dowse.ingest.sources.budget import Budget, Budgeted, beyond, cut_of, left_out
-from dowse.model import Freshness, Item, Skipped
+from dowse.ingest.sources.base import (
+    BudgetedSource,
+    Listing,
+    SourceBudget,
+    count_left_out,
+    find_cutoff,
+    format_cutoff_reason,
+)
+from dowse.model import Freshness, Item, SkippedItem
 from support import OpenEngine, write
 
 PLENTY = 10**12
@@ -36,7 +42,7 @@ class Given:
 
 def listing(sizes: dict[str, int], *, max_files: int = PLENTY, max_total_bytes: int = PLENTY) -> Listing:
     items = [Item(path, size, 0) for path, size in sizes.items()]
-    return Budgeted(Given(items), Budget(max_files, max_total_bytes)).listing()
+    return BudgetedSource(Given(items), SourceBudget(max_files, max_total_bytes)).listing()
 
 
 def test_what_fits_is_listed_as_it_is() -> None:
@@ -48,15 +54,15 @@ def test_what_fits_is_listed_as_it_is() -> None:
 def test_one_row_stands_for_all_that_is_beyond() -> None:
     found = listing(dict.fromkeys("edcba", 1), max_files=2)
     assert [it.path for it in found.items] == ["a", "b"]
-    reason = "beyond max_files (2): it and the 2 files that follow it in the order of paths are left out"
+    reason = "beyond max_files (2): it and the 2 files after it in path order are left out"
     assert found.refused == [("a pipe", "a named pipe"), ("c", reason)]
-    assert found.unseen == ["closed/"]
+    assert found.unreadable_prefixes == ["closed/"]
 
 
 def test_bytes_count_too_and_a_small_file_does_not_slip_in_behind_a_large_one() -> None:
     found = listing({"a": 4_000_000, "b": 9_000_000, "c": 1}, max_total_bytes=10_000_000)
     assert [it.path for it in found.items] == ["a"]
-    assert found.refused[1][1].startswith("beyond max_total_bytes (10.0 MB): it and 1 file that follows")
+    assert found.refused[1][1].startswith("beyond max_total_bytes (10.0 MB): it and 1 file after")
 
 
 @given(
@@ -76,30 +82,33 @@ def test_it_is_the_longest_beginning_that_fits(sizes: dict[str, int], max_files:
 
 
 def test_a_part_keeps_to_the_cut_of_the_whole() -> None:
-    cut = Skipped("c", "m", "beyond max_files (9): …", 0, -1)
+    cut = SkippedItem("c", "m", "beyond max_files (9): …", 0, -1)
     items = [Item(path, 1, 0) for path in ("z", "m", "a")]
-    found = Budgeted(Given(items), Budget(9, PLENTY), cut).listing()
+    found = BudgetedSource(Given(items), SourceBudget(9, PLENTY), cut).listing()
     assert [it.path for it in found.items] == ["a"]
     assert found.refused[1:] == [("m", cut.reason)]
-    assert Budgeted(Given(items[:1]), Budget(9, PLENTY), cut).listing().refused[1:] == []
+    assert BudgetedSource(Given(items[:1]), SourceBudget(9, PLENTY), cut).listing().refused[1:] == []
 
 
 def test_the_rest_of_a_source_is_its_own() -> None:
-    source = Budgeted(Given([]), Budget(1, 1))
+    source = BudgetedSource(Given([]), SourceBudget(1, 1))
     assert source.freshness(Item("a", 1, 1)) == "changed"
     with pytest.raises(Unreadable, match="read a"):
         source.read(Item("a", 1, 1))
 
 
 def test_each_collection_has_its_own_cut() -> None:
-    rows = [Skipped("a", "x", "a broken symbolic link", 0, -1), Skipped("b", "y", "beyond max_files (1): …", 0, -1)]
-    assert (cut_of(rows, "a"), cut_of(rows, "b")) == (None, rows[1])
+    rows = [
+        SkippedItem("a", "x", "a broken symbolic link", 0, -1),
+        SkippedItem("b", "y", "beyond max_files (1): …", 0, -1),
+    ]
+    assert (find_cutoff(rows, "a"), find_cutoff(rows, "b")) == (None, rows[1])
 
 
 @given(st.integers(0, 10**9), st.sampled_from(["max_files (1,000)", "max_total_bytes (1,234.5 MB)"]))
 def test_a_row_tells_how_many_it_stands_for(others: int, limit: str) -> None:
-    row = Skipped("a", "x", beyond(limit, others, "older commit", "older commits"), 0, -1)
-    assert (left_out(row), cut_of([row], "a")) == (1 + others, row)
+    row = SkippedItem("a", "x", format_cutoff_reason(limit, others, "older commit", "older commits"), 0, -1)
+    assert (count_left_out(row), find_cutoff([row], "a")) == (1 + others, row)
 
 
 @pytest.mark.parametrize(
@@ -108,13 +117,13 @@ def test_a_row_tells_how_many_it_stands_for(others: int, limit: str) -> None:
         ("beyond max_commits (9): it is left out", 1),
         ("beyond max_commits (9): it and 1 older commit are left out", 2),
         ("beyond max_commits (9): it and the 1 older commits are left out", 2),  # as it was once said
-        (beyond("max_commits (9)", None, "older commit", "older commits"), 1),
+        (format_cutoff_reason("max_commits (9)", None, "older commit", "older commits"), 1),
         ("beyond max_commits (9): it and the , older", 1),
         ("a broken symbolic link: it and the 7 others", 1),
     ],
 )
 def test_what_tells_of_no_others_stands_for_itself(reason: str, count: int) -> None:
-    assert left_out(Skipped("a", "x", reason, 0, -1)) == count
+    assert count_left_out(SkippedItem("a", "x", reason, 0, -1)) == count
 
 
 # --- in an index ---
@@ -129,7 +138,7 @@ def test_an_index_keeps_to_its_budget_and_says_so(root: Path, open_engine: OpenE
     engine = open_engine(max_files=4)
     report = engine.index([root])
     assert paths(engine) == ["a.md", "b.md", "c.md", "d.md"]
-    assert report.notes[0].startswith("e.md is beyond max_files (4): it and 1 file that follows it")
+    assert report.notes[0].startswith("e.md is beyond max_files (4): it and 1 file after it")
     assert [it.path for it in engine.status().skipped] == ["e.md"]
     assert "4 of 6 files indexed, 2 skipped" in engine.completeness().sentence(0)
     again = engine.index([root])
@@ -160,15 +169,15 @@ def test_a_part_that_lies_beyond_stays_out(root: Path, open_engine: OpenEngine) 
 
 
 def test_where_indexes_are_kept_is_never_indexed(root: Path, tmp_path: Path, open_engine: OpenEngine) -> None:
-    engine = open_engine(any_root=True)
+    engine = open_engine(allow_any_root=True)
     inside = tmp_path / "data" / "indexes"
     inside.mkdir(parents=True)
     for place in (tmp_path / "data", inside):
-        with pytest.raises(BadInput, match="is where indexes are kept"):
+        with pytest.raises(BadInput, match=r"holds Dowse.s indexes"):
             engine.index([place])
 
 
 @pytest.mark.parametrize("place", ["/proc", "/sys", "/dev", "/proc/self/fd"])
 def test_what_the_system_makes_up_is_never_indexed(place: str, open_engine: OpenEngine) -> None:
-    with pytest.raises(BadInput, match="holds no files but what the system makes up"):
-        open_engine(any_root=True).index([Path(place)])
+    with pytest.raises(BadInput, match="is a virtual file system"):
+        open_engine(allow_any_root=True).index([Path(place)])

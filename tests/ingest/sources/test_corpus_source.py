@@ -62,7 +62,7 @@ def test_any_string_is_an_id(tmp_path):
     source = CorpusSource(corpus(tmp_path, *(document(id, f"text of {id}") for id in ids)))
     listing = source.listing()
     assert [item.path for item in listing.items] == ids
-    assert (listing.refused, listing.unseen) == ([], [])
+    assert (listing.refused, listing.unreadable_prefixes) == ([], [])
     for item in reversed(listing.items):
         assert source.read(item)[1] == f"text of {item.path}".encode()
 
@@ -94,7 +94,7 @@ def test_a_changed_corpus_is_read_as_it_is_now(tmp_path):
     item, content = source.read(second)
     assert content == b"second, longer"
     assert item == Item("b", len(content), path.stat().st_mtime_ns)
-    with pytest.raises(Unreadable, match="no longer holds") as caught:
+    with pytest.raises(Unreadable, match="no longer contains") as caught:
         source.read(first)
     assert not caught.value.lasting
 
@@ -126,7 +126,7 @@ BAD = {
     "no id": ('{"text": "x"}', r'corpus\.jsonl:2: "_id" must be a string'),
     "number as id": ('{"_id": 4, "text": "x"}', r'corpus\.jsonl:2: "_id" must be a string'),
     "empty id": ('{"_id": "", "text": "x"}', r'corpus\.jsonl:2: "_id" is empty'),
-    "half a pair as id": ('{"_id": "\\ud800", "text": "x"}', r'corpus\.jsonl:2: "_id" holds half'),
+    "half a pair as id": ('{"_id": "\\ud800", "text": "x"}', r'corpus\.jsonl:2: "_id" contains a lone'),
     "no text": ('{"_id": "b"}', r'corpus\.jsonl:2: "text" must be a string'),
     "number as title": (
         '{"_id": "b", "text": "x", "title": 4}',

@@ -114,7 +114,7 @@ def test_what_is_left_out_is_counted_by_reason_and_suffix(root):
     listing = FileSource(root, exclude=("mine.csv",)).listing()
     assert [item.path for item in listing.items] == [".dowseignore", ".gitignore", "a.md", "o", "x/so"]
     assert listing.left_out == _LEFT_OUT
-    assert listing.passed_over == {"node_modules/": 2, "venv/": 1}
+    assert listing.excluded_directories == {"node_modules/": 2, "venv/": 1}
 
 
 def test_extensions_bring_back_what_is_left_out_by_default(root):
@@ -271,7 +271,7 @@ source.listing()  # imports what it needs while it may read it
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 listing = source.listing()
-print([item.path for item in listing.items], listing.refused, listing.unseen)
+print([item.path for item in listing.items], listing.refused, listing.unreadable_prefixes)
 """
 
 
@@ -324,7 +324,7 @@ def test_a_path_the_system_cannot_name_is_refused_and_unseen(tmp_path, monkeypat
     assert [item.path for item in listing.items] == ["a.md"]
     ((refused, reason),) = listing.refused
     assert reason == "the directory cannot be read: File name too long"
-    assert listing.unseen == [refused + "/"]
+    assert listing.unreadable_prefixes == [refused + "/"]
     subprocess.run(["rm", "-rf", tmp_path / ("d" * 250)], check=True)
 
 
@@ -346,7 +346,7 @@ def test_directories_that_come_and_go_do_not_stop_a_walk(tmp_path):
             kept = [item.path for item in listing.items if "passing" not in item.path]
             assert len(kept) == 20
             assert listing.refused == []
-            assert all("passing" in prefix for prefix in listing.unseen)
+            assert all("passing" in prefix for prefix in listing.unreadable_prefixes)
     finally:
         stop.set()
         thread.join()
@@ -375,7 +375,7 @@ def test_deleted_and_tracked_but_ignored_files(tmp_path, git):
     shutil.rmtree(tmp_path / "dir")
     listing = FileSource(tmp_path, include=("*.md",)).listing()
     assert [item.path for item in listing.items] == ["ignored.md", "kept.md"]
-    assert (listing.refused, listing.unseen) == ([], [])
+    assert (listing.refused, listing.unreadable_prefixes) == ([], [])
 
 
 def test_a_root_inside_a_work_tree_keeps_the_rules_from_above(tmp_path, git, maybe_git):

@@ -12,8 +12,8 @@ import pytest
 
 from dowse.errors import Unreadable
 from dowse.ingest.sources.files import FileSource
-from dowse.ingest.sources.regular_file import opened_below
 from dowse.model import Item
+from dowse.safe_open import open_below
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_the_version_returned_is_that_of_the_bytes(root):
 def test_a_path_that_is_not_plainly_inside_is_not_read(root, path):
     with pytest.raises(Unreadable, match="leads out of the collection"):
         FileSource(root).read(item_at(path))
-    with pytest.raises((OSError, ValueError)), opened_below(str(root), path):
+    with pytest.raises((OSError, ValueError)), open_below(str(root), path):
         pass
 
 
@@ -121,7 +121,7 @@ def test_a_file_that_grew_too_large_stays_unread(root):
 
 def test_a_file_whose_size_does_not_fit_its_content_counts_as_changing():
     """What the kernel makes up says it is empty and is not, like a file that grows while it is read."""
-    with pytest.raises(Unreadable, match="changing while it is read") as refusal:
+    with pytest.raises(Unreadable, match="the file changed while it was read") as refusal:
         FileSource(Path("/proc/self")).read(item_at("status"))
     assert not refusal.value.lasting
 
@@ -143,7 +143,7 @@ def test_bytes_and_version_agree_while_a_writer_is_busy(root):
             try:
                 item, content = FileSource(root).read(item_at("dir/a.md"))
             except Unreadable as problem:
-                assert str(problem) == "changing while it is read"
+                assert str(problem) == "the file changed while it was read"
             else:
                 assert item.size == len(content)
     finally:

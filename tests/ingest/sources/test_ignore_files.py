@@ -12,13 +12,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dowse.ingest.sources.doors import Doors
-from dowse.ingest.sources.git.bare import BareGround
-from dowse.ingest.sources.ignore_files import parse_ignore_file
-from dowse.ingest.sources.ledger import Ledger
-from dowse.ingest.sources.part import WHOLE
-from dowse.ingest.sources.selection import select
-from dowse.ingest.sources.walk import Walk
+from dowse.git.ignore import parse_ignore_file
+from dowse.ingest.sources.walk import (
+    WHOLE_TREE,
+    BareRepositories,
+    DirectoryFilter,
+    DirectoryWalker,
+    WalkResult,
+    make_selection,
+)
 
 DIRECTORIES = ["", "a", "a/b", "a/b/a", "b", "b/foo", "foo", "foo/a b", "é"]
 NAMES = ["a.md", "b.md", "foo", "foo.md", "a b", "ab", "!a", "#b", "é", "x[1]", "b\\c", "foobar"]
@@ -66,8 +68,14 @@ def git_lists(root: Path) -> list[str]:
 
 def walk_lists(root: Path) -> list[str]:
     place = os.path.realpath(root)
-    ledger = Ledger(place, 1_000_000)
-    walk = Walk(place, select((), (), WHOLE), Doors(place, frozenset()), BareGround(place), use_gitignore=True)
+    ledger = WalkResult(place, 1_000_000)
+    walk = DirectoryWalker(
+        place,
+        make_selection((), (), WHOLE_TREE),
+        DirectoryFilter(place, frozenset()),
+        BareRepositories(place),
+        use_gitignore=True,
+    )
     assert walk.take("", ledger) == []
     return [item.path for item in ledger.listing().items]
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse.ingest.sources import pathspecs
+from dowse.git import ignore as pathspecs
 from dowse.ingest.sources.files import FileSource
-from dowse.ingest.sources.part import part_of
+from dowse.ingest.sources.walk import subtree_of
 
 # Few names, so that paths meet: directories, repositories in them, what is ignored, links and what is missing.
 NAMES = ("a", "b", "c.md", "*", "-x", "build")
@@ -84,7 +84,7 @@ def _git(place: Path, *command: str) -> None:
 def test_a_part_is_what_the_whole_has_of_it(files, ignores, repositories, links, added, bare, asked) -> None:
     with made(files, ignores, repositories, links, added, bare) as root:
         whole = FileSource(root).listing()
-        part = part_of(asked)
+        part = subtree_of(asked)
         listed = FileSource(root, under=tuple(asked)).listing()
         assert listed.items == [it for it in whole.items if part.holds(it.path)]
         assert listed.refused == [it for it in whole.refused if part.holds(it[0])]
@@ -123,7 +123,7 @@ def test_too_many_paths_are_picked_from_all(tree: Path) -> None:
     wanted = [f"a/{number}.md" for number in range(500)]
     for path in wanted:
         _write(tree / path, path)
-    assert pathspecs.pathspecs(str(tree), wanted) is None
+    assert pathspecs.build_pathspecs(str(tree), wanted) is None
     assert listed(tree, *wanted) == sorted(wanted)
 
 
@@ -131,7 +131,7 @@ def test_long_paths_are_picked_from_all(tree: Path) -> None:
     wanted = [f"{'x' * 200}/{'y' * 200}/{'z' * 100}{number}" for number in range(150)]
     for path in wanted:
         _write(tree / path, path)
-    assert pathspecs.pathspecs(str(tree), wanted) is None
+    assert pathspecs.build_pathspecs(str(tree), wanted) is None
     assert listed(tree, *wanted) == sorted(wanted)
 
 

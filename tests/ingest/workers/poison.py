@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import cast
 
 from dowse.errors import Unreadable
-from dowse.ingest.extract.table import extract
-from dowse.model import Extract, Item
+from dowse.ingest.extract.registry import extract
+from dowse.model import Extraction, Item
 
 
-def poisonous(item: Item, data: bytes) -> Extract:
+def poisonous(item: Item, data: bytes) -> Extraction:
     word, flag = data.decode(errors="replace").split()[:1], data.decode(errors="replace").split()[1:2]
     if word in (["hang"], ["sleep"]) and flag and Path(flag[0]).is_absolute():
         Path(flag[0]).touch()  # from here on it does
@@ -33,11 +33,11 @@ def poisonous(item: Item, data: bytes) -> Extract:
     if word == ["read"]:
         assert sys.stdin.read() == ""
     if word == ["memory"]:
-        return Extract("code", str(len(bytearray(1 << 40))), "", ())
+        return Extraction("code", str(len(bytearray(1 << 40))), "", ())
     if word == ["nonsense"]:
-        return cast(Extract, "no extract")
+        return cast(Extraction, "no extract")
     if word == ["unnamed"]:
-        return Extract(cast(str, None), "title", "unnamed", ())
+        return Extraction(cast(str, None), "title", "unnamed", ())
     if word == ["raise"]:
         raise ZeroDivisionError("by the parser")
     if word == ["refuse"]:
@@ -48,7 +48,7 @@ def poisonous(item: Item, data: bytes) -> Extract:
     return extract(item, data)
 
 
-def garbled(item: Item, data: bytes) -> Extract:
+def garbled(item: Item, data: bytes) -> Extraction:
     """Writes into the pipe of the answers, as a process whose memory is damaged might."""
     for descriptor in range(3, 16):
         try:

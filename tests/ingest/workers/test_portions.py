@@ -10,26 +10,26 @@ from hypothesis import strategies as st
 
 from dowse.config import Settings
 from dowse.errors import BadInput
-from dowse.ingest.ahead import MOST_BYTES
-from dowse.ingest.workers.portions import ENOUGH_FOR_ONE_MB, MOST_AUTOMATIC, Portions, portions
+from dowse.ingest.pipeline import MAX_AHEAD_BYTES
+from dowse.ingest.workers import MAX_AUTOMATIC_WORKERS, MIN_WORKER_MB, WorkerLimits, divide_memory
 from support import OpenEngine, write
 
 
 def test_without_a_limit_there_is_none() -> None:
-    assert portions(3, 0) == Portions(3, 0, MOST_BYTES)
+    assert divide_memory(3, 0) == WorkerLimits(3, 0, MAX_AHEAD_BYTES)
 
 
 def test_by_default_there_is_one_for_each_core() -> None:
-    assert 1 <= portions(0, 0).workers <= MOST_AUTOMATIC
+    assert 1 <= divide_memory(0, 0).workers <= MAX_AUTOMATIC_WORKERS
 
 
 @given(workers=st.integers(1, 64), memory_mb=st.integers(100, 1_000_000))
 def test_together_they_keep_to_it(workers: int, memory_mb: int) -> None:
-    share = portions(workers, memory_mb)
+    share = divide_memory(workers, memory_mb)
     assert share.workers * share.worker_bytes <= memory_mb * 1_000_000
     assert 1 <= share.workers <= workers
-    assert share.worker_bytes >= min(memory_mb, ENOUGH_FOR_ONE_MB) * 1_000_000
-    assert 0 < share.ahead_bytes <= min(MOST_BYTES, memory_mb * 1_000_000)
+    assert share.worker_bytes >= min(memory_mb, MIN_WORKER_MB) * 1_000_000
+    assert 0 < share.ahead_bytes <= min(MAX_AHEAD_BYTES, memory_mb * 1_000_000)
 
 
 @pytest.mark.parametrize("memory_mb", [100, 0])

@@ -16,14 +16,14 @@ from poison import poisonous
 
 from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.ingest.chunk import Limits
+from dowse.ingest.chunk import ChunkLimits
 from dowse.ingest.sources.files import FileSource
-from dowse.ingest.sync import Sync
-from dowse.ingest.workers.pool import Workers
+from dowse.ingest.sync import CollectionSync
+from dowse.ingest.workers import WorkerPool
 from dowse.model import Item, Query
-from dowse.profiles.core_json import status_json
-from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
+from dowse.tools.core_render import status_json
+from oracle.dict_store import DictStore
 from support import write
 
 OLD = 1_600_000_000_000_000_000
@@ -38,7 +38,7 @@ def open_poisoned(tmp_path: Path) -> Iterator[OpenPoisoned]:
 
     def open_one(count: int = 2, timeout_s: float = 30.0) -> Engine:
         settings = Settings(encoder="none", data_dir=tmp_path / "data")
-        workers = Workers(count, timeout_s, extract=poisonous)
+        workers = WorkerPool(count, timeout_s, extract=poisonous)
         opened.append(Engine(settings, tmp_path / "i.db", create=True, workers=workers))
         return opened[-1]
 
@@ -48,8 +48,8 @@ def open_poisoned(tmp_path: Path) -> Iterator[OpenPoisoned]:
 
 
 def pids(engine: Engine) -> list[int]:
-    assert engine._workers is not None
-    return engine._workers.pids()
+    assert engine._core.workers is not None
+    return engine._core.workers.pids()
 
 
 def quarantined(engine: Engine) -> dict[str, str]:
@@ -59,10 +59,18 @@ def quarantined(engine: Engine) -> dict[str, str]:
 def everything(store: SqliteStore) -> list[object]:
     """All that a sync writes, with the keys of the chunks."""
     kept = []
-    for stored in store.export():
+    for stored in store.catalog.export():
         record = stored.record
-        kept.append((stored, store.symbols(record), store.links(record), store.calls(record), store.text(record)))
-    return [store.counts(), *kept]
+        kept.append(
+            (
+                stored,
+                store.catalog.symbols(record),
+                store.catalog.links(record),
+                store.catalog.calls(record),
+                store.catalog.text(record),
+            )
+        )
+    return [store.catalog.counts(), *kept]
 
 
 def corpus(root: Path) -> None:
@@ -79,10 +87,10 @@ def test_any_number_of_workers_writes_the_same_index(root: Path, tmp_path: Path)
     found = []
     for count in (0, 1, 2, 4):
         store = SqliteStore(tmp_path / f"{count}.db")
-        collection = store.add_collection(str(root)).name
-        workers = Workers(count, 30.0) if count else None
-        report = Sync(FileSource(root), store, collection, Limits(), workers=workers).run()
-        found.append((report, everything(store), store.skipped()))
+        collection = store.writer.add_collection(str(root)).name
+        workers = WorkerPool(count, 30.0) if count else None
+        report = CollectionSync(FileSource(root), store, collection, ChunkLimits(), workers=workers).run()
+        found.append((report, everything(store), store.catalog.skipped()))
         if workers:
             workers.close()
         store.close()
@@ -100,7 +108,7 @@ def test_many_files_with_a_few_poisonous_ones(root: Path, open_poisoned: OpenPoi
     assert quarantined(engine) == {
         "m3.py": "the parser crashed (signal 6)",
         "m12.py": "the parser took longer than 3 s",
-        "m20.py": "the parser failed (TypeError: str is no extract)",
+        "m20.py": "the parser failed (TypeError: str is not an extract)",
         "m29.py": "the parser ran out of memory",
     }
     hits = engine.search(Query("unmistakable", recipe="lexical")).hits
@@ -126,7 +134,7 @@ def test_what_failed_is_listed_until_it_changes(root: Path, open_poisoned: OpenP
     write(root, {"bad.py": "mended = 1\n"})
     assert engine.index([root]).indexed == 1
     assert quarantined(engine) == {}
-    assert [it.name for it in engine._store.symbols(engine.record("bad.py")[0])] == ["mended"]
+    assert [it.name for it in engine._core.store.catalog.symbols(engine.record("bad.py")[0])] == ["mended"]
 
 
 def test_what_can_not_be_stored_is_skipped_and_the_rest_is_kept(root: Path, open_poisoned: OpenPoisoned) -> None:
@@ -134,7 +142,7 @@ def test_what_can_not_be_stored_is_skipped_and_the_rest_is_kept(root: Path, open
     engine = open_poisoned()
     assert engine.index([root]).indexed == 2
     assert [it.path for it in engine.status().skipped] == ["b.py"]
-    assert "can not be stored" in engine.status().skipped[0].reason
+    assert "cannot be stored" in engine.status().skipped[0].reason
 
 
 def test_what_can_not_be_read_just_now_is_tried_again(root: Path, open_poisoned: OpenPoisoned) -> None:
@@ -219,12 +227,14 @@ def test_without_workers_a_failure_is_told_as_well(root: Path, monkeypatch: pyte
     def failing(item: Item, data: bytes) -> object:
         raise RecursionError("too deep")
 
-    monkeypatch.setattr("dowse.ingest.reading.extract", failing)
+    monkeypatch.setattr("dowse.ingest.pipeline.extract", failing)
     write(root, {"a.md": "# A\n\ntext"})
     store = DictStore()
-    Sync(FileSource(root), store, store.add_collection(str(root)).name, Limits()).run()
-    assert store.faceted("unparsed") == [(root.name, "a.md", "the parser failed (RecursionError: too deep)")]
-    assert [it.chunk.text for it in store.export()] == ["# A\n\ntext"]
+    CollectionSync(FileSource(root), store, store.writer.add_collection(str(root)).name, ChunkLimits()).run()
+    assert store.catalog.records_with_facet("unparsed") == [
+        (root.name, "a.md", "the parser failed (RecursionError: too deep)")
+    ]
+    assert [it.chunk.text for it in store.catalog.export()] == ["# A\n\ntext"]
 
 
 def test_status_on_the_command_line_says_what_was_not_parsed(root: Path, tmp_path: Path) -> None:
@@ -242,7 +252,7 @@ def test_status_on_the_command_line_says_what_was_not_parsed(root: Path, tmp_pat
 
 
 def test_what_is_too_large_to_parse_is_text(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dowse.ingest.reading.MAX_PARSED_BYTES", 100)
+    monkeypatch.setattr("dowse.ingest.pipeline.MAX_PARSED_BYTES", 100)
     write(
         root, {"large.py": CODE.format(n=1) + "# Unmistakable\n" * 20, "large.md": "# Title\n" * 50, "b.py": "x = 1\n"}
     )
@@ -251,18 +261,18 @@ def test_what_is_too_large_to_parse_is_text(root: Path, tmp_path: Path, monkeypa
         ((path, reason),) = quarantined(engine).items()
         assert path == "large.py" and reason.startswith("too large to parse (")
         assert engine.search(Query("unmistakable", recipe="lexical")).hits
-        assert [it.name for it in engine._store.symbols(engine.record("b.py")[0])] == ["x"]
+        assert [it.name for it in engine._core.store.catalog.symbols(engine.record("b.py")[0])] == ["x"]
 
 
 def test_after_many_files_no_worker_is_kept(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(root, {f"{n}.py": CODE.format(n=n) for n in range(5)})
     with Engine(Settings(encoder="none", data_dir=tmp_path / "data"), tmp_path / "i.db", create=True) as engine:
         engine.index([root])
-        assert engine._workers is not None
-        kept = engine._workers
-        monkeypatch.setattr("dowse.engine.syncing._MANY_FILES", 5)
+        assert engine._core.workers is not None
+        kept = engine._core.workers
+        monkeypatch.setattr("dowse.engine.index_service._WORKER_RESET_FILES", 5)
         engine.index([root], force=True)
-        assert engine._workers is None
+        assert engine._core.workers is None
         assert kept.pids() == []
         write(root, {"0.py": "changed = 1\n"})
         assert engine.index([root]).indexed == 1

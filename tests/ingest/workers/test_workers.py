@@ -19,24 +19,23 @@ from hypothesis import strategies as st
 from poison import garbled, poisonous
 
 from dowse.errors import DowseError, ParserFailed, Unreadable
-from dowse.ingest.chunk import Limits
-from dowse.ingest.extract.table import Extractor, extract
-from dowse.ingest.prepare import Task, prepare
-from dowse.ingest.workers.pool import Workers
-from dowse.ingest.workers.process import read_answer
-from dowse.ingest.workers.wire import send
+from dowse.ingest.chunk import ChunkLimits
+from dowse.ingest.extract.registry import Extractor, extract
+from dowse.ingest.pipeline import PrepareTask, prepare_file
+from dowse.ingest.worker_process import send_message
+from dowse.ingest.workers import WorkerPool, unpickle_answer
 from dowse.model import Item
 from support import eventually
 
-OpenWorkers = Callable[..., Workers]
+OpenWorkers = Callable[..., WorkerPool]
 
 
 @pytest.fixture
 def open_workers() -> Iterator[OpenWorkers]:
-    opened: list[Workers] = []
+    opened: list[WorkerPool] = []
 
-    def open_one(timeout_s: float = 30.0, extract: Extractor = poisonous, **rest: int) -> Workers:
-        opened.append(Workers(1, timeout_s, extract=extract, **rest))
+    def open_one(timeout_s: float = 30.0, extract: Extractor = poisonous, **rest: int) -> WorkerPool:
+        opened.append(WorkerPool(1, timeout_s, extract=extract, **rest))
         return opened[-1]
 
     yield open_one
@@ -44,8 +43,8 @@ def open_workers() -> Iterator[OpenWorkers]:
         workers.close()
 
 
-def task(text: str, path: str = "a.py") -> Task:
-    return Task(Item(path, len(text), 1), text.encode(), Limits())
+def task(text: str, path: str = "a.py") -> PrepareTask:
+    return PrepareTask(Item(path, len(text), 1), text.encode(), ChunkLimits())
 
 
 def is_running(pid: int) -> bool:
@@ -63,14 +62,14 @@ CODE = "import os\n\n\nclass A:\n    def b(self):\n        return os.getcwd()\n"
     ("path", "text"), [("a.py", CODE), ("a.md", "# A\n\n[[b]] #tag"), ("a.txt", "ü"), ("a.py", "")]
 )
 def test_what_a_worker_prepares_is_what_would_be_prepared_here(open_workers: OpenWorkers, path: str, text: str) -> None:
-    assert open_workers().prepare(task(text, path)) == prepare(task(text, path), extract)
+    assert open_workers().prepare(task(text, path)) == prepare_file(task(text, path), extract)
 
 
 FAILURES = [
     ("abort", "the parser crashed (signal 6)"),
     ("exit", "the parser ended its process (exit code 3)"),
     ("memory", "the parser ran out of memory"),
-    ("nonsense", "the parser failed (TypeError: str is no extract)"),
+    ("nonsense", "the parser failed (TypeError: str is not an extract)"),
     ("raise", "the parser failed (ZeroDivisionError: by the parser)"),
 ]
 
@@ -97,7 +96,7 @@ def test_time_to_wait_for_a_reader_is_not_counted(open_workers: OpenWorkers) -> 
     """A worker whose answer nobody takes yet is not slow; its pipe holds less than the answer."""
     workers = open_workers(timeout_s=4.0)
     worker = workers._idle_or_new()
-    send(worker._pipes[0].fileno(), task("word " * 20_000, "a.txt"))
+    send_message(worker._pipes[0].fileno(), task("word " * 20_000, "a.txt"))
     with pytest.raises(subprocess.TimeoutExpired):
         worker._process.wait(5.0)
     workers._discard(worker)
@@ -119,8 +118,8 @@ def test_a_parser_has_no_part_in_the_conversation(open_workers: OpenWorkers, tex
 )
 def test_garbage_as_an_answer_fails_the_file_only(open_workers: OpenWorkers, text: str) -> None:
     workers = open_workers(extract=garbled)
-    raw = Task(Item("a.py", 1, 1), text.encode("latin-1"), Limits())
-    with pytest.raises(ParserFailed, match="made no sense"):
+    raw = PrepareTask(Item("a.py", 1, 1), text.encode("latin-1"), ChunkLimits())
+    with pytest.raises(ParserFailed, match="invalid answer"):
         workers.prepare(raw)
     assert workers.pids() == []
 
@@ -128,20 +127,20 @@ def test_garbage_as_an_answer_fails_the_file_only(open_workers: OpenWorkers, tex
 @given(st.binary(max_size=200))
 def test_bytes_are_an_answer_or_an_error_of_one_kind(data: bytes) -> None:
     with suppress(pickle.UnpicklingError):
-        read_answer(data)
+        unpickle_answer(data)
 
 
 def test_nothing_is_run_that_an_answer_names() -> None:
-    with pytest.raises(pickle.UnpicklingError, match="is no part of an answer"):
-        read_answer(pickle.dumps(os.getcwd))
+    with pytest.raises(pickle.UnpicklingError, match="is not allowed in an answer"):
+        unpickle_answer(pickle.dumps(os.getcwd))
 
 
 def test_a_worker_that_can_not_be_ended_by_its_timer_is_ended_all_the_same(
     open_workers: OpenWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse.ingest.workers.process._GRACE_S", 0.5)
+    monkeypatch.setattr("dowse.ingest.workers._GRACE_S", 0.5)
     workers = open_workers(timeout_s=0.5)
-    with pytest.raises(ParserFailed, match="never answered"):
+    with pytest.raises(ParserFailed, match="did not answer"):
         workers.prepare(task("deaf"))
     assert workers.pids() == []
 
@@ -219,11 +218,11 @@ def test_a_process_that_can_not_be_started_is_no_fault_of_the_file(
     open_workers: OpenWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with pytest.raises(Unreadable, match="can not be started") as refusal:
+    with pytest.raises(Unreadable, match="cannot be started") as refusal:
         open_workers().prepare(task(CODE))
     assert not refusal.value.lasting
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(Unreadable, match="it ended with 1"):
+    with pytest.raises(Unreadable, match="it exited with code 1"):
         open_workers().prepare(task(CODE))
 
 
@@ -240,20 +239,20 @@ def test_modules_of_the_directory_it_is_started_in_are_not_run(
 PARENT = """
 import signal, sys, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has processes in the background ignore it
-from dowse.ingest.chunk import Limits
-from dowse.ingest.prepare import Task
-from dowse.ingest.workers.pool import Workers
+from dowse.ingest.chunk import ChunkLimits
+from dowse.ingest.pipeline import PrepareTask
+from dowse.ingest.workers import WorkerPool
 from dowse.model import Item
 from poison import poisonous
-workers = Workers(2, 600.0, extract=poisonous)
-workers.prepare(Task(Item("a.py", 1, 1), b"x = 1", Limits()))
+workers = WorkerPool(2, 600.0, extract=poisonous)
+workers.prepare(PrepareTask(Item("a.py", 1, 1), b"x = 1", ChunkLimits()))
 print(*workers.pids(), flush=True)
 {then}
 """
 THEN = {
     "idle": 'open("{flag}", "w").close(); time.sleep(600)',
-    "busy": 'workers.prepare(Task(Item("a.py", 1, 1), b"sleep {flag}", Limits()))',
-    "hung": 'workers.prepare(Task(Item("a.py", 1, 1), b"hang {flag}", Limits()))',
+    "busy": 'workers.prepare(PrepareTask(Item("a.py", 1, 1), b"sleep {flag}", ChunkLimits()))',
+    "hung": 'workers.prepare(PrepareTask(Item("a.py", 1, 1), b"hang {flag}", ChunkLimits()))',
 }
 
 

@@ -8,32 +8,41 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.live.watch.base import BULK, GIT, LOST, RULES, START, Batch, Sight, Timing
-from dowse.live.watch.gather import Gather
+from dowse.live.watch.debounce import (
+    BULK_CHANGE,
+    EVENTS_LOST,
+    GIT_CHANGED,
+    RULES_CHANGED,
+    WATCH_STARTED,
+    ChangeBatch,
+    Debouncer,
+    FileEvent,
+    WatchTiming,
+)
 from watching import covers
 
-TIMING = Timing(debounce_s=10, git_debounce_s=50, poll_s=1, bulk_threshold=6)
+TIMING = WatchTiming(debounce_s=10, git_debounce_s=50, poll_s=1, bulk_threshold=6)
 CAP = 100
 
 paths = st.sampled_from(["a", "b", "c", "d/e", "d/f", "d/g/h", "d", "i/j", "k", "l", "m"])
 sights = st.one_of(
-    st.builds(Sight, st.just("file"), paths),
-    st.builds(Sight, st.just("tree"), st.sampled_from(["d", "d/g", "i"])),
-    st.sampled_from([Sight("git"), Sight("rules"), Sight("lost")]),
+    st.builds(FileEvent, st.just("file"), paths),
+    st.builds(FileEvent, st.just("tree"), st.sampled_from(["d", "d/g", "i"])),
+    st.sampled_from([FileEvent("git"), FileEvent("rules"), FileEvent("lost")]),
 )
-files = st.builds(Sight, st.just("file"), st.sampled_from("abcdef"))
+files = st.builds(FileEvent, st.just("file"), st.sampled_from("abcdef"))
 
 
-def gather() -> Gather:
-    return Gather("c", TIMING)
+def gather() -> Debouncer:
+    return Debouncer("c", TIMING)
 
 
 @dataclass
 class Run:
     """Plays sights at times and takes what is due exactly when it is due."""
 
-    gather: Gather = field(default_factory=gather)
-    sent: list[tuple[float, Batch]] = field(default_factory=list)
+    gather: Debouncer = field(default_factory=gather)
+    sent: list[tuple[float, ChangeBatch]] = field(default_factory=list)
 
     def until(self, now: float) -> None:
         while (due := self.gather.due_at()) is not None and due <= now:
@@ -42,7 +51,7 @@ class Run:
             assert taken is not None, "not handed on when due"
             self.sent.append((due, taken.batch))
 
-    def play(self, steps: Sequence[tuple[int, Sight]]) -> float:
+    def play(self, steps: Sequence[tuple[int, FileEvent]]) -> float:
         now = 1000.0
         for wait, sight in steps:
             self.until(now := now + wait)
@@ -76,7 +85,7 @@ def test_a_file_rests_before_it_is_handed_on_or_has_waited_long(steps):
     run, now = Run(), 1000.0
     first: dict[str, float] = {}
     last: dict[str, float] = {}
-    for wait, sight in [*steps, (10_000, Sight("file", "a"))]:
+    for wait, sight in [*steps, (10_000, FileEvent("file", "a"))]:
         now += wait
         before = len(run.sent)
         run.until(now)
@@ -99,8 +108,8 @@ def test_a_burst_is_one_batch(steps):
 
 def test_a_file_rewritten_all_the_time_holds_up_no_other_and_makes_few_batches():
     run = Run()
-    steps = [(1, Sight("file", "hot")) for _ in range(1000)]
-    steps.insert(500, (0, Sight("file", "cold")))
+    steps = [(1, FileEvent("file", "hot")) for _ in range(1000)]
+    steps.insert(500, (0, FileEvent("file", "cold")))
     run.play(steps)
     hot = [batch for _, batch in run.sent if "hot" in batch.paths]
     assert 8 <= len(hot) <= 11
@@ -111,7 +120,7 @@ def test_a_file_rewritten_all_the_time_holds_up_no_other_and_makes_few_batches()
 
 def test_a_directory_takes_in_what_was_seen_below_it():
     it = gather()
-    it.see([Sight("file", "d/a"), Sight("file", "dd"), Sight("tree", "d"), Sight("file", "d/b")], 5)
+    it.see([FileEvent("file", "d/a"), FileEvent("file", "dd"), FileEvent("tree", "d"), FileEvent("file", "d/b")], 5)
     assert it.pending() == {"d", "dd"}
     due = it.take(15)
     assert due is not None
@@ -120,35 +129,35 @@ def test_a_directory_takes_in_what_was_seen_below_it():
 
 def test_a_directory_in_a_directory_is_forgotten_with_it():
     it = gather()
-    it.see([Sight("tree", "d/g"), Sight("tree", "d")], 0)
+    it.see([FileEvent("tree", "d/g"), FileEvent("tree", "d")], 0)
     assert it.pending() == {"d"}
     due = it.take(10)
     assert due is not None
     it.done(due.batch)
-    it.see([Sight("file", "d/g/h")], 11)
+    it.see([FileEvent("file", "d/g/h")], 11)
     assert it.pending() == {"d/g/h"}
 
 
 def test_a_directory_waits_for_what_is_written_below_it():
     it = gather()
-    it.see([Sight("tree", "d")], 0)
-    it.see([Sight("file", "d/b")], 8)
+    it.see([FileEvent("tree", "d")], 0)
+    it.see([FileEvent("file", "d/b")], 8)
     assert it.due_at() == 18
 
 
 def test_beyond_the_threshold_everything_is_compared():
     it = gather()
-    it.see([Sight("file", f"{n}") for n in range(6)], 0)
+    it.see([FileEvent("file", f"{n}") for n in range(6)], 0)
     assert it.pending() is not None
-    it.see([Sight("file", "6")], 3)
-    it.see([Sight("file", "7")], 6)
+    it.see([FileEvent("file", "6")], 3)
+    it.see([FileEvent("file", "7")], 6)
     assert it.pending() is None
     assert it.due_at() == 16
     due = it.take(16)
     assert due is not None
-    assert due.batch == Batch("c", frozenset(), True, BULK.text)
+    assert due.batch == ChangeBatch("c", frozenset(), True, BULK_CHANGE.text)
     assert it.pending() is None
-    it.see([Sight("file", "8")], 17)
+    it.see([FileEvent("file", "8")], 17)
     it.done(due.batch)
     assert it.pending() == {"8"}
 
@@ -156,22 +165,22 @@ def test_beyond_the_threshold_everything_is_compared():
 def test_a_storm_without_end_is_compared_after_the_longest_wait():
     it = gather()
     for n in range(100):
-        it.see([Sight("file", f"{n}")], n)
+        it.see([FileEvent("file", f"{n}")], n)
     assert it.due_at() == CAP
 
 
 def test_git_waits_longer_and_hides_nothing():
     it = gather()
-    it.see([Sight("git"), Sight("file", "a")], 0)
+    it.see([FileEvent("git"), FileEvent("file", "a")], 0)
     assert it.pending() == {"a"}
     files = it.take(10)
     assert files is not None
-    assert files.batch == Batch("c", frozenset("a"), False, "files changed")
+    assert files.batch == ChangeBatch("c", frozenset("a"), False, "files changed")
     assert it.due_at() == 50
     due = it.take(50)
     assert due is not None
-    assert due.reasons == (GIT,)
-    assert due.batch == Batch("c", frozenset(), True, "git")
+    assert due.reasons == (GIT_CHANGED,)
+    assert due.batch == ChangeBatch("c", frozenset(), True, "git")
     assert it.pending() == {"a"}
     it.done(files.batch)
     assert it.pending() == frozenset()
@@ -179,17 +188,17 @@ def test_git_waits_longer_and_hides_nothing():
 
 def test_reasons_that_are_due_together_are_one_comparison():
     it = gather()
-    it.see([Sight("rules"), Sight("lost")], 0)
+    it.see([FileEvent("rules"), FileEvent("lost")], 0)
     due = it.take(10)
     assert due is not None
-    assert due.reasons == (RULES, LOST)
+    assert due.reasons == (RULES_CHANGED, EVENTS_LOST)
     assert due.batch.why == "ignore rules, overflow"
     assert it.take(10_000) is None
 
 
 def test_the_first_comparison_does_not_wait():
     it = gather()
-    it.compare(START, 7)
+    it.compare(WATCH_STARTED, 7)
     assert it.due_at() == 7
 
 
@@ -197,7 +206,7 @@ def test_of_two_equal_batches_one_may_still_be_on_its_way():
     it = gather()
     batches = []
     for now in (0, 20):
-        it.see([Sight("file", "a")], now)
+        it.see([FileEvent("file", "a")], now)
         due = it.take(now + 10)
         assert due is not None
         batches.append(due.batch)
@@ -211,20 +220,20 @@ def test_of_two_equal_batches_one_may_still_be_on_its_way():
 
 def test_what_is_forgotten_does_not_come_back():
     it = gather()
-    it.see([Sight("file", "a"), Sight("git"), Sight("tree", "d")], 0)
+    it.see([FileEvent("file", "a"), FileEvent("git"), FileEvent("tree", "d")], 0)
     it.forget()
     assert it.due_at() is None
-    it.see([Sight("file", "d/e")], 1)
+    it.see([FileEvent("file", "d/e")], 1)
     assert it.pending() == {"d/e"}
 
 
 def test_what_was_given_up_stays_pending_until_all_was_compared():
     run = Run()
-    run.gather.see([Sight("file", "a")], 1000)
+    run.gather.see([FileEvent("file", "a")], 1000)
     run.until(1010)
     run.gather.missed(run.sent[-1][1], 1010)
     assert run.gather.pending() == {"a"}
-    run.gather.see([Sight("file", "b")], 1011)
+    run.gather.see([FileEvent("file", "b")], 1011)
     run.until(1021)
     assert run.sent[-1][1].paths == {"b"}, "others do not wait for it"
     run.until(1040)
@@ -240,7 +249,7 @@ def test_what_was_given_up_stays_pending_until_all_was_compared():
 
 def test_a_comparison_that_was_given_up_leaves_nobody_knowing():
     run = Run()
-    run.gather.compare(START, 1000)
+    run.gather.compare(WATCH_STARTED, 1000)
     run.until(1000)
     run.gather.missed(run.sent[-1][1], 1001)
     assert run.gather.pending() is None
@@ -252,12 +261,12 @@ def test_a_comparison_that_was_given_up_leaves_nobody_knowing():
 
 def test_what_was_done_or_is_gone_is_not_missed():
     run = Run()
-    run.gather.see([Sight("file", "a")], 1000)
+    run.gather.see([FileEvent("file", "a")], 1000)
     run.until(1010)
     run.gather.done(run.sent[-1][1])
     run.gather.missed(run.sent[-1][1], 1011)
     assert (run.gather.pending(), run.gather.due_at()) == (set(), None)
-    run.gather.compare(START, 1020)
+    run.gather.compare(WATCH_STARTED, 1020)
     run.until(1020)
     run.gather.missed(run.sent[-1][1], 1021)
     run.gather.forget()
@@ -267,7 +276,7 @@ def test_what_was_done_or_is_gone_is_not_missed():
 def test_too_much_that_was_given_up_is_not_remembered_one_by_one():
     run = Run()
     for at, name in enumerate("abcdefg"):
-        run.gather.see([Sight("file", name)], 1000 + 10 * at)
+        run.gather.see([FileEvent("file", name)], 1000 + 10 * at)
         run.until(1010 + 10 * at)
         run.gather.missed(run.sent[-1][1], 1010 + 10 * at)
     assert run.gather.pending() is None

@@ -8,13 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from dowse.live.watch.inotify import CREATE, IS_DIRECTORY, CanNotWatch, Event, Inotify, _why_no_queue, decoded
-from dowse.live.watch.limits import most_watches
-from dowse.live.watch.remote import remote_kind
+from dowse.live.watch.inotify import (
+    CREATE,
+    IS_DIRECTORY,
+    Inotify,
+    InotifyEvent,
+    WatchUnavailable,
+    _explain_init_failure,
+    decode_events,
+)
+from dowse.live.watch.polling import remote_file_system
+from dowse.live.watch.watcher import max_inotify_watches
 
 
 def test_as_many_watches_as_the_system_allows():
-    allowed = most_watches()
+    allowed = max_inotify_watches()
     assert allowed is not None
     assert allowed > 0
 
@@ -24,13 +32,13 @@ def test_watches_that_are_not_told(tmp_path, told, expected):
     file = tmp_path / "max_user_watches"
     if told is not None:
         file.write_text(told)
-    assert most_watches(file) == expected
+    assert max_inotify_watches(file) == expected
 
 
 def test_events_as_the_system_writes_them():
     data = bytes.fromhex("01000000000100400000000010000000") + "ü.md".encode().ljust(16, b"\0")
     data += bytes.fromhex("ffffffff004000000000000000000000")
-    assert list(decoded(data)) == [Event(1, CREATE | IS_DIRECTORY, "ü.md"), Event(-1, 0x4000, "")]
+    assert list(decode_events(data)) == [InotifyEvent(1, CREATE | IS_DIRECTORY, "ü.md"), InotifyEvent(-1, 0x4000, "")]
 
 
 def test_reading_ends_with_what_is_there(root):
@@ -67,7 +75,7 @@ def test_a_child_does_not_inherit_the_queue():
 
 def test_no_inotify_on_this_system(monkeypatch):
     monkeypatch.setattr("ctypes.CDLL", lambda *_, **__: object())
-    with pytest.raises(CanNotWatch, match="has no inotify"):
+    with pytest.raises(WatchUnavailable, match="has no inotify"):
         Inotify()
 
 
@@ -76,7 +84,7 @@ def test_no_inotify_on_this_system(monkeypatch):
     [(errno.EMFILE, "max_user_instances"), (errno.ENFILE, "file-max"), (errno.EPERM, "not permitted")],
 )
 def test_each_reason_says_what_to_do(code, advice):
-    assert advice in _why_no_queue(code)
+    assert advice in _explain_init_failure(code)
 
 
 MOUNTS = r"""
@@ -104,8 +112,8 @@ nonsense
 )
 def test_file_systems_on_which_others_change_files(tmp_path, root, kind):
     (tmp_path / "mountinfo").write_text(MOUNTS)
-    assert remote_kind(Path(root), tmp_path / "mountinfo") == kind
+    assert remote_file_system(Path(root), tmp_path / "mountinfo") == kind
 
 
 def test_where_mounts_are_not_told(tmp_path):
-    assert remote_kind(Path("/home"), tmp_path / "missing") is None
+    assert remote_file_system(Path("/home"), tmp_path / "missing") is None

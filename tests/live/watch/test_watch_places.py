@@ -11,20 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.ingest.sources.files import FileSource
-from dowse.live.watch import Place, place_of
+from dowse.live.watch import WatchTarget, watch_target_of
 from gits import Git
 from support import eventually, write
 from watching import Follow
 
 
-def place(root: Path, **options: object) -> Place:
-    return place_of("c", FileSource(root, **options))  # type: ignore[arg-type]
+def place(root: Path, **options: object) -> WatchTarget:
+    return watch_target_of("c", FileSource(root, **options))  # type: ignore[arg-type]
 
 
-def unseen(it: Place) -> list[str]:
+def unseen(it: WatchTarget) -> list[str]:
     """Files that are listed but would not be noticed."""
     listed = [item.path for item in FileSource(it.root).listing().items]
-    return [path for path in listed if not it.wanted(path) or not all(map(it.wanted_dir, above(path)))]
+    return [path for path in listed if not it.wanted(path) or not all(map(it.wants_directory, above(path)))]
 
 
 def above(path: str) -> list[str]:
@@ -34,17 +34,19 @@ def above(path: str) -> list[str]:
 
 def test_default_excludes_and_settings(root):
     it = place(root, exclude=("secret/", "/index.db"), include=("*.md", "*.py"))
-    assert [path for path in ("src", "node_modules", "src/.venv", "secret", ".git") if it.wanted_dir(path)] == ["src"]
+    assert [path for path in ("src", "node_modules", "src/.venv", "secret", ".git") if it.wants_directory(path)] == [
+        "src"
+    ]
     files = ("a.md", "a.txt", "node_modules/a.md", "secret/a.md", "index.db", "a.png", "src/b.py")
     assert [path for path in files if it.wanted(path)] == ["a.md", "src/b.py"]
-    assert place(root, default_excludes=False).wanted_dir("node_modules")
+    assert place(root, default_excludes=False).wants_directory("node_modules")
 
 
 def test_barred_directories(root):
     (root / "inner/deep").mkdir(parents=True)
     it = place(root, barred=frozenset({root / "inner"}))
-    assert not it.wanted_dir("inner")
-    assert not it.wanted_dir("inner/deep")
+    assert not it.wants_directory("inner")
+    assert not it.wants_directory("inner/deep")
     assert not it.wanted("inner/a.md")
     assert it.wanted("a.md")
 
@@ -53,27 +55,27 @@ def test_what_git_ignores_is_not_watched_unless_it_is_tracked(root, git: Git):
     git(root, "init", "-q")
     write(root, {".gitignore": "build/\n*.tmp.md\n", "build/out/a.md": "", "build/b.md": "", "kept.tmp.md": ""})
     it = place(root)
-    assert not it.wanted_dir("build")
+    assert not it.wants_directory("build")
     assert not it.wanted("kept.tmp.md")
     git(root, "add", "-f", "build/out/a.md", "kept.tmp.md")
-    assert it.renew()
-    assert it.wanted_dir("build")
-    assert it.wanted_dir("build/out")
+    assert it.reload_rules()
+    assert it.wants_directory("build")
+    assert it.wants_directory("build/out")
     assert it.wanted("build/out/a.md")
     assert it.wanted("kept.tmp.md")
     assert not it.wanted("other.tmp.md")
-    assert not it.renew()
+    assert not it.reload_rules()
 
 
 def test_rules_are_those_of_the_last_renewal(root, git: Git):
     git(root, "init", "-q")
     it = place(root)
-    assert it.wanted_dir("out")
+    assert it.wants_directory("out")
     write(root, {".gitignore": "out/\n", ".dowseignore": "drafts/\n"})
-    assert it.wanted_dir("out")
-    it.renew()
-    assert not it.wanted_dir("out")
-    assert not it.wanted_dir("drafts")
+    assert it.wants_directory("out")
+    it.reload_rules()
+    assert not it.wants_directory("out")
+    assert not it.wants_directory("drafts")
     assert not it.wanted("drafts/a.md")
 
 
@@ -81,8 +83,8 @@ def test_without_gitignore_only_own_rules_count(root, git: Git):
     git(root, "init", "-q")
     write(root, {".gitignore": "out/\n", ".dowseignore": "drafts/\n"})
     it = place(root, use_gitignore=False)
-    assert it.wanted_dir("out")
-    assert not it.wanted_dir("drafts")
+    assert it.wants_directory("out")
+    assert not it.wants_directory("drafts")
 
 
 def test_a_repository_in_a_repository_has_its_own_rules(root, git: Git):
@@ -91,7 +93,7 @@ def test_a_repository_in_a_repository_has_its_own_rules(root, git: Git):
     git(root / "nested", "init", "-q")
     git(root / "nested", "add", "-f", "z/a.md")
     it = place(root)
-    wanted = [path for path in ("x", "y", "nested", "nested/x", "nested/y", "nested/z") if it.wanted_dir(path)]
+    wanted = [path for path in ("x", "y", "nested", "nested/x", "nested/y", "nested/z") if it.wants_directory(path)]
     assert wanted == ["y", "nested", "nested/x", "nested/z"]
 
 
@@ -100,14 +102,14 @@ def test_a_root_below_the_top_of_a_repository(root, git: Git):
     write(root, {".gitignore": "/sub/out/\n*.tmp.md\n", "sub/a.tmp.md": "", "sub/b.tmp.md": ""})
     git(root, "add", "-f", "sub/b.tmp.md")
     it = place(root / "sub")
-    assert not it.wanted_dir("out")
+    assert not it.wants_directory("out")
     assert not it.wanted("a.tmp.md")
     assert it.wanted("b.tmp.md")
 
 
 def test_a_very_deep_directory(root):
     it = place(root)
-    assert it.wanted_dir("/".join("a" * 1900))
+    assert it.wants_directory("/".join("a" * 1900))
     assert it.wanted("/".join("a" * 1900) + "/x.md")
 
 
@@ -142,7 +144,7 @@ def test_whatever_is_listed_is_noticed(files, top, below, own, forced):
             (root / "a/.gitignore").write_text(below)
         subprocess.run(["git", "init", "-q", folder], check=True)
         subprocess.run(["git", "-C", folder, "add", "-A", *(["-f"] if forced else [])], check=True)
-        assert unseen(place_of("c", FileSource(root))) == []
+        assert unseen(watch_target_of("c", FileSource(root))) == []
 
 
 def test_what_is_ignored_later_costs_no_watch_and_what_no_longer_is_does(root, follow: Follow, git: Git):

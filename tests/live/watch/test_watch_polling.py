@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from dowse.ingest.sources.files import FileSource
-from dowse.live.watch.base import Sight
-from dowse.live.watch.places import place_of
-from dowse.live.watch.polling import Polling
+from dowse.live.watch.debounce import FileEvent
+from dowse.live.watch.polling import PollingBackend
+from dowse.live.watch.watcher import watch_target_of
 from gits import Git
 from watching import place
 
 
-def polling(root: Path, clock: Callable[[], float] = lambda: 0.0) -> Polling:
-    return Polling(place(root), 2.0, clock)
+def polling(root: Path, clock: Callable[[], float] = lambda: 0.0) -> PollingBackend:
+    return PollingBackend(place(root), 2.0, clock)
 
 
-def file(path: str) -> Sight:
-    return Sight("file", path)
+def file(path: str) -> FileEvent:
+    return FileEvent("file", path)
 
 
 def test_creates_edits_and_deletes(root):
@@ -73,13 +73,13 @@ def test_what_is_not_wanted_is_not_looked_at(root, tmp_path):
 def test_rules(root, name):
     eye = polling(root)
     (root / name).write_text("x")
-    assert eye.look() == [Sight("rules")]
+    assert eye.look() == [FileEvent("rules")]
 
 
 def test_a_bare_repository(root, git: Git):
     eye = polling(root)
     git(root, "init", "-q", "--bare", "mirror.git")
-    assert eye.look() == [Sight("rules")]
+    assert eye.look() == [FileEvent("rules")]
     (root / "mirror.git/packed-refs").write_text("x")
     (root / "mirror.git/refs/heads/main").write_text("x")
     assert eye.look() == []
@@ -90,12 +90,12 @@ def test_work_trees_in_a_bare_repository(root, git: Git):
     git(root, "init", "-q", "--bare", "project")
     nothing = git(root / "project", "hash-object", "-t", "tree", "-w", "/dev/null").strip()
     one = git(root / "project", "commit-tree", "-m", "x", nothing).strip()
-    at = place_of("c", FileSource(root))
-    eye = Polling(at, 2.0, lambda: 0.0)
+    at = watch_target_of("c", FileSource(root))
+    eye = PollingBackend(at, 2.0, lambda: 0.0)
     for name in ("dev", "feature/login"):
         git(root / "project", "worktree", "add", "-q", "--detach", name, one)
-        assert Sight("rules") in eye.look()
-    at.renew()
+        assert FileEvent("rules") in eye.look()
+    at.reload_rules()
     eye.look()
     (root / "project/dev/a.md").write_text("x")
     (root / "project/feature/login/a.md").write_text("x")
@@ -105,8 +105,8 @@ def test_work_trees_in_a_bare_repository(root, git: Git):
     (root / "project/feature/next").mkdir()
     assert eye.look() == []
     git(root / "project", "worktree", "add", "-q", "--detach", "feature/next", one)
-    assert eye.look() == [Sight("rules")]
-    whole = Polling(place_of("c", FileSource(root / "project")), 2.0, lambda: 0.0)
+    assert eye.look() == [FileEvent("rules")]
+    whole = PollingBackend(watch_target_of("c", FileSource(root / "project")), 2.0, lambda: 0.0)
     (root / "project/dev/a.md").write_text("longer")
     assert whole.look() == [file("dev/a.md")]
 
@@ -117,13 +117,13 @@ def test_git(root, git: Git):
     git(root, "hash-object", "-w", "--stdin-paths")
     assert eye.look() == []
     git(root, "commit", "-q", "--allow-empty", "-m", "one")
-    assert eye.look() == [Sight("git")]
+    assert eye.look() == [FileEvent("git")]
     git(root, "branch", "other")
-    assert eye.look() == [Sight("git")]
+    assert eye.look() == [FileEvent("git")]
     git(root, "checkout", "-q", "other")
-    assert eye.look() == [Sight("git")]
+    assert eye.look() == [FileEvent("git")]
     (root / ".git/info/exclude").write_text("*.log")
-    assert eye.look() == [Sight("rules")]
+    assert eye.look() == [FileEvent("rules")]
 
 
 def test_a_tree_that_takes_long_is_looked_at_less_often(root):

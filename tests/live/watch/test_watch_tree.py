@@ -14,22 +14,21 @@ from pathlib import Path
 import pytest
 
 from dowse.ingest.sources.files import FileSource
-from dowse.live.watch.base import Place, Sight
-from dowse.live.watch.inotify import Inotify
-from dowse.live.watch.places import place_of
-from dowse.live.watch.tree import RootGone, Tree
+from dowse.live.watch.debounce import FileEvent, WatchTarget
+from dowse.live.watch.inotify import Inotify, InotifyBackend, RootGone
+from dowse.live.watch.watcher import watch_target_of
 from gits import Git
 from watching import place
 
-OpenTree = Callable[..., Tree]
+OpenTree = Callable[..., InotifyBackend]
 
 
 @pytest.fixture
 def open_tree() -> Iterator[OpenTree]:
-    trees: list[Tree] = []
+    trees: list[InotifyBackend] = []
 
-    def one(at: Path | Place) -> Tree:
-        trees.append(Tree(at if isinstance(at, Place) else place(at), Inotify()))
+    def one(at: Path | WatchTarget) -> InotifyBackend:
+        trees.append(InotifyBackend(at if isinstance(at, WatchTarget) else place(at), Inotify()))
         return trees[-1]
 
     yield one
@@ -37,12 +36,12 @@ def open_tree() -> Iterator[OpenTree]:
         tree.close()
 
 
-def file(path: str) -> Sight:
-    return Sight("file", path)
+def file(path: str) -> FileEvent:
+    return FileEvent("file", path)
 
 
-def folder(path: str) -> Sight:
-    return Sight("tree", path)
+def folder(path: str) -> FileEvent:
+    return FileEvent("tree", path)
 
 
 def test_a_file_is_seen_as_soon_as_it_is_closed(root, open_tree):
@@ -58,7 +57,7 @@ def test_every_way_to_change_a_file(root, open_tree):
     (root / "b.md").write_text("b")
     tree = open_tree(root)
 
-    def seen(change: Callable[[], object]) -> list[Sight]:
+    def seen(change: Callable[[], object]) -> list[FileEvent]:
         change()
         return tree.look()
 
@@ -135,7 +134,7 @@ for number in range(300):
 def test_nothing_slips_through_while_another_process_makes_directories(root, open_tree):
     tree = open_tree(root)
     filler = subprocess.Popen([sys.executable, "-c", FILLER, str(root)])
-    seen: set[Sight] = set()
+    seen: set[FileEvent] = set()
     while filler.poll() is None:
         seen.update(tree.look())
     seen.update(tree.look())
@@ -251,9 +250,9 @@ def test_what_says_what_is_ignored(root, open_tree, name):
     (root / "sub").mkdir()
     tree = open_tree(root)
     (root / name).write_text("*.log")
-    assert tree.look() == [Sight("rules")]
+    assert tree.look() == [FileEvent("rules")]
     (root / name).unlink()
-    assert tree.look() == [Sight("rules")]
+    assert tree.look() == [FileEvent("rules")]
 
 
 def test_a_settings_file_below_the_root_is_a_file(root, open_tree):
@@ -268,7 +267,7 @@ def test_ignore_files_that_come_with_a_directory(root, tmp_path, open_tree):
     (tmp_path / "other/.gitignore").write_text("x")
     tree = open_tree(root)
     (tmp_path / "other").rename(root / "other")
-    assert tree.look() == [Sight("rules"), folder("other")]
+    assert tree.look() == [FileEvent("rules"), folder("other")]
 
 
 def test_names_of_any_bytes(root, open_tree):
@@ -311,14 +310,14 @@ def test_a_root_whose_parent_is_moved(tmp_path, open_tree):
 AS_NOBODY = """
 import os, sys
 from pathlib import Path
-from dowse.live.watch.base import Place
+from dowse.live.watch.debounce import WatchTarget
 from dowse.live.watch.inotify import Inotify
-from dowse.live.watch.tree import Tree
+from dowse.live.watch.inotify import InotifyBackend
 root = Path(sys.argv[1])
 list(Inotify().read())  # imports what it needs while it may read it
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
-tree = Tree(Place("c", root, lambda path: True, lambda path: True), Inotify())
+tree = InotifyBackend(WatchTarget("c", root, lambda path: True, lambda path: True), Inotify())
 print(tree.directories)
 (root / "closed").chmod(0o700)
 print(tree.look())
@@ -355,22 +354,22 @@ def test_git_tells_of_checkouts_and_commits_but_not_of_objects(root, open_tree, 
     git(root, "hash-object", "-w", "a.md")
     assert tree.look() == []
     git(root, "add", "a.md")
-    assert tree.look() == [Sight("git")]
+    assert tree.look() == [FileEvent("git")]
     git(root, "commit", "-qm", "one")
-    assert Sight("git") in tree.look()
+    assert FileEvent("git") in tree.look()
     git(root, "branch", "other")
-    assert tree.look() == [Sight("git")]
+    assert tree.look() == [FileEvent("git")]
     git(root, "checkout", "-q", "other")
-    assert tree.look() == [Sight("git")]
+    assert tree.look() == [FileEvent("git")]
     (root / ".git/info/exclude").write_text("*.log")
-    assert tree.look() == [Sight("rules")]
+    assert tree.look() == [FileEvent("rules")]
 
 
 def test_a_bare_repository_is_noticed_and_not_followed(root, tmp_path, open_tree, git: Git):
     git(tmp_path, "init", "-q", "--bare", "aside")
     tree = open_tree(root)
     (tmp_path / "aside").rename(root / "mirror.git")
-    assert tree.look() == [Sight("rules"), folder("mirror.git")]
+    assert tree.look() == [FileEvent("rules"), folder("mirror.git")]
     assert tree.directories == 2
     (root / "mirror.git/refs/heads/main").write_text("x")
     (root / "mirror.git/objects/ab").mkdir()
@@ -382,18 +381,18 @@ def test_a_bare_repository_made_where_it_is_watched_changes_the_rules(root, open
     (root / "made").mkdir()
     tree = open_tree(root)
     git(root / "made", "init", "-q", "--bare", ".")
-    assert Sight("rules") in tree.look()
+    assert FileEvent("rules") in tree.look()
 
 
 def test_work_trees_in_a_bare_repository_are_followed(root, open_tree, git: Git):
     git(root, "init", "-q", "--bare", "project")
     nothing = git(root / "project", "hash-object", "-t", "tree", "-w", "/dev/null").strip()
     one = git(root / "project", "commit-tree", "-m", "x", nothing).strip()
-    tree = open_tree(place_of("c", FileSource(root)))
+    tree = open_tree(watch_target_of("c", FileSource(root)))
     for name in ("dev", "feature/login"):
         git(root / "project", "worktree", "add", "-q", "--detach", name, one)
-        assert Sight("rules") in tree.look()
-    tree = open_tree(place_of("c", FileSource(root)))
+        assert FileEvent("rules") in tree.look()
+    tree = open_tree(watch_target_of("c", FileSource(root)))
     for name in ("dev", "feature/login"):
         (root / "project" / name / "a.md").write_text("text")
         assert tree.look() == [file(f"project/{name}/a.md")]
@@ -401,7 +400,7 @@ def test_work_trees_in_a_bare_repository_are_followed(root, open_tree, git: Git)
     (root / "project/hooks/h").write_text("text")
     assert tree.look() == []
     (root / "project/feature/next").mkdir()
-    assert tree.look() == [Sight("rules")]
+    assert tree.look() == [FileEvent("rules")]
 
 
 def test_a_file_called_head_is_followed_like_any_other(root, open_tree):
@@ -416,20 +415,20 @@ def test_a_file_called_head_is_followed_like_any_other(root, open_tree):
     (root / "HEAD").chmod(0o600)
     assert tree.look() == [file("HEAD")]
     (root / "HEAD").rename(root / "sub/HEAD")
-    assert tree.look() == [Sight("rules"), file("HEAD"), file("sub/HEAD")]
+    assert tree.look() == [FileEvent("rules"), file("HEAD"), file("sub/HEAD")]
     (root / "HEAD").mkdir()
-    assert tree.look() == [Sight("rules"), folder("HEAD")]
+    assert tree.look() == [FileEvent("rules"), folder("HEAD")]
     (root / "HEAD/a.md").write_text("text")
     assert tree.look() == [file("HEAD/a.md")]
     (root / "sub/HEAD").unlink()
-    assert tree.look() == [Sight("rules"), file("sub/HEAD")]
+    assert tree.look() == [FileEvent("rules"), file("sub/HEAD")]
 
 
 def test_rules_of_a_repository_that_had_none(root, open_tree, git: Git):
     git(root, "init", "-q", "--template=")
     tree = open_tree(root)
     (root / ".git/info").mkdir()
-    assert tree.look() == [Sight("rules")]
+    assert tree.look() == [FileEvent("rules")]
 
 
 def test_git_of_a_linked_work_tree_and_of_one_above_the_root(root, tmp_path, open_tree, git: Git):
@@ -441,19 +440,19 @@ def test_git_of_a_linked_work_tree_and_of_one_above_the_root(root, tmp_path, ope
     git(root, "worktree", "add", "-q", str(tmp_path / "linked"))
     linked, below = open_tree(tmp_path / "linked"), open_tree(root / "sub")
     git(tmp_path / "linked", "commit", "-q", "--allow-empty", "-m", "two")
-    assert Sight("git") in linked.look()
+    assert FileEvent("git") in linked.look()
     git(root, "checkout", "-q", "--detach")
-    assert below.look() == [Sight("git")]
+    assert below.look() == [FileEvent("git")]
     (root / ".git/info/exclude").write_text("*.log")
-    assert linked.look() == [Sight("rules")]
+    assert linked.look() == [FileEvent("rules")]
 
 
 def test_a_repository_that_comes_or_goes_changes_what_is_ignored(root, open_tree, git: Git):
     tree = open_tree(root)
     git(root, "init", "-q")
-    assert Sight("rules") in tree.look()
+    assert FileEvent("rules") in tree.look()
     shutil.rmtree(root / ".git")
-    assert Sight("rules") in tree.look()
+    assert FileEvent("rules") in tree.look()
 
 
 def test_a_crafted_git_file_is_harmless(root, open_tree):
@@ -471,4 +470,4 @@ def test_a_repository_whose_files_are_pipes_holds_up_nobody(root, open_tree):
         os.mkfifo(root / ".git" / name)
     tree = open_tree(root)
     (root / ".git/info/exclude").write_text("x")
-    assert tree.look() == [Sight("rules")]
+    assert tree.look() == [FileEvent("rules")]

@@ -14,21 +14,21 @@ from pathlib import Path
 
 import pytest
 
-from dowse.live.watch import Batch, Place, Timing, Watcher
-from dowse.live.watch.base import GIT
-from dowse.live.watch.inotify import CanNotWatch, Event, Inotify
-from dowse.live.watch.lookout import Lookout, Means
+from dowse.live.watch import ChangeBatch, Watcher, WatchTarget, WatchTiming
+from dowse.live.watch.debounce import GIT_CHANGED
+from dowse.live.watch.inotify import Inotify, InotifyEvent, WatchUnavailable
+from dowse.live.watch.watcher import RootWatch, WatchDependencies
 from gits import Git
 from support import eventually
 from watching import QUICK, Follow, covers, place
 
-SLOW = Timing(debounce_s=60, git_debounce_s=60, poll_s=0.1, bulk_threshold=100)
+SLOW = WatchTiming(debounce_s=60, git_debounce_s=60, poll_s=0.1, bulk_threshold=100)
 
 
 def test_everything_is_compared_once_all_is_watched(root, follow: Follow):
     following = follow(place(root), settled=False)
     eventually(lambda: following.batches)
-    assert following.batches == [Batch("c", frozenset(), True, "start")]
+    assert following.batches == [ChangeBatch("c", frozenset(), True, "start")]
     assert following.pending() is None
     following.settle()
     assert following.pending() == frozenset()
@@ -39,7 +39,7 @@ def test_a_change_is_pending_at_once_handed_on_after_a_while_and_then_done(root,
     (root / "a.md").write_text("x")
     assert following.pending() == {"a.md"}
     eventually(lambda: following.batches)
-    assert following.batches == [Batch("c", frozenset({"a.md"}), False, "files changed")]
+    assert following.batches == [ChangeBatch("c", frozenset({"a.md"}), False, "files changed")]
     assert following.pending() == {"a.md"}
     following.settle()
     assert following.pending() == frozenset()
@@ -78,7 +78,7 @@ def test_one_directory_in_two_places(root, follow: Follow):
 
 
 def test_many_files_at_once_are_one_comparison(root, follow: Follow):
-    following = follow(place(root), timing=Timing(2, 5, 1, 100))
+    following = follow(place(root), timing=WatchTiming(2, 5, 1, 100))
     for number in range(101):
         (root / f"{number}.md").write_text("x")
     assert following.pending() is None
@@ -115,7 +115,7 @@ def two_branches(root: Path, git: Git) -> None:
 
 def test_after_a_checkout_every_changed_file_is_known(root, follow: Follow, git: Git):
     two_branches(root, git)
-    following = follow(place(root), timing=Timing(0.1, 0.3, 1, 10_000))
+    following = follow(place(root), timing=WatchTiming(0.1, 0.3, 1, 10_000))
     before = stamps(root)
     git(root, "checkout", "-q", "one")
     known = following.pending()
@@ -159,7 +159,7 @@ def test_changed_rules_are_read_again_and_decide_what_is_watched(root, follow: F
         rules["excluded"] = (root / ".gitignore").read_text() if (root / ".gitignore").exists() else "sub"
         return True
 
-    following = follow(Place("c", root, wanted, wanted, renew))
+    following = follow(WatchTarget("c", root, wanted, wanted, renew))
     assert following.watcher.status().directories == 1
     (root / ".gitignore").write_text("nothing")
     assert following.pending() is None
@@ -175,7 +175,7 @@ def test_a_root_that_is_deleted_and_made_again(root, follow: Follow):
     (root / "sub/a.md").write_text("x")
     following = follow(place(root))
     shutil.rmtree(root)
-    eventually(lambda: f"{root} is not there" in following.watcher.status().why)
+    eventually(lambda: f"{root} is missing" in following.watcher.status().why)
     eventually(lambda: following.pending() is not None)
     status = following.watcher.status()
     assert (status.running, status.method) == (True, "off")
@@ -183,7 +183,7 @@ def test_a_root_that_is_deleted_and_made_again(root, follow: Follow):
     assert following.pending() == frozenset()
     (root / "sub").mkdir(parents=True)
     assert following.pending() is None
-    eventually(lambda: following.wholes() == ["the root came back"])
+    eventually(lambda: following.wholes() == ["the root returned"])
     following.settle()
     assert following.watcher.status().why == ""
     (root / "sub/b.md").write_text("x")
@@ -200,14 +200,14 @@ def test_a_root_that_is_replaced_between_two_looks(root, tmp_path, follow: Follo
 
 def test_a_root_that_is_not_there_yet(tmp_path, follow: Follow):
     following = follow(place(tmp_path / "later"), settled=False)
-    eventually(lambda: "not there" in following.watcher.status().why)
+    eventually(lambda: "is missing" in following.watcher.status().why)
     assert following.batches == []
     (tmp_path / "later").mkdir()
-    eventually(lambda: following.wholes() == ["the root came back"])
+    eventually(lambda: following.wholes() == ["the root returned"])
 
 
 def test_a_file_rewritten_100_times_a_second_is_a_few_batches_and_holds_up_no_other(root, follow: Follow):
-    following = follow(place(root), timing=Timing(0.1, 1, 1, 100))
+    following = follow(place(root), timing=WatchTiming(0.1, 1, 1, 100))
     stop = threading.Event()
 
     def rewrite() -> None:
@@ -230,7 +230,7 @@ def test_a_file_rewritten_100_times_a_second_is_a_few_batches_and_holds_up_no_ot
 
 
 def test_many_ask_at_once_while_files_change(root, follow: Follow):
-    following = follow(place(root), timing=Timing(0.02, 1, 1, 10_000))
+    following = follow(place(root), timing=WatchTiming(0.02, 1, 1, 10_000))
     answers: list[bool | None] = []
 
     def save_and_ask(name: str) -> None:
@@ -253,10 +253,10 @@ def test_many_ask_at_once_while_files_change(root, follow: Follow):
 def test_what_a_question_finds_out_is_looked_into_at_once(tmp_path, follow: Follow):
     """Nothing tells that a directory above the root was moved, and the next look is a minute away."""
     (tmp_path / "above/root").mkdir(parents=True)
-    following = follow(place(tmp_path / "above/root"), timing=Timing(0.05, 1, 60, 100))
+    following = follow(place(tmp_path / "above/root"), timing=WatchTiming(0.05, 1, 60, 100))
     (tmp_path / "above").rename(tmp_path / "moved")
     assert following.pending() is None
-    eventually(lambda: "is not there" in following.watcher.status().why)
+    eventually(lambda: "is missing" in following.watcher.status().why)
 
 
 def test_one_that_was_asked_goes_back_to_sleep(root, follow: Follow):
@@ -266,10 +266,10 @@ def test_one_that_was_asked_goes_back_to_sleep(root, follow: Follow):
         looks[0] += 1
         return time.monotonic()
 
-    following = follow(place(root), timing=Timing(0.05, 1, 60, 100), clock=clock)
+    following = follow(place(root), timing=WatchTiming(0.05, 1, 60, 100), clock=clock)
     (root / "a.md").write_text("x")
     eventually(lambda: following.pending() == {"a.md"} and following.batches)
-    following.watcher._bell.ring()
+    following.watcher._wake_pipe.wake()
     time.sleep(0.2)
     before = looks[0]
     time.sleep(0.5)
@@ -285,7 +285,7 @@ class Failing:
         self.fileno, self.remove, self.close = self._real.fileno, self._real.remove, self._real.close
         self.add = self._real.add
 
-    def read(self) -> Iterator[Event]:
+    def read(self) -> Iterator[InotifyEvent]:
         failure = next(self._failures, None)
         if failure is not None:
             raise failure
@@ -310,7 +310,7 @@ def test_a_question_is_not_broken_by_what_breaks(root, follow: Follow):
     failures: list[Exception] = []
 
     class Touchy(Failing):
-        def read(self) -> Iterator[Event]:
+        def read(self) -> Iterator[InotifyEvent]:
             if failures:
                 raise failures.pop()
             return self._real.read()
@@ -323,15 +323,15 @@ def test_a_question_is_not_broken_by_what_breaks(root, follow: Follow):
 
 
 def test_after_five_restarts_it_gives_up_and_says_so(root):
-    batches: list[Batch] = []
+    batches: list[ChangeBatch] = []
 
-    def refuse(batch: Batch) -> None:
+    def refuse(batch: ChangeBatch) -> None:
         batches.append(batch)
         raise RuntimeError("no room")
 
     watcher = Watcher([place(root)], refuse, QUICK)
     watcher.start()
-    eventually(lambda: "given up" in watcher.status().why)
+    eventually(lambda: "gave up" in watcher.status().why)
     status = watcher.status()
     assert (status.running, status.method, status.restarts) == (False, "off", 5)
     assert "RuntimeError: no room" in status.why
@@ -341,9 +341,9 @@ def test_after_five_restarts_it_gives_up_and_says_so(root):
 
 
 def test_what_could_not_be_handed_on_is_not_awaited(root):
-    batches: list[Batch] = []
+    batches: list[ChangeBatch] = []
 
-    def refuse_one(batch: Batch) -> None:
+    def refuse_one(batch: ChangeBatch) -> None:
         batches.append(batch)
         if len(batches) == 1:
             raise RuntimeError("no room")
@@ -370,7 +370,7 @@ def test_restarts_are_forgiven_after_ten_quiet_minutes(root, follow: Follow):
             raise OSError(5, "Input/output error")
         return True
 
-    following = follow(Place("c", root, wanted, wanted), clock=clock)
+    following = follow(WatchTarget("c", root, wanted, wanted), clock=clock)
     for number in range(7):
         now[0] += 601
         broken[0] = True
@@ -378,7 +378,7 @@ def test_restarts_are_forgiven_after_ten_quiet_minutes(root, follow: Follow):
         eventually(lambda: following.wholes() == ["restart"])
         following.settle()
     assert following.watcher.status().restarts == 7
-    assert "given up" not in following.watcher.status().why
+    assert "gave up" not in following.watcher.status().why
 
 
 class Full(Failing):
@@ -391,7 +391,7 @@ class Full(Failing):
     def add(self, directory: str, *, follow: bool = False) -> int:
         self._left -= 1
         if self._left < 0:
-            raise CanNotWatch("the system allows no more watches; raise fs.inotify.max_user_watches")
+            raise WatchUnavailable("limit of inotify watches reached; raise fs.inotify.max_user_watches")
         return self._real.add(directory, follow=follow)
 
 
@@ -428,13 +428,13 @@ def test_when_watches_run_out_later_polling_takes_over(root, follow: Follow):
 
 def test_a_polled_root_that_goes_and_comes_back(root, follow: Follow):
     def none() -> Inotify:
-        raise CanNotWatch("none here")
+        raise WatchUnavailable("none here")
 
     following = follow(place(root), notifier=none)
     shutil.rmtree(root)
-    eventually(lambda: "not there" in following.watcher.status().why)
+    eventually(lambda: "is missing" in following.watcher.status().why)
     root.mkdir()
-    eventually(lambda: "the root came back" in following.wholes())
+    eventually(lambda: "the root returned" in following.wholes())
 
 
 OVERFLOWING = """
@@ -450,7 +450,7 @@ def test_too_many_events_for_the_system_are_a_comparison(root, follow: Follow, m
     with following.watcher._lock:
         subprocess.run([sys.executable, "-c", OVERFLOWING, str(root)], check=True)
         with monkeypatch.context() as impatient:
-            impatient.setattr("dowse.live.watch.watcher._PATIENCE_S", 0.01)
+            impatient.setattr("dowse.live.watch.watcher._QUERY_LOCK_WAIT_S", 0.01)
             assert following.watcher.pending() is None
     eventually(lambda: following.wholes() == ["overflow"])
     following.settle()
@@ -472,7 +472,7 @@ def test_closing_in_a_storm_ends_it_and_leaks_nothing(root):
     before = handles()
     writer.start()
     for _ in range(5):
-        watcher = Watcher([place(root)], lambda batch: None, Timing(0.01, 1, 1, 100))
+        watcher = Watcher([place(root)], lambda batch: None, WatchTiming(0.01, 1, 1, 100))
         watcher.start()
         time.sleep(0.05)
         watcher.close()
@@ -501,7 +501,7 @@ def test_one_that_was_never_started(root):
 FEW_FILES = """
 import os, resource, sys, time
 from pathlib import Path
-from dowse.live.watch import Place, Timing, Watcher
+from dowse.live.watch import WatchTarget, WatchTiming, Watcher
 from dowse.live.watch.inotify import Inotify
 
 def crowded():
@@ -521,8 +521,8 @@ def crowded():
 resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))
 batches = []
 root = Path(sys.argv[1])
-place = Place("c", root, lambda path: True, lambda path: True)
-watcher = Watcher([place], batches.append, Timing(0.05, 1, 0.1, 100), notifier=crowded)
+place = WatchTarget("c", root, lambda path: True, lambda path: True)
+watcher = Watcher([place], batches.append, WatchTiming(0.05, 1, 0.1, 100), notifier=crowded)
 watcher.start()
 deadline = time.monotonic() + 120
 while not batches and time.monotonic() < deadline:
@@ -540,20 +540,20 @@ def test_without_open_files_left_files_are_polled(root):
     command = [sys.executable, "-c", FEW_FILES, str(root)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     first, second = done.stdout.splitlines()
-    assert first.startswith("polling no more inotify instances or open files are allowed; raise fs.inotify.max_user_in")
+    assert first.startswith("polling limit of inotify instances or open files reached; raise fs.inotify.max_user_in")
     assert second == "frozenset({'a.md'})"
 
 
 def test_where_other_directories_are_watched_because_of_git_nobody_knows_until_all_was_compared(tmp_path: Path) -> None:
     """What changes between two ways of watching is seen by neither of them."""
-    means = Means(QUICK, Inotify, lambda: 1000.0, threading.Lock())
+    means = WatchDependencies(QUICK, Inotify, lambda: 1000.0, threading.Lock())
     for renews in (True, False):
-        lookout = Lookout(replace(place(tmp_path), renew=lambda renews=renews: renews), means)
+        lookout = RootWatch(replace(place(tmp_path), reload_rules=lambda renews=renews: renews), means)
         assert lookout.open(None)
-        lookout.gather.compare(GIT, 0.0)
-        due = lookout.gather.take(1000.0)
+        lookout.debouncer.compare(GIT_CHANGED, 0.0)
+        due = lookout.debouncer.take(1000.0)
         assert due is not None and lookout.prepared(due)
-        assert lookout.gather.pending() == (None if renews else frozenset())
-        lookout.gather.done(due.batch)
-        assert lookout.gather.pending() == frozenset()
+        assert lookout.debouncer.pending() == (None if renews else frozenset())
+        lookout.debouncer.done(due.batch)
+        assert lookout.debouncer.pending() == frozenset()
         lookout.close()

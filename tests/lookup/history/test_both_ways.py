@@ -11,11 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded import HISTORY, stored
 
-from dowse.ingest.sources.git.log import GitLog
-from dowse.lookup.history.following import life_of
-from dowse.lookup.history.history import chosen, commits
-from dowse.lookup.history.question import Sought
-from dowse.lookup.history.traces import StoredTraces
+from dowse.ingest.sources.git_log import GitLog
+from dowse.lookup.history import HistoryQuery, StoredRenameHistory, filter_commits, find_commits, follow_renames
 from imported import START, Made, repository
 
 NAMES = ["a.py", "b.py", "d/a.py", "d/e/ö.py", "-c.py"]
@@ -76,12 +73,12 @@ def made(commits: list[Made]) -> Iterator[Path]:
 @given(histories())
 def test_git_and_the_index_agree(past: list[Made]) -> None:
     with made(past) as git_directory:
-        log, traces = GitLog(git_directory), StoredTraces(stored(git_directory), HISTORY)
+        log, traces = GitLog(git_directory), StoredRenameHistory(stored(git_directory).view(), HISTORY)
         for name in NAMES:
             assert log.touching(name) == traces.touching(name)
             assert log.arrivals(name) == traces.arrivals(name)
             assert log.departures(name) == traces.departures(name)
-            assert life_of(log, name) == life_of(traces, name)
+            assert follow_renames(log, name) == follow_renames(traces, name)
 
 
 @settings(max_examples=25)
@@ -91,17 +88,19 @@ def test_no_parent_comes_before_its_child_of_the_same_moment(past: list[Made], l
         log, store = GitLog(git_directory), stored(git_directory)
         parents = log.parents()
         for name in NAMES:
-            found = commits(store, HISTORY, Sought(name)).commits
+            found = find_commits(store.view(), HISTORY, HistoryQuery(name)).commits
             places = {it.path: place for place, it in enumerate(found)}
-            moments = {it.path: it.moment_ns for it in found}
+            moments = {it.path: it.timestamp_ns for it in found}
             assert list(moments.values()) == sorted(moments.values(), reverse=True)
             related = [(it, by) for it in places for by in parents[it] if by in places and moments[it] == moments[by]]
             assert all(places[it] < places[by] for it, by in related)
-            life = life_of(log, name)
+            life = follow_renames(log, name)
             for most in (limit, None):
                 first = [it.path for it in found[:most]]
-                assert [it.path for it in commits(store, HISTORY, Sought(name), most).commits] == first
-                told = chosen(log.commits(life.names), life, Sought(name), log, most)
+                assert [
+                    it.path for it in find_commits(store.view(), HISTORY, HistoryQuery(name), most).commits
+                ] == first
+                told = filter_commits(log.commits(life.names), life, HistoryQuery(name), log, most)
                 assert [it.path for it in told.commits] == first
 
 
@@ -128,6 +127,6 @@ def test_a_file_is_followed_by_what_it_is_and_not_by_its_name(steps: list[tuple[
         found = GitLog(git_directory)
         titles = {it.path: int(it.title) for it in found.commits()}
         for name, file in names.items():
-            life = life_of(found, name)
+            life = follow_renames(found, name)
             commits_of_it = found.touching(name) if life.commits is None else life.commits
             assert sorted(titles[it] for it in commits_of_it) == shaped[file]

@@ -7,11 +7,19 @@ from pathlib import Path
 import pytest
 from recorded import HISTORY, put, stored
 
-from dowse.ingest.sources.git.log import Change, GitLog
-from dowse.lookup.history.following import Life, life_of
-from dowse.lookup.history.history import activity, authors, chosen, commits, person, written
-from dowse.lookup.history.question import Sought
-from dowse.lookup.history.traces import StoredTraces
+from dowse.ingest.sources.git_log import GitLog, PathChange
+from dowse.lookup.history import (
+    FileHistory,
+    HistoryQuery,
+    StoredRenameHistory,
+    aggregate_authors,
+    count_authors,
+    count_changes,
+    filter_commits,
+    find_commits,
+    follow_renames,
+    split_author,
+)
 from dowse.model import COMMITS, Record
 from imported import START, Made, repository
 
@@ -22,7 +30,7 @@ def text(word: str) -> str:
 
 
 def titles(folder: Path, **sought: object) -> list[str]:
-    found = commits(stored(folder / ".git"), HISTORY, Sought(**sought))  # type: ignore[arg-type]
+    found = find_commits(stored(folder / ".git"), HISTORY, HistoryQuery(**sought))  # type: ignore[arg-type]
     assert found.total == len(found.commits)
     return [it.title for it in found.commits]
 
@@ -39,7 +47,7 @@ def test_a_file_that_was_renamed_twice_keeps_its_history(tmp_path: Path) -> None
         ],
     )
     store = stored(tmp_path / ".git")
-    found = commits(store, HISTORY, Sought("src/c.py"))
+    found = find_commits(store.view(), HISTORY, HistoryQuery("src/c.py"))
     assert [it.title for it in found.commits] == ["second move", "edit", "first move", "make"]
     assert found.names == ("src/c.py", "b.py", "a.py")
     assert titles(tmp_path, path="other.py") == ["aside", "make"]
@@ -133,10 +141,10 @@ def test_commits_of_one_second_are_told_from_the_last_one_on(tmp_path: Path, at:
     last_first = [f"step {it}" for it in range(8, -1, -1)]
     for path, expected in (("", ["after", *last_first, "before"]), ("a.py", [*last_first[1::2], "before"])):
         for limit in range(len(expected) + 1):
-            found = commits(store, HISTORY, Sought(path), limit)
+            found = find_commits(store.view(), HISTORY, HistoryQuery(path), limit)
             assert ([it.title for it in found.commits], found.total) == (expected[:limit], len(expected))
-            life = life_of(log, path) if path else Life(())
-            told = chosen(log.commits(life.names), life, Sought(path), log, limit)
+            life = follow_renames(log, path) if path else FileHistory(())
+            told = filter_commits(log.commits(life.names), life, HistoryQuery(path), log, limit)
             assert [it.title for it in told.commits] == expected[:limit]
     assert titles(tmp_path, message="STEP") == last_first
 
@@ -181,16 +189,16 @@ def test_filters(varied: Path, sought: dict[str, object], expected: list[str]) -
     assert titles(varied, **sought) == expected
 
 
-@pytest.mark.parametrize("sought", [Sought("src"), Sought("src", message="a")])
-def test_the_limit_comes_after_the_filters(varied: Path, sought: Sought) -> None:
-    every = commits(stored(varied / ".git"), HISTORY, sought)
-    first = commits(stored(varied / ".git"), HISTORY, sought, 1)
+@pytest.mark.parametrize("sought", [HistoryQuery("src"), HistoryQuery("src", message="a")])
+def test_the_limit_comes_after_the_filters(varied: Path, sought: HistoryQuery) -> None:
+    every = find_commits(stored(varied / ".git").view(), HISTORY, sought)
+    first = find_commits(stored(varied / ".git").view(), HISTORY, sought, 1)
     assert first.commits == every.commits[:1]
     assert first.total == every.total > 1
 
 
 def test_authors_are_ranked_by_their_commits(varied: Path) -> None:
-    found = authors(stored(varied / ".git"), HISTORY, Sought("src"))
+    found = count_authors(stored(varied / ".git").view(), HISTORY, HistoryQuery("src"))
     people = found.people
     assert found.commits == 3
     assert [(it.name, it.email, it.commits) for it in people] == [
@@ -200,12 +208,16 @@ def test_authors_are_ranked_by_their_commits(varied: Path) -> None:
     assert (people[0].first_at, people[0].last_at) == (START, START + 300)
 
 
-@pytest.mark.parametrize("sought", [Sought(), Sought("src"), Sought("src/a.py", message="LEX"), Sought(message="a")])
-def test_authors_are_those_of_the_commits_that_are_found(varied: Path, sought: Sought) -> None:
+@pytest.mark.parametrize(
+    "sought", [HistoryQuery(), HistoryQuery("src"), HistoryQuery("src/a.py", message="LEX"), HistoryQuery(message="a")]
+)
+def test_authors_are_those_of_the_commits_that_are_found(varied: Path, sought: HistoryQuery) -> None:
     store = stored(varied / ".git")
-    found = commits(store, HISTORY, sought)
+    found = find_commits(store.view(), HISTORY, sought)
     assert found.total
-    assert authors(store, HISTORY, sought) == written((it.facets["author"], it.moment_ns) for it in found.commits)
+    assert count_authors(store.view(), HISTORY, sought) == aggregate_authors(
+        (it.facets["author"], it.timestamp_ns) for it in found.commits
+    )
 
 
 def test_authors_of_a_renamed_file_are_those_of_its_life(tmp_path: Path) -> None:
@@ -218,8 +230,8 @@ def test_authors_of_a_renamed_file_are_those_of_its_life(tmp_path: Path) -> None
         ],
     )
     store = stored(tmp_path / ".git")
-    assert authors(store, HISTORY, Sought("b.py")).commits == 2
-    assert authors(store, HISTORY, Sought("a.py")).commits == 1
+    assert count_authors(store.view(), HISTORY, HistoryQuery("b.py")).commits == 2
+    assert count_authors(store.view(), HISTORY, HistoryQuery("a.py")).commits == 1
 
 
 @pytest.mark.parametrize("message", ["", "m"])
@@ -242,14 +254,14 @@ def test_what_left_a_directory_touched_it(tmp_path: Path, message: str) -> None:
     ],
 )
 def test_odd_people(facet: str, expected: tuple[str, str]) -> None:
-    assert person(facet) == expected
+    assert split_author(facet) == expected
 
 
 def test_activity_counts_commits_by_file(varied: Path) -> None:
-    found = activity(stored(varied / ".git"), HISTORY, Sought())
+    found = count_changes(stored(varied / ".git").view(), HISTORY, HistoryQuery())
     assert found.commits == 4
     assert found.files == (("src/a.py", 3), ("docs/c[1].md", 1), ("src/lex/b.py", 1), ("srcs.py", 1))
-    assert activity(stored(varied / ".git"), HISTORY, Sought(author="ben", message="LEX")).files == (
+    assert count_changes(stored(varied / ".git").view(), HISTORY, HistoryQuery(author="ben", message="LEX")).files == (
         ("src/a.py", 1),
         ("src/lex/b.py", 1),
     )
@@ -265,10 +277,10 @@ def test_activity_of_a_file_counts_what_its_commits_touched(tmp_path: Path) -> N
             Made("aside", {"x.py": text("z")}),
         ],
     )
-    found = activity(stored(tmp_path / ".git"), HISTORY, Sought("b.py"))
+    found = count_changes(stored(tmp_path / ".git").view(), HISTORY, HistoryQuery("b.py"))
     assert found.commits == 3
     assert found.files == (("b.py", 2), ("a.py", 1), ("x.py", 1), ("y.py", 1))
-    assert activity(stored(tmp_path / ".git"), HISTORY, Sought("b.py", message="edit")).files == (
+    assert count_changes(stored(tmp_path / ".git").view(), HISTORY, HistoryQuery("b.py", message="edit")).files == (
         ("b.py", 1),
         ("y.py", 1),
     )
@@ -324,15 +336,15 @@ def test_two_renamings_in_one_commit_are_kept_apart(tmp_path: Path) -> None:
 def test_another_history_with_the_same_paths_has_a_life_of_its_own(tmp_path: Path) -> None:
     repository(tmp_path, [Made("make", {"a.py": text("a")}), Made("move", renames=[("a.py", "b.py")])])
     store = stored(tmp_path / ".git")
-    store.add_collection("/other/.git", source=COMMITS, name="other.git")
+    store.writer.add_collection("/other/.git", source=COMMITS, name="other.git")
     record = Record("other.git", "f" * 40, "commit", "theirs", 0, START, "", "")
-    put(store, record, [Change("R", "a.py", "b.py"), Change("M", "b.py")])
-    assert [it.title for it in commits(store, HISTORY, Sought("b.py")).commits] == ["move", "make"]
-    assert commits(store, HISTORY, Sought("b.py")).names == ("b.py", "a.py")
-    assert StoredTraces(store, HISTORY).departures("b.py") == set()
+    put(store, record, [PathChange("R", "a.py", "b.py"), PathChange("M", "b.py")])
+    assert [it.title for it in find_commits(store.view(), HISTORY, HistoryQuery("b.py")).commits] == ["move", "make"]
+    assert find_commits(store.view(), HISTORY, HistoryQuery("b.py")).names == ("b.py", "a.py")
+    assert StoredRenameHistory(store.view(), HISTORY).departures("b.py") == set()
 
 
 def test_another_history_in_the_same_store_counts_for_nothing(varied: Path) -> None:
     store = stored(varied / ".git")
-    assert commits(store, "other.git", Sought("src/a.py")).total == 0
-    assert activity(store, "other.git", Sought()).files == ()
+    assert find_commits(store.view(), "other.git", HistoryQuery("src/a.py")).total == 0
+    assert count_changes(store.view(), "other.git", HistoryQuery()).files == ()

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse.lookup.memories.linked import by_relevance, linking
-from dowse.lookup.memories.targets import means
+from dowse.lookup.memories import find_linking_memories, link_matcher, rank_by_relevance
 from memory_notes import SCOPE, memory, store_of, to
 
 _ROOTS = ["/home/me/project", "/other"]
@@ -35,8 +34,8 @@ _HERE = "/home/me/project/.memories"
     ],
 )  # fmt: skip
 def test_spellings_of_one_file(written: str, asked: str) -> None:
-    assert means(asked, _ROOTS)(written, _HERE)
-    assert means(asked, _ROOTS)(f"{written}#Server", _HERE)
+    assert link_matcher(asked, _ROOTS)(written, _HERE)
+    assert link_matcher(asked, _ROOTS)(f"{written}#Server", _HERE)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +58,7 @@ def test_spellings_of_one_file(written: str, asked: str) -> None:
     ],
 )
 def test_other_files_are_not_meant(asked: str, written: str) -> None:
-    assert not means(asked, _ROOTS)(written, _HERE)
+    assert not link_matcher(asked, _ROOTS)(written, _HERE)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +74,7 @@ def test_other_files_are_not_meant(asked: str, written: str) -> None:
     ],
 )
 def test_what_else_can_be_linked_to(asked: str, written: str) -> None:
-    assert means(asked, _ROOTS)(written, _HERE)
+    assert link_matcher(asked, _ROOTS)(written, _HERE)
 
 
 def test_memories_with_links_to_it_newest_first(tmp_path: Path) -> None:
@@ -90,10 +89,10 @@ def test_memories_with_links_to_it_newest_first(tmp_path: Path) -> None:
             (memory("foreign.md", at=5, collection="elsewhere"), [to("src/a.py", "mentions")]),
         ],
     )
-    found = linking(store, SCOPE, "src/a.py", [])
+    found = find_linking_memories(store.view(), SCOPE, "src/a.py", [])
     assert [(it.record.path, [link.line for link in it.links]) for it in found] == [("new.md", [3, 0]), ("old.md", [1])]
-    store.put(memory("old.md", at=1), (), links=())
-    assert [it.record.path for it in linking(store, SCOPE, "src/a.py", [])] == ["new.md"]
+    store.writer.put(memory("old.md", at=1), (), links=())
+    assert [it.record.path for it in find_linking_memories(store.view(), SCOPE, "src/a.py", [])] == ["new.md"]
 
 
 def test_words_around_the_link_count_beside_the_text(tmp_path: Path) -> None:
@@ -103,10 +102,10 @@ def test_words_around_the_link_count_beside_the_text(tmp_path: Path) -> None:
         (memory("both.md", at=3), [to("a.py", "plans", 1, "rework the lock"), to("a.py", "mentions", 2, "see")]),
         (memory("neither.md", at=4), [to("a.py", "mentions", 1, "a clockwork")]),
     ]
-    found = linking(store_of(tmp_path, notes), SCOPE, "a.py", [])
+    found = find_linking_memories(store_of(tmp_path, notes).view(), SCOPE, "a.py", [])
     scores = {("notes", "text.md"): 0.5, ("notes", "both.md"): 0.5}
-    ranked = by_relevance(found, "rework the lock", scores)
+    ranked = rank_by_relevance(found, "rework the lock", scores)
     assert [(it.record.path, round(it.score, 2)) for it in ranked] == [
         ("both.md", 0.7), ("around.md", 0.4), ("text.md", 0.3), ("neither.md", 0.0),
     ]  # fmt: skip
-    assert [it.score for it in by_relevance(found, "??", {})] == [0.0] * 4
+    assert [it.score for it in rank_by_relevance(found, "??", {})] == [0.0] * 4

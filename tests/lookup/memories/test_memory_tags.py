@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.lookup.memories import tags
-from dowse.lookup.memories.counts import memory_counts
-from dowse.lookup.memories.tags import Related, normal_tag, tag_cluster, tag_graph
+from dowse.lookup import memories as tags
+from dowse.lookup.memories import RelatedTag, build_tag_graph, cluster_by_tag, memory_counts, normalize_tag
 from dowse.model import Record
 from memory_notes import memory
 
@@ -22,7 +21,7 @@ _memories = st.lists(st.lists(st.sampled_from(_TAGS), max_size=4), max_size=8).m
 
 @given(_memories)
 def test_every_tag_and_every_pair_is_counted_once_for_each_memory(records: list[Record]) -> None:
-    graph = tag_graph(records)
+    graph = build_tag_graph(records)
     sets = [set(it.tags) for it in records]
     assert dict(graph.used) == {tag: n for tag in _TAGS if (n := sum(tag in it for it in sets))}
     pairs = {pair: n for pair in combinations(_TAGS, 2) if (n := sum(set(pair) <= it for it in sets))}
@@ -32,7 +31,7 @@ def test_every_tag_and_every_pair_is_counted_once_for_each_memory(records: list[
 
 @given(_memories, st.sampled_from(_TAGS))
 def test_related_tags_are_those_of_the_same_memories(records: list[Record], tag: str) -> None:
-    found = tag_graph(records).related(tag)
+    found = build_tag_graph(records).related(tag)
     with_tag = [set(it.tags) for it in records if tag in it.tags]
     assert {it.tag: it.together for it in found} == {
         other: n for other in _TAGS if other != tag and (n := sum(other in it for it in with_tag))
@@ -45,7 +44,7 @@ def test_related_tags_are_those_of_the_same_memories(records: list[Record], tag:
 
 @given(_memories, st.sampled_from(_TAGS), st.integers(1, 3))
 def test_a_cluster_goes_from_tag_to_tag(records: list[Record], tag: str, depth: int) -> None:
-    found = {it.record.path: it.distance for it in tag_cluster(records, tag, depth)}
+    found = {it.record.path: it.distance for it in cluster_by_tag(records, tag, depth)}
     expected: dict[str, int] = {}
     known = {tag}
     for distance in range(1, depth + 1):
@@ -58,7 +57,7 @@ def test_a_cluster_goes_from_tag_to_tag(records: list[Record], tag: str, depth: 
 def test_of_one_distance_the_most_tags_come_first_then_the_order_given() -> None:
     records = [memory("new.md", tags=["x"]), memory("old.md", tags=["x"]), memory("both.md", tags=["x", "y", "z"])]
     start = memory("start.md", tags=["t", "x", "y"])
-    found = tag_cluster([*records, start], "#T", 2)
+    found = cluster_by_tag([*records, start], "#T", 2)
     assert [(it.record.path, it.distance, it.tags) for it in found] == [
         ("start.md", 1, ("t",)),
         ("both.md", 2, ("x", "y")),
@@ -71,24 +70,24 @@ def test_of_one_distance_the_most_tags_come_first_then_the_order_given() -> None
     ("written", "tag"), [("#Auth", "auth"), (" auth ", "auth"), ("#", ""), ("##Auth", "auth"), ("c#", "c#")]
 )
 def test_a_tag_is_written_in_many_ways(written: str, tag: str) -> None:
-    assert normal_tag(written) == tag
+    assert normalize_tag(written) == tag
 
 
 def test_a_tag_of_no_memory_leads_nowhere() -> None:
-    assert tag_cluster([memory("a.md", tags=["x"])], "y", 3) == []
-    assert tag_graph([memory("a.md", tags=["x"])]).related("y") == []
+    assert cluster_by_tag([memory("a.md", tags=["x"])], "y", 3) == []
+    assert build_tag_graph([memory("a.md", tags=["x"])]).related("y") == []
 
 
 def test_a_memory_with_ten_thousand_tags_is_not_paired_whole() -> None:
-    graph = tag_graph([memory("a.md", tags=[f"t{n:05}" for n in range(10_000)]), memory("b.md", tags=["x", "y"])])
+    graph = build_tag_graph([memory("a.md", tags=[f"t{n:05}" for n in range(10_000)]), memory("b.md", tags=["x", "y"])])
     assert len(graph.used) == 10_002
-    assert len(graph.pairs) == tags.MOST_PAIRED * (tags.MOST_PAIRED - 1) // 2 + 1
+    assert len(graph.pairs) == tags.MAX_PAIRED_TAGS * (tags.MAX_PAIRED_TAGS - 1) // 2 + 1
     assert graph.unpaired == 1
-    assert graph.related("x") == [Related("y", 1, 1.0)]
+    assert graph.related("x") == [RelatedTag("y", 1, 1.0)]
 
 
 def test_what_is_used_most_comes_first() -> None:
-    graph = tag_graph([memory("1", tags=["b", "c"]), memory("2", tags=["c", "b"]), memory("3", tags=["a", "c"])])
+    graph = build_tag_graph([memory("1", tags=["b", "c"]), memory("2", tags=["c", "b"]), memory("3", tags=["a", "c"])])
     assert graph.by_use() == [("c", 3), ("b", 2), ("a", 1)]
     assert graph.by_pairing() == [(("b", "c"), 2), (("a", "c"), 1)]
 

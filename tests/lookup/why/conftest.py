@@ -9,8 +9,8 @@ import pytest
 from why_ground import Project, whole_project
 
 from dowse.store.base import Store
-from dowse.store.dicts import DictStore
 from dowse.store.sqlite import SqliteStore
+from oracle.dict_store import DictStore
 
 
 @pytest.fixture(params=["dicts", "sqlite"])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from why_ground import Project, whole_project
 
-from dowse.lookup.why.memory_links import MemoryLinks
-from dowse.lookup.why.question import Subject
+from dowse.lookup.why_evidence import MemoryLinks
+from dowse.lookup.why_target import Target
 from dowse.model import Link, Record, Scope
-from dowse.store.dicts import DictStore
+from oracle.dict_store import DictStore, DictTables
 
 WRITTEN = [
     "src/app/repo.py", "./src/app/repo.py", "/src/app/repo.py", "src/app/../app/repo.py", "src\\app\\repo.py",
@@ -19,7 +19,7 @@ WRITTEN = [
 ]  # fmt: skip
 
 
-class Counting(DictStore):
+class Counting(DictTables):
     """Counts how often all records are gone through."""
 
     selected = 0
@@ -37,18 +37,19 @@ def test_what_a_link_means_is_told_of_it(project: Project) -> None:
     (teller,) = project.store.records("n.md")
     for record in project.store.select(Scope()):
         meant = [it for it in WRITTEN if record in links.meant(teller, it)]
-        told = [link.target for it, link in links.to(Subject(record.path, record)) if it == teller]
+        told = [link.target for it, link in links.to(Target(record.path, record)) if it == teller]
         assert sorted(told) == sorted(meant), record.path
 
 
 @pytest.mark.parametrize("count", [2, 200])
 def test_files_are_not_gone_through_for_every_name(count: int) -> None:
-    store = Counting()
+    counting = Counting()
+    store = DictStore(counting)
     project = whole_project(store)
     project.files({"src/a.py": "x = 1\n"})
     project.memory("n.md", "n", [Link("plans", f"topic area {it}", 1, "n") for it in range(count)])
-    links = MemoryLinks.of(store)
-    (subject,), (teller,) = store.records("src/a.py"), store.records("n.md")
-    assert links.to(Subject(subject.path, subject)) == []
-    assert not any(links.meant(teller, it.target) for it in store.links(teller))
-    assert store.selected < 10
+    links = MemoryLinks.of(store.view())
+    (subject,), (teller,) = store.catalog.records("src/a.py"), store.catalog.records("n.md")
+    assert links.to(Target(subject.path, subject)) == []
+    assert not any(links.meant(teller, it.target) for it in store.catalog.links(teller))
+    assert counting.selected < 10

@@ -10,17 +10,16 @@ from hypothesis import strategies as st
 from why_ground import FIRST, SECOND, THIRD, Project, whole_project
 
 from dowse.errors import BadInput
-from dowse.lookup.related.question import RelatedAnswer
-from dowse.lookup.related.related import related
+from dowse.lookup.related import RelatedAnswer, find_related
 from dowse.model import Chunk, Link, public_chunk_id
-from dowse.store.base import Piece
-from dowse.store.dicts import DictStore
+from dowse.store.types import ChunkInput
+from oracle.dict_store import DictStore
 
 REPO = "src/app/repo.py"
 
 
 def ask(project: Project, target: str, *kinds: str, limit: int = 5, collection: str | None = None) -> RelatedAnswer:
-    return related(project.ground(), target, kinds, limit, collection)
+    return find_related(project.bare(), target, kinds, limit, collection)
 
 
 def ends(answer: RelatedAnswer) -> dict[str, list[str]]:
@@ -231,7 +230,7 @@ def test_a_chunk_by_its_id(project: Project) -> None:
 
 def test_a_chunk_of_a_commit_stands_for_the_commit(project: Project) -> None:
     (record,) = project.store.records(FIRST, "app.git")
-    pieces = [Piece(Chunk(at, "delta", 1 + 100 * at, 100 + 100 * at), bytes(16)) for at in range(2)]
+    pieces = [ChunkInput(Chunk(at, "delta", 1 + 100 * at, 100 + 100 * at), bytes(16)) for at in range(2)]
     project.store.put(record, pieces, (), project.store.links(record))
     asked = public_chunk_id(FIRST, 1)
     assert ask(project, asked) == replace(ask(project, f"commit:{FIRST}"), target=asked)
@@ -240,7 +239,7 @@ def test_a_chunk_of_a_commit_stands_for_the_commit(project: Project) -> None:
 def test_a_document_leads_to_what_it_links_to_and_a_ghost_is_known_by_who_names_it(project: Project) -> None:
     assert ends(ask(project, "docs/guide.md")) == {"out links_to": [REPO]}
     answer = ask(project, "src/old.py")
-    assert answer.notes == ("src/old.py is not indexed now; this is what is said of it",)
+    assert answer.notes == ("src/old.py is not indexed; this lists what mentions it",)
     assert ends(answer) == {"in renames": [SECOND], "in touches": [FIRST]}
 
 
@@ -257,7 +256,7 @@ def test_only_the_kinds_that_are_wanted(project: Project) -> None:
     none = ask(project, REPO, "plans")
     assert none.groups == ()
     assert none.notes == (
-        "it has no neighbours of kind plans; it has import, mentions, anchored, links_to, touches, changes_with",
+        "nothing related by plans; kinds found: import, mentions, anchored, links_to, touches, changes_with",
     )
 
 
@@ -284,14 +283,14 @@ def test_two_roots_and_beginnings_of_several_commits_need_a_choice(project: Proj
 
 def test_what_is_alone_says_so_and_what_is_unknown_has_near_names(project: Project) -> None:
     project.files({"lonely.md": "# Lonely\n"})
-    assert ask(project, "lonely.md").notes == ("nothing links to it, and it links to nothing",)
+    assert ask(project, "lonely.md").notes == ("no links to or from it",)
     unknown = ask(project, "src/app/repos.py")
     assert unknown.subject is None and "no file, symbol or link named" in unknown.notes[0]
 
 
 @pytest.mark.parametrize("limit", [0, -1, 101, 10**9])
 def test_absurd_limits_are_refused(project: Project, limit: int) -> None:
-    with pytest.raises(BadInput, match="a limit is 1 to 100"):
+    with pytest.raises(BadInput, match="the limit must be 1 to 100"):
         ask(project, REPO, limit=limit)
 
 

@@ -7,22 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from why_ground import FIRST, OTHER, REPO, SECOND, THIRD, Project, whole_project
 
+from dowse.callgraph.facts import CallQuery
 from dowse.errors import BadInput
-from dowse.lookup.calls.question import CallQuery
-from dowse.lookup.symbols.question import Definition
-from dowse.lookup.why.question import Neighbour, WhyAnswer
-from dowse.lookup.why.why import why
+from dowse.lookup.why import explain
+from dowse.lookup.why_target import RelatedItem, WhyAnswer
 from dowse.model import Link
 from dowse.store.base import Store
-from dowse.store.dicts import DictStore
+from dowse.store.types import Definition
+from oracle.dict_store import DictStore
 
 
-def section(answer: WhyAnswer, name: str) -> tuple[Neighbour, ...]:
+def section(answer: WhyAnswer, name: str) -> tuple[RelatedItem, ...]:
     return next(it.shown for it in answer.sections if it.name == name)
 
 
 def ask(project: Project, target: str, budget: int = 1500, collection: str | None = None) -> WhyAnswer:
-    return why(project.ground(), target, budget, collection)
+    return explain(project.bare(), target, budget, collection)
 
 
 def test_a_line_has_all_of_it(project: Project) -> None:
@@ -91,14 +91,14 @@ def test_a_line_outside_of_definitions_and_a_whole_file(project: Project) -> Non
 
 def test_a_field_has_no_callers_and_says_so(project: Project) -> None:
     answer = ask(project, "Repo.limit")
-    assert answer.notes == ("a field has no callers; `grep` finds where it is used",)
+    assert answer.notes == ("a field has no callers; use `grep` to find its uses",)
 
 
 def test_a_language_that_is_not_known_says_so(project: Project) -> None:
     project.files({"src/tool.zig": "pub fn main() void {}\n"})
     answer = ask(project, "src/tool.zig:1")
     assert answer.subject is not None and answer.subject.definition is None
-    assert "no definitions are known in src/tool.zig, and so no callers" in answer.notes
+    assert "no callers are known: src/tool.zig has no known definitions" in answer.notes
 
 
 def test_a_section_of_a_document_is_a_definition_too(project: Project) -> None:
@@ -152,7 +152,7 @@ def test_several_of_a_name_are_listed_and_need_a_choice(project: Project) -> Non
     answer = ask(project, "save")
     assert answer.subject is None and answer.sections == ()
     assert [(it.name, it.first_line) for it in answer.candidates] == [("Disk.save", 2), ("Repo.save", 4)]
-    assert answer.notes == ("'save' may be any of 2; ask for one of them as path:line",)
+    assert answer.notes == ("'save' matches 2; pass one as path:line",)
     assert ask(project, "Disk.save").subject is not None
 
 
@@ -160,21 +160,21 @@ def test_a_whole_name_is_meant_before_the_end_of_another(project: Project) -> No
     project.files({"src/app/disk.py": "class Disk:\n    def store(self):\n        pass\n"})
     answer = ask(project, "store")
     assert answer.subject is not None and answer.subject.name == "store"
-    assert answer.notes == ("also called so: Disk.store (src/app/disk.py:2)",)
+    assert answer.notes == ("other matches: Disk.store (src/app/disk.py:2)",)
 
 
 def test_two_roots_with_the_same_path(project: Project) -> None:
     twin = project.files({"src/app/repo.py": REPO, "docs/guide.md": "See `src/app/repo.py`.\n"}, "/work/twin").name
     project.memory("twin.md", "z [[src/app/repo.py]]", [Link("mentions", "src/app/repo.py", 1, "z")], "/work/twin")
     answer = ask(project, "src/app/repo.py:5")
-    assert answer.subject is None and "with its collection" in answer.notes[0]
+    assert answer.subject is None and "and its collection" in answer.notes[0]
     assert {it.record.collection for it in answer.candidates if it.record} == {"app", twin}
     mine, other = ask(project, "Repo.save", collection="app"), ask(project, "src/app/repo.py:5", collection=twin)
     assert "twin.md" not in {it.record.path for it in section(mine, "memories") if it.record}
     assert [it.record.path for it in section(other, "memories") if it.record] == ["twin.md"]
     assert [it.record.collection for it in section(other, "documents") if it.record] == [twin]
     assert section(other, "commits") == ()
-    assert "src/app/repo.py is in no git history that is indexed" in other.notes
+    assert "src/app/repo.py is in no indexed git history" in other.notes
     assert ask(project, "/work/twin/src/app/repo.py:5").subject == other.subject
 
 
@@ -191,7 +191,7 @@ def test_something_that_is_gone_is_known_by_what_is_said_of_it(project: Project)
     answer = ask(project, "src/old.py")
     assert answer.subject is not None and answer.subject.record is None
     assert {it.record.path for it in section(answer, "commits") if it.record} == {FIRST, SECOND}
-    assert answer.notes == ("src/old.py is not indexed now; this is what is said of it",)
+    assert answer.notes == ("src/old.py is not indexed; this lists what mentions it",)
 
 
 def test_what_is_unknown_has_near_names(project: Project) -> None:
@@ -204,14 +204,14 @@ def test_what_is_unknown_has_near_names(project: Project) -> None:
 def test_without_a_history_it_says_so(store: Store) -> None:
     project = Project(store)
     project.files({"a.py": REPO})
-    assert ask(project, "Repo.save").notes == ("no git history is indexed; `dowse index` does, where there is any",)
+    assert ask(project, "Repo.save").notes == ("no git history is indexed; in a git repository, `dowse index` adds it",)
 
 
 def test_what_blame_can_not_tell_is_a_note(project: Project) -> None:
-    project.problem = "who wrote its lines is not known: it took too long"
+    project.problem = "its authors are unknown: it took too long"
     project.written["src/app/repo.py", 5] = "9" * 40
     answer = ask(project, "Repo.save")
-    assert answer.notes == (project.problem, "not indexed yet: 1 of the commits that wrote its lines")
+    assert answer.notes == (project.problem, "commits that wrote its lines but are not indexed yet: 1")
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_what_blame_can_not_tell_is_a_note(project: Project) -> None:
         ("", "the target is empty"),
         (" \n", "the target is empty"),
         ("x" * 10_000, "at most 1,000 characters"),
-        ("src/app/repo.py:0", "lines are counted from 1"),
+        ("src/app/repo.py:0", "line numbers start at 1"),
         ("src/app/repo.py:999999999", "has 12 lines; line 999,999,999 is beyond its end"),
     ],
 )
@@ -231,7 +231,7 @@ def test_bad_targets_are_refused(project: Project, target: str, said: str) -> No
 
 @pytest.mark.parametrize("budget", [149, 0, -1, 10**9])
 def test_absurd_budgets_are_refused(project: Project, budget: int) -> None:
-    with pytest.raises(BadInput, match="a budget is 150 to 100,000 tokens"):
+    with pytest.raises(BadInput, match="the budget must be 150 to 100,000 tokens"):
         ask(project, "Repo", budget)
 
 
@@ -257,7 +257,7 @@ def test_a_definition_that_is_gone_is_told_by_commits_and_memories(project: Proj
     assert answer.subject and (answer.subject.name, answer.subject.record) == (gone, None)
     assert [(it.name, it.how) for it in section(answer, "commits")] == [("Drop it", "changed def drop(self):")]
     assert [it.text for it in section(answer, "memories")] == ["Dropped for good"]
-    assert answer.notes == (f"{gone} is not indexed now; this is what is said of it",)
+    assert answer.notes == (f"{gone} is not indexed; this lists what mentions it",)
 
 
 def test_commits_may_know_a_definition_by_its_own_name_alone(project: Project) -> None:
@@ -300,13 +300,13 @@ def test_of_several_that_are_gone_one_is_to_be_named(project: Project) -> None:
     project.commit("4d" * 20, "Drop them", 4, links, THIRD)
     answer = ask(project, "Repo.drop")
     assert [it.name for it in answer.candidates] == ["src/a.py#Repo.drop", "src/b.py#Repo.drop"]
-    assert answer.notes == ("'Repo.drop' may be any of 2; ask for one of them by its whole name",)
+    assert answer.notes == ("'Repo.drop' matches 2; pass the full name of one",)
 
 
 def test_a_memory_and_a_commit_say_what_they_are_and_who_speaks_of_them(project: Project) -> None:
     project.memory("q5.md", "The five\nand more", [Link("anchored", f"commit:{SECOND[:7]}", 0, "")])
     project.memory("q6.md", "x", [Link("supersedes", "memory:q5", 1, "not [[memory:q5]]")])
-    note = "`related` tells what it links to, `fetch` or `dowse read` the whole of it"
+    note = "use `related` for its links, `fetch` or `dowse read` for its full text"
     answer = ask(project, "memory:q5")
     assert answer.source.lines == ("The five", "and more") and note in answer.notes
     assert [it.record and it.record.path for it in section(answer, "memories")] == ["q6.md"]
@@ -325,7 +325,7 @@ def test_the_best_of_every_section_before_the_second_of_any(project: Project) ->
     assert all(shown >= 1 for shown, _ in counts.values()), counts
     assert counts["callers"][1] and counts["memories"][1]
     assert abs(counts["callers"][0] - counts["memories"][0]) <= 1
-    assert "there may be more callers than the 100 that were looked at" in answer.notes
+    assert "there may be more callers than the 100 found before a limit" in answer.notes
 
 
 @pytest.fixture(scope="module")
@@ -366,13 +366,15 @@ def test_functions_are_meant_before_values_and_the_function_a_line_stands_in_bef
 
 
 def _definitions(*answers: WhyAnswer) -> list[Definition]:
-    return [it.subject.definition for it in answers if it.subject and it.subject.definition and not it.subject.also]
+    return [
+        it.subject.definition for it in answers if it.subject and it.subject.definition and not it.subject.other_matches
+    ]
 
 
 def test_a_definition_that_moved_meanwhile_has_no_callers(project: Project) -> None:
     subject = ask(project, "Repo.save").subject
     assert subject is not None and subject.definition is not None
-    graph, query = project.ground().calls, CallQuery("save", depth=1)
+    graph, query = project.bare().calls, CallQuery("save", depth=1)
     assert graph.around(subject.definition, query).nodes
     project.files({"src/app/repo.py": "\n" + REPO})
     assert not graph.around(subject.definition, query).roots

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dowse.ingest.extract.table import extract
-from dowse.lookup.calls.graph import CallGraph
-from dowse.lookup.why.question import Ground, Span, Written
-from dowse.model import COMMITS, MEMORIES, Chunk, Collection, Extract, Item, Link, Record
-from dowse.store.base import Piece, Store
+from dowse.callgraph.graph import CallGraph
+from dowse.ingest.extract.registry import extract
+from dowse.lookup.why_target import LineCommits, LineSpan, WhyContext
+from dowse.model import COMMITS, MEMORIES, Chunk, Collection, Extraction, Item, Link, Record
+from dowse.store.base import Store
+from dowse.store.types import ChunkInput
 
 REPO = """\
 class Repo:
@@ -80,56 +81,66 @@ class Project:
     judged: list[str] = field(default_factory=list)
 
     def files(self, files: Mapping[str, str], root: str = "") -> Collection:
-        collection = self.store.add_collection(root or self.root)
+        collection = self.store.writer.add_collection(root or self.root)
         for path, text in files.items():
             item = Item(path, len(text), 1)
             self.put(collection.name, path, extract(item, text.encode()))
         return collection
 
-    def put(self, collection: str, path: str, found: Extract, mtime_ns: int = 1) -> None:
+    def put(self, collection: str, path: str, found: Extraction, mtime_ns: int = 1) -> None:
         record = Record(
             collection, path, found.kind, found.title, len(found.text), mtime_ns, "d", "c",
             tags=found.tags, aliases=found.aliases, facets=found.facets, at_ns=found.at_ns,
         )  # fmt: skip
-        pieces = [Piece(Chunk(0, found.text, 1, found.text.count("\n") + 1), b"d")]
-        self.store.put(record, pieces, found.symbols, found.links, found.calls, found.text if found.lined else "")
+        pieces = [ChunkInput(Chunk(0, found.text, 1, found.text.count("\n") + 1), b"d")]
+        self.store.writer.put(
+            record, pieces, found.symbols, found.links, found.calls, found.text if found.has_line_index else ""
+        )
 
     def commit(
         self, hash: str, title: str, day: int, links: Sequence[Link], parents: str = "", author: str = ADA
     ) -> None:
-        history = self.store.add_collection(f"{self.root}/.git", source=COMMITS, name="app.git")
+        history = self.store.writer.add_collection(f"{self.root}/.git", source=COMMITS, name="app.git")
         files = str(sum(it.kind == "touches" for it in links))
         facets = {"author": author, "committer": author, "files": files, "parents": parents}
-        found = Extract("commit", title, title, (), links=tuple(links), facets=facets, lined=False)
+        found = Extraction("commit", title, title, (), links=tuple(links), facets=facets, has_line_index=False)
         self.put(history.name, hash, found, mtime_ns=day * DAY_NS)
 
     def memory(self, path: str, text: str, links: Sequence[Link], root: str = "", **facets: str) -> None:
-        folder = self.store.add_collection(f"{root or self.root}/.memories", source=MEMORIES)
+        folder = self.store.writer.add_collection(f"{root or self.root}/.memories", source=MEMORIES)
         told = {"type": "journal", "status": "active", **facets}
-        found = Extract("memory", path.removesuffix(".md"), text, (), links=tuple(links), facets=told, at_ns=DAY_NS)
+        found = Extraction("memory", path.removesuffix(".md"), text, (), links=tuple(links), facets=told, at_ns=DAY_NS)
         self.put(folder.name, path, found)
 
-    def ground(self) -> Ground:
-        return Ground(
-            self.store, CallGraph(self.store), self._history_of, self._file_of, self._written, self._stale, 0.0
+    def bare(self) -> WhyContext:
+        return WhyContext(
+            self.store.view(),
+            CallGraph(self.store.view()),
+            self._history_of,
+            self._file_of,
+            self._written,
+            self._stale,
+            0.0,
         )
 
     def _history_of(self, record: Record) -> tuple[Collection, str] | None:
-        histories = {it.root.removesuffix("/.git"): it for it in self.store.collections() if it.source == COMMITS}
-        home = {it.name: it.root for it in self.store.collections()}[record.collection]
+        histories = {
+            it.root.removesuffix("/.git"): it for it in self.store.catalog.collections() if it.source == COMMITS
+        }
+        home = {it.name: it.root for it in self.store.catalog.collections()}[record.collection]
         return (histories[home], record.path) if home in histories else None
 
     def _file_of(self, history: str, path: str) -> Record | None:
-        names = [it.name for it in self.store.collections() if it.root == self.root]
-        return next(iter(self.store.records(path, names[0])), None)
+        names = [it.name for it in self.store.catalog.collections() if it.root == self.root]
+        return next(iter(self.store.catalog.records(path, names[0])), None)
 
-    def _written(self, record: Record, span: Span) -> Written:
+    def _written(self, record: Record, span: LineSpan) -> LineCommits:
         lines = {line: hash for (path, line), hash in self.written.items() if path == record.path}
-        found: dict[str, list[Span]] = {}
+        found: dict[str, list[LineSpan]] = {}
         for line in range(span.first, span.last + 1):
             if line in lines:
-                found.setdefault(lines[line], []).append(Span(line, line))
-        return Written(found, self.problem)
+                found.setdefault(lines[line], []).append(LineSpan(line, line))
+        return LineCommits(found, self.problem)
 
     def _stale(self, record: Record) -> Sequence[str]:
         self.judged.append(record.path)

@@ -1,41 +1,53 @@
-"""The files below a directory as a source."""
+"""Files of a directory tree as a source of records."""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dowse.errors import BadInput, Unreadable
-from dowse.ingest.sources.base import Listing
-from dowse.ingest.sources.defaults import MAX_FILE_BYTES, default_exclude
-from dowse.ingest.sources.ledger import Ledger, TooManyItems, too_large
-from dowse.ingest.sources.part import WHOLE, part_of
-from dowse.ingest.sources.regular_file import ChangingError, NotRegularError, opened_below, read_whole
-from dowse.ingest.sources.selection import held_below
+from dowse.ingest.sources.base import Listing, ListingScope
+from dowse.ingest.sources.walk import (
+    DEFAULT_EXCLUDE,
+    MAX_FILE_BYTES,
+    WHOLE_TREE,
+    PathSelection,
+    TooManyItems,
+    WalkResult,
+    default_excludes_for,
+    format_too_large,
+    secret_file_matcher,
+    subtree_of,
+    walk_files,
+)
 from dowse.model import Freshness, Item
-from dowse.places import leads_elsewhere
-from dowse.text.globs import Matcher
-from dowse.text.secrets import HELD_BACK, masked
+from dowse.paths import is_redirected_root
+from dowse.safe_open import FileChangedError, NotRegularError, open_below, read_file
+from dowse.text.globs import PathPredicate, compile_globs
+from dowse.text.secrets import HELD_BACK_REASON, is_secret_file, mask_secrets
 
 if TYPE_CHECKING:
-    from dowse.ingest.sources.judge import Judge, Kept
+    from dowse.ingest.sources.walk import PathFilter, TrackedIgnoredFiles
 
 READ_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """Lists what git would not ignore, reads nothing outside the root, and follows no links. Files of secrets are held
-    back, and known values masked in all others, whoever reads them, unless it shall `show_secrets`.
+    """Lists the files that git would not ignore, reads nothing outside the root, and follows no links.
 
-    `exclude` comes on top of the default excludes, which let files with these `extensions` in; `under` narrows the
-    listing to these directories and files; `barred` are absolute directories that are not entered, such as other
-    collections' roots; `form` is that of its items. `is_stored`: the root is a real path, and read no
-    more once it leads elsewhere.
+    Unless `show_secrets` is set, secret files are withheld, and known secret values are masked in all others.
+
+    - `exclude` is added to the default excludes; `extensions` exempts files with these extensions from the defaults.
+    - `under` limits the listing to these directories and files.
+    - `barred` are absolute directories that are not entered, for example the roots of other collections.
+    - `form` is the kind of its items.
+    - `is_stored`: the root is a real path, which is no longer read once it leads elsewhere.
     """
 
     root: Path
@@ -55,31 +67,32 @@ class FileSource:
     def listing(self) -> Listing:
         for place in self.under:
             if not _stays_inside(place.removesuffix("/")):
-                raise BadInput(f"{place!r} is not a path inside {self.root}; give it relative to that, without '..'")
+                raise BadInput(f"{place!r} is not a path inside {self.root}; give a relative path without '..'")
         root = self._resolved_root()
-        listing = self._survey(root).listing()
+        listing = self._walk(root).listing()
         if self.form:
             listing.items = [replace(item, form=self.form) for item in listing.items]
-        listing.vacant = not listing.items and holds_no_file(root)
+        listing.vacant = not listing.items and has_no_files(root)
         return listing
 
     def has_more_than(self, count: int) -> bool:
-        """Whether a listing would have more items than this; it stops looking at the first one more."""
+        """Return whether a listing would have more items than this; stop at the first one more."""
         try:
-            self._survey(self._resolved_root(), count)
+            self._walk(self._resolved_root(), count)
         except TooManyItems:
             return True
         return False
 
-    def _survey(self, root: str, most: int | None = None) -> Ledger:
-        # Only listing needs what these import; reading and checking freshness start quicker without.
-        from dowse.ingest.sources.selection import select
-        from dowse.ingest.sources.survey import survey
+    def _walk(self, root: str, most: int | None = None) -> WalkResult:
+        # Imported here because only listing needs them; reading and freshness checks start faster without.
+        from dowse.ingest.sources.walk import make_selection, walk_files
 
-        return survey(
+        return walk_files(
             root,
-            select(self.include, self._excluded(), part_of(self.under), self._held(), self.exclude),
-            self._barred(),
+            make_selection(
+                self.include, self._excluded(), subtree_of(self.under), self._secret_matcher(), self.exclude
+            ),
+            self._resolved_barred(),
             use_gitignore=self.use_gitignore,
             max_file_bytes=self.max_file_bytes,
             most=most,
@@ -87,26 +100,26 @@ class FileSource:
 
     def read(self, item: Item) -> tuple[Item, bytes]:
         if not _stays_inside(item.path):
-            raise Unreadable("its path leads out of the collection")
-        if self._held()(item.path):
-            raise Unreadable(HELD_BACK)
+            raise Unreadable("the path leads out of the collection")
+        if self._secret_matcher()(item.path):
+            raise Unreadable(HELD_BACK_REASON)
         if self._leads_elsewhere():
-            raise Unreadable(f"{self.root} leads elsewhere now", lasting=False)
+            raise Unreadable(f"{self.root} now leads elsewhere", lasting=False)
         for _ in range(READ_ATTEMPTS):
             try:
-                with opened_below(str(self.root), item.path) as handle:
-                    status, content = read_whole(handle, self.max_file_bytes)
-            except ChangingError:
+                with open_below(str(self.root), item.path) as handle:
+                    status, content = read_file(handle, self.max_file_bytes)
+            except FileChangedError:
                 continue
             except NotRegularError as error:
                 raise Unreadable(str(error), lasting=False) from error
             except OSError as error:
                 raise Unreadable(f"cannot be read: {error.strerror}", lasting=False) from error
             if status.st_size > self.max_file_bytes:
-                raise Unreadable(too_large(status.st_size, self.max_file_bytes))
-            shown, count = (content, 0) if self.show_secrets else masked(content)
+                raise Unreadable(format_too_large(status.st_size, self.max_file_bytes))
+            shown, count = (content, 0) if self.show_secrets else mask_secrets(content)
             return Item(item.path, status.st_size, status.st_mtime_ns, self.form, count), shown
-        raise Unreadable("changing while it is read", lasting=False)
+        raise Unreadable("the file changed while it was read", lasting=False)
 
     def freshness(self, item: Item) -> Freshness:
         if self._leads_elsewhere():
@@ -121,53 +134,52 @@ class FileSource:
             return "gone"
         return "fresh" if (status.st_size, status.st_mtime_ns) == (item.size, item.mtime_ns) else "changed"
 
-    def judge(self, kept: Kept | None = None) -> Judge:
-        """For single paths, as settings and ignore files are now; with `kept`, as git tracks them, too."""
-        from dowse.ingest.sources.doors import Doors
-        from dowse.ingest.sources.judge import Judge
-        from dowse.ingest.sources.selection import select, select_folders
+    def judge(self, kept: TrackedIgnoredFiles | None = None) -> PathFilter:
+        """Return a filter for single paths by the current settings and ignore files. `kept` adds files that git tracks
+        although they are ignored."""
+        from dowse.ingest.sources.walk import DirectoryFilter, PathFilter, make_directory_selection, make_selection
 
         root = str(self.root.resolve())
-        folders = select_folders(self._excluded())
-        doors = Doors(root, self._barred())
-        files = partial(select, self.include, self._excluded(), WHOLE, self._held())
-        return Judge(root, folders, files, doors, self.use_gitignore, kept)
+        folders = make_directory_selection(self._excluded())
+        directory_filter = DirectoryFilter(root, self._resolved_barred())
+        files = partial(make_selection, self.include, self._excluded(), WHOLE_TREE, self._secret_matcher())
+        return PathFilter(root, folders, files, directory_filter, self.use_gitignore, kept)
 
-    def left_out(self) -> Matcher:
-        """Whether a path, which need not exist any more, is left out by its name, the settings or `.dowseignore`."""
-        from dowse.ingest.sources.doors import Doors
+    def left_out(self) -> PathPredicate:
+        """Return a predicate for paths that the name, the settings or `.dowseignore` exclude. A path need not exist."""
+        from dowse.ingest.sources.walk import DirectoryFilter
         from dowse.text.globs import compile_globs
 
-        root, excluded, held = str(self.root.resolve()), compile_globs(self._excluded()), self._held()
-        doors = Doors(root, frozenset())
+        root, excluded, is_secret = str(self.root.resolve()), compile_globs(self._excluded()), self._secret_matcher()
+        directory_filter = DirectoryFilter(root, frozenset())
 
         def is_left_out(path: str) -> bool:
-            if held(path) or excluded(path) or not _stays_inside(path):
+            if is_secret(path) or excluded(path) or not _stays_inside(path):
                 return True
             directory, _, name = path.rpartition("/")
-            rules = doors.rules(directory)
+            rules = directory_filter.rules(directory)
             return rules is None or rules.ignores(f"{root}/{directory}/" if directory else f"{root}/", name)
 
         return is_left_out
 
-    def _held(self) -> Matcher:
-        return held_below(str(self.root), self.show_secrets)
+    def _secret_matcher(self) -> PathPredicate:
+        return secret_file_matcher(str(self.root), self.show_secrets)
 
     def _excluded(self) -> tuple[str, ...]:
-        return (*default_exclude(self.extensions), *self.exclude) if self.default_excludes else self.exclude
+        return (*default_excludes_for(self.extensions), *self.exclude) if self.default_excludes else self.exclude
 
-    def _barred(self) -> frozenset[str]:
+    def _resolved_barred(self) -> frozenset[str]:
         return frozenset(str(place.resolve()) for place in self.barred)
 
     def _leads_elsewhere(self) -> bool:
-        return self.is_stored and leads_elsewhere(self.root)
+        return self.is_stored and is_redirected_root(self.root)
 
     def _resolved_root(self) -> str:
-        """The root may be a link, or lie below one; from here on no link is followed."""
+        """Resolve the root, which may be a link or lie below one. No link below the root is followed."""
         try:
             root = self.root.resolve(strict=True)
             if self._leads_elsewhere():
-                raise BadInput(f"{self.root} leads to {root} now; to index that, name it as a root of its own")
+                raise BadInput(f"{self.root} now leads to {root}; to index that, add it as a separate root")
             with os.scandir(root):
                 return str(root)
         except (FileNotFoundError, NotADirectoryError) as error:
@@ -178,15 +190,101 @@ class FileSource:
             raise BadInput(f"{self.root} cannot be read ({error}); check the path and its permissions") from error
 
 
-def holds_no_file(place: str) -> bool:
-    """Whether there is no file at all below: an emptied directory, or one whose disk is not mounted."""
+def has_no_files(place: str) -> bool:
+    """Return whether there is no file below: the directory was emptied, or its disk is not mounted."""
     return Path(place).is_dir() and not any(names for _, _, names in os.walk(place))
 
 
 def _stays_inside(path: str) -> bool:
-    """Whether the path names something below the directory it is joined to, as far as its text goes."""
+    """Return whether the path, by its text, names something below the directory it is joined to."""
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
         return False
     return "\0" not in path and not any(part in ("", ".", "..") for part in path.split("/"))
+
+
+# --------------------------------------------------------------------------------------------------
+# List the files below a directory by name, as they are now, including kinds that are never indexed.
+
+_ANY_SIZE = 2**63
+
+
+def list_file_names(
+    root: str, reach: ListingScope, *, exclude: tuple[str, ...] = (), use_gitignore: bool = True
+) -> list[Item]:
+    """Return regular files, without links, by path relative to `root`, which is absolute and resolved."""
+    under = reach.under.strip("/")
+    if "\0" in under or any(part in (".", "..") for part in under.split("/")):
+        raise BadInput(f"{reach.under!r} is not a directory inside {root}; give a relative path without '..'")
+    if not Path(root, under).is_dir():
+        raise BadInput(f"{root}/{under} is not a directory; check the path")
+    if reach.ignored:
+        items = list(_walk_all(root, under, reach))
+    else:
+        items = _list_wanted(root, under, (*DEFAULT_EXCLUDE, *exclude), use_gitignore)
+    under_depth = under.count("/") + 1 if under else 0
+    return [it for it in items if _is_in_scope(it.path, reach, under_depth)]
+
+
+def _is_in_scope(path: str, reach: ListingScope, under_depth: int) -> bool:
+    parts = path.split("/")[under_depth:]
+    if reach.max_depth and len(parts) > reach.max_depth:
+        return False
+    return reach.hidden or not any(part.startswith(".") for part in parts)
+
+
+def _list_wanted(root: str, under: str, exclude: tuple[str, ...], use_gitignore: bool) -> list[Item]:
+    part = subtree_of((under,) if under else ())
+    selection = PathSelection(compile_globs(("**",)), compile_globs(exclude), frozenset(), part, is_secret_file)
+    found = walk_files(root, selection, frozenset(), use_gitignore=use_gitignore, max_file_bytes=_ANY_SIZE)
+    return found.listing().items
+
+
+def _walk_all(root: str, under: str, reach: ListingScope) -> Iterator[Item]:
+    """Yield every file. Unreadable directories are skipped, as `find` would."""
+    start = f"{root}/{under}" if under else root
+    for directory, folders, names in os.walk(start):
+        inside = directory.removeprefix(root).strip("/")
+        depth = directory.removeprefix(start).count("/")
+        folders[:] = sorted(it for it in folders if _descends(it, depth, reach))
+        for name in sorted(names):
+            path = f"{inside}/{name}" if inside else name
+            item = _item(root, path)
+            if item is not None:
+                yield item
+
+
+def _descends(name: str, depth: int, reach: ListingScope) -> bool:
+    return (reach.hidden or not name.startswith(".")) and not (reach.max_depth and depth + 1 >= reach.max_depth)
+
+
+def _item(root: str, path: str) -> Item | None:
+    try:
+        status = os.lstat(f"{root}/{path}")
+        path.encode()
+    except (OSError, UnicodeEncodeError):
+        return None
+    return Item(path, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+
+# --------------------------------------------------------------------------------------------------
+# A folder of memories as a source: every note in it, even if git ignores it, but not the trash.
+
+MEMORY_SOURCE_KIND: Final = "memory"
+MEMORIES_FOLDER: Final = ".memories"  # in a root
+MEMORIES_TRASH: Final = ".trash"
+
+
+def memory_source(root: Path, under: tuple[str, ...] = (), *, show_secrets: bool = False) -> FileSource:
+    return FileSource(
+        root,
+        include=("*.[mM][dD]", "*.[mM][aA][rR][kK][dD][oO][wW][nN]"),
+        exclude=(f"/{MEMORIES_TRASH}/", "/indices/", ".*"),
+        default_excludes=False,
+        use_gitignore=False,
+        show_secrets=show_secrets,
+        under=under,
+        form=MEMORY_SOURCE_KIND,
+        is_stored=True,
+    )

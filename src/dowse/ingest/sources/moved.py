@@ -1,4 +1,4 @@
-"""Tells whether a directory is one that was indexed under another path: by its inode, or by what is in it."""
+"""Detect that a directory was indexed under another path, by its inode or by its content."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from dowse.ingest.sources.regular_file import opened_below, read_whole
-from dowse.model import Version
+from dowse.model import ItemVersion
+from dowse.safe_open import open_below, read_file
 
-SAMPLE: Final = 50
-# Inodes are used again, so one that is the same proves little by itself.
-_STILL_THERE: Final = 0.5
-_ALIKE: Final = 0.9
-_MAX_READ_BYTES: Final = 10_000_000
+SAMPLED_PATHS: Final = 50
+# Inodes are reused, so an equal inode alone proves little.
+_MIN_PRESENT_SHARE: Final = 0.5
+_MIN_UNCHANGED_SHARE: Final = 0.9
+_MAX_COMPARED_BYTES: Final = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Traces:
-    """What an index knows of one of its roots: where it was, which directory that was, and some of its files.
+class IndexedRoot:
+    """An indexed root: its path, the identity of its directory, and a sample of its files.
 
-    `commits` are some of each history below it, by the root of that: a bare repository has no files.
+    `commits` is a sample of each history below it, by the root of the history: a bare repository has no files.
     """
 
     root: Path
     identity: str
-    files: Callable[[], Mapping[str, Version]]  # asked for only where they decide
+    files: Callable[[], Mapping[str, ItemVersion]]  # loaded only if it decides
     commits: Callable[[], Mapping[str, Iterable[str]]] = dict
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Likeness:
-    """How sure it is that a directory is the one that was indexed; more is better."""
+class RootMatch:
+    """How well a directory matches an indexed one; greater is better."""
 
     same_directory: bool
     share: float
 
 
-def identity_key(root: str) -> str:
-    """Under this key an index notes the identity of a root."""
+def root_identity_key(root: str) -> str:
+    """Return the metadata key under which an index stores the identity of a root."""
     return f"identity {root}"
 
 
-def identity_of(place: Path) -> str:
-    """Device and inode, which a directory keeps when it is renamed; nothing where there is none."""
+def read_root_identity(place: Path) -> str:
+    """Return device and inode, which a directory keeps when it is renamed; empty if it does not exist."""
     try:
         status = place.stat()
     except (OSError, ValueError):
@@ -54,64 +54,68 @@ def identity_of(place: Path) -> str:
     return f"{status.st_dev}:{status.st_ino}"
 
 
-def sample(paths: Iterable[str]) -> list[str]:
-    """At most so many of them, evenly taken from all."""
+def sample_paths(paths: Iterable[str]) -> list[str]:
+    """Return at most SAMPLED_PATHS of the paths, evenly spaced."""
     ordered = sorted(paths)
-    return ordered[:: max(1, -(-len(ordered) // SAMPLE))]
+    return ordered[:: max(1, -(-len(ordered) // SAMPLED_PATHS))]
 
 
-def likeness(traces: Traces, place: Path) -> Likeness | None:
-    """How well the directory fits, or None unless it is surely the one that was indexed, and was moved."""
-    if not has_left(traces, place):
+def match_moved_root(traces: IndexedRoot, place: Path) -> RootMatch | None:
+    """Return how well the directory matches, or None unless it is clearly the indexed one, moved here."""
+    if not may_have_moved(traces, place):
         return None
-    same = _is_same(traces, place)
-    kept = [_kept(place, path, version) for path, version in traces.files().items()]
-    kept = kept or [(it, it) for it in _commits_kept(traces, place)]
-    there, alike = (sum(it[which] for it in kept) / max(1, len(kept)) for which in (0, 1))
-    fits = there >= _STILL_THERE if same else alike >= _ALIKE
-    return Likeness(same, alike) if fits else None
+    same = _has_same_identity(traces, place)
+    results = [_compare_file(place, path, version) for path, version in traces.files().items()]
+    results = results or [(it, it) for it in _check_commits(traces, place)]
+    present, unchanged = (sum(it[which] for it in results) / max(1, len(results)) for which in (0, 1))
+    fits = present >= _MIN_PRESENT_SHARE if same else unchanged >= _MIN_UNCHANGED_SHARE
+    return RootMatch(same, unchanged) if fits else None
 
 
-def has_left(traces: Traces, place: Path) -> bool:
-    """Whether what was indexed can be at this place now: nothing is where it was any more, or a link to the place,
-    or another directory, while this one is the very one that was indexed."""
+def may_have_moved(traces: IndexedRoot, place: Path) -> bool:
+    """Return whether the indexed directory can now be at this place.
+
+    That is so if its old path is gone, or is a link to this place. It is also so if the old path holds another
+    directory while this one has the indexed identity.
+    """
     before = traces.root
     if not before.exists():
         return True
-    if not _is_itself(before):
+    if not _has_no_links(before):
         return Path(os.path.realpath(before)) == place
-    return _is_same(traces, place) and identity_of(before) != traces.identity
+    return _has_same_identity(traces, place) and read_root_identity(before) != traces.identity
 
 
-def _is_same(traces: Traces, place: Path) -> bool:
-    return bool(traces.identity) and identity_of(place) == traces.identity
+def _has_same_identity(traces: IndexedRoot, place: Path) -> bool:
+    return bool(traces.identity) and read_root_identity(place) == traces.identity
 
 
-def _is_itself(root: Path) -> bool:
-    """Roots are noted without links; one that leads elsewhere now is another."""
+def _has_no_links(root: Path) -> bool:
+    """Return whether the path has no link in it. Roots are stored without links, so one that leads elsewhere is
+    another."""
     return os.path.realpath(root) == str(root)
 
 
-def _commits_kept(traces: Traces, place: Path) -> Iterator[bool]:
-    """Of each commit whether git has it here. A name stands for one content, so that no time need be compared."""
-    from dowse.ingest.sources.git.holding import held  # few roots have no files
+def _check_commits(traces: IndexedRoot, place: Path) -> Iterator[bool]:
+    """Yield for each sampled commit whether git has it here. A hash identifies its content, so no time is compared."""
+    from dowse.git.repositories import has_commits  # few roots have no files
 
-    for home, names in traces.commits().items():
-        yield from held(str(place / Path(home).relative_to(traces.root)), names)
+    for history_root, names in traces.commits().items():
+        yield from has_commits(str(place / Path(history_root).relative_to(traces.root)), names)
 
 
-def _kept(place: Path, path: str, version: Version) -> tuple[bool, bool]:
-    """Whether a file is there, and whether it is as it was indexed."""
+def _compare_file(place: Path, path: str, version: ItemVersion) -> tuple[bool, bool]:
+    """Return whether a file is there, and whether it is the indexed version."""
     try:
-        with opened_below(str(place), path) as handle:
+        with open_below(str(place), path) as handle:
             status = os.fstat(handle)
-            alike = status.st_size == version.size and (
+            unchanged = status.st_size == version.size and (
                 status.st_mtime_ns == version.mtime_ns or _digest(handle) == version.digest
             )
-            return True, alike
+            return True, unchanged
     except (OSError, ValueError):
         return False, False
 
 
 def _digest(handle: int) -> str:
-    return hashlib.sha256(read_whole(handle, _MAX_READ_BYTES)[1]).hexdigest()
+    return hashlib.sha256(read_file(handle, _MAX_COMPARED_BYTES)[1]).hexdigest()

@@ -1,10 +1,16 @@
-"""Follows files as they change: events are hints of what to look at, never what is indexed."""
+"""File watching. Events are hints about which files to check; the index always reads the files themselves."""
 
 from __future__ import annotations
 
-from dowse.live.watch.base import Batch, Place, Timing
-from dowse.live.watch.places import place_of
-from dowse.live.watch.status import PlaceStatus, WatchStatus
-from dowse.live.watch.watcher import Watcher
+from dowse.live.watch.debounce import ChangeBatch, WatchTarget, WatchTiming
+from dowse.live.watch.watcher import Watcher, WatchStatus, WatchTargetStatus, watch_target_of
 
-__all__ = ["Batch", "Place", "PlaceStatus", "Timing", "WatchStatus", "Watcher", "place_of"]
+__all__ = [
+    "ChangeBatch",
+    "WatchStatus",
+    "WatchTarget",
+    "WatchTargetStatus",
+    "WatchTiming",
+    "Watcher",
+    "watch_target_of",
+]

@@ -1,13 +1,13 @@
--- Version 3: what code is made of. Symbols say more about themselves, calls and whole texts are kept.
+-- Version 3: code. More columns for symbols, and tables for calls and whole texts.
 
-ALTER TABLE symbols ADD COLUMN folded TEXT NOT NULL DEFAULT ''; -- the name in lower case, by which it is found
+ALTER TABLE symbols ADD COLUMN folded TEXT NOT NULL DEFAULT ''; -- the name in lower case, for lookup
 ALTER TABLE symbols ADD COLUMN signature TEXT NOT NULL DEFAULT '';
 ALTER TABLE symbols ADD COLUMN holds TEXT NOT NULL DEFAULT '';
 ALTER TABLE symbols ADD COLUMN parameters TEXT NOT NULL DEFAULT '[]'; -- these four are JSON arrays
 ALTER TABLE symbols ADD COLUMN modifiers TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE symbols ADD COLUMN attributes TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE symbols ADD COLUMN bases TEXT NOT NULL DEFAULT '[]';
-ALTER TABLE symbols ADD COLUMN cyclomatic INTEGER; -- null where nothing was counted, as the six below
+ALTER TABLE symbols ADD COLUMN cyclomatic INTEGER; -- null if not measured, like the six below
 ALTER TABLE symbols ADD COLUMN cognitive INTEGER;
 ALTER TABLE symbols ADD COLUMN nesting INTEGER;
 ALTER TABLE symbols ADD COLUMN arity INTEGER;
@@ -15,17 +15,17 @@ ALTER TABLE symbols ADD COLUMN returns INTEGER;
 ALTER TABLE symbols ADD COLUMN calls_made INTEGER;
 ALTER TABLE symbols ADD COLUMN lambdas INTEGER;
 DROP INDEX symbols_name;
-CREATE INDEX symbols_folded ON symbols (folded, kind); -- with kind, most definitions are found without their rows
-CREATE INDEX symbols_headings ON symbols (record) WHERE kind = 'heading'; -- so that definitions are counted at once
+CREATE INDEX symbols_folded ON symbols (folded, kind); -- a covering index for most lookups
+CREATE INDEX symbols_headings ON symbols (record) WHERE kind = 'heading'; -- makes counting definitions fast
 
--- Every name once, and its trigrams: what holds a part of a name is found without looking at all of them.
--- Names that nothing bears any more stay, and find nothing.
+-- Distinct names and their trigrams, for finding names by a part of them. Names that are no longer used stay, and find
+-- nothing.
 CREATE TABLE symbol_names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE VIRTUAL TABLE symbol_grams USING fts5 (
   name, content = 'symbol_names', content_rowid = 'id', tokenize = 'trigram', detail = none
 );
 
--- What a symbol can be asked for beside its name: kind is `base` or `attribute`, value its last name in lower case.
+-- Further lookup keys of a symbol: kind is `base` or `attribute`, value its last name in lower case.
 CREATE TABLE traits (
   kind TEXT NOT NULL,
   value TEXT NOT NULL,
@@ -48,13 +48,13 @@ CREATE TABLE calls (
 ) WITHOUT ROWID;
 CREATE INDEX calls_name ON calls (name);
 
--- The last part of a path, by which an import finds its module.
+-- The file name of a path, by which imports are resolved.
 CREATE INDEX records_name ON records (replace(path, rtrim(path, replace(path, '/', '')), ''));
 
 CREATE TABLE texts (record INTEGER PRIMARY KEY REFERENCES records (id), body BLOB NOT NULL); -- UTF-8, zlib
 
--- Which texts came and went, so that whoever holds an index of their lines follows by reading only those. A token makes
--- each entry one of its kind, as in vector_changes; 0 is no record.
+-- The change log of texts, so that a cached line index needs to read changed texts only. The token makes each entry
+-- unique, as in vector_changes; 0 is no record.
 CREATE TABLE text_changes (
   epoch INTEGER PRIMARY KEY AUTOINCREMENT,
   record INTEGER NOT NULL,
@@ -68,6 +68,6 @@ CREATE TRIGGER texts_removed AFTER DELETE ON texts BEGIN
 END;
 INSERT INTO text_changes (record) VALUES (0);
 
--- Both full-text indexes are written at the end of a transaction, not row by row: see late_words.py.
+-- Both full-text indexes are written at the end of a transaction, not row by row: see FtsWriteBuffer.
 DROP TRIGGER chunks_added;
 DROP TRIGGER chunks_removed;

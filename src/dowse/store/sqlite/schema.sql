@@ -1,4 +1,4 @@
--- Version 1. The catalog (collections … links) is the truth; words and vectors are caches of it.
+-- Version 1. The catalog (collections … links) is authoritative; words and vectors are derived from it.
 
 CREATE TABLE manifest (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
@@ -37,9 +37,8 @@ CREATE TABLE skipped (
   PRIMARY KEY (collection, path)
 ) WITHOUT ROWID;
 
--- Keys are never used twice, so that a reader holding one can not meet another chunk under it.
--- title, trail, text, names, tags and path are what the words index reads; trail is joined by U+001F, tags
--- holds tags and aliases.
+-- Keys are never reused, so that a key held by a reader never refers to another chunk.
+-- The text index covers title, trail, text, names, tags and path. trail is joined by U+001F; tags includes aliases.
 CREATE TABLE chunks (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   record INTEGER NOT NULL REFERENCES records (id),

@@ -1,12 +1,12 @@
--- Version 4: checksums, so that a byte that changed by itself is noticed; null in rows that were written before.
+-- Version 4: checksums, to detect silent corruption; null in rows written before.
 
-ALTER TABLE records ADD COLUMN details INTEGER; -- of what hangs on the record: chunks, symbols, links, calls, text
-ALTER TABLE records ADD COLUMN seal INTEGER;    -- of the row itself, details included; not of size, mtime_ns, settled
-ALTER TABLE chunks ADD COLUMN seal INTEGER;     -- of the row itself
-ALTER TABLE vectors ADD COLUMN seal INTEGER;    -- of the vector, as in next_vectors
+ALTER TABLE records ADD COLUMN details INTEGER; -- checksum of the chunks, symbols, links, calls and text
+ALTER TABLE records ADD COLUMN seal INTEGER;    -- checksum of the row with details, without size, mtime_ns, settled
+ALTER TABLE chunks ADD COLUMN seal INTEGER;     -- checksum of the row
+ALTER TABLE vectors ADD COLUMN seal INTEGER;    -- checksum of the vector, as in next_vectors
 ALTER TABLE next_vectors ADD COLUMN seal INTEGER;
 
--- There are few collections, and everything hangs on them: each is kept twice.
+-- Collections are few and everything depends on them, so each is stored twice.
 ALTER TABLE collections ADD COLUMN twin TEXT;
 UPDATE collections SET twin = name || char(31) || root;
 CREATE TRIGGER collections_added AFTER INSERT ON collections BEGIN

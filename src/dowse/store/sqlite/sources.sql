@@ -1,4 +1,4 @@
--- Version 5: collections that are not files of a project, and records that are about another moment than they were written at.
+-- Version 5: collections that are not project files, and records about another time than they were written.
 
 ALTER TABLE collections ADD COLUMN source TEXT NOT NULL DEFAULT 'files';
 ALTER TABLE records ADD COLUMN at_ns INTEGER; -- null: mtime_ns

@@ -5,14 +5,14 @@ from __future__ import annotations
 from textwrap import dedent
 
 from dowse.ingest.extract.code import extract_code
-from dowse.model import Extract, Item
+from dowse.model import Extraction, Item
 
 
-def extracted(path: str, source: str) -> Extract:
+def extracted(path: str, source: str) -> Extraction:
     return extract_code(Item(path, 0, 0), dedent(source).encode())
 
 
-def symbol_lines(found: Extract) -> list[str]:
+def symbol_lines(found: Extraction) -> list[str]:
     """`kind Parent.name = holds`."""
     return [
         f"{it.kind} {_qualified(found, number)} = {it.holds}".removesuffix(" = ")
@@ -20,7 +20,7 @@ def symbol_lines(found: Extract) -> list[str]:
     ]
 
 
-def call_lines(found: Extract) -> list[str]:
+def call_lines(found: Extraction) -> list[str]:
     """`Caller: name callee`, with the kind in front where it is no plain call."""
     return [
         f"{it.kind + ' ' if it.kind != 'call' else ''}{_qualified(found, it.symbol)}: {it.name} {it.callee}"
@@ -28,7 +28,7 @@ def call_lines(found: Extract) -> list[str]:
     ]
 
 
-def _qualified(found: Extract, number: int | None) -> str:
+def _qualified(found: Extraction, number: int | None) -> str:
     names: list[str] = []
     while number is not None:
         names.insert(0, found.symbols[number].name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from code_facts import call_lines, extracted, symbol_lines
 
-from dowse.ingest.extract.code.languages.csharp.meaning import held, is_function_type
+from dowse.ingest.extract.code.languages.csharp import instance_of, is_function_type
 
 SYMBOLS = [
     ("namespace N.M { class A { } }", ["namespace N.M", "class N.M.A"]),
@@ -256,7 +256,7 @@ def test_arguments_are_counted_without_comments():
     ],
 )
 def test_written_types(written, expected):
-    assert held(written) == expected
+    assert instance_of(written) == expected
 
 
 @pytest.mark.parametrize(

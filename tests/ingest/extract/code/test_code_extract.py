@@ -13,8 +13,8 @@ from test_code_python import CALLS as PYTHON_CALLS
 from test_code_python import SYMBOLS as PYTHON_SYMBOLS
 
 from dowse.ingest.extract.code import extract_code
-from dowse.model import Extract, Item
-from dowse.text.expressions import UNKNOWN, split_passed, ways
+from dowse.model import Extraction, Item
+from dowse.text.regex import UNKNOWN_ROOT, parse_expression, split_arguments
 
 SNIPPETS = {
     "a.py": [source for source, _ in [*PYTHON_SYMBOLS, *PYTHON_CALLS]],
@@ -108,21 +108,21 @@ def test_the_same_names_again_and_again():
     assert set(call_lines(found)) == {"A.m: m this.m"}
 
 
-def assert_sound(found: Extract) -> None:
+def assert_sound(found: Extraction) -> None:
     last = found.text.count("\n") + 1
     for number, symbol in enumerate(found.symbols):
         assert 1 <= symbol.start_line <= symbol.end_line <= last
         assert symbol.parent is None or symbol.parent < number
         above = None if symbol.parent is None else found.symbols[symbol.parent]
         assert symbol.level == (0 if above is None else above.level + 1)
-        assert not symbol.holds or ways(symbol.holds)[0].root != UNKNOWN
+        assert not symbol.holds or parse_expression(symbol.holds)[0].root != UNKNOWN_ROOT
     for call in found.calls:
         assert 1 <= call.line <= last
         assert call.symbol is None or 0 <= call.symbol < len(found.symbols)
         assert call.name
         assert call.callee
-        callee, _ = split_passed(call.callee)
-        assert len(ways(callee)) == callee.count("|") + 1
+        callee, _ = split_arguments(call.callee)
+        assert len(parse_expression(callee)) == callee.count("|") + 1
 
 
 @st.composite

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from code_facts import call_lines, extracted, symbol_lines
 
-from dowse.ingest.extract.code.languages.go.types import held
+from dowse.ingest.extract.code.languages.go import instance_of
 
 SYMBOLS = [
     ("package a\nfunc f(x int) *Foo { return nil }", ["function f = :Foo;"]),
@@ -221,4 +221,4 @@ def test_why_there_is_nothing(source, empty):
     ],
 )
 def test_written_types(written, expected):
-    assert held(written) == expected
+    assert instance_of(written) == expected

@@ -24,7 +24,7 @@ from test_code_scala import SYMBOLS as SCALA_SYMBOLS
 from test_code_scala import inside as in_scala
 
 from dowse.ingest.extract.code import extract_code
-from dowse.model import Extract, Item
+from dowse.model import Extraction, Item
 
 SNIPPETS = {
     "a.go": [*(source for source, _ in GO_SYMBOLS), *(in_go(body) for body, _ in GO_CALLS)],
@@ -45,7 +45,7 @@ DEEP = 1_000
 PATHS = sorted(SNIPPETS)
 
 
-def read(path: str, source: str) -> Extract:
+def read(path: str, source: str) -> Extraction:
     found = extract_code(Item(path, 0, 0), source.encode("utf-8", "surrogatepass"))
     assert_sound(found)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from code_facts import call_lines, extracted, symbol_lines
 
-from dowse.ingest.extract.code.languages.kotlin.types import held
+from dowse.ingest.extract.code.languages.kotlin import instance_of
 
 SYMBOLS = [
     ("package a.b\nclass A\ninterface B", ["namespace a.b", "class a.b.A", "interface a.b.B"]),
@@ -208,4 +208,4 @@ def test_lambdas_count_as_arguments():
     ],
 )
 def test_written_types(written, expected):
-    assert held(written) == expected
+    assert instance_of(written) == expected

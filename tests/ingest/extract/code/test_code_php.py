@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from code_facts import call_lines, extracted, symbol_lines
 
-from dowse.ingest.extract.code.blocks import text_blocks
-from dowse.ingest.extract.code.languages.php.names import held
+from dowse.ingest.extract.code.extract import split_unparsed_code
+from dowse.ingest.extract.code.languages.php import instance_of
 
 
 def php(source: str) -> str:
@@ -98,7 +98,7 @@ def test_variables_of_a_script_are_no_places_to_cut():
     text = "<?php\n" + "".join(f"$x{number} = 'some value';\n\n" for number in range(200))
     found = extracted("a.php", text)
     assert len(found.symbols) == 200
-    assert found.blocks == text_blocks(text)
+    assert found.blocks == split_unparsed_code(text)
 
 
 @pytest.mark.parametrize(("source", "expected"), SYMBOLS)
@@ -225,4 +225,4 @@ def test_why_there_is_nothing(source, empty):
     ],
 )
 def test_written_types(written, expected):
-    assert held(written) == expected
+    assert instance_of(written) == expected

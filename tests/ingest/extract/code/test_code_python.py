@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from code_facts import call_lines, extracted, symbol_lines
 
-from dowse.ingest.extract.code.languages.python.types import contextmanaged, held
+from dowse.ingest.extract.code.languages.python import instance_of, yielded_type
 
 SYMBOLS = [
     ("def f(): pass", ["function f"]),
@@ -269,11 +269,11 @@ def test_arguments_are_counted_without_comments():
     ],
 )
 def test_annotations(annotation, expected):
-    assert held(annotation) == expected
+    assert instance_of(annotation) == expected
 
 
 @pytest.mark.parametrize(
     ("annotation", "expected"), [("Generator[Foo, None, None]", "Foo"), ("Foo", "Foo"), ("list[Foo]", "list[Foo]")]
 )
 def test_annotations_of_context_managers(annotation, expected):
-    assert contextmanaged(annotation) == expected
+    assert yielded_type(annotation) == expected

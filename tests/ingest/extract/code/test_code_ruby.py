@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from code_facts import call_lines, extracted, symbol_lines
 
-from dowse.ingest.extract.code.blocks import text_blocks
+from dowse.ingest.extract.code.extract import split_unparsed_code
 
 SYMBOLS = [
     ("module A\n  class B < C::D\n  end\nend", ["namespace A", "class A.B"]),
@@ -86,7 +86,7 @@ def test_a_constant_in_a_block_is_no_place_to_cut():
     text = "describe 'x' do\n" + "".join(f"  K{number} = 'some value'\n\n" for number in range(200)) + "end\n"
     found = extracted("a.rb", text)
     assert len(found.symbols) == 200
-    assert found.blocks == text_blocks(text)
+    assert found.blocks == split_unparsed_code(text)
 
 
 def test_requires():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from code_facts import call_lines, extracted, symbol_lines
 
-from dowse.ingest.extract.code.languages.scala.types import held
+from dowse.ingest.extract.code.languages.scala import instance_of
 
 SYMBOLS = [
     ("package a.b\nclass A\ntrait B", ["namespace a.b", "class a.b.A", "interface a.b.B"]),
@@ -214,4 +214,4 @@ def test_statistics(body, expected):
     ],
 )
 def test_written_types(written, expected):
-    assert held(written) == expected
+    assert instance_of(written) == expected

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.ingest.extract.along_definitions import blocks_along
 from dowse.ingest.extract.code import extract_code
-from dowse.model import Extract, Item
+from dowse.ingest.extract.code.chunks import split_along_definitions
+from dowse.model import Extraction, Item
 
 
-def extract(text: str, path: str = "a.ts") -> Extract:
+def extract(text: str, path: str = "a.ts") -> Extraction:
     return extract_code(Item(path, len(text), 0), text.encode())
 
 
@@ -92,7 +92,7 @@ def test_members_of_objects_are_no_places_to_cut():
     text = f"const o = {{\n{keys}}};\n"
     found = extract(text)
     assert len(found.symbols) == 151
-    assert found.blocks == blocks_along(text, found.symbols[:1])
+    assert found.blocks == split_along_definitions(text, found.symbols[:1])
 
 
 def test_objects_that_are_data_are_not_listed_to_the_end():

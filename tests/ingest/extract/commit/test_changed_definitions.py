@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dowse.ingest.extract.commit.changed import changed_definitions
-from dowse.ingest.extract.commit.delta import FileDelta, Hunk
+from dowse.ingest.extract.commit import DiffHunk, FileDiff, changed_definitions
 
 
 def changed(path: str, *lines: str, heading: str = "", line: int = 10) -> list[tuple[str, int]]:
-    delta = FileDelta(path, [Hunk(line, heading, lines)])
+    delta = FileDiff(path, [DiffHunk(line, heading, lines)])
     return [(it.name, it.line) for it in changed_definitions(delta)]
 
 
@@ -75,15 +74,15 @@ def test_each_is_told_once_with_its_first_line():
 
 
 def test_the_words_that_begin_it_are_told_wherever_they_stand():
-    delta = FileDelta("a.py", [Hunk(1, "    def area(self):", ["+        pass"])])
+    delta = FileDiff("a.py", [DiffHunk(1, "    def area(self):", ["+        pass"])])
     assert [it.beginning for it in changed_definitions(delta)] == ["def area(self):"]
     below = ["         return 1", " ", "     def size(self):", "-        return 2", "+        return 3"]
-    delta = FileDelta("a.py", [Hunk(1, "    def area(self):", below)])
+    delta = FileDiff("a.py", [DiffHunk(1, "    def area(self):", below)])
     assert [(it.name, it.beginning) for it in changed_definitions(delta)] == [("size", "def size(self):")]
 
 
 def test_words_without_end_are_cut():
-    delta = FileDelta("a.py", [Hunk(1, "", [f"+def area({'x' * 10_000}):", "+    pass"])])
+    delta = FileDiff("a.py", [DiffHunk(1, "", [f"+def area({'x' * 10_000}):", "+    pass"])])
     assert [len(it.beginning) for it in changed_definitions(delta)] == [80]
 
 

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse.ingest.chunk import Limits, chunk
+from dowse.git.commit import CommitData, FileChange, Signature
+from dowse.ingest.chunk import ChunkLimits, chunk_extract
 from dowse.ingest.extract.commit import extract_commit
-from dowse.ingest.extract.table import extract
-from dowse.ingest.prepare import prepared
-from dowse.ingest.sources.git.commits import CommitSource
-from dowse.ingest.sources.git.reading.told import Person, Told, Touched
-from dowse.model import Extract, Item, Link, Record
+from dowse.ingest.extract.registry import extract
+from dowse.ingest.pipeline import chunk_prepared
+from dowse.ingest.sources.commits import CommitSource
+from dowse.model import Extraction, Item, Link, Record
 from dowse.store.sqlite import SqliteStore
 from gits import Repo
 
-ANN = Person("Ann", "ann@example.org", 1_700_000_060)
+ANN = Signature("Ann", "ann@example.org", 1_700_000_060)
 LONG = "x = 1\n" * 400
 CODE = "class Shape:\n    sides = 4\n\n    def area(self):\n        a = 1\n        b = 2\n        return a\n"
 
@@ -29,9 +29,9 @@ def repo(tmp_path: Path) -> Repo:
     return Repo(tmp_path / "repo")
 
 
-def read(repo: Repo, name: str = "", delta_lines: int = 200) -> Extract:
+def read(repo: Repo, name: str = "", diff_lines: int = 200) -> Extraction:
     """What becomes of a commit, the newest one if none is named."""
-    source = CommitSource(repo.git_directory, 1000, delta_lines)
+    source = CommitSource(repo.git_directory, 1000, diff_lines)
     try:
         items = source.listing().items
         item = next(it for it in items if not name or it.path == name)
@@ -40,16 +40,16 @@ def read(repo: Repo, name: str = "", delta_lines: int = 200) -> Extract:
         source.close()
 
 
-def links(found: Extract, *kinds: str) -> list[tuple[str, str, int, str]]:
+def links(found: Extraction, *kinds: str) -> list[tuple[str, str, int, str]]:
     return [(it.kind, it.target, it.line, it.context) for it in found.links if it.kind in kinds or not kinds]
 
 
-def told(**values: object) -> Told:
+def told(**values: object) -> CommitData:
     given: dict[str, object] = {"hash": "a" * 40, "parents": [], "author": ANN, "committer": ANN, "message": "Subject"}
-    return Told(**{**given, "files": [], **values})  # type: ignore[arg-type]
+    return CommitData(**{**given, "files": [], **values})  # type: ignore[arg-type]
 
 
-def made(told: Told) -> Extract:
+def made(told: CommitData) -> Extraction:
     return extract_commit(Item(told.hash, 0, 0, "commit"), told.to_bytes())
 
 
@@ -59,7 +59,7 @@ def made(told: Told) -> Extract:
 def test_a_root_commit(repo: Repo):
     repo.commit("Shapes have areas\n\nBecause they need them.", {"lib/shape.py": CODE})
     found = read(repo)
-    assert (found.kind, found.title, found.lined) == ("commit", "Shapes have areas", False)
+    assert (found.kind, found.title, found.has_line_index) == ("commit", "Shapes have areas", False)
     assert dict(found.facets) == {
         "author": "Ann <ann@example.org>",
         "committer": "Ann <ann@example.org>",
@@ -152,10 +152,10 @@ def test_a_merge_tells_who_its_parents_are(repo: Repo):
 
 def test_what_is_cut_off_is_counted(repo: Repo):
     repo.commit("Long", {"long.py": LONG})
-    found = read(repo, delta_lines=100)
+    found = read(repo, diff_lines=100)
     assert found.facets["omitted"] == "306"  # 400 lines and six in front of them
     assert found.text.endswith("\n\n... (306 lines omitted)")
-    assert "omitted" not in read(repo, delta_lines=1000).facets
+    assert "omitted" not in read(repo, diff_lines=1000).facets
 
 
 @pytest.mark.parametrize(("omitted", "said"), [(499_043, "at least 499043"), (0, "at least 1")])
@@ -167,7 +167,7 @@ def test_what_was_not_read_to_its_end_has_at_least_so_many_lines_more(omitted: i
 
 def test_the_head_is_for_meaning_and_the_rest_for_words(repo: Repo):
     repo.commit("Long", {"long.py": LONG})
-    chunks = chunk(read(repo, delta_lines=1000), Limits())
+    chunks = chunk_extract(read(repo, diff_lines=1000), ChunkLimits())
     assert [it.role for it in chunks] == ["text", "delta"]
     assert chunks[0].text.startswith("Long\n\nAuthor") and len(chunks[0].text) > 1500
     assert all(set(it.text) <= set("+x = 1\n") for it in chunks[1:])
@@ -175,7 +175,7 @@ def test_the_head_is_for_meaning_and_the_rest_for_words(repo: Repo):
 
 def test_a_long_message_is_all_for_meaning():
     delta = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n+changed"
-    found = made(told(message="Subject\n\n" + "word " * 1_000, files=[Touched("M", "x")], delta=delta))
+    found = made(told(message="Subject\n\n" + "word " * 1_000, files=[FileChange("M", "x")], delta=delta))
     head, rest = found.blocks
     assert found.text[: head.end].endswith("\n\nFiles changed:\nx") and (head.role, rest.role) == ("text", "delta")
 
@@ -198,15 +198,15 @@ LINES = st.lists(
     ),
     max_size=30,
 ).map("\n".join)
-PEOPLE = st.builds(Person, TEXT, TEXT, st.integers(-(2**40), 2**40))
+PEOPLE = st.builds(Signature, TEXT, TEXT, st.integers(-(2**40), 2**40))
 TOLD = st.builds(
-    Told,
+    CommitData,
     hash=st.text("0123456789abcdef", min_size=40, max_size=40),
     parents=st.lists(st.text("0123456789abcdef", min_size=40, max_size=40), max_size=3),
     author=PEOPLE,
     committer=PEOPLE,
     message=TEXT | LINES,
-    files=st.lists(st.builds(Touched, st.sampled_from("AMDRCT"), TEXT | st.just("x.py"), TEXT), max_size=5),
+    files=st.lists(st.builds(FileChange, st.sampled_from("AMDRCT"), TEXT | st.just("x.py"), TEXT), max_size=5),
     delta=LINES,
     omitted=st.integers(0, 10**6),
     is_cut=st.booleans(),
@@ -214,18 +214,20 @@ TOLD = st.builds(
 )
 
 
-def assert_sound(found: Extract) -> None:
+def assert_sound(found: Extraction) -> None:
     """Blocks cover the text, in order; every word is in a chunk."""
     assert [it.start for it in found.blocks] == [0, *(it.end for it in found.blocks)][:-1]
     assert found.blocks[-1].end == len(found.text)
-    assert "".join(found.text.split()) == "".join("".join(it.text.split()) for it in chunk(found, Limits()))
+    assert "".join(found.text.split()) == "".join(
+        "".join(it.text.split()) for it in chunk_extract(found, ChunkLimits())
+    )
     assert all(found.facets.values()) and json.loads(json.dumps(dict(found.facets))) == dict(found.facets)
     assert all(it.line >= 0 and it.context == it.context.strip("\n") for it in found.links)
 
 
 @given(TOLD)
-def test_whatever_is_told_makes_a_sound_record(told: Told):
-    assert Told.from_bytes(told.to_bytes()) == told
+def test_whatever_is_told_makes_a_sound_record(told: CommitData):
+    assert CommitData.from_bytes(told.to_bytes()) == told
     found = made(told)
     assert_sound(found)
     assert [it.target for it in found.links if it.kind == "touches"] == [it.path for it in told.files]
@@ -234,26 +236,26 @@ def test_whatever_is_told_makes_a_sound_record(told: Told):
 @pytest.mark.parametrize(
     "hostile",
     [
-        told(message="", author=Person("", "", 0)),
+        told(message="", author=Signature("", "", 0)),
         told(message="\0\x01\x1b[31m\r\n\u2028\ufeff", delta="\0\x1b[0m\u2028"),
         told(message="m" * 1_000_000, delta="+" + "d" * 1_000_000),
         told(message="s\n\n" + "word " * 200_000),
         told(delta="@@ -1 +1 @@\n" * 100_000),
         told(
-            files=[Touched("M", "x.py")],
+            files=[FileChange("M", "x.py")],
             delta="diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +99999999999999999999 @@ " + "(" * 100_000,
         ),
         told(
-            files=[Touched("M", "x.js")],
+            files=[FileChange("M", "x.js")],
             delta="diff --git a/x.js b/x.js\n--- a/x.js\n+++ b/x.js\n@@ -1 +1 @@\n"
             + "\n".join("+ " + "a " * 5_000 + "(" + "b, " * 5_000 for _ in range(200)),
         ),
-        told(files=[Touched("A", "long/" * 800 + str(number)) for number in range(300)]),
-        told(author=Person("n\n" * 1_000, "e" * 10_000, 2**62), committer=Person("", "", -(2**62))),
+        told(files=[FileChange("A", "long/" * 800 + str(number)) for number in range(300)]),
+        told(author=Signature("n\n" * 1_000, "e" * 10_000, 2**62), committer=Signature("", "", -(2**62))),
     ],
     ids=["empty", "control", "one-line", "message", "hunks", "number", "slow", "paths", "people"],
 )
-def test_hostile_commits_are_bounded_and_stored(hostile: Told, tmp_path: Path):
+def test_hostile_commits_are_bounded_and_stored(hostile: CommitData, tmp_path: Path):
     found = made(hostile)
     assert_sound(found)
     assert len(found.text) < 80_000 and len(found.title) <= 1_000
@@ -262,23 +264,23 @@ def test_hostile_commits_are_bounded_and_stored(hostile: Told, tmp_path: Path):
     store_and_find(found, tmp_path)
 
 
-def store_and_find(found: Extract, place: Path) -> None:
+def store_and_find(found: Extraction, place: Path) -> None:
     store = SqliteStore(place / "index.db", create=True)
     try:
-        home = store.add_collection("/repository.git", source="commits").name
+        home = store.writer.add_collection("/repository.git", source="commits").name
         record = Record(home, "a" * 40, found.kind, found.title, 0, 0, "", "", facets=found.facets)
-        store.put(record, prepared(found, Limits()).pieces, links=found.links, text=None)
-        assert store.records("a" * 40, home) == [record]
-        assert store.links(record) == list(found.links)
+        store.writer.put(record, chunk_prepared(found, ChunkLimits()).pieces, links=found.links, text=None)
+        assert store.catalog.records("a" * 40, home) == [record]
+        assert store.catalog.links(record) == list(found.links)
     finally:
         store.close()
 
 
 def test_every_file_is_touched_however_many():
-    files = [Touched("A", f"f{number}.txt") for number in range(10_000)]
+    files = [FileChange("A", f"f{number}.txt") for number in range(10_000)]
     found = made(told(files=files))
     assert [it.target for it in found.links] == [it.path for it in files]
-    assert "... (9800 files more)" in found.text and found.facets["files"] == "10000"
+    assert "... (9800 more files)" in found.text and found.facets["files"] == "10000"
     assert_sound(found)
 
 
@@ -288,23 +290,23 @@ def test_a_title_that_is_too_long_goes_on_in_the_message():
 
 
 def test_moments_no_calendar_has_are_the_nearest_it_has():
-    found = made(told(author=Person("A", "a@b", 2**62)))
+    found = made(told(author=Signature("A", "a@b", 2**62)))
     assert found.facets["authored_at"] == "9999-12-31T23:59:59Z"
-    assert made(told(author=Person("A", "a@b", -5))).facets["authored_at"] == "1970-01-01T00:00:00Z"
+    assert made(told(author=Signature("A", "a@b", -5))).facets["authored_at"] == "1970-01-01T00:00:00Z"
 
 
 def test_only_files_that_were_touched_have_lines():
     delta = "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +7 @@ def x():\n+    1"
-    assert made(told(files=[Touched("M", "y.py")], delta=delta)).links == (Link("touches", "y.py", 0, "M"),)
+    assert made(told(files=[FileChange("M", "y.py")], delta=delta)).links == (Link("touches", "y.py", 0, "M"),)
 
 
 def test_a_copy_is_no_rename_and_a_name_may_be_missing():
-    found = made(told(files=[Touched("C", "b.py", "a.py")], author=Person("", "a@b", 0)))
+    found = made(told(files=[FileChange("C", "b.py", "a.py")], author=Signature("", "a@b", 0)))
     assert found.links == (Link("touches", "b.py", 0, "C"),)
     assert found.facets["author"] == "<a@b>"
 
 
 def test_a_file_that_became_another_thing_is_touched_at_its_first_line():
     hunk = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +{line} @@\n+changed\n"
-    found = made(told(files=[Touched("T", "x")], delta=hunk.format(line=3) + hunk.format(line=9)))
+    found = made(told(files=[FileChange("T", "x")], delta=hunk.format(line=3) + hunk.format(line=9)))
     assert found.links == (Link("touches", "x", 3, "T"),)

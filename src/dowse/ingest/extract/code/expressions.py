@@ -1,391 +1,498 @@
-"""What a node stands for, written in the language of `dowse.text.expressions`, without any local name in it."""
+"""Scopes and expressions: what a name is bound to, as text that the resolver reads later."""
 
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from dowse.ingest.extract.code.scopes import EVERYWHERE, MOST_WAYS, Binding, Scope, bindings_seen
-from dowse.ingest.extract.code.source import Source, argument, child
-from dowse.text.expressions import (
+from dowse.ingest.extract.code.language import SourceText, argument_value, child
+from dowse.text.regex import (
     ANY_KEY,
-    BY_KEY,
-    CALLED,
-    NO_KEY,
+    CALL_RESULT_KEY,
+    DICT_KEY_PREFIX,
     SPREAD,
-    UNKNOWN,
-    as_name,
-    as_written,
-    bundle,
-    entries,
+    UNKNOWN_KEY_STEP,
+    UNKNOWN_ROOT,
+    escape_name,
+    format_literal,
+    parse_entries,
+    unescape_name,
 )
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from dowse.ingest.extract.code.language import Definition, Language, Mapped, Shape
+    from dowse.ingest.extract.code.language import Language, MappingCall, NodeShape, SyntaxDefinition
 
-MAX_STEPS: Final = 24
-MAX_CHARS: Final = 300
-_MAX_DEPTH: Final = 12  # of locals that hold what other locals hold
-_DOTTED = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
-_OBJECT = re.compile(r":([^;]+);|([A-Z][\w.]*)\(\)")  # of a type that its name tells
-_KEY = re.compile(r"[\w./ -]{1,40}")
-_NOTHING_TO_CALL = frozenset({":str;", ":int;", ":float;", ":bool;"})
-_MOST_ELEMENTS: Final = 16
-_EMPTY = (":dict[?", ":list[?")
-_TYPES = re.compile(r"[<\[][\w,<>]{1,60}[>\]]")
+# --------------------------------------------------------------------------------------------------
+# Scopes of local names: which bindings of a name are visible at a position.
 
-# A sequence of what a way gives is `{*=WAY}` for as long as it is taken apart in the same function.
-_SEQUENCE = "{*="
-_SAME_ELEMENTS = (
+MAX_OFFSET: Final = sys.maxsize
+MAX_EXPRESSION_ALTERNATIVES: Final = 4
+_MAX_BINDINGS_SEARCHED: Final = 32  # bindings of one name: a name bound this often says little
+
+
+class Binding:
+    """A value bound to a name at byte `at`, in a branch that ends at `end`. `holds` is computed on demand."""
+
+    __slots__ = ("at", "end", "holds", "key", "narrows", "step", "type", "value")
+
+    def __init__(
+        self,
+        at: int,
+        end: int,
+        type_text: str = "",
+        value: Node | None = None,
+        step: str = "",
+        holds: str = "",
+        narrows: bool = False,
+        key: str = "",
+    ) -> None:
+        self.at = at
+        self.end = end
+        self.type = type_text
+        self.value = value
+        self.step = step
+        self.holds = holds
+        self.narrows = narrows
+        self.key = key  # of the element assigned; the name keeps its other elements
+
+
+class NameScope:
+    """The names of one function, lambda or comprehension. One that `runs_later` sees every binding of its enclosing
+    scopes."""
+
+    __slots__ = ("names", "parent", "runs_later")
+
+    def __init__(self, parent: NameScope | None, runs_later: bool) -> None:
+        self.parent = parent
+        self.runs_later = runs_later
+        self.names: dict[str, list[Binding]] = {}
+
+    def bind(self, name: str, binding: Binding) -> None:
+        self.names.setdefault(name, []).append(binding)
+
+
+def visible_bindings(name: str, scope: NameScope | None, at: int) -> tuple[list[Binding], NameScope | None]:
+    """Return the bindings of a name visible at byte `at`, latest first, and their scope; none if not a local."""
+    while scope is not None:
+        bindings = scope.names.get(name)
+        reaching = _reaching_bindings(bindings, at) if bindings else None
+        if reaching:
+            return reaching, scope
+        if scope.runs_later:
+            at = MAX_OFFSET
+        scope = scope.parent
+    return [], None
+
+
+def is_local(name: str, scope: NameScope | None) -> bool:
+    """Check whether an enclosing function has bound the name so far."""
+    while scope is not None and name not in scope.names:
+        scope = scope.parent
+    return scope is not None
+
+
+def _reaching_bindings(bindings: list[Binding], at: int) -> list[Binding]:
+    """Return the bindings from `at` back to the first unconditional one; if none precede, those that follow."""
+    if len(bindings) == 1 and not bindings[0].narrows and not bindings[0].key:
+        return bindings
+    before = bisect_right(bindings, at, key=lambda binding: binding.at)
+    visible: list[Binding] = []
+    for binding in bindings[max(0, before - _MAX_BINDINGS_SEARCHED) : before][::-1]:
+        if binding.narrows and binding.end <= at:
+            continue
+        visible.append(binding)
+        if (binding.end > at and not binding.key) or len(visible) == MAX_EXPRESSION_ALTERNATIVES:
+            return visible
+    return (
+        visible
+        or [binding for binding in bindings[:_MAX_BINDINGS_SEARCHED] if not binding.narrows][
+            :MAX_EXPRESSION_ALTERNATIVES
+        ]
+    )
+
+
+MAX_EXPRESSION_STEPS: Final = 24
+MAX_EXPRESSION_CHARS: Final = 300
+_MAX_DEPTH: Final = 12  # of locals bound to other locals
+_DOTTED_NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
+_TYPED_OBJECT = re.compile(r":([^;]+);|([A-Z][\w.]*)\(\)")  # an object whose type is known by name
+_LITERAL_KEY = re.compile(r"[\w./ -]{1,40}")
+_UNCALLABLE_TYPES = frozenset({":str;", ":int;", ":float;", ":bool;"})
+_MAX_ELEMENTS: Final = 16
+_EMPTY_COLLECTIONS = (":dict[?", ":list[?")
+_TYPE_ARGUMENTS = re.compile(r"[<\[][\w,<>]{1,60}[>\]]")
+
+# `{*=X}` is a sequence of X, used only until the same function takes an element out of it.
+_SEQUENCE_PREFIX = "{*="
+_SAME_ELEMENT_METHODS = (
     "Where|OrderBy|OrderByDescending|ThenBy|ThenByDescending|Skip|SkipWhile|Take|TakeWhile|Distinct|Reverse|ToList"
     "|ToArray|AsEnumerable|ToHashSet|toList|filter|sorted|distinct|limit|skip|stream|iter|into_iter|iter_mut|collect"
     "|rev|take|reverse|slice|sort|cloned|copied|peekable"
 )
-_ONE_ELEMENT = (
+_ELEMENT_METHODS = (
     "First|FirstOrDefault|Last|LastOrDefault|Single|SingleOrDefault|ElementAt|ElementAtOrDefault|Find|findFirst|findAny"
     "|find|next|last|first|at|pop|shift|nth"
 )
-_OUT_OF_OPTIONAL = "unwrap|expect|get|orElse|orElseThrow|orElseGet|unwrap_or_default"
-_TAKEN_APART = re.compile(
-    rf"(?:\.(?:{_SAME_ELEMENTS})\(\))*(?:\[\w*\]|\.(?:{_ONE_ELEMENT})\(\)(?:\[\]|\.(?:{_OUT_OF_OPTIONAL})\(\))?)"
+_UNWRAP_METHODS = "unwrap|expect|get|orElse|orElseThrow|orElseGet|unwrap_or_default"
+_ELEMENT_ACCESS = re.compile(
+    rf"(?:\.(?:{_SAME_ELEMENT_METHODS})\(\))*(?:\[\w*\]|\.(?:{_ELEMENT_METHODS})\(\)(?:\[\]|\.(?:{_UNWRAP_METHODS})\(\))?)"
 )
-_THE_SAME = re.compile(rf"(?:\.(?:{_SAME_ELEMENTS})\(\))+")
+_SAME_ELEMENT_STEPS = re.compile(rf"(?:\.(?:{_SAME_ELEMENT_METHODS})\(\))+")
 
 
-def joined(expressions: Iterable[str]) -> str:
-    """All their ways, each once; unknown ones only where no other is."""
-    ways: dict[str, None] = {}
+def join_alternatives(expressions: Iterable[str]) -> str:
+    """Combine the alternatives of all expressions, each once; unknown ones only if there are no others."""
+    alternatives: dict[str, None] = {}
     for expression in expressions:
-        ways.update(dict.fromkeys(expression.split("|") if "|" in expression else (expression,)))
-    known = [way for way in ways if way and not way.startswith(UNKNOWN)]
-    return "|".join(known[:MOST_WAYS]) or next(iter(ways), "") or UNKNOWN
+        alternatives.update(dict.fromkeys(expression.split("|") if "|" in expression else (expression,)))
+    known = [alternative for alternative in alternatives if alternative and not alternative.startswith(UNKNOWN_ROOT)]
+    return "|".join(known[:MAX_EXPRESSION_ALTERNATIVES]) or next(iter(alternatives), "") or UNKNOWN_ROOT
 
 
-def stepped(expression: str, steps: str) -> str:
-    """The steps taken from every way of the expression."""
+def append_steps(expression: str, steps: str) -> str:
+    """Append the steps to every alternative of the expression."""
     if not steps:
         return expression
     if "|" not in expression:
         return expression + steps
-    return "|".join(way + steps for way in expression.split("|"))
+    return "|".join(alternative + steps for alternative in expression.split("|"))
 
 
-def taken_apart(expression: str) -> str:
-    """What is an element of a sequence of something is that itself."""
-    return "|".join(map(_one_taken_apart, expression.split("|"))) if _SEQUENCE in expression else expression
+def take_elements(expression: str) -> str:
+    """Replace an element access to a sequence of X by X."""
+    return "|".join(map(_take_element, expression.split("|"))) if _SEQUENCE_PREFIX in expression else expression
 
 
-def _one_taken_apart(way: str) -> str:
-    inner, closing, rest = way.removeprefix(_SEQUENCE).partition("}")
-    if not way.startswith(_SEQUENCE) or not closing:
-        return way
-    steps = _TAKEN_APART.match(rest)
+def _take_element(alternative: str) -> str:
+    inner, closing, rest = alternative.removeprefix(_SEQUENCE_PREFIX).partition("}")
+    if not alternative.startswith(_SEQUENCE_PREFIX) or not closing:
+        return alternative
+    steps = _ELEMENT_ACCESS.match(rest)
     if steps is None:
-        return f"{_SEQUENCE}{inner}}}{_THE_SAME.sub('', rest, count=1)}"
+        return f"{_SEQUENCE_PREFIX}{inner}}}{_SAME_ELEMENT_STEPS.sub('', rest, count=1)}"
     return "|".join(part + rest[steps.end() :] for part in inner.split("&*="))
 
 
-def _merged(held: list[str]) -> str:
-    """What is written out, with the elements that were given something since; later ones hide earlier ones."""
-    held = [it for it in held if not it.startswith(_EMPTY)]
-    if not all(it.startswith("{") and it.endswith("}") and "|" not in it for it in held):
-        return joined(held)
+def _merge_literals(literals: list[str]) -> str:
+    """Merge a literal collection with the elements assigned later, which override the earlier ones."""
+    literals = [literal for literal in literals if not literal.startswith(_EMPTY_COLLECTIONS)]
+    if not all(literal.startswith("{") and literal.endswith("}") and "|" not in literal for literal in literals):
+        return join_alternatives(literals)
     by_key: dict[str, list[str]] = {}
-    for it in held:
-        pairs = entries(it)
-        given = {key: [way for other, way in pairs if other == key] for key, _ in pairs}
-        by_key |= {key: [*by_key.get(key, ()), *them] if ANY_KEY in key else them for key, them in given.items()}
-    return bundle((key, way) for key, them in by_key.items() for way in them)
+    for literal in literals:
+        pairs = parse_entries(literal)
+        assigned = {key: [alternative for other, alternative in pairs if other == key] for key, _ in pairs}
+        by_key |= {
+            key: [*by_key.get(key, ()), *values] if ANY_KEY in key else values for key, values in assigned.items()
+        }
+    return format_literal((key, alternative) for key, values in by_key.items() for alternative in values)
 
 
-class Expressions:
-    """Reads nodes of one file."""
+class ExpressionTranslator:
+    """Translates the nodes of one file."""
 
-    def __init__(self, language: Language, source: Source) -> None:
+    def __init__(self, language: Language, source: SourceText) -> None:
         self._shapes = language.shapes
-        self._held = language.held
-        self._rewritten = language.rewritten
-        self._returned = language.returned
-        self._mapped = language.mapped
-        self._sequence = language.sequence
-        self._names = language.names
-        self._follows = language.follows
+        self._instance_of = language.instance_of
+        self._normalize = language.normalize
+        self._call_result = language.call_result
+        self._mapping_call = language.mapping_call
+        self._sequence_type = language.sequence_type
+        self._name_pattern = language.name_pattern
+        self._followed_nodes = language.followed_nodes
         self._is_function_type = language.is_function_type
         self._source = source
 
     def is_function_type(self, type_text: str) -> bool:
-        """Whether it is written to hold functions; never where types need not be written."""
+        """Check for a declared function type; always false in languages with optional types."""
         return self._is_function_type is not None and bool(type_text) and self._is_function_type(type_text)
 
-    def followed(self, node: Node, scope: Scope | None, depth: int = 0) -> str:
-        """What a value holds, if that may be something to call or to call methods of; else nothing."""
-        if self._follows is None or node.type not in self._follows:
+    def translate_followed(self, node: Node, scope: NameScope | None, depth: int = 0) -> str:
+        """Return the expression of a value that may be called or have methods called on it; otherwise nothing."""
+        if self._followed_nodes is None or node.type not in self._followed_nodes:
             return ""
-        if node.type == "identifier":  # as most are
-            held = self._look_up(self._source.of(node), scope, node.start_byte, depth)
+        if node.type == "identifier":  # the most frequent case
+            value = self._look_up(self._source.text(node), scope, node.start_byte, depth)
         else:
-            held = self.of(node, scope, depth)
+            value = self.translate(node, scope, depth)
         if self._is_function_type is not None:
-            held = "|".join(way for way in held.split("|") if way[0] != ":" or way[-1] != ";")
-        return "" if held.startswith(UNKNOWN) or held in _NOTHING_TO_CALL else held
+            value = "|".join(
+                alternative for alternative in value.split("|") if alternative[0] != ":" or alternative[-1] != ";"
+            )
+        return "" if value.startswith(UNKNOWN_ROOT) or value in _UNCALLABLE_TYPES else value
 
-    def of(self, node: Node, scope: Scope | None, depth: int = 0) -> str:
-        return self._finished(*self._walk(node, "", scope, depth))
+    def translate(self, node: Node, scope: NameScope | None, depth: int = 0) -> str:
+        return self._assemble(*self._walk(node, "", scope, depth))
 
-    def callee(self, node: Node, shape: Shape, scope: Scope | None) -> str:
-        """What a call calls: its own expression without the last step."""
-        written = self._types(node, shape) if shape.types else ""
+    def callee(self, node: Node, shape: NodeShape, scope: NameScope | None) -> str:
+        """Return what a call calls: its own expression without the last step."""
+        type_arguments = self._type_arguments(node, shape) if shape.type_arguments else ""
         if not shape.member:
-            below = child(node, shape.onto)
-            dotted = self._dotted(below, written, scope, 0) if below is not None else None
+            base_node = child(node, shape.base)
+            dotted = self._read_dotted(base_node, type_arguments, scope, 0) if base_node is not None else None
             if dotted is not None:
-                return self._called(self._finished(*dotted))
-        return self._called(self._finished(*self._onward(node, shape, written, scope, 0)))
+                return self._replace_sequences(self._assemble(*dotted))
+        return self._replace_sequences(self._assemble(*self._walk_base(node, shape, type_arguments, scope, 0)))
 
-    def _called(self, callee: str) -> str:
-        """What is called on a sequence is a library's."""
-        if _SEQUENCE not in callee:
+    def _replace_sequences(self, callee: str) -> str:
+        """Replace sequences by their library type, whose methods the call uses."""
+        if _SEQUENCE_PREFIX not in callee:
             return callee
         return "|".join(
-            f"{self._sequence}{way.partition('}')[2]}" if way.startswith(_SEQUENCE) else way
-            for way in callee.split("|")
+            f"{self._sequence_type}{alternative.partition('}')[2]}"
+            if alternative.startswith(_SEQUENCE_PREFIX)
+            else alternative
+            for alternative in callee.split("|")
         )
 
-    def _types(self, node: Node, shape: Shape) -> str:
-        """The types that are written for what is called: `<Cat>`."""
-        written = child(node, shape.types)
-        if written is None or written.end_byte - written.start_byte > MAX_CHARS:
+    def _type_arguments(self, node: Node, shape: NodeShape) -> str:
+        """Return the explicit type arguments of a call: `<Cat>`."""
+        types_node = child(node, shape.type_arguments)
+        if types_node is None or types_node.end_byte - types_node.start_byte > MAX_EXPRESSION_CHARS:
             return ""
-        text = "".join(self._source.of(written).split())
+        text = "".join(self._source.text(types_node).split())
         if shape.step == "[]":
             is_called = node.parent is not None and node.parent.type == "call_expression"
             return f"<{text}>" if is_called and text[:1].isupper() and text.isidentifier() else ""
-        return f"<{text[1:-1]}>" if _TYPES.fullmatch(text) else ""
+        return f"<{text[1:-1]}>" if _TYPE_ARGUMENTS.fullmatch(text) else ""
 
-    def written(self, type_text: str) -> str:
-        """An object of a written type; nothing where it is too long to be of use."""
-        return self._held(type_text) if 0 < len(type_text) <= MAX_CHARS else ""
+    def instance_of(self, type_text: str) -> str:
+        """Return an instance of a declared type; nothing if the type is too long to be useful."""
+        return self._instance_of(type_text) if 0 < len(type_text) <= MAX_EXPRESSION_CHARS else ""
 
-    def returned(self, definition: Definition, values: Iterable[Node], scope: Scope | None) -> str:
-        """What calling a function gives that returns any of these."""
-        return self._returned(definition, joined(self.of(value, scope) for value in values))
+    def call_result(self, definition: SyntaxDefinition, values: Iterable[Node], scope: NameScope | None) -> str:
+        """Return the result of calling a function that returns any of `values`."""
+        return self._call_result(definition, join_alternatives(self.translate(value, scope) for value in values))
 
-    def bound(self, binding: Binding, scope: Scope | None, depth: int = 0) -> str:
-        """What a binding gives its name, worked out once."""
+    def binding_value(self, binding: Binding, scope: NameScope | None, depth: int = 0) -> str:
+        """Return the value of a binding, computed once."""
         if not binding.holds:
-            binding.holds = self._given(binding, scope, depth)
+            binding.holds = self._evaluate_binding(binding, scope, depth)
         return binding.holds
 
-    def _given(self, binding: Binding, scope: Scope | None, depth: int) -> str:
-        typed = self.written(binding.type)
+    def _evaluate_binding(self, binding: Binding, scope: NameScope | None, depth: int) -> str:
+        typed = self.instance_of(binding.type)
         if typed and binding.value is not None and depth <= _MAX_DEPTH and self.is_function_type(binding.type):
-            return joined([typed, stepped(self.of(binding.value, scope, depth + 1), binding.step)])
+            return join_alternatives(
+                [typed, append_steps(self.translate(binding.value, scope, depth + 1), binding.step)]
+            )
         if typed or binding.value is None or depth > _MAX_DEPTH:
-            return typed or UNKNOWN
+            return typed or UNKNOWN_ROOT
         if binding.key:
-            held = self.followed(binding.value, scope, depth + 1)
+            value = self.translate_followed(binding.value, scope, depth + 1)
             if binding.key == SPREAD:
-                return held if held.startswith("{") else UNKNOWN
-            return bundle([(binding.key, held)]) if held else UNKNOWN
-        return taken_apart(stepped(self.of(binding.value, scope, depth + 1), binding.step))
+                return value if value.startswith("{") else UNKNOWN_ROOT
+            return format_literal([(binding.key, value)]) if value else UNKNOWN_ROOT
+        return take_elements(append_steps(self.translate(binding.value, scope, depth + 1), binding.step))
 
-    def _finished(self, root: str, steps: str) -> str:
-        """The whole; of what stands on something unknown, or is too long, only the last name says anything."""
-        expression = self._rewritten(taken_apart(stepped(root, steps)))
-        if root.startswith(UNKNOWN) or len(expression) > MAX_CHARS:
-            return UNKNOWN + steps[steps.rfind(".") :] if "." in steps else UNKNOWN
+    def _assemble(self, root: str, steps: str) -> str:
+        """Return the whole expression; only its last name if the root is unknown or the text too long."""
+        expression = self._normalize(take_elements(append_steps(root, steps)))
+        if root.startswith(UNKNOWN_ROOT) or len(expression) > MAX_EXPRESSION_CHARS:
+            return UNKNOWN_ROOT + steps[steps.rfind(".") :] if "." in steps else UNKNOWN_ROOT
         return expression
 
-    def _walk(self, node: Node, steps: str, scope: Scope | None, depth: int) -> tuple[str, str]:
-        """Down the chain `a.b().c` to its root, gathering steps; what is too long ends in something unknown."""
-        for _ in range(MAX_STEPS):
+    def _walk(self, node: Node, steps: str, scope: NameScope | None, depth: int) -> tuple[str, str]:
+        """Walk down the chain `a.b().c` to its root and collect the steps; overlong chains have an unknown root."""
+        for _ in range(MAX_EXPRESSION_STEPS):
             shape = self._shapes.get(node.type)
             if shape is None:
-                return UNKNOWN, steps
-            if not shape.onto:
-                return self._root(node, shape, scope, depth), steps
-            dotted = self._dotted(node, steps, scope, depth) if shape.member and not shape.step else None
+                return UNKNOWN_ROOT, steps
+            if not shape.base:
+                return self._translate_root(node, shape, scope, depth), steps
+            dotted = self._read_dotted(node, steps, scope, depth) if shape.member and not shape.step else None
             if dotted is not None:
                 return dotted
-            if self._mapped is not None and shape.step == "()":
-                sequence = self._made_of_another(self._mapped(node, self._source), scope, depth)
+            if self._mapping_call is not None and shape.step == "()":
+                sequence = self._translate_mapping(self._mapping_call(node, self._source), scope, depth)
                 if sequence:
                     return sequence, steps
-            step = self._chosen(child(node, shape.key), scope) if shape.key else shape.step
-            types = self._types(node, shape) if shape.types else ""
-            # `Make[Cat]` is no element of Make where it is called and a type stands there.
-            steps = self._above(node, shape, (types if types and shape.step == "[]" else types + step) + steps)
-            below = child(node, shape.onto)
-            if below is None:
-                return self._standing_alone(shape, steps, scope, node.start_byte, depth)
-            node = below
-        return UNKNOWN, steps
+            step = self._element_step(child(node, shape.key), scope) if shape.key else shape.step
+            types = self._type_arguments(node, shape) if shape.type_arguments else ""
+            # `Make[Cat]` with a type inside is a generic call, not an element of Make.
+            steps = self._prepend_member(node, shape, (types if types and shape.step == "[]" else types + step) + steps)
+            base_node = child(node, shape.base)
+            if base_node is None:
+                return self._resolve_bare_member(shape, steps, scope, node.start_byte, depth)
+            node = base_node
+        return UNKNOWN_ROOT, steps
 
-    def _made_of_another(self, made: Mapped | None, scope: Scope | None, depth: int) -> str:
-        """A sequence of what comes of each element of another; nothing where that can not be told."""
-        if made is None or depth > _MAX_DEPTH:
+    def _translate_mapping(self, mapping: MappingCall | None, scope: NameScope | None, depth: int) -> str:
+        """Return the sequence made by mapping each element of another; nothing if that is unknown."""
+        if mapping is None or depth > _MAX_DEPTH:
             return ""
-        element = taken_apart(stepped(self.of(made.receiver, scope, depth + 1), "[]"))
-        if element.startswith(UNKNOWN):
+        element = take_elements(append_steps(self.translate(mapping.receiver, scope, depth + 1), "[]"))
+        if element.startswith(UNKNOWN_ROOT):
             return ""
-        if made.body is None:
-            given = stepped(element, f".{made.member}()")
+        if mapping.body is None:
+            mapped = append_steps(element, f".{mapping.member}()")
         else:
-            inner = Scope(scope, runs_later=False)
-            inner.bind(made.parameter, Binding(0, EVERYWHERE, holds=element))
-            given = self.of(made.body, inner, depth + 1)
-        given = taken_apart(stepped(given, "[]")) if made.many else given
-        is_known = not given.startswith(UNKNOWN) and "{" not in given and len(given) <= MAX_CHARS
-        return f"{_SEQUENCE}{given.replace('|', '&*=')}}}" if is_known else ""
+            inner = NameScope(scope, runs_later=False)
+            inner.bind(mapping.parameter, Binding(0, MAX_OFFSET, holds=element))
+            mapped = self.translate(mapping.body, inner, depth + 1)
+        mapped = take_elements(append_steps(mapped, "[]")) if mapping.many else mapped
+        is_known = not mapped.startswith(UNKNOWN_ROOT) and "{" not in mapped and len(mapped) <= MAX_EXPRESSION_CHARS
+        return f"{_SEQUENCE_PREFIX}{mapped.replace('|', '&*=')}}}" if is_known else ""
 
-    def _chosen(self, key: Node | None, scope: Scope | None) -> str:
-        """The step to an element: by a number or a text that is written there, or by something unknown."""
+    def _element_step(self, key: Node | None, scope: NameScope | None) -> str:
+        """Return the step to an element: by a literal number or string, or by an unknown key."""
         if key is not None and key.type == "identifier":
-            seen, _ = bindings_seen(self._source.of(key), scope, key.start_byte)
-            key = seen[0].value if len(seen) == 1 and not seen[0].step else None
+            bindings, _ = visible_bindings(self._source.text(key), scope, key.start_byte)
+            key = bindings[0].value if len(bindings) == 1 and not bindings[0].step else None
         if key is not None and key.type == "slice":
-            start = self._source.of(key).partition(":")[0].strip()
-            return f"[{start}:]" if start.isdigit() or not start else NO_KEY
-        known = self.constant(key)
-        return f"[{known}]" if known else NO_KEY
+            start = self._source.text(key).partition(":")[0].strip()
+            return f"[{start}:]" if start.isdigit() or not start else UNKNOWN_KEY_STEP
+        known = self.literal_key(key)
+        return f"[{known}]" if known else UNKNOWN_KEY_STEP
 
-    def constant(self, key: Node | None) -> str:
-        """A number or a text as a key; nothing where it is neither, or has signs that expressions use."""
+    def literal_key(self, key: Node | None) -> str:
+        """Return a number or string as a key; nothing for other nodes, or if it contains syntax of expressions."""
         if key is None or key.type not in ("integer", "string"):
             return ""
-        text = self._source.of(key).strip("\"'")
-        return text if _KEY.fullmatch(text) else ""
+        text = self._source.text(key).strip("\"'")
+        return text if _LITERAL_KEY.fullmatch(text) else ""
 
-    def _onward(self, node: Node, shape: Shape, steps: str, scope: Scope | None, depth: int) -> tuple[str, str]:
-        steps = self._above(node, shape, steps)
-        below = child(node, shape.onto)
-        if below is None:
-            return self._standing_alone(shape, steps, scope, node.start_byte, depth)
-        return self._walk(below, steps, scope, depth)
+    def _walk_base(
+        self, node: Node, shape: NodeShape, steps: str, scope: NameScope | None, depth: int
+    ) -> tuple[str, str]:
+        steps = self._prepend_member(node, shape, steps)
+        base_node = child(node, shape.base)
+        if base_node is None:
+            return self._resolve_bare_member(shape, steps, scope, node.start_byte, depth)
+        return self._walk(base_node, steps, scope, depth)
 
-    def _above(self, node: Node, shape: Shape, steps: str) -> str:
-        return f".{self._member(node, shape)}{steps}" if shape.member else steps
+    def _prepend_member(self, node: Node, shape: NodeShape, steps: str) -> str:
+        return f".{self._member_name(node, shape)}{steps}" if shape.member else steps
 
-    def _standing_alone(self, shape: Shape, steps: str, scope: Scope | None, at: int, depth: int) -> tuple[str, str]:
-        """Where a member may be named without what it is a member of, its name is the root."""
+    def _resolve_bare_member(
+        self, shape: NodeShape, steps: str, scope: NameScope | None, at: int, depth: int
+    ) -> tuple[str, str]:
+        """Resolve a member named without its object: its name becomes the root."""
         if not shape.member:
-            return UNKNOWN, steps
-        name = as_written(steps[1:]) if "!!" in steps else steps[1:]
-        found = self._names.match(name)
-        if found is None:
-            return UNKNOWN, steps
-        left = steps[1 + len(as_name(found[0])) :]
-        return (found[0] if shape.bare else self._look_up(found[0], scope, at, depth)), left
+            return UNKNOWN_ROOT, steps
+        name = unescape_name(steps[1:]) if "!!" in steps else steps[1:]
+        match = self._name_pattern.match(name)
+        if match is None:
+            return UNKNOWN_ROOT, steps
+        left = steps[1 + len(escape_name(match[0])) :]
+        return (match[0] if shape.never_local else self._look_up(match[0], scope, at, depth)), left
 
-    def _dotted(self, node: Node, steps: str, scope: Scope | None, depth: int) -> tuple[str, str] | None:
-        """Plain `a.b.c`, by far the most frequent, is read off the text instead of node by node."""
-        text = self._source.of(node) if node.end_byte - node.start_byte <= MAX_CHARS else ""
-        if _DOTTED.fullmatch(text) is None:
+    def _read_dotted(self, node: Node, steps: str, scope: NameScope | None, depth: int) -> tuple[str, str] | None:
+        """Read plain `a.b.c`, by far the most frequent case, from the text instead of node by node."""
+        text = self._source.text(node) if node.end_byte - node.start_byte <= MAX_EXPRESSION_CHARS else ""
+        if _DOTTED_NAME.fullmatch(text) is None:
             return None
         root, dot, rest = text.partition(".")
         return self._look_up(root, scope, node.start_byte, depth), dot + rest + steps
 
-    def _member(self, node: Node, shape: Shape) -> str:
-        """The name of a member; its type arguments do not count."""
-        name = self._names.match(self._source.of(child(node, shape.member)).lstrip("."))
-        return as_name(name[0]) if name else UNKNOWN
+    def _member_name(self, node: Node, shape: NodeShape) -> str:
+        """Return the name of a member without type arguments."""
+        name = self._name_pattern.match(self._source.text(child(node, shape.member)).lstrip("."))
+        return escape_name(name[0]) if name else UNKNOWN_ROOT
 
-    def _root(self, node: Node, shape: Shape, scope: Scope | None, depth: int) -> str:
-        if shape.name:
-            return self._look_up(self._source.of(node), scope, node.start_byte, depth)
+    def _translate_root(self, node: Node, shape: NodeShape, scope: NameScope | None, depth: int) -> str:
+        if shape.is_name:
+            return self._look_up(self._source.text(node), scope, node.start_byte, depth)
         if shape.type:
-            return self.written(self._source.of(child(node, shape.type))) or UNKNOWN
-        if shape.either:
-            return self._either(node, shape, scope, depth)
-        if shape.read is not None:
-            found = shape.read(node, self._source) or UNKNOWN
-            if not found.startswith("@"):
-                return found
-            name, dot, rest = found[1:].partition(".")
-            return stepped(self._look_up(name, scope, node.start_byte, depth), dot + rest)
+            return self.instance_of(self._source.text(child(node, shape.type))) or UNKNOWN_ROOT
+        if shape.alternatives:
+            return self._translate_alternatives(node, shape, scope, depth)
+        if shape.translate is not None:
+            expression = shape.translate(node, self._source) or UNKNOWN_ROOT
+            if not expression.startswith("@"):
+                return expression
+            name, dot, rest = expression[1:].partition(".")
+            return append_steps(self._look_up(name, scope, node.start_byte, depth), dot + rest)
         if shape.element:
-            return self._collection(node, shape, scope, depth)
+            return self._translate_collection(node, shape, scope, depth)
         return shape.root
 
-    def _collection(self, node: Node, shape: Shape, scope: Scope | None, depth: int) -> str:
-        """`[Foo()]` is a list of Foo, as far as its first element shows; other elements are told one by one."""
-        if shape.written and depth <= _MAX_DEPTH:
-            pairs = list(self._pairs(node, shape, scope, depth + 1))
-            held = bundle(pairs) if pairs else ""
+    def _translate_collection(self, node: Node, shape: NodeShape, scope: NameScope | None, depth: int) -> str:
+        """Return a literal's elements one by one; if they are alike, a collection of the first one's type: `[Foo()]` is
+        a list of Foo."""
+        if shape.is_literal and depth <= _MAX_DEPTH:
+            pairs = list(self._element_pairs(node, shape, scope, depth + 1))
+            value = format_literal(pairs) if pairs else ""
             alike = (
-                not shape.step and len({way for _, way in pairs}) == 1 and _OBJECT.fullmatch(pairs[0][1]) is not None
+                not shape.step
+                and len({alternative for _, alternative in pairs}) == 1
+                and _TYPED_OBJECT.fullmatch(pairs[0][1]) is not None
             )
-            if held and not alike and len(held) <= MAX_CHARS:
-                return held
+            if value and not alike and len(value) <= MAX_EXPRESSION_CHARS:
+                return value
         element = child(node, shape.element)
-        held = self.of(element, scope, depth + 1) if element is not None and depth <= _MAX_DEPTH else ""
-        kind = _OBJECT.fullmatch(held)
-        return shape.root.format((kind[1] or kind[2]) if kind else UNKNOWN)
+        value = self.translate(element, scope, depth + 1) if element is not None and depth <= _MAX_DEPTH else ""
+        kind = _TYPED_OBJECT.fullmatch(value)
+        return shape.root.format((kind[1] or kind[2]) if kind else UNKNOWN_ROOT)
 
-    def _pairs(self, node: Node, shape: Shape, scope: Scope | None, depth: int) -> Iterator[tuple[str, str]]:
-        """The elements that may be followed, by their keys."""
-        if shape.step == CALLED:
-            yield CALLED, self._body(node, scope, depth)
+    def _element_pairs(
+        self, node: Node, shape: NodeShape, scope: NameScope | None, depth: int
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the elements worth following, with their keys."""
+        if shape.step == CALL_RESULT_KEY:
+            yield CALL_RESULT_KEY, self._lambda_result(node, scope, depth)
             return
         if shape.element != "0" or node.type == "yield":
             body = child(node, shape.element)
-            held = self._from_clause(node, body, scope, depth) if body is not None else ""
-            if held:
-                yield ANY_KEY, held
+            expression = self._generated_value(node, body, scope, depth) if body is not None else ""
+            if expression:
+                yield ANY_KEY, expression
             return
-        parts = [each for each in node.named_children[:_MOST_ELEMENTS] if not each.is_extra]
+        parts = [each for each in node.named_children[:_MAX_ELEMENTS] if not each.is_extra]
         for number, each in enumerate(parts):
-            value = child(each, "value") if each.type == "pair" else argument(each)
-            held = self.followed(value, scope, depth) if value is not None else ""
-            if held and each.type == "pair":
-                yield BY_KEY + (self.constant(child(each, "key")) or ANY_KEY), held
-            elif held:
-                yield str(number), held
+            value = child(each, "value") if each.type == "pair" else argument_value(each)
+            expression = self.translate_followed(value, scope, depth) if value is not None else ""
+            if expression and each.type == "pair":
+                yield DICT_KEY_PREFIX + (self.literal_key(child(each, "key")) or ANY_KEY), expression
+            elif expression:
+                yield str(number), expression
 
-    def _from_clause(self, node: Node, body: Node, scope: Scope | None, depth: int) -> str:
-        """What a generator gives: of `x for x in y` it is an element of y, for x is no name outside."""
+    def _generated_value(self, node: Node, body: Node, scope: NameScope | None, depth: int) -> str:
+        """Return what a generator yields; `x for x in y` yields elements of y, because x is unknown outside."""
         if node.type == "yield":
-            return self.followed(body, scope, depth)
+            return self.translate_followed(body, scope, depth)
         clause = next((each for each in node.named_children if each.type == "for_in_clause"), None)
         target, value = (child(clause, "left"), child(clause, "right")) if clause is not None else (None, None)
-        if target is None or value is None or self._source.of(target) != self._source.of(body):
+        if target is None or value is None or self._source.text(target) != self._source.text(body):
             return ""
-        held = self.followed(value, scope, depth)
-        return stepped(held, "[]") if held else ""
+        iterated = self.translate_followed(value, scope, depth)
+        return append_steps(iterated, "[]") if iterated else ""
 
-    def _body(self, node: Node, scope: Scope | None, depth: int) -> str:
-        """What calling a lambda gives, unless that begins with a parameter of it."""
+    def _lambda_result(self, node: Node, scope: NameScope | None, depth: int) -> str:
+        """Return what calling a lambda returns, unless that starts with one of its parameters."""
         parameters, body = child(node, "parameters"), child(node, "body")
         if body is None:
-            return UNKNOWN
-        names = re.findall(r"\w+", self._source.of(parameters))
-        root = self._names.match(self._source.of(body))
+            return UNKNOWN_ROOT
+        names = re.findall(r"\w+", self._source.text(parameters))
+        root = self._name_pattern.match(self._source.text(body))
         if root is not None and root[0] in names:
-            return UNKNOWN
-        return self.followed(body, scope, depth) or UNKNOWN
+            return UNKNOWN_ROOT
+        return self.translate_followed(body, scope, depth) or UNKNOWN_ROOT
 
-    def _either(self, node: Node, shape: Shape, scope: Scope | None, depth: int) -> str:
+    def _translate_alternatives(self, node: Node, shape: NodeShape, scope: NameScope | None, depth: int) -> str:
         if depth > _MAX_DEPTH:
-            return UNKNOWN
-        parts = [child(node, name) for name in shape.either]
-        return joined(self.of(part, scope, depth + 4) for part in parts if part is not None)
+            return UNKNOWN_ROOT
+        parts = [child(node, name) for name in shape.alternatives]
+        return join_alternatives(self.translate(part, scope, depth + 4) for part in parts if part is not None)
 
-    def _look_up(self, name: str, scope: Scope | None, at: int, depth: int) -> str:
-        seen, home = bindings_seen(name, scope, at)
-        if home is None:
-            return name if name.isidentifier() else self._plain(name)
+    def _look_up(self, name: str, scope: NameScope | None, at: int, depth: int) -> str:
+        bindings, home_scope = visible_bindings(name, scope, at)
+        if home_scope is None:
+            return name if name.isidentifier() else self._plain_name(name)
         if depth > _MAX_DEPTH:
-            return UNKNOWN
-        if len(seen) == 1:
-            return self.bound(seen[0], home, depth)
-        held = [self.bound(binding, home, depth) for binding in reversed(seen)]
-        if any(binding.key for binding in seen):
-            held = [_merged(held)]
-        return joined(held)
+            return UNKNOWN_ROOT
+        if len(bindings) == 1:
+            return self.binding_value(bindings[0], home_scope, depth)
+        values = [self.binding_value(binding, home_scope, depth) for binding in reversed(bindings)]
+        if any(binding.key for binding in bindings):
+            values = [_merge_literals(values)]
+        return join_alternatives(values)
 
-    def _plain(self, name: str) -> str:
-        found = self._names.match(name)
-        return as_name(found[0].removeprefix("@")) if found else UNKNOWN
+    def _plain_name(self, name: str) -> str:
+        match = self._name_pattern.match(name)
+        return escape_name(match[0].removeprefix("@")) if match else UNKNOWN_ROOT

@@ -1,56 +1,65 @@
-"""What the engine has to be told about a programming language: tables, one query and a few small functions."""
+"""The description of a language: grammar, node types and rules."""
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dowse.text.expressions import UNKNOWN, instance
+from dowse.text.regex import UNKNOWN_ROOT, instance_root
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Parser, Point, Query, Tree
 
-    from dowse.ingest.extract.code.source import Extent, Source
-
-
-NAMES: Final = re.compile(r"@?[^\W\d]\w*")
+DEFAULT_NAME_PATTERN: Final = re.compile(r"@?[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """How an expression of one type of node reads. Names are those of fields, numbers count named children.
+class NodeShape:
+    """How to translate an expression of one node type. Strings name fields; numbers count named children.
 
-    `onto` is what it stands on; from there `member` is the name of a member, `step` one of `()`, `[]` and `!`. Or it
-    stands on nothing: `name` says that it is a name, `root` is a fixed expression, `type` the field with its type,
-    `either` fields with the ways it may go, and `{}` in `root` stands for the type of what is in the field `element`,
-    or `read` tells an expression; what that begins with `@` begins with a name that may be a local one. `types` is the
-    field with the types that a call writes for what it calls. `bare`: a name without an object is never a local's.
-    `key` is the field with what chooses an element, where the step tells which one. `written`: its elements are read
-    one by one, as far as what they hold may be followed.
+    An expression that depends on another one:
+
+    - `base`: the field with that other expression.
+    - `member`: the field with the name of a member of it.
+    - `step`: one of `()`, `[]` and `!`, appended to it.
+    - `key`: the field with the index, where the step depends on it.
+    - `type_arguments`: the field with the explicit type arguments of a call.
+    - `never_local`: a member named without an object is never a local.
+
+    Any other expression has one of these:
+
+    - `is_name`: it is a name.
+    - `root`: a fixed expression; `{}` in it stands for the type of the field `element`.
+    - `type`: the field with its type.
+    - `alternatives`: the fields with the alternatives.
+    - `translate`: a function that returns the expression; after a leading `@` comes a name that may be a local.
+    - `is_literal`: a literal whose elements are read one by one if they may be followed.
     """
 
-    onto: str = ""
+    base: str = ""
     member: str = ""
     step: str = ""
     root: str = ""
     type: str = ""
-    either: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
     element: str = ""
-    read: Callable[[Node, Source], str] | None = None
-    name: bool = False
-    types: str = ""
-    bare: bool = False
+    translate: Callable[[Node, SourceText], str] | None = None
+    is_name: bool = False
+    type_arguments: str = ""
+    never_local: bool = False
     key: str = ""
-    written: bool = False
+    is_literal: bool = False
 
 
-# Tuples, because a large file has tens of thousands of them.
+# Named tuples, because a large file has tens of thousands of these.
 
 
 class Parameter(NamedTuple):
-    """`type` as written; else `holds`, such as `this`, or what `value` is after `step`."""
+    """A parameter with its declared `type`; else with `holds` (such as `this`), or with `value` after `step`."""
 
     name: str
     type: str = ""
@@ -59,60 +68,62 @@ class Parameter(NamedTuple):
     step: str = ""
 
 
-class Definition(NamedTuple):
-    """What a node defines. `span` is all of it, `header` the bytes of its signature.
+class SyntaxDefinition(NamedTuple):
+    """A definition made by a node. `span` is all of it, `header` the byte range of its signature.
 
-    What it holds is told by `holds`, else by its written `type`, else by `value`, else, for functions, by what they
-    return. `parameters` are all that can be used in its body; callers do not pass the first `hidden` and the last
-    `added` of them. `to_the_end`: what follows in the file stands in it. `function` is the function without a name of
-    its own that the definition names, which is then no lambda in it. `reopens`: it adds to a type that is defined
-    elsewhere (`impl Foo`, `extension Foo`, `void Foo::bar() {}`); where that is above in this file, what stands here
-    are members of it, and it gets these `bases` too, otherwise the definition stands for it. `owner` is the type that a
-    method belongs to though it stands outside of it: where that is above in this file, it is a member of it, elsewhere
-    it gets the modifier `extension`, and its receiver, the first parameter, is shown. `divides`: blocks of text may
-    begin and end with it; what is but a word in a larger statement does not. `is_test`: it and what stands in it
-    are tests, though the names of its `attributes` do not say so (`#[cfg(test)]`).
+    - It holds `holds`, else an object of the declared `type`, else `value`, else what the function returns.
+    - `parameters`: all names usable in the body; callers do not pass the first `leading_hidden` and last
+      `trailing_hidden` ones.
+    - `spans_rest_of_file`: the rest of the file is inside it.
+    - `function`: the anonymous function that it names, which then does not count as a lambda.
+    - `reopens`: it extends a type (`impl Foo`, `extension Foo`, `void Foo::bar() {}`). If the type is defined above in
+      this file, its members and `bases` are added to that; otherwise the definition stands for the type.
+    - `owner`: the type of a method written outside of it. If the type is defined above in this file, the method becomes
+      a member; otherwise it gets the modifier `extension`, and its receiver, the first parameter, is shown.
+    - `splits_blocks`: text blocks may begin and end here; false for a mere word of a larger statement.
+    - `is_test`: it and its members are tests though no name in `attributes` says so (`#[cfg(test)]`).
     """
 
     name: str
     kind: str
-    span: Node | Extent
+    span: Node | NodeRange
     header: tuple[int, int]
     type: str = ""
     holds: str = ""
     value: Node | None = None
     parameters: tuple[Parameter, ...] = ()
-    hidden: int = 0
-    added: int = 0
+    leading_hidden: int = 0
+    trailing_hidden: int = 0
     modifiers: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()
     bases: tuple[str, ...] = ()
     has_body: bool = True
-    to_the_end: bool = False
+    spans_rest_of_file: bool = False
     function: Node | None = None
     reopens: bool = False
     owner: str = ""
-    divides: bool = True
+    splits_blocks: bool = True
     is_test: bool = False
 
 
-def extension(definition: Definition) -> Definition:
-    """A method of a type that this file does not define: its receiver is an object like any other."""
+def as_extension(definition: SyntaxDefinition) -> SyntaxDefinition:
+    """Turn a method into an extension of a type defined elsewhere: its receiver is an ordinary parameter."""
     receiver, *others = definition.parameters
     return definition._replace(
         parameters=(receiver._replace(holds=""), *others),
-        hidden=0,
+        leading_hidden=0,
         modifiers=(*definition.modifiers, "extension"),
     )
 
 
-class Bound(NamedTuple):
-    """A name that is given something at byte `at`: an object of a written `type`, or what `value` is after `step`.
+class BoundName(NamedTuple):
+    """A name bound at byte `at` to an object of the declared `type`, or to `value` after `step`.
 
-    `keeps` is the span of the variable or field it also makes, outside of functions or on `this`. A `narrow` one says
-    more about a name within the branch it stands in, and nothing behind it. `of_this`: the name itself says that it is
-    a field (`@x`). `lasts`: it is no local, wherever it stands (`X = 1` of Ruby in a block). With a `key` it is an
-    element of what the name holds that is given something.
+    - `defines`: the span of the variable or field it also defines, outside of functions or on `this`.
+    - `narrows`: it refines the type within its branch only.
+    - `is_field`: the name alone marks a field (`@x`).
+    - `never_local`: it is never a local (`X = 1` in a Ruby block).
+    - `key`: only this element of the named collection is assigned.
     """
 
     target: Node
@@ -121,33 +132,34 @@ class Bound(NamedTuple):
     value: Node | None = None
     step: str = ""
     holds: str = ""
-    keeps: Node | None = None
-    narrow: bool = False
-    of_this: bool = False
-    lasts: bool = False
+    defines: Node | None = None
+    narrows: bool = False
+    is_field: bool = False
+    never_local: bool = False
     key: str = ""
 
 
-class Imported(NamedTuple):
-    """`local` is the name it gets here, `*` for everything; `member` what of the module it is, empty for all of it."""
+class ImportedName(NamedTuple):
+    """An import. `local` is its name in the file, `*` for everything; `member` the imported member, empty for the
+    module."""
 
     module: str
     local: str
     member: str = ""
 
 
-class Assigned(NamedTuple):
-    """A member that is given a value; `onto` is what makes the object it is a member of, where `target` names it
-    alone: `new Job { Done = Finish }`."""
+class MemberAssignment(NamedTuple):
+    """A value assigned to a member; `receiver` is the constructed object if `target` is only a name: `new Job { Done =
+    Finish }`."""
 
     target: Node
     value: Node
-    onto: Node | None = None
+    receiver: Node | None = None
 
 
-class Mapped(NamedTuple):
-    """A call that makes a sequence out of another, `receiver`: of each element, as `parameter`, comes what `body`
-    gives, or a call of its method `member`. `many`: of each come several."""
+class MappingCall(NamedTuple):
+    """A call that maps the sequence `receiver`: each element, as `parameter`, becomes `body`, or the result of its
+    method `member`. `many`: each becomes several (flat map)."""
 
     receiver: Node
     parameter: str = ""
@@ -156,65 +168,176 @@ class Mapped(NamedTuple):
     many: bool = False
 
 
-def _no_parameters(_node: Node, _source: Source) -> tuple[Parameter, ...]:
+def _no_parameters(_node: Node, _source: SourceText) -> tuple[Parameter, ...]:
     return ()
 
 
-def _variable(_name: str, _around: Definition | None) -> str:
+def _default_kind(_name: str, _enclosing: SyntaxDefinition | None) -> str:
     return "variable"
 
 
-def _as_is(expression: str) -> str:
+def _keep_expression(expression: str) -> str:
     return expression
 
 
-def _unchanged(data: bytes) -> bytes:
+def _keep_bytes(data: bytes) -> bytes:
     return data
 
 
-def _returned_as_is(_definition: Definition, expression: str) -> str:
+def _keep_result(_definition: SyntaxDefinition, expression: str) -> str:
     return expression
 
 
-def _no_members(_node: Node, _source: Source) -> tuple[tuple[Definition, Node], ...]:
+def _no_members(_node: Node, _source: SourceText) -> tuple[tuple[SyntaxDefinition, Node], ...]:
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """One programming language. The captures of `query` are explained in the package's docstring."""
+    """A programming language. The package's docstring explains the captures of `query`."""
 
     name: str
     suffixes: tuple[str, ...]
-    grammar: str  # the module of its grammar, `:function` behind it if that is not called `language`
+    grammar: str  # module of its grammar, followed by `:function` if that is not named `language`
     query: str
-    shapes: Mapping[str, Shape]
-    define: Callable[[Node, Definition | None, Source], Iterable[Definition]]  # told what it stands in
-    bind: Callable[[Node, Source], Iterable[Bound]]
-    imports: Callable[[Node, Source], Iterable[Imported]]
-    fillers: Mapping[str, str]  # what may stand in a file without defining anything, by type of node
-    members: Callable[[Node, Source], Iterable[tuple[Definition, Node]]] = _no_members  # each with the node it is
-    within: frozenset[str] = frozenset()  # nodes that may stand between a value with members and what holds it
-    exports: frozenset[str] = frozenset()  # objects whose members are what the file defines: `module.exports`
-    lambda_parameters: Callable[[Node, Source], Iterable[Parameter]] = _no_parameters
-    held: Callable[[str], str] = instance  # what an object of a written type is, as an expression
-    kept: Callable[[str, Definition | None], str] = _variable  # the kind of a name assigned outside functions
-    rewritten: Callable[[str], str] = _as_is  # what an expression, its locals replaced, means here
-    returned: Callable[[Definition, str], str] = _returned_as_is  # what a function gives, told what its body returns
-    scripts: bool = False  # the file is a scope of its own, whose names others see all the same (`$x` of PHP)
-    types_apart: bool = False  # a type and a value may have one name
-    parsed: Callable[[bytes], bytes] = _unchanged  # what the parser reads instead: as long, with the same lines
-    fields_by_assignment: bool = False  # `this.x = …` makes a field
-    no_calls: frozenset[str] = frozenset()  # what looks like a function or a call: names and types of nodes
-    arguments: Callable[[Node], int] | None = None  # how many a call has, where no field `arguments` or list tells
-    invoked: str = ""  # the method that runs when an object is called
-    mapped: Callable[[Node, Source], Mapped | None] | None = None
-    sequence: str = UNKNOWN  # what such a call gives, where only that is known
+    shapes: Mapping[str, NodeShape]
+    define: Callable[
+        [Node, SyntaxDefinition | None, SourceText], Iterable[SyntaxDefinition]
+    ]  # node, enclosing definition
+    bind: Callable[[Node, SourceText], Iterable[BoundName]]
+    imports: Callable[[Node, SourceText], Iterable[ImportedName]]
+    fillers: Mapping[str, str]  # descriptions of nodes that define nothing, by node type
+    members: Callable[[Node, SourceText], Iterable[tuple[SyntaxDefinition, Node]]] = _no_members  # each with its node
+    transparent_nodes: frozenset[str] = frozenset()  # nodes allowed between a value with members and its holder
+    exports: frozenset[str] = frozenset()  # objects whose members are definitions of the file: `module.exports`
+    lambda_parameters: Callable[[Node, SourceText], Iterable[Parameter]] = _no_parameters
+    instance_of: Callable[[str], str] = instance_root  # the expression for an object of a declared type
+    assigned_kind: Callable[[str, SyntaxDefinition | None], str] = (
+        _default_kind  # the kind of a name assigned outside of functions
+    )
+    normalize: Callable[[str], str] = _keep_expression  # normalizes an expression without locals
+    call_result: Callable[[SyntaxDefinition, str], str] = _keep_result  # from what the body returns
+    has_script_scope: bool = False  # the file is a scope, but others see its names (`$x` of PHP)
+    separates_type_names: bool = False  # a type and a value may share a name
+    preprocess: Callable[[bytes], bytes] = _keep_bytes  # preprocesses the text; keeps its length and lines
+    fields_by_assignment: bool = False  # `this.x = …` defines a field
+    pseudo_calls: frozenset[str] = frozenset()  # names and node types that only look like functions or calls
+    count_arguments: Callable[[Node], int] | None = (
+        None  # counts a call's arguments, without a field `arguments` or a list
+    )
+    call_method: str = ""  # the method that runs when an object is called
+    mapping_call: Callable[[Node, SourceText], MappingCall | None] | None = None
+    sequence_type: str = UNKNOWN_ROOT  # the type of a mapped sequence with unknown elements
     file_names: tuple[str, ...] = ()
-    # The text without what its grammar stumbles over, byte by byte: read where the grammar finds mistakes.
-    simplified: Callable[[bytes], bytes] | None = None
-    names: re.Pattern[str] = NAMES  # a name, at the beginning of what may be longer
-    follows: frozenset[str] | None = None  # types of nodes that may hold a function or an object
-    # Whether a written type is one of functions: where types are written, nothing else needs to be followed.
+    # Replaces constructs that the grammar cannot parse, keeping all offsets; used if the first parse has errors.
+    simplify: Callable[[bytes], bytes] | None = None
+    name_pattern: re.Pattern[str] = DEFAULT_NAME_PATTERN  # matches a name at the start of a text
+    followed_nodes: frozenset[str] | None = None  # node types that may hold a function or an object
+    # Whether a declared type is a function type. With static types, only values of such types are followed.
     is_function_type: Callable[[str], bool] | None = None
-    assigned: Callable[[Node, Source], Assigned | None] | None = None
+    member_assignment: Callable[[Node, SourceText], MemberAssignment | None] | None = None
+
+
+# --------------------------------------------------------------------------------------------------
+# Parsers and queries, created on first use of a language and cached for the life of the process.
+
+_ERROR_PATTERNS = "\n(ERROR) @error\n(MISSING) @error\n"
+# Patterns of a few nodes stay far below this; the limit bounds the cost of a hostile file.
+_MATCHES_IN_FLIGHT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    parser: Parser
+    query: Query
+
+    def parse(self, data: bytes) -> Tree:
+        return self.parser.parse(data)
+
+    def captures(self, root: Node) -> dict[str, list[Node]]:
+        """Return every captured node, by capture name."""
+        from tree_sitter import QueryCursor
+
+        return QueryCursor(self.query, match_limit=_MATCHES_IN_FLIGHT).captures(root)
+
+
+@lru_cache(maxsize=64)
+def load_grammar(name: str, query: str) -> Grammar:
+    """Load a grammar and compile its query; `name` is a module, followed by `:function` if that is not named
+    `language`."""
+    from tree_sitter import Language, Parser, Query
+
+    module, _, function = name.partition(":")
+    language = Language(getattr(importlib.import_module(module), function or "language")())
+    return Grammar(Parser(language), Query(language, query + _ERROR_PATTERNS))
+
+
+# --------------------------------------------------------------------------------------------------
+# The bytes a tree was parsed from, addressed by node.
+
+
+class NodeRange(NamedTuple):
+    """The extent of several adjacent nodes, with the attributes of a node."""
+
+    start_byte: int
+    end_byte: int
+    start_point: Point
+    end_point: Point
+
+    @classmethod
+    def over(cls, first: Node, last: Node) -> NodeRange:
+        return cls(first.start_byte, last.end_byte, first.start_point, last.end_point)
+
+
+class SourceText:
+    """The source text by node; trees count in UTF-8 bytes."""
+
+    __slots__ = ("_ascii_text", "data")
+
+    def __init__(self, text: str) -> None:
+        self.data = text.encode(errors="replace")
+        self._ascii_text = text if text.isascii() else ""  # ASCII needs no decoding
+
+    def text(self, node: Node | None) -> str:
+        """Return the text of a node; empty without one."""
+        if node is None:
+            return ""
+        if self._ascii_text:
+            return self._ascii_text[node.start_byte : node.end_byte]
+        return self.data[node.start_byte : node.end_byte].decode(errors="replace")
+
+    def one_line(self, start: int, end: int, max_bytes: int) -> str:
+        """Return the text of a span on one line, blanks collapsed."""
+        return " ".join(self.data[start : min(end, start + max_bytes)].decode(errors="ignore").split())
+
+
+_BLANK_TABLE: Final = bytes(10 if each == 10 else 32 for each in range(256))
+
+
+def blank_out(data: bytearray, start: int, end: int) -> None:
+    """Blank out bytes before parsing; line ends and all offsets stay."""
+    data[start:end] = data[start:end].translate(_BLANK_TABLE)
+
+
+def child(node: Node, name: str) -> Node | None:
+    """Return the child in a field; a number selects a named child, not counting comments."""
+    if not name.isdigit():
+        return node.child_by_field_name(name)
+    number = int(name)
+    if number >= node.named_child_count:
+        return None
+    found = node.named_child(number)
+    if found is None or not found.is_extra:
+        return found
+    parts = [each for each in node.named_children if not each.is_extra]
+    return parts[number] if number < len(parts) else None
+
+
+def first_child_of(node: Node, *types: str) -> Node | None:
+    """Return the first child of one of these types."""
+    return next((each for each in node.named_children if each.type in types), None)
+
+
+def argument_value(node: Node) -> Node:
+    """Return the value inside an argument node, as in C#; any other node is its own value."""
+    return node.named_children[-1] if node.type == "argument" and node.named_child_count else node

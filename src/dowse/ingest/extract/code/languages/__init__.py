@@ -1,4 +1,4 @@
-"""One module per language, or per family of them, with its `LANGUAGES`: a module that is added here is known."""
+"""The supported languages: every module here is loaded and contributes its `LANGUAGES`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dowse.ingest.extract.code.language import Language
 
 
 def language_of(path: str) -> Language | None:
-    """The language of the file at `path`, by its name or its suffix."""
+    """Return the language of the file at `path`, by its name or suffix."""
     name = PurePosixPath(path)
-    known = _known()
-    return known.get(name.name.lower()) or known.get(name.suffix.lower())
+    languages = _languages_by_key()
+    return languages.get(name.name.lower()) or languages.get(name.suffix.lower())
 
 
 @lru_cache(maxsize=1)
-def _known() -> Mapping[str, Language]:
-    """Languages by suffix and by file name."""
+def _languages_by_key() -> Mapping[str, Language]:
+    """Map suffixes and file names to languages."""
     found: dict[str, Language] = {}
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         for language in importlib.import_module(module.name).LANGUAGES:

@@ -1,1 +1,0 @@
-"""Commits one after another, as git processes tell them."""

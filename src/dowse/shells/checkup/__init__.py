@@ -1,1 +1,0 @@
-"""Everything `dowse doctor` looks at, and what it can do about it."""

@@ -1,1 +1,0 @@
-"""Whether an index is sound, and how its parts are made anew."""
