@@ -9,8 +9,7 @@ import pytest
 
 from dowse.errors import Cancelled
 from dowse.model import Chunk, Record, Scope
-from dowse.store.sqlite import SqliteStore
-from dowse.store.sqlite import health
+from dowse.store.sqlite import SqliteStore, health
 from dowse.store.sqlite import writer as segments
 from dowse.store.types import ChunkInput, ColumnWeights
 from dowse.text.tokenize import parse_query
