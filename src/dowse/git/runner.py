@@ -11,21 +11,25 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 
 from dowse.errors import BadInput
+from dowse.git.ignore import ignore_file_content
 from dowse.git.repository import (
     ALL_REFS_OPTIONS,
     HEAD_FILE,
     OBJECTS_DIRECTORY,
+    SHARED_INDEX_PREFIX,
     find_common_directory,
     find_escape,
     find_git_directory,
     iterate_loose_refs,
+    list_directory,
     read_small_text,
 )
 from dowse.safe_open import file_kind
@@ -183,6 +187,7 @@ _READ_BY_GIT: Final = (
 )  # fmt: skip
 WORK_TREE_FILES: Final = ("index", "info/exclude")
 """Files that git also reads to list or compare a work tree; a history does not depend on them."""
+_READ_IN_FOLDERS: Final = (".gitattributes", ".gitignore", ".gitmodules")
 
 
 def find_blocking_file(git_directory: str, *others: str) -> str:
@@ -198,6 +203,13 @@ def find_blocking_file(git_directory: str, *others: str) -> str:
 def _special_refs(git_directory: str) -> Iterator[str]:
     """Return the loose refs that are not regular files. The directory entry tells, so no file is opened."""
     return (name for name, entry in iterate_loose_refs(git_directory) if not entry.is_file(follow_symlinks=False))
+
+
+def find_blocking_folder_file(directory: str, folders: Iterable[str]) -> str:
+    """Return why git would block on a file that it reads in these folders of a work tree; empty if it would not."""
+    names = (f"{folder}/{name}".lstrip("/") for folder in folders for name in _READ_IN_FOLDERS)
+    found = ((name, kind) for name in names if (kind := _blocking_kind(Path(directory, name))))
+    return next((f"{escape_invalid_bytes(name)} is {kind}, which would block git" for name, kind in found), "")
 
 
 def _blocking_kind(place: Path) -> str:
@@ -342,7 +354,7 @@ def explain_unfinished(directory: str) -> str:
 def _run(
     directory: str,
     arguments: list[str],
-    environment: dict[str, str],
+    environment: Mapping[str, str],
     stdin: bytes,
     max_bytes: int,
     takes_beginning: bool = False,
@@ -408,6 +420,72 @@ def _index_override(git_directory: str) -> dict[str, str]:
 
 
 # --------------------------------------------------------------------------------------------------
+# Run git in a clean room: a private git directory that borrows a repository's objects and index, but neither its
+# configuration nor its refs. No setting of the repository or the user can name a program there.
+
+_COPIED_SETTINGS: Final = frozenset(
+    f"core.{name}"
+    for name in (
+        "autocrlf", "checkstat", "eol", "excludesfile", "filemode", "ignorecase", "precomposeunicode", "sparsecheckout",
+        "symlinks", "trustctime",
+    )
+)  # fmt: skip
+_SHA256_CONFIG: Final = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
+_NO_CONFIG_FILES: Final = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+class CleanRoom(NamedTuple):
+    """The arguments and the environment that make git use a clean room with the work tree at `top`."""
+
+    top: str
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+
+    def git(self, *command: str, stdin: bytes = b"", max_bytes: int = MAX_GIT_OUTPUT_BYTES) -> bytes:
+        """Run git at the top of the work tree and return its output; raise BadInput with the reason if it fails."""
+        finished = _run(self.top, [*self.arguments, *command], self.environment, stdin, max_bytes)
+        answer = _output_or_reason(finished, self.top)
+        if isinstance(answer, str):
+            raise BadInput(answer)
+        return answer
+
+
+@contextmanager
+def open_clean_room(top: str, git_directory: Path, head: str) -> Iterator[CleanRoom]:
+    """Make a clean room for the work tree at `top`; `head` is the content of its HEAD.
+
+    Raises BadInput if git cannot read the repository's settings, and OSError if the room cannot be made.
+    """
+    listed = _output_or_reason(run_in_work_tree(top, top, "config", "--list", "-z"), top)
+    if isinstance(listed, str):
+        raise BadInput(listed)
+    settings = {row.partition("\n")[0]: row.replace("\n", "=", 1) for row in os.fsdecode(listed).split("\0")}
+    with tempfile.TemporaryDirectory(prefix="dowse-git-") as room:
+        _furnish(Path(room), git_directory, head)
+        if settings.get("extensions.objectformat", "").endswith("=sha256"):
+            Path(room, "config").write_text(_SHA256_CONFIG)
+        copied = (part for name in _COPIED_SETTINGS & settings.keys() for part in ("-c", settings[name]))
+        locations = (f"--git-dir={room}", f"--work-tree={top}", "-C", top)
+        environment = _environment(str(git_directory)) | _NO_CONFIG_FILES | {"GIT_INDEX_FILE": f"{git_directory}/index"}
+        del environment["GIT_COMMON_DIR"]
+        git = shutil.which("git") or "git"
+        yield CleanRoom(top, (git, *_HARDENING_OPTIONS, *copied, *locations, LITERAL_PATHSPECS), environment)
+
+
+def _furnish(room: Path, git_directory: Path, head: str) -> None:
+    """Write the files of a clean room, except its config."""
+    for folder in ("info", "refs"):
+        (room / folder).mkdir()
+    (room / HEAD_FILE).write_text(f"{head}\n")
+    (room / ".gitignore").write_text("*\n")  # the directory for temporary files may be in the work tree
+    for name in ("info/attributes", "info/exclude"):
+        (room / name).write_bytes(ignore_file_content(str(find_common_directory(git_directory)[0] / name)))
+    for entry in list_directory(str(git_directory)):
+        if entry.name.startswith(SHARED_INDEX_PREFIX):
+            (room / entry.name).symlink_to(Path(entry.path).resolve())
+
+
+# --------------------------------------------------------------------------------------------------
 # Run git on a repository's history; return its output, or the reason for a failure in one sentence.
 
 LITERAL_PATHSPECS = "--literal-pathspecs"
@@ -430,13 +508,6 @@ def try_git(directory: Path, *command: str, stdin: bytes = b"", max_bytes: int =
         return reason
     finished = run_on_history(str(directory), LITERAL_PATHSPECS, *command, stdin=stdin, max_bytes=max_bytes)
     return _output_or_reason(finished, str(directory))
-
-
-def try_git_in_work_tree(
-    top: str, directory: str, *command: str, stdin: bytes = b"", max_bytes: int = MAX_GIT_OUTPUT_BYTES
-) -> bytes | str:
-    """Run git in a directory of the work tree that starts at `top`; return its output or a one-line reason."""
-    return _output_or_reason(run_in_work_tree(top, directory, *command, stdin=stdin, max_bytes=max_bytes), directory)
 
 
 def _output_or_reason(finished: FinishedProcess | None, directory: str) -> bytes | str:

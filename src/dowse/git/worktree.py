@@ -6,34 +6,34 @@ import hashlib
 import os
 import re
 import shutil
-import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from enum import Enum, auto
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from dowse.errors import BadInput
 from dowse.git.repository import (
+    GIT_ENTRY,
     branch_of_git_directory,
     common_directory_of,
     git_directory_of,
     is_git_directory,
-    is_work_tree,
     work_tree_above,
 )
 from dowse.git.runner import (
     MAX_LISTING_BYTES,
+    CleanRoom,
     decode_git_path,
+    find_blocking_folder_file,
+    open_clean_room,
     path_spellings,
     run_in_work_tree,
     run_on_history,
     try_git,
-    try_git_in_work_tree,
 )
-from dowse.paths import cached_with_ancestors
 from dowse.safe_open import FileChangedError, open_below, read_file
 
 # --------------------------------------------------------------------------------------------------
@@ -101,224 +101,6 @@ def split_lines(content: bytes) -> list[bytes]:
 
 
 # --------------------------------------------------------------------------------------------------
-# The entries of the last commit and of the git index, as plumbing lists them, without reading any file.
-
-LINK_MODE: Final = "120000"
-SUBMODULE_MODE: Final = "160000"
-_FILE_MODE_PREFIX: Final = "100"
-_TRUE: Final = b"true"
-_NS_PER_S: Final = 1_000_000_000
-_MAX_STAGED_BYTES: Final = 3 * MAX_LISTING_BYTES
-_COMMITTED_PATTERN = re.compile(rb"(\d+) \w+ ([0-9a-f]+)\t([^\0]+)\0")
-# The file stat follows the path. If another version of git prints it differently, it counts as missing.
-_STAGED_PATTERN = re.compile(rb"(\S) (\d+) ([0-9a-f]+) (\d)\t([^\0]+)\0((?: .*\n)*)")
-_STAT_PATTERN = re.compile(
-    rb" +ctime: (\d+):(\d+)\n +mtime: (\d+):(\d+)\n +dev: \d+\tino: (\d+)\n"
-    rb" +uid: (\d+)\tgid: (\d+)\n +size: (\d+)\t.*\n"
-)
-
-
-class TreeEntry(NamedTuple):
-    """Mode (six digits) and object hash, as git writes them."""
-
-    mode: str
-    name: str
-
-    @property
-    def is_file(self) -> bool:
-        return self.mode.startswith(_FILE_MODE_PREFIX)
-
-
-class IndexStat(NamedTuple):
-    """The stat of a file when git last knew that it matched the index."""
-
-    changed_ns: int
-    written_ns: int
-    inode: int
-    user: int
-    group: int
-    size: int
-
-
-class IndexEntry(NamedTuple):
-    """`is_expected`: neither skipped by a sparse checkout nor assumed unchanged. `is_merged`: without conflict."""
-
-    entry: TreeEntry
-    stat: IndexStat | None
-    is_expected: bool
-    is_merged: bool
-
-
-class FilesystemTraits(NamedTuple):
-    """The capabilities of a work tree's file system, by its git configuration."""
-
-    has_modes: bool
-    has_links: bool
-
-
-def list_committed(top: str, directory: str) -> dict[str, TreeEntry] | str:
-    """Return the last commit's entries below the directory, none before the first one; or the reason if git fails."""
-    tree = try_git_in_work_tree(top, directory, "ls-tree", "-r", "-z", "HEAD", "--", ".", max_bytes=MAX_LISTING_BYTES)
-    if isinstance(tree, str):
-        return {} if is_unborn(Path(git_directory_of(top) or top)) else tree
-    return dict(_parse_committed(tree))
-
-
-def _parse_committed(output: bytes) -> Iterator[tuple[str, TreeEntry]]:
-    for mode, name, path in (row.groups() for row in _COMMITTED_PATTERN.finditer(output)):
-        decoded = os.fsdecode(path)
-        if not escapes_work_tree(decoded):
-            yield decoded, _make_entry(mode, name)
-
-
-def list_staged(top: str, directory: str) -> dict[str, IndexEntry] | str:
-    """Return the git index's entries below the directory, or the reason if git fails."""
-    output = try_git_in_work_tree(
-        top, directory, "ls-files", "--cached", "-v", "-s", "--debug", "-z", max_bytes=_MAX_STAGED_BYTES
-    )
-    return output if isinstance(output, str) else dict(_parse_staged(output))
-
-
-def _parse_staged(output: bytes) -> Iterator[tuple[str, IndexEntry]]:
-    for tag, mode, name, stage, path, stat_text in (row.groups() for row in _STAGED_PATTERN.finditer(output)):
-        # A lowercase letter: assumed unchanged by the user's order. S: skipped by a sparse checkout.
-        is_expected = tag.isupper() and tag != b"S"
-        decoded = os.fsdecode(path)
-        if not escapes_work_tree(decoded):
-            yield decoded, IndexEntry(_make_entry(mode, name), _parse_stat(stat_text), is_expected, stage == b"0")
-
-
-def _make_entry(mode: bytes, name: bytes) -> TreeEntry:
-    return TreeEntry(sys.intern(mode.decode()), name.decode())
-
-
-def _parse_stat(output: bytes) -> IndexStat | None:
-    found = _STAT_PATTERN.fullmatch(output)
-    if found is None:
-        return None
-    changed_s, changed_ns, written_s, written_ns, *others = map(int, found.groups())
-    return IndexStat(changed_s * _NS_PER_S + changed_ns, written_s * _NS_PER_S + written_ns, *others)
-
-
-def read_filesystem_traits(top: str) -> FilesystemTraits:
-    output = try_git_in_work_tree(
-        top, top, "config", "-z", "--type=bool", "--get-regexp", r"^core\.(filemode|symlinks)$"
-    )
-    rows = (row.partition(b"\n") for row in (b"" if isinstance(output, str) else output).split(b"\0"))
-    values = {name: value == _TRUE for name, _, value in rows}
-    return FilesystemTraits(values.get(b"core.filemode", True), values.get(b"core.symlinks", True))
-
-
-# --------------------------------------------------------------------------------------------------
-# Compare a file with a git blob by hashing it here in pieces, because git would run filters.
-
-_PIECE_BYTES = 1 << 20
-_SHA256_DIGITS = 64
-
-
-class ContentMatch(Enum):
-    """The result of comparing a file with a blob."""
-
-    SAME = auto()
-    EXCEPT_LINE_ENDS = auto()
-    NONE = auto()
-
-
-def compare_with_blob(directory: str, path: str, name: str) -> ContentMatch:
-    """Compare the regular file at this path with a blob; a checkout may have converted its line endings to CRLF."""
-    try:
-        with open_below(directory, path) as handle:
-            size = os.fstat(handle).st_size
-            if hash_blob(_read_pieces(handle, size), size, name) == name:
-                return ContentMatch.SAME
-            shorter = sum(map(len, _convert_crlf(_read_pieces(handle, size))))
-            is_converted = (
-                shorter < size and hash_blob(_convert_crlf(_read_pieces(handle, size)), shorter, name) == name
-            )
-            return ContentMatch.EXCEPT_LINE_ENDS if is_converted else ContentMatch.NONE
-    except OSError:
-        return ContentMatch.NONE
-
-
-def hash_blob(pieces: Iterable[bytes], size: int, like: str) -> str:
-    """Return git's hash for this content, with the algorithm that the hash `like` uses."""
-    algorithm = hashlib.sha256 if len(like) == _SHA256_DIGITS else hashlib.sha1
-    digest = algorithm(b"blob %d\0" % size, usedforsecurity=False)
-    for piece in pieces:
-        digest.update(piece)
-    return digest.hexdigest()
-
-
-def _read_pieces(handle: int, size: int) -> Iterator[bytes]:
-    """Read at most `size` bytes, even if the file grows meanwhile."""
-    at = 0
-    while at < size and (piece := os.pread(handle, min(_PIECE_BYTES, size - at), at)):
-        at += len(piece)
-        yield piece
-
-
-def _convert_crlf(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Convert CRLF to LF, even if the two bytes are in different pieces."""
-    carry = b""
-    for piece in pieces:
-        joined = carry + piece
-        carry = joined[-1:] if joined.endswith(b"\r") else b""
-        yield joined[: len(joined) - len(carry)].replace(b"\r\n", b"\n")
-    yield carry
-
-
-# --------------------------------------------------------------------------------------------------
-# The conversions that a checkout applies to a file, by its git attributes; reading these runs no program.
-
-_FILTER_ATTRIBUTES: Final = ("filter", "ident", "working-tree-encoding")
-_LINE_END_ATTRIBUTES: Final = ("text", "crlf", "eol")
-_UNSET_VALUES: Final = frozenset({"unspecified", "unset"})
-_FALSE_VALUES: Final = frozenset({"", "false", "no", "off", "0"})
-
-
-class CheckoutConversion(NamedTuple):
-    """Whether a checkout converts line endings, and whether it may change the content in any other way."""
-
-    of_line_ends: bool = False
-    of_content: bool = False
-
-
-NO_CONVERSION: Final = CheckoutConversion()
-
-
-def read_conversions(top: str, directory: str, paths: Iterable[str]) -> dict[str, CheckoutConversion]:
-    """Return the conversions by path below the directory; empty if git fails.
-
-    Uses the staged attributes: a `.gitattributes` file in the work tree may be anything, for example a pipe.
-    """
-    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    command = ("check-attr", "--cached", "-z", "--stdin", *_FILTER_ATTRIBUTES, *_LINE_END_ATTRIBUTES)
-    output = try_git_in_work_tree(top, directory, *command, stdin=stdin) if stdin else b""
-    if not output or isinstance(output, str):
-        return {}
-    by_path: dict[str, dict[str, str]] = {}
-    fields = iter(output.split(b"\0"))
-    for path, attribute, value in zip(fields, fields, fields, strict=False):
-        by_path.setdefault(os.fsdecode(path), {})[attribute.decode()] = value.decode(errors="replace")
-    autocrlf = _uses_autocrlf(top)
-    return {path: _to_conversion(attributes, autocrlf) for path, attributes in by_path.items()}
-
-
-def _uses_autocrlf(top: str) -> bool:
-    output = try_git_in_work_tree(top, top, "config", "--get", "core.autocrlf")
-    return not isinstance(output, str) and output.decode(errors="replace").strip().lower() not in _FALSE_VALUES
-
-
-def _to_conversion(attributes: Mapping[str, str], autocrlf: bool) -> CheckoutConversion:
-    text, old, ends = (attributes[name] for name in _LINE_END_ATTRIBUTES)
-    kind = old if text == "unspecified" else text
-    if kind == ends == "unspecified":
-        kind = "set" if autocrlf else "unset"
-    of_content = any(attributes[name] not in _UNSET_VALUES for name in _FILTER_ATTRIBUTES)
-    return CheckoutConversion(kind != "unset", of_content)
-
-
-# --------------------------------------------------------------------------------------------------
 # List the files of a work tree with git, without running anything a repository configures.
 
 
@@ -343,11 +125,15 @@ def list_work_tree(top: str, directory: str, paths: Sequence[str] | None = None)
     listed = run_in_work_tree(top, directory, *listing, max_bytes=MAX_LISTING_BYTES)
     if listed is None or listed.returncode != 0:
         return None
-    ignored = None if directory == top else run_in_work_tree(top, directory, "check-ignore", "--quiet", ".")
-    if ignored is not None and ignored.returncode == 0:
+    if _is_ignored(top, directory):
         return None
     names = {os.fsdecode(name) for name in listed.stdout.split(b"\0") if name}
     return GitListing(sorted(it for it in names if not escapes_work_tree(it)), is_incomplete=bool(listed.stderr))
+
+
+def _is_ignored(top: str, directory: str) -> bool:
+    ignored = None if directory == top else run_in_work_tree(top, directory, "check-ignore", "--quiet", ".")
+    return ignored is not None and ignored.returncode == 0
 
 
 def list_tracked_ignored(top: str, directory: str) -> frozenset[str]:
@@ -360,26 +146,44 @@ def list_tracked_ignored(top: str, directory: str) -> frozenset[str]:
 
 
 # --------------------------------------------------------------------------------------------------
-# List the files that `git status` would report, without running anything the repository configures.
-#
-# `git status` would run filters to compare files. So names, hashes and index stats come from plumbing commands, and
-# files are compared here.
+# List the files that `git status` reports, in a clean room, so that it runs nothing the repository configures.
 
-_UINT32_MAX = 0xFFFFFFFF  # the git index stores 32 bits of each number
-_RACY_INDEX_NS = 20_000_000  # a file written this shortly before the git index may have been written again
+# With any other value for submodules, git would run `git status` in them, with their configuration.
+_STATUS_OPTIONS: Final = (
+    "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty",
+)  # fmt: skip
+_UNBORN_HEAD: Final = "ref: refs/heads/unborn"
+_CONVERSIONS: Final = ("filter", "ident", "working-tree-encoding")
+_NOT_CONVERTED: Final = (b"unspecified", b"unset")
+_UINT32_MAX: Final = 0xFFFFFFFF  # the git index stores 32 bits of each number
+_NS_PER_S: Final = 1_000_000_000
+_MAX_STAGED_BYTES: Final = 3 * MAX_LISTING_BYTES
+_INDEX_STAT = re.compile(
+    rb"([^\0]+)\0 +ctime: (\d+):(\d+)\n +mtime: (\d+):(\d+)\n +dev: \d+\tino: (\d+)\n"
+    rb" +uid: \d+\tgid: \d+\n +size: (\d+)\t.*\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
     """The changed paths, relative to the directory and sorted: staged or not, new, modified or deleted.
 
-    An untracked nested repository has a trailing slash. `committed` holds the entries of the last commit. `problem`
-    says why nothing could be listed.
+    An untracked nested repository has a trailing slash. `blobs` has the hash of each one that is a file in the last
+    commit. `problem` says why nothing could be listed.
     """
 
     paths: tuple[str, ...] = ()
-    committed: Mapping[str, TreeEntry] = field(default_factory=dict)
+    blobs: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
+
+
+class _StatusRow(NamedTuple):
+    """A changed path. `blob`: its hash in the last commit, empty if that has no such file. `differs_in_content`: it is
+    staged as committed, and differs from that in nothing but its content."""
+
+    path: str
+    blob: str = ""
+    differs_in_content: bool = False
 
 
 def list_changed_files(directory: Path) -> ChangedFiles:
@@ -387,156 +191,92 @@ def list_changed_files(directory: Path) -> ChangedFiles:
     top = work_tree_above(place)
     if top is None:
         return ChangedFiles(problem=f"{place} is not in a git work tree")
-    index_ns = _index_mtime_ns(top)
-    committed, staged = list_committed(top, place), list_staged(top, place)
-    if isinstance(committed, str) or isinstance(staged, str):
-        why = committed if isinstance(committed, str) else staged
-        return ChangedFiles(problem=f"git could not list {place}: {why}")
-    listed = list_work_tree(top, place)
-    if listed is None:
-        return ChangedFiles(problem=f"git could not list {place}")
-    found = {
-        *(name for name in listed.names if name not in staged),
-        *_staged_changes(committed, staged),
-        *_WorkTreeComparison(top, place, index_ns).list_differing(staged),
-    }
-    return ChangedFiles(tuple(sorted(found)), committed)
-
-
-def _staged_changes(committed: Mapping[str, TreeEntry], staged: Mapping[str, IndexEntry]) -> Iterator[str]:
-    yield from (path for path in committed if path not in staged)
-    yield from (path for path, it in staged.items() if not it.is_merged or committed.get(path) != it.entry)
-
-
-def _index_mtime_ns(top: str) -> int:
-    """Return when the git index was last written."""
     try:
-        return Path(git_directory_of(top) or "", "index").stat().st_mtime_ns
-    except OSError:
-        return 0
+        if _is_ignored(top, place):
+            raise BadInput("its repository ignores it")
+        with enter_clean_room(top) as room:
+            rows = _list_status(room, os.path.relpath(place, top))
+    except (BadInput, OSError) as error:
+        return ChangedFiles(problem=f"git could not list {place}: {error}")
+    prefix = f"{place.removeprefix(top).strip('/')}/".lstrip("/")
+    blobs = {row.path.removeprefix(prefix): row.blob for row in rows if row.blob}
+    return ChangedFiles(tuple(sorted({row.path.removeprefix(prefix) for row in rows})), blobs)
 
 
-class _Difference(Enum):
-    """Whether a file differs from the git index, as far as the file alone shows."""
-
-    NONE = auto()
-    IF_LINE_ENDS_ARE_CONVERTED = auto()
-    IF_A_FILTER_MADE_IT = auto()
-    HOPELESS = auto()
-
-
-class _WorkTreeComparison:
-    """The files below a directory; like git, never reached through a link."""
-
-    __slots__ = ("_directory", "_habits", "_index_ns", "_real_directories", "_top")
-
-    def __init__(self, top: str, directory: str, index_ns: int) -> None:
-        self._top = top
-        self._directory = directory
-        self._habits = read_filesystem_traits(top)
-        self._index_ns = index_ns
-        self._real_directories = {"": True}
-
-    def list_differing(self, staged: Mapping[str, IndexEntry]) -> Iterator[str]:
-        """Yield the paths whose file differs from the git index."""
-        results = ((path, self._doubt(path, it)) for path, it in staged.items() if it.is_expected)
-        doubts = {path: it for path, it in results if it is not _Difference.NONE}
-        convertible = [path for path, it in doubts.items() if it is not _Difference.HOPELESS]
-        known = read_conversions(self._top, self._directory, convertible)
-        return (path for path, it in doubts.items() if not _is_explained(it, known.get(path, NO_CONVERSION)))
-
-    def _doubt(self, path: str, staged: IndexEntry) -> _Difference:
-        status, entry = self._status(path), staged.entry
-        if status is None or self._mode(status, entry) != entry.mode:
-            return _Difference.HOPELESS
-        if entry.mode == SUBMODULE_MODE:
-            return _doubt_if_different(_submodule_is_at(f"{self._directory}/{path}", entry.name))
-        index_stat = staged.stat if staged.stat is not None and staged.stat.size else None
-        if index_stat is not None and index_stat.size != status.st_size & _UINT32_MAX:
-            return _Difference.HOPELESS
-        stat_matches = index_stat is not None and _to_index_stat(status) == index_stat
-        if index_stat is not None and stat_matches and index_stat.written_ns + _RACY_INDEX_NS < self._index_ns:
-            return _Difference.NONE
-        if stat.S_ISLNK(status.st_mode):
-            return _doubt_if_different(_link_matches(f"{self._directory}/{path}", entry.name))
-        return _judge_content(compare_with_blob(self._directory, path, entry.name), index_stat, stat_matches)
-
-    def _mode(self, status: os.stat_result, entry: TreeEntry) -> str:
-        """Return the mode as git would record it; the recorded mode if the file system cannot represent it."""
-        if stat.S_ISDIR(status.st_mode):
-            return SUBMODULE_MODE
-        if stat.S_ISLNK(status.st_mode):
-            return LINK_MODE
-        if not stat.S_ISREG(status.st_mode):
-            return ""
-        is_supported = (
-            self._habits.has_links if entry.mode == LINK_MODE else self._habits.has_modes or not entry.is_file
-        )
-        usual = "100755" if status.st_mode & stat.S_IXUSR else "100644"
-        return usual if is_supported else entry.mode
-
-    def _status(self, path: str) -> os.stat_result | None:
-        """Return the file's status; None if there is no file."""
-        return (
-            self._lstat(path)
-            if cached_with_ancestors(path.rpartition("/")[0], self._real_directories, self._is_real_directory)
-            else None
-        )
-
-    def _is_real_directory(self, folder: str) -> bool:
-        status = self._lstat(folder) if self._real_directories[folder.rpartition("/")[0]] else None
-        return status is not None and stat.S_ISDIR(status.st_mode)
-
-    def _lstat(self, path: str) -> os.stat_result | None:
-        try:
-            return os.lstat(f"{self._directory}/{path}")
-        except OSError:
-            return None
+def enter_clean_room(top: str) -> AbstractContextManager[CleanRoom]:
+    """Make a clean room for the work tree, at its last commit. Raises BadInput if git cannot read that commit."""
+    git_directory = git_directory_of(top) or Path(top, GIT_ENTRY)
+    head = try_git(git_directory, "rev-list", "--max-count=1", "HEAD", "--")
+    if isinstance(head, str) and not is_unborn(git_directory):
+        raise BadInput(head)
+    return open_clean_room(top, git_directory, _UNBORN_HEAD if isinstance(head, str) else head.decode("ascii").strip())
 
 
-def _doubt_if_different(is_same: bool) -> _Difference:
-    return _Difference.NONE if is_same else _Difference.HOPELESS
+def _list_status(room: CleanRoom, folder: str) -> list[_StatusRow]:
+    """Return the status of everything below the folder; paths are relative to the top. Raises BadInput if git fails."""
+    tracked = os.fsdecode(room.git("ls-files", "-z", "--", folder, max_bytes=MAX_LISTING_BYTES)).split("\0")[:-1]
+    # Git would read the files that these paths name.
+    if crafted := next(filter(escapes_work_tree, tracked), ""):
+        raise BadInput(f"its index names {crafted!r}, which is outside of the work tree")
+    if reason := find_blocking_folder_file(room.top, _folders_above([*tracked, f"{folder}/"])):
+        raise BadInput(reason)
+    output = room.git("status", *_STATUS_OPTIONS, "--", folder, max_bytes=MAX_LISTING_BYTES)
+    parsed = (_parse_status_row(row) for row in output.split(b"\0") if row)
+    rows = [row for row in parsed if not escapes_work_tree(row.path)]
+    untouched = _list_untouched_filtered(room, [row.path for row in rows if row.differs_in_content])
+    return [row for row in rows if row.path not in untouched]
 
 
-def _to_index_stat(status: os.stat_result) -> IndexStat:
-    return IndexStat(
-        status.st_ctime_ns,
-        status.st_mtime_ns,
-        status.st_ino & _UINT32_MAX,
-        status.st_uid & _UINT32_MAX,
-        status.st_gid & _UINT32_MAX,
-        status.st_size & _UINT32_MAX,
-    )
+def _folders_above(paths: Iterable[str]) -> set[str]:
+    """Return the folders that these paths lie in, at every depth; the top is empty."""
+    folders = {""}
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    return folders
 
 
-def _judge_content(found: ContentMatch, index_stat: IndexStat | None, stat_matches: bool) -> _Difference:
-    if found is ContentMatch.SAME:
-        return _Difference.NONE
-    if found is ContentMatch.EXCEPT_LINE_ENDS:
-        # While its index stat is valid, it has the line endings of that time. Git stores no size if it is not sure.
-        return _Difference.IF_LINE_ENDS_ARE_CONVERTED if index_stat is None else _Difference.NONE
-    return _Difference.IF_A_FILTER_MADE_IT if stat_matches else _Difference.HOPELESS
+def _parse_status_row(row: bytes) -> _StatusRow:
+    kind, _, rest = row.partition(b" ")
+    if kind == b"?":
+        return _StatusRow(os.fsdecode(rest))
+    if kind == b"u":  # in conflict; the second of three versions is that of the last commit
+        _, _, _, mode, _, _, _, blob, _, path = rest.split(b" ", 9)
+        return _StatusRow(os.fsdecode(path), _blob_if_file(mode, blob))
+    state, _, mode, staged_mode, current_mode, blob, _, path = rest.split(b" ", 7)
+    return _StatusRow(os.fsdecode(path), _blob_if_file(mode, blob), state == b".M" and staged_mode == current_mode)
 
 
-def _is_explained(doubt: _Difference, conversion: CheckoutConversion) -> bool:
-    if doubt is _Difference.IF_A_FILTER_MADE_IT:
-        return conversion.of_content
-    return doubt is _Difference.IF_LINE_ENDS_ARE_CONVERTED and conversion.of_line_ends
+def _blob_if_file(mode: bytes, blob: bytes) -> str:
+    return blob.decode("ascii") if mode.startswith(_FILE_MODE) else ""
 
 
-def _link_matches(link: str, name: str) -> bool:
+def _list_untouched_filtered(room: CleanRoom, paths: Iterable[str]) -> set[str]:
+    """Return the paths that have a filter and are as git left them. They look changed, because no filter is run."""
+    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    output = room.git("check-attr", "--cached", "-z", "--stdin", *_CONVERSIONS, stdin=stdin) if stdin else b""
+    fields = iter(output.split(b"\0"))
+    filtered = {path for path, _, value in zip(fields, fields, fields, strict=False) if value not in _NOT_CONVERTED}
+    if not filtered:
+        return set()
+    stats = _INDEX_STAT.findall(room.git("ls-files", "--debug", "-z", max_bytes=_MAX_STAGED_BYTES))
+    names = ((os.fsdecode(path), numbers) for path, *numbers in stats if path in filtered)
+    return {name for name, numbers in names if _has_stat(f"{room.top}/{name}", *map(int, numbers))}
+
+
+def _has_stat(
+    place: str, changed_s: int, changed_ns: int, written_s: int, written_ns: int, inode: int, size: int
+) -> bool:
+    """Return whether a file still has the stat that the git index recorded."""
     try:
-        target = os.fsencode(os.readlink(link))  # noqa: PTH115 (a Path would tidy it up)
+        status = os.lstat(place)
     except OSError:
         return False
-    return hash_blob([target], len(target), name) == name
-
-
-def _submodule_is_at(place: str, commit: str) -> bool:
-    """Return whether a submodule is at this commit; one that is not checked out counts as unchanged."""
-    git_directory = git_directory_of(place) if is_work_tree(place) else None
-    head = "" if git_directory is None else try_git(git_directory, "rev-parse", "--verify", "--quiet", "HEAD")
-    return isinstance(head, str) or head.decode("ascii", "replace").strip() == commit
+    times = (changed_s * _NS_PER_S + changed_ns, written_s * _NS_PER_S + written_ns)
+    current = (status.st_ino & _UINT32_MAX, status.st_size & _UINT32_MAX)
+    return (*times, inode, size) == (status.st_ctime_ns, status.st_mtime_ns, *current)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -592,12 +332,14 @@ def _realpath(directory: Path) -> Path:
 
 
 # --------------------------------------------------------------------------------------------------
-# Find the lines of a work tree that differ from its last commit, without running anything the repository configures.
+# Find the lines of a work tree that differ from its last commit.
 #
-# `git diff` on a work tree would run filters and diff programs, so lines are compared here.
+# Lines are compared here: `git diff` leaves out untracked files and has no limit for one file.
 
 MAX_COMPARED_FILE_BYTES = 2_000_000  # a larger file counts as changed as a whole
 MAX_LINE_PAIRS = 4_000_000  # with more pairs of lines to compare, everything between the common ends counts as changed
+_SHA256_DIGITS: Final = 64
+_HASH_COMMANDS: Final = (("hash-object", "--no-filters"), ("-c", "core.autocrlf=input", "hash-object"))
 ChangedSpans = tuple[tuple[int, int], ...]
 """First and last lines, from 1."""
 ALL_LINES: ChangedSpans = ((1, sys.maxsize),)
@@ -618,9 +360,8 @@ def list_uncommitted_lines(directory: Path) -> UncommittedLines:
     found, checkout = list_changed_files(directory), find_checkout(directory)
     if found.problem or checkout is None:
         return UncommittedLines({}, found.problem)
-    entries = ((path, found.committed.get(path)) for path in found.paths)
-    known = ((path, entry.name if entry is not None and entry.is_file else "") for path, entry in entries)
-    lines = ((path, _changed_lines(checkout.git_directory, str(directory), path, name)) for path, name in known)
+    blobs = ((path, found.blobs.get(path, "")) for path in found.paths)
+    lines = ((path, _changed_lines(checkout.git_directory, str(directory), path, blob)) for path, blob in blobs)
     return UncommittedLines({path: spans for path, spans in lines if spans})
 
 
@@ -651,13 +392,32 @@ def _changed_lines(git_directory: Path, directory: str, path: str, blob_hash: st
         return ALL_LINES
     except (OSError, ValueError):
         return None
-    if blob_hash and compare_with_blob(directory, path, blob_hash) is not ContentMatch.NONE:
+    if status.st_size > MAX_COMPARED_FILE_BYTES:
+        return () if blob_hash and _is_large_blob(directory, path, blob_hash) else ALL_LINES
+    if blob_hash == _hash_blob(after, blob_hash):
         return ()
     before = read_blob(git_directory, blob_hash, MAX_COMPARED_FILE_BYTES) if blob_hash else b""
-    if isinstance(before, str) or status.st_size > MAX_COMPARED_FILE_BYTES:
+    if isinstance(before, str):
         return ALL_LINES
     lines = split_lines(after)
     return diff_lines(split_lines(before), lines) if blob_hash else ((1, max(1, len(lines))),)
+
+
+def _hash_blob(content: bytes, like: str) -> str:
+    """Return git's hash for this content, with the algorithm that the hash `like` uses."""
+    algorithm = hashlib.sha256 if len(like) == _SHA256_DIGITS else hashlib.sha1
+    return algorithm(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).hexdigest()
+
+
+def _is_large_blob(directory: str, path: str, blob_hash: str) -> bool:
+    """Return whether the file has the content of the blob, as it is or with LF for CRLF. Git reads it in pieces."""
+    try:
+        with enter_clean_room(work_tree_above(directory) or directory) as room:
+            name = os.path.relpath(f"{directory}/{path}", room.top)
+            hashes = (room.git(*command, "--", name) for command in _HASH_COMMANDS)
+            return any(it.strip() == blob_hash.encode() for it in hashes)
+    except (BadInput, OSError):
+        return False
 
 
 def diff_lines(before: list[bytes], after: list[bytes]) -> ChangedSpans:
