@@ -301,6 +301,7 @@ _FORCED_VARIABLES: Final = {
     "LC_ALL": "C",
 }
 # A history must not depend on what is checked out or staged.
+_INDEX_VARIABLE: Final = "GIT_INDEX_FILE"
 _MISSING_INDEX: Final = "no-index-is-read"
 
 
@@ -416,7 +417,7 @@ def _environment(git_directory: str) -> dict[str, str]:
 
 
 def _index_override(git_directory: str) -> dict[str, str]:
-    return {"GIT_INDEX_FILE": f"{git_directory}/{_MISSING_INDEX}"}
+    return {_INDEX_VARIABLE: f"{git_directory}/{_MISSING_INDEX}"}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -437,17 +438,26 @@ _NO_CONFIG_FILES: Final = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM":
 class CleanRoom(NamedTuple):
     """The arguments and the environment that make git use a clean room with the work tree at `top`."""
 
+    place: str
     top: str
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
 
     def git(self, *command: str, stdin: bytes = b"", max_bytes: int = MAX_GIT_OUTPUT_BYTES) -> bytes:
         """Run git at the top of the work tree and return its output; raise BadInput with the reason if it fails."""
-        finished = _run(self.top, [*self.arguments, *command], self.environment, stdin, max_bytes)
-        answer = _output_or_reason(finished, self.top)
+        # A slow comparison must not shorten the timeout of other commands in this directory.
+        timed = f"content of {self.top}"
+        answer = _output_or_reason(_run(timed, [*self.arguments, *command], self.environment, stdin, max_bytes), timed)
         if isinstance(answer, str):
             raise BadInput(answer)
         return answer
+
+    def with_old_index(self) -> CleanRoom:
+        """Return the room with a copy of the index that is older than any file, so that git compares every content."""
+        copy = Path(self.place, "index")
+        shutil.copyfile(self.environment[_INDEX_VARIABLE], copy)
+        os.utime(copy, (1, 1))
+        return self._replace(environment={**self.environment, _INDEX_VARIABLE: str(copy)})
 
 
 @contextmanager
@@ -466,10 +476,10 @@ def open_clean_room(top: str, git_directory: Path, head: str) -> Iterator[CleanR
             Path(room, "config").write_text(_SHA256_CONFIG)
         copied = (part for name in _COPIED_SETTINGS & settings.keys() for part in ("-c", settings[name]))
         locations = (f"--git-dir={room}", f"--work-tree={top}", "-C", top)
-        environment = _environment(str(git_directory)) | _NO_CONFIG_FILES | {"GIT_INDEX_FILE": f"{git_directory}/index"}
+        environment = _environment(str(git_directory)) | _NO_CONFIG_FILES | {_INDEX_VARIABLE: f"{git_directory}/index"}
         del environment["GIT_COMMON_DIR"]
         git = shutil.which("git") or "git"
-        yield CleanRoom(top, (git, *_HARDENING_OPTIONS, *copied, *locations, LITERAL_PATHSPECS), environment)
+        yield CleanRoom(room, top, (git, *_HARDENING_OPTIONS, *copied, *locations, LITERAL_PATHSPECS), environment)
 
 
 def _furnish(room: Path, git_directory: Path, head: str) -> None:

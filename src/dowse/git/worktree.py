@@ -156,6 +156,7 @@ _UNBORN_HEAD: Final = "ref: refs/heads/unborn"
 _CONVERSIONS: Final = ("filter", "ident", "working-tree-encoding")
 _NOT_CONVERTED: Final = (b"unspecified", b"unset")
 _UINT32_MAX: Final = 0xFFFFFFFF  # the git index stores 32 bits of each number
+_MAX_PATHSPECS: Final = 200
 _NS_PER_S: Final = 1_000_000_000
 _MAX_STAGED_BYTES: Final = 3 * MAX_LISTING_BYTES
 _INDEX_STAT = re.compile(
@@ -186,6 +187,20 @@ class _StatusRow(NamedTuple):
     differs_in_content: bool = False
 
 
+class _FileStat(NamedTuple):
+    """The stat of a file, as far as git compares it."""
+
+    changed_s: int
+    changed_ns: int
+    written_s: int
+    written_ns: int
+    inode: int
+    size: int
+
+    def in_seconds(self) -> _FileStat:
+        return self._replace(changed_ns=0, written_ns=0)
+
+
 def list_changed_files(directory: Path) -> ChangedFiles:
     place = str(directory.resolve())
     top = work_tree_above(place)
@@ -214,17 +229,24 @@ def enter_clean_room(top: str) -> AbstractContextManager[CleanRoom]:
 
 def _list_status(room: CleanRoom, folder: str) -> list[_StatusRow]:
     """Return the status of everything below the folder; paths are relative to the top. Raises BadInput if git fails."""
-    tracked = os.fsdecode(room.git("ls-files", "-z", "--", folder, max_bytes=MAX_LISTING_BYTES)).split("\0")[:-1]
+    listed = room.git("ls-files", "--debug", "-z", "--", folder, max_bytes=_MAX_STAGED_BYTES)
+    recorded = {os.fsdecode(path): _FileStat(*map(int, stat)) for path, *stat in _INDEX_STAT.findall(listed)}
     # Git would read the files that these paths name.
-    if crafted := next(filter(escapes_work_tree, tracked), ""):
+    if crafted := next(filter(escapes_work_tree, recorded), ""):
         raise BadInput(f"its index names {crafted!r}, which is outside of the work tree")
-    if reason := find_blocking_folder_file(room.top, _folders_above([*tracked, f"{folder}/"])):
+    if reason := find_blocking_folder_file(room.top, _folders_above([*recorded, f"{folder}/"])):
         raise BadInput(reason)
     output = room.git("status", *_STATUS_OPTIONS, "--", folder, max_bytes=MAX_LISTING_BYTES)
+    current = {path: _read_stat(f"{room.top}/{path}") for path in recorded}
+    touched = {path: stat for path, stat in recorded.items() if stat != current[path]}
+    # Git compares whole seconds only.
+    if doubtful := [path for path, stat in touched.items() if _is_same_second(stat, current[path])]:
+        paths = doubtful if len(doubtful) <= _MAX_PATHSPECS else [folder]
+        output += room.with_old_index().git("status", *_STATUS_OPTIONS, "--", *paths, max_bytes=MAX_LISTING_BYTES)
     parsed = (_parse_status_row(row) for row in output.split(b"\0") if row)
     rows = [row for row in parsed if not escapes_work_tree(row.path)]
-    untouched = _list_untouched_filtered(room, [row.path for row in rows if row.differs_in_content])
-    return [row for row in rows if row.path not in untouched]
+    converted = _list_converted(room, [row.path for row in rows if row.differs_in_content and row.path not in touched])
+    return [row for row in rows if row.path not in converted]
 
 
 def _folders_above(paths: Iterable[str]) -> set[str]:
@@ -253,30 +275,26 @@ def _blob_if_file(mode: bytes, blob: bytes) -> str:
     return blob.decode("ascii") if mode.startswith(_FILE_MODE) else ""
 
 
-def _list_untouched_filtered(room: CleanRoom, paths: Iterable[str]) -> set[str]:
-    """Return the paths that have a filter and are as git left them. They look changed, because no filter is run."""
+def _list_converted(room: CleanRoom, paths: Iterable[str]) -> set[str]:
+    """Return the paths whose content a checkout converts. They look changed, because no filter is run."""
     stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
     output = room.git("check-attr", "--cached", "-z", "--stdin", *_CONVERSIONS, stdin=stdin) if stdin else b""
     fields = iter(output.split(b"\0"))
-    filtered = {path for path, _, value in zip(fields, fields, fields, strict=False) if value not in _NOT_CONVERTED}
-    if not filtered:
-        return set()
-    stats = _INDEX_STAT.findall(room.git("ls-files", "--debug", "-z", max_bytes=_MAX_STAGED_BYTES))
-    names = ((os.fsdecode(path), numbers) for path, *numbers in stats if path in filtered)
-    return {name for name, numbers in names if _has_stat(f"{room.top}/{name}", *map(int, numbers))}
+    rows = zip(fields, fields, fields, strict=False)
+    return {os.fsdecode(path) for path, _, value in rows if value not in _NOT_CONVERTED}
 
 
-def _has_stat(
-    place: str, changed_s: int, changed_ns: int, written_s: int, written_ns: int, inode: int, size: int
-) -> bool:
-    """Return whether a file still has the stat that the git index recorded."""
+def _read_stat(place: str) -> _FileStat | None:
     try:
         status = os.lstat(place)
     except OSError:
-        return False
-    times = (changed_s * _NS_PER_S + changed_ns, written_s * _NS_PER_S + written_ns)
-    current = (status.st_ino & _UINT32_MAX, status.st_size & _UINT32_MAX)
-    return (*times, inode, size) == (status.st_ctime_ns, status.st_mtime_ns, *current)
+        return None
+    times = (*divmod(status.st_ctime_ns, _NS_PER_S), *divmod(status.st_mtime_ns, _NS_PER_S))
+    return _FileStat(*times, status.st_ino & _UINT32_MAX, status.st_size & _UINT32_MAX)
+
+
+def _is_same_second(recorded: _FileStat, current: _FileStat | None) -> bool:
+    return current is not None and recorded.in_seconds() == current.in_seconds()
 
 
 # --------------------------------------------------------------------------------------------------

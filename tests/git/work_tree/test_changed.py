@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -356,7 +355,6 @@ def test_what_git_status_tells(tmp_path: Path, situation: Callable[[Repo], None]
 
 def test_it_does_not_matter_when_a_file_says_it_was_written(tmp_path: Path) -> None:
     repo = based(tmp_path / "repo")
-    time.sleep(1.0)  # git compares whole seconds
     written(repo, "a.txt", "eno\nowt\n")
     assert list_changed_files(repo.place).paths == ("a.txt",)
 
