@@ -206,14 +206,14 @@ def list_changed_files(directory: Path) -> ChangedFiles:
     top = work_tree_above(place)
     if top is None:
         return ChangedFiles(problem=f"{place} is not in a git work tree")
+    prefix = "" if place == top else f"{os.path.relpath(place, top)}/"
     try:
         if _is_ignored(top, place):
             raise BadInput("its repository ignores it")
         with enter_clean_room(top) as room:
-            rows = _list_status(room, os.path.relpath(place, top))
+            rows = _list_status(room, prefix)
     except (BadInput, OSError) as error:
         return ChangedFiles(problem=f"git could not list {place}: {error}")
-    prefix = f"{place.removeprefix(top).strip('/')}/".lstrip("/")
     blobs = {row.path.removeprefix(prefix): row.blob for row in rows if row.blob}
     return ChangedFiles(tuple(sorted({row.path.removeprefix(prefix) for row in rows})), blobs)
 
@@ -227,14 +227,15 @@ def enter_clean_room(top: str) -> AbstractContextManager[CleanRoom]:
     return open_clean_room(top, git_directory, _UNBORN_HEAD if isinstance(head, str) else head.decode("ascii").strip())
 
 
-def _list_status(room: CleanRoom, folder: str) -> list[_StatusRow]:
-    """Return the status of everything below the folder; paths are relative to the top. Raises BadInput if git fails."""
+def _list_status(room: CleanRoom, prefix: str) -> list[_StatusRow]:
+    """Return the status of all paths with this prefix, relative to the top. Raises BadInput if git fails."""
+    folder = prefix or "."
     listed = room.git("ls-files", "--debug", "-z", "--", folder, max_bytes=_MAX_STAGED_BYTES)
     recorded = {os.fsdecode(path): _FileStat(*map(int, stat)) for path, *stat in _INDEX_STAT.findall(listed)}
     # Git would read the files that these paths name.
     if crafted := next(filter(escapes_work_tree, recorded), ""):
         raise BadInput(f"its index names {crafted!r}, which is outside of the work tree")
-    if reason := find_blocking_folder_file(room.top, _folders_above([*recorded, f"{folder}/"])):
+    if reason := find_blocking_folder_file(room.top, _folders_above([*recorded, prefix])):
         raise BadInput(reason)
     output = room.git("status", *_STATUS_OPTIONS, "--", folder, max_bytes=MAX_LISTING_BYTES)
     current = {path: _read_stat(f"{room.top}/{path}") for path in recorded}
