@@ -62,7 +62,7 @@ _MAX_SHOWN_CHARS: Final = 200
 # Files that hold or name commits. Others, such as hooks and exclude files, may be links.
 _CONFINED_FILES: Final = ("HEAD", "packed-refs", "shallow", _COMMON, "gitdir", "index", "info/grafts")
 _CONFINED_DIRECTORIES: Final = (OBJECTS_DIRECTORY, "refs", "reftable")
-SHARED_INDEX_PREFIX: Final = "sharedindex."
+_SHARED_INDEX: Final = "sharedindex."
 _CORE_WORK_TREE: Final = re.compile(r"^\s*worktree\s*=\s*(.*?)\s*$", re.IGNORECASE)
 _SECTION: Final = re.compile(r"^\s*\[\s*([^\]]*?)\s*\]")
 _REF_STORE_ELSEWHERE: Final = re.compile(r"^\s*refstorage\s*=.*://", re.IGNORECASE | re.MULTILINE)
@@ -203,7 +203,7 @@ def _links_in(home: str) -> Iterator[tuple[str, str]]:
     """Yield every symbolic link among the files that hold or name commits, with its target."""
     linked = [f"worktrees/{it.name}" for it in list_directory(f"{home}/worktrees")]
     names = [*_CONFINED_FILES, "worktrees", *linked, *(f"{it}/{file}" for it in linked for file in _CONFINED_FILES)]
-    names += [it.name for it in list_directory(home) if it.name.startswith(SHARED_INDEX_PREFIX)]
+    names += [it.name for it in list_directory(home) if it.name.startswith(_SHARED_INDEX)]
     yield from ((place, os.path.realpath(place)) for it in names if _is_link(place := f"{home}/{it}"))
     waiting = [f"{home}/{it}" for it in (*_CONFINED_DIRECTORIES, *(f"{it}/refs" for it in linked))]
     seen: set[str] = set()

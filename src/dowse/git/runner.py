@@ -11,25 +11,21 @@ import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from dowse.errors import BadInput
-from dowse.git.ignore import ignore_file_content
 from dowse.git.repository import (
     ALL_REFS_OPTIONS,
     HEAD_FILE,
     OBJECTS_DIRECTORY,
-    SHARED_INDEX_PREFIX,
     find_common_directory,
     find_escape,
     find_git_directory,
     iterate_loose_refs,
-    list_directory,
     read_small_text,
 )
 from dowse.safe_open import file_kind
@@ -301,7 +297,6 @@ _FORCED_VARIABLES: Final = {
     "LC_ALL": "C",
 }
 # A history must not depend on what is checked out or staged.
-_INDEX_VARIABLE: Final = "GIT_INDEX_FILE"
 _MISSING_INDEX: Final = "no-index-is-read"
 
 
@@ -417,82 +412,56 @@ def _environment(git_directory: str) -> dict[str, str]:
 
 
 def _index_override(git_directory: str) -> dict[str, str]:
-    return {_INDEX_VARIABLE: f"{git_directory}/{_MISSING_INDEX}"}
+    return {"GIT_INDEX_FILE": f"{git_directory}/{_MISSING_INDEX}"}
 
 
 # --------------------------------------------------------------------------------------------------
-# Run git in a clean room: a private git directory that borrows a repository's objects and index, but neither its
-# configuration nor its refs. No setting of the repository or the user can name a program there.
+# Run git in a clean room: with the index, the objects and the work tree of a repository, but with a common directory of
+# ours, which has no refs and no settings. So no setting of the repository or the user can name a program.
 
+_CLEAN_ROOMS: Final = Path(__file__).with_name("clean_room")
 _COPIED_SETTINGS: Final = frozenset(
     f"core.{name}"
     for name in (
-        "autocrlf", "checkstat", "eol", "excludesfile", "filemode", "ignorecase", "precomposeunicode", "sparsecheckout",
-        "symlinks", "trustctime",
+        "autocrlf", "checkstat", "eol", "filemode", "ignorecase", "precomposeunicode", "sparsecheckout", "symlinks",
+        "trustctime",
     )
 )  # fmt: skip
-_SHA256_CONFIG: Final = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
 _NO_CONFIG_FILES: Final = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 class CleanRoom(NamedTuple):
     """The arguments and the environment that make git use a clean room with the work tree at `top`."""
 
-    place: str
     top: str
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
 
-    def git(self, *command: str, stdin: bytes = b"", max_bytes: int = MAX_GIT_OUTPUT_BYTES) -> bytes:
-        """Run git at the top of the work tree and return its output; raise BadInput with the reason if it fails."""
+    def git(self, directory: str, *command: str, stdin: bytes = b"", max_bytes: int = MAX_GIT_OUTPUT_BYTES) -> bytes:
+        """Run git in a directory of the work tree; raise BadInput with the reason if it fails."""
         # A slow comparison must not shorten the timeout of other commands in this directory.
         timed = f"content of {self.top}"
-        answer = _output_or_reason(_run(timed, [*self.arguments, *command], self.environment, stdin, max_bytes), timed)
-        if isinstance(answer, str):
-            raise BadInput(answer)
-        return answer
+        arguments = [*self.arguments, "-C", directory, *command]
+        return _output_or_raise(_run(timed, arguments, self.environment, stdin, max_bytes), timed)
 
-    def with_old_index(self) -> CleanRoom:
-        """Return the room with a copy of the index that is older than any file, so that git compares every content."""
-        copy = Path(self.place, "index")
-        shutil.copyfile(self.environment[_INDEX_VARIABLE], copy)
-        os.utime(copy, (1, 1))
-        return self._replace(environment={**self.environment, _INDEX_VARIABLE: str(copy)})
+    def prefix(self, directory: str) -> str:
+        """Return what the paths of the directory's files start with, as seen from the top."""
+        return "" if directory == self.top else f"{os.path.relpath(directory, self.top)}/"
 
 
-@contextmanager
-def open_clean_room(top: str, git_directory: Path, head: str) -> Iterator[CleanRoom]:
-    """Make a clean room for the work tree at `top`; `head` is the content of its HEAD.
-
-    Raises BadInput if git cannot read the repository's settings, and OSError if the room cannot be made.
-    """
-    listed = _output_or_reason(run_in_work_tree(top, top, "config", "--list", "-z"), top)
-    if isinstance(listed, str):
-        raise BadInput(listed)
+def open_clean_room(top: str) -> CleanRoom:
+    """Return a clean room for a work tree; raise BadInput if git must not or cannot read its settings."""
+    listed = git_output_in_work_tree(top, top, "config", "--list", "-z")
     settings = {row.partition("\n")[0]: row.replace("\n", "=", 1) for row in os.fsdecode(listed).split("\0")}
-    with tempfile.TemporaryDirectory(prefix="dowse-git-") as room:
-        _furnish(Path(room), git_directory, head)
-        if settings.get("extensions.objectformat", "").endswith("=sha256"):
-            Path(room, "config").write_text(_SHA256_CONFIG)
-        copied = (part for name in _COPIED_SETTINGS & settings.keys() for part in ("-c", settings[name]))
-        locations = (f"--git-dir={room}", f"--work-tree={top}", "-C", top)
-        environment = _environment(str(git_directory)) | _NO_CONFIG_FILES | {_INDEX_VARIABLE: f"{git_directory}/index"}
-        del environment["GIT_COMMON_DIR"]
-        git = shutil.which("git") or "git"
-        yield CleanRoom(room, top, (git, *_HARDENING_OPTIONS, *copied, *locations, LITERAL_PATHSPECS), environment)
-
-
-def _furnish(room: Path, git_directory: Path, head: str) -> None:
-    """Write the files of a clean room, except its config."""
-    for folder in ("info", "refs"):
-        (room / folder).mkdir()
-    (room / HEAD_FILE).write_text(f"{head}\n")
-    (room / ".gitignore").write_text("*\n")  # the directory for temporary files may be in the work tree
-    for name in ("info/attributes", "info/exclude"):
-        (room / name).write_bytes(ignore_file_content(str(find_common_directory(git_directory)[0] / name)))
-    for entry in list_directory(str(git_directory)):
-        if entry.name.startswith(SHARED_INDEX_PREFIX):
-            (room / entry.name).symlink_to(Path(entry.path).resolve())
+    copied = (part for name in _COPIED_SETTINGS & settings.keys() for part in ("-c", settings[name]))
+    git_directory = str(find_git_directory(top)[0])
+    environment = _environment(git_directory) | _NO_CONFIG_FILES
+    attributes = ("-c", f"core.attributesFile={environment['GIT_COMMON_DIR']}/info/attributes")
+    object_format = "sha256" if settings.get("extensions.objectformat", "").endswith("=sha256") else "sha1"
+    environment["GIT_COMMON_DIR"] = str(_CLEAN_ROOMS / object_format)
+    locations = (f"--git-dir={git_directory}", f"--work-tree={top}")
+    git = shutil.which("git") or "git"
+    return CleanRoom(top, (git, *_HARDENING_OPTIONS, *copied, *attributes, *locations, LITERAL_PATHSPECS), environment)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -518,6 +487,18 @@ def try_git(directory: Path, *command: str, stdin: bytes = b"", max_bytes: int =
         return reason
     finished = run_on_history(str(directory), LITERAL_PATHSPECS, *command, stdin=stdin, max_bytes=max_bytes)
     return _output_or_reason(finished, str(directory))
+
+
+def git_output_in_work_tree(top: str, directory: str, *command: str, max_bytes: int = MAX_GIT_OUTPUT_BYTES) -> bytes:
+    """Run git in a directory of the work tree that starts at `top`; raise BadInput with the reason if it fails."""
+    return _output_or_raise(run_in_work_tree(top, directory, *command, max_bytes=max_bytes), directory)
+
+
+def _output_or_raise(finished: FinishedProcess | None, directory: str) -> bytes:
+    answer = _output_or_reason(finished, directory)
+    if isinstance(answer, str):
+        raise BadInput(answer)
+    return answer
 
 
 def _output_or_reason(finished: FinishedProcess | None, directory: str) -> bytes | str:

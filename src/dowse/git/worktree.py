@@ -7,8 +7,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -16,7 +15,6 @@ from typing import Final, NamedTuple
 
 from dowse.errors import BadInput
 from dowse.git.repository import (
-    GIT_ENTRY,
     branch_of_git_directory,
     common_directory_of,
     git_directory_of,
@@ -28,6 +26,7 @@ from dowse.git.runner import (
     CleanRoom,
     decode_git_path,
     find_blocking_folder_file,
+    git_output_in_work_tree,
     open_clean_room,
     path_spellings,
     run_in_work_tree,
@@ -125,15 +124,11 @@ def list_work_tree(top: str, directory: str, paths: Sequence[str] | None = None)
     listed = run_in_work_tree(top, directory, *listing, max_bytes=MAX_LISTING_BYTES)
     if listed is None or listed.returncode != 0:
         return None
-    if _is_ignored(top, directory):
+    ignored = None if directory == top else run_in_work_tree(top, directory, "check-ignore", "--quiet", ".")
+    if ignored is not None and ignored.returncode == 0:
         return None
     names = {os.fsdecode(name) for name in listed.stdout.split(b"\0") if name}
     return GitListing(sorted(it for it in names if not escapes_work_tree(it)), is_incomplete=bool(listed.stderr))
-
-
-def _is_ignored(top: str, directory: str) -> bool:
-    ignored = None if directory == top else run_in_work_tree(top, directory, "check-ignore", "--quiet", ".")
-    return ignored is not None and ignored.returncode == 0
 
 
 def list_tracked_ignored(top: str, directory: str) -> frozenset[str]:
@@ -149,19 +144,22 @@ def list_tracked_ignored(top: str, directory: str) -> frozenset[str]:
 # List the files that `git status` reports, in a clean room, so that it runs nothing the repository configures.
 
 # With any other value for submodules, git would run `git status` in them, with their configuration.
-_STATUS_OPTIONS: Final = (
-    "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty",
+_COMPARED_SUBMODULES: Final = "--ignore-submodules=dirty"
+_STAGED_COMMAND: Final = (
+    "diff-index", "--cached", "-z", "--no-renames", "--relative", _COMPARED_SUBMODULES, "HEAD", "--", ".",
 )  # fmt: skip
-_UNBORN_HEAD: Final = "ref: refs/heads/unborn"
+_STATUS_COMMAND: Final = (
+    "status", "--porcelain=v2", "-z", "--untracked-files=no", "--no-renames", _COMPARED_SUBMODULES, "--", ".",
+)  # fmt: skip
 _CONVERSIONS: Final = ("filter", "ident", "working-tree-encoding")
 _NOT_CONVERTED: Final = (b"unspecified", b"unset")
 _UINT32_MAX: Final = 0xFFFFFFFF  # the git index stores 32 bits of each number
-_MAX_PATHSPECS: Final = 200
+_MAX_HASHED_FILES: Final = 200  # by one command
 _NS_PER_S: Final = 1_000_000_000
 _MAX_STAGED_BYTES: Final = 3 * MAX_LISTING_BYTES
-_INDEX_STAT = re.compile(
-    rb"([^\0]+)\0 +ctime: (\d+):(\d+)\n +mtime: (\d+):(\d+)\n +dev: \d+\tino: (\d+)\n"
-    rb" +uid: \d+\tgid: \d+\n +size: (\d+)\t.*\n"
+_INDEX_ENTRY = re.compile(
+    rb"(\S) (\d+) ([0-9a-f]+) \d\t([^\0]+)\0 +ctime: (\d+):(\d+)\n +mtime: (\d+):(\d+)\n"
+    rb" +dev: \d+\tino: (\d+)\n +uid: \d+\tgid: \d+\n +size: (\d+)\t.*\n"
 )
 
 
@@ -178,15 +176,6 @@ class ChangedFiles:
     problem: str = ""
 
 
-class _StatusRow(NamedTuple):
-    """A changed path. `blob`: its hash in the last commit, empty if that has no such file. `differs_in_content`: it is
-    staged as committed, and differs from that in nothing but its content."""
-
-    path: str
-    blob: str = ""
-    differs_in_content: bool = False
-
-
 class _FileStat(NamedTuple):
     """The stat of a file, as far as git compares it."""
 
@@ -201,53 +190,54 @@ class _FileStat(NamedTuple):
         return self._replace(changed_ns=0, written_ns=0)
 
 
+class _IndexEntry(NamedTuple):
+    """`blob` is empty if it is not a file, or one that is skipped by a sparse checkout or assumed unchanged."""
+
+    blob: str
+    stat: _FileStat
+
+
 def list_changed_files(directory: Path) -> ChangedFiles:
     place = str(directory.resolve())
     top = work_tree_above(place)
     if top is None:
         return ChangedFiles(problem=f"{place} is not in a git work tree")
-    prefix = "" if place == top else f"{os.path.relpath(place, top)}/"
     try:
-        if _is_ignored(top, place):
-            raise BadInput("its repository ignores it")
-        with enter_clean_room(top) as room:
-            rows = _list_status(room, prefix)
-    except (BadInput, OSError) as error:
+        room = open_clean_room(top)
+        entries = _list_entries(room, place)
+        committed = _list_staged_changes(top, place, entries)
+        modified = _list_modified(room, place, entries)
+    except BadInput as error:
         return ChangedFiles(problem=f"git could not list {place}: {error}")
-    blobs = {row.path.removeprefix(prefix): row.blob for row in rows if row.blob}
-    return ChangedFiles(tuple(sorted({row.path.removeprefix(prefix) for row in rows})), blobs)
+    listed = list_work_tree(top, place)
+    if listed is None:
+        return ChangedFiles(problem=f"git could not list {place}")
+    paths = {*committed, *modified, *(name for name in listed.names if name not in entries)}
+    blobs = {path: entries[path].blob for path in modified} | committed
+    return ChangedFiles(tuple(sorted(paths)), {path: blob for path, blob in blobs.items() if blob})
 
 
-def enter_clean_room(top: str) -> AbstractContextManager[CleanRoom]:
-    """Make a clean room for the work tree, at its last commit. Raises BadInput if git cannot read that commit."""
-    git_directory = git_directory_of(top) or Path(top, GIT_ENTRY)
-    head = try_git(git_directory, "rev-list", "--max-count=1", "HEAD", "--")
-    if isinstance(head, str) and not is_unborn(git_directory):
-        raise BadInput(head)
-    return open_clean_room(top, git_directory, _UNBORN_HEAD if isinstance(head, str) else head.decode("ascii").strip())
-
-
-def _list_status(room: CleanRoom, prefix: str) -> list[_StatusRow]:
-    """Return the status of all paths with this prefix, relative to the top. Raises BadInput if git fails."""
-    folder = prefix or "."
-    listed = room.git("ls-files", "--debug", "-z", "--", folder, max_bytes=_MAX_STAGED_BYTES)
-    recorded = {os.fsdecode(path): _FileStat(*map(int, stat)) for path, *stat in _INDEX_STAT.findall(listed)}
+def _list_entries(room: CleanRoom, directory: str) -> dict[str, _IndexEntry]:
+    """Return the git index's entries below the directory. Raises BadInput if git must not compare them."""
+    output = room.git(directory, "ls-files", "-v", "-s", "--debug", "-z", max_bytes=_MAX_STAGED_BYTES)
+    entries = dict(_parse_entry(*row) for row in _INDEX_ENTRY.findall(output))
     # Git would read the files that these paths name.
-    if crafted := next(filter(escapes_work_tree, recorded), ""):
+    if crafted := next(filter(escapes_work_tree, entries), ""):
         raise BadInput(f"its index names {crafted!r}, which is outside of the work tree")
-    if reason := find_blocking_folder_file(room.top, _folders_above([*recorded, prefix])):
+    prefix = room.prefix(directory)
+    if reason := find_blocking_folder_file(room.top, _folders_above([prefix, *(prefix + path for path in entries)])):
         raise BadInput(reason)
-    output = room.git("status", *_STATUS_OPTIONS, "--", folder, max_bytes=MAX_LISTING_BYTES)
-    current = {path: _read_stat(f"{room.top}/{path}") for path in recorded}
-    touched = {path: stat for path, stat in recorded.items() if stat != current[path]}
-    # Git compares whole seconds only.
-    if doubtful := [path for path, stat in touched.items() if _is_same_second(stat, current[path])]:
-        paths = doubtful if len(doubtful) <= _MAX_PATHSPECS else [folder]
-        output += room.with_old_index().git("status", *_STATUS_OPTIONS, "--", *paths, max_bytes=MAX_LISTING_BYTES)
-    parsed = (_parse_status_row(row) for row in output.split(b"\0") if row)
-    rows = [row for row in parsed if not escapes_work_tree(row.path)]
-    converted = _list_converted(room, [row.path for row in rows if row.differs_in_content and row.path not in touched])
-    return [row for row in rows if row.path not in converted]
+    return entries
+
+
+def _parse_entry(tag: bytes, mode: bytes, name: bytes, path: bytes, *stat: bytes) -> tuple[str, _IndexEntry]:
+    # A lowercase letter: assumed unchanged by the user's order. S: skipped by a sparse checkout.
+    blob = _blob_if_file(mode, name) if tag.isupper() and tag != b"S" else ""
+    return os.fsdecode(path), _IndexEntry(blob, _FileStat(*map(int, stat)))
+
+
+def _blob_if_file(mode: bytes, name: bytes) -> str:
+    return name.decode("ascii") if mode.startswith(_FILE_MODE) else ""
 
 
 def _folders_above(paths: Iterable[str]) -> set[str]:
@@ -261,28 +251,32 @@ def _folders_above(paths: Iterable[str]) -> set[str]:
     return folders
 
 
-def _parse_status_row(row: bytes) -> _StatusRow:
-    kind, _, rest = row.partition(b" ")
-    if kind == b"?":
-        return _StatusRow(os.fsdecode(rest))
-    if kind == b"u":  # in conflict; the second of three versions is that of the last commit
-        _, _, _, mode, _, _, _, blob, _, path = rest.split(b" ", 9)
-        return _StatusRow(os.fsdecode(path), _blob_if_file(mode, blob))
-    state, _, mode, staged_mode, current_mode, blob, _, path = rest.split(b" ", 7)
-    return _StatusRow(os.fsdecode(path), _blob_if_file(mode, blob), state == b".M" and staged_mode == current_mode)
-
-
-def _blob_if_file(mode: bytes, blob: bytes) -> str:
-    return blob.decode("ascii") if mode.startswith(_FILE_MODE) else ""
-
-
-def _list_converted(room: CleanRoom, paths: Iterable[str]) -> set[str]:
-    """Return the paths whose content a checkout converts. They look changed, because no filter is run."""
-    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    output = room.git("check-attr", "--cached", "-z", "--stdin", *_CONVERSIONS, stdin=stdin) if stdin else b""
+def _list_staged_changes(top: str, directory: str, entries: Iterable[str]) -> dict[str, str]:
+    """Return the paths whose index entry differs from the last commit, with the blob they have there."""
+    try:
+        output = git_output_in_work_tree(top, directory, *_STAGED_COMMAND, max_bytes=MAX_LISTING_BYTES)
+    except BadInput:
+        if not is_unborn(git_directory_of(top) or Path(top)):
+            raise
+        return dict.fromkeys(entries, "")
     fields = iter(output.split(b"\0"))
-    rows = zip(fields, fields, fields, strict=False)
-    return {os.fsdecode(path) for path, _, value in rows if value not in _NOT_CONVERTED}
+    rows = ((about.split(b" "), os.fsdecode(path)) for about, path in zip(fields, fields, strict=False))
+    changes = ((path, _blob_if_file(about[0][1:], about[2])) for about, path in rows)
+    return {path: blob for path, blob in changes if not escapes_work_tree(path)}
+
+
+def _list_modified(room: CleanRoom, directory: str, entries: Mapping[str, _IndexEntry]) -> set[str]:
+    """Return the paths whose file differs from the git index."""
+    output = room.git(directory, *_STATUS_COMMAND, max_bytes=_MAX_STAGED_BYTES)
+    # The room has no commits, so git reports every entry. A dot stands for a file that is as in the index.
+    rows = (row for row in output.split(b"\0") if row and row[3:4] != b".")
+    paths = (row.split(b" ", 10 if row.startswith(b"u") else 8)[-1] for row in rows)
+    modified = {os.fsdecode(path).removeprefix(room.prefix(directory)) for path in paths} & entries.keys()
+    current = {path: _read_stat(f"{directory}/{path}") for path in entries}
+    untouched = [path for path in modified if current[path] == entries[path].stat]
+    overlooked = [path for path, it in entries.items() if _is_overlooked(it, current[path])]
+    differing = (path for path, blob in _hash_files(room, directory, overlooked) if blob != entries[path].blob)
+    return modified.difference(_list_converted(room, directory, untouched)).union(differing)
 
 
 def _read_stat(place: str) -> _FileStat | None:
@@ -294,8 +288,28 @@ def _read_stat(place: str) -> _FileStat | None:
     return _FileStat(*times, status.st_ino & _UINT32_MAX, status.st_size & _UINT32_MAX)
 
 
-def _is_same_second(recorded: _FileStat, current: _FileStat | None) -> bool:
-    return current is not None and recorded.in_seconds() == current.in_seconds()
+def _is_overlooked(entry: _IndexEntry, current: _FileStat | None) -> bool:
+    """Return whether a file was touched within the second of its index entry. Git compares whole seconds only."""
+    if not entry.blob or current is None or current == entry.stat:
+        return False
+    return current.in_seconds() == entry.stat.in_seconds()
+
+
+def _list_converted(room: CleanRoom, directory: str, paths: Iterable[str]) -> set[str]:
+    """Return the paths whose content a checkout converts. They look changed, because no filter is run."""
+    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    command = ("check-attr", "--cached", "-z", "--stdin", *_CONVERSIONS)
+    fields = iter((room.git(directory, *command, stdin=stdin) if stdin else b"").split(b"\0"))
+    rows = zip(fields, fields, fields, strict=False)
+    return {os.fsdecode(path) for path, _, value in rows if value not in _NOT_CONVERTED}
+
+
+def _hash_files(room: CleanRoom, directory: str, paths: Sequence[str], *options: str) -> Iterator[tuple[str, str]]:
+    """Yield each path with the hash of its content, as git would store it. Git reads large files in pieces."""
+    for start in range(0, len(paths), _MAX_HASHED_FILES):
+        part = paths[start : start + _MAX_HASHED_FILES]
+        hashes = room.git(directory, *options, "hash-object", "--", *part).decode("ascii").split()
+        yield from zip(part, hashes, strict=True)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -358,7 +372,7 @@ def _realpath(directory: Path) -> Path:
 MAX_COMPARED_FILE_BYTES = 2_000_000  # a larger file counts as changed as a whole
 MAX_LINE_PAIRS = 4_000_000  # with more pairs of lines to compare, everything between the common ends counts as changed
 _SHA256_DIGITS: Final = 64
-_HASH_COMMANDS: Final = (("hash-object", "--no-filters"), ("-c", "core.autocrlf=input", "hash-object"))
+_LINE_END_SETTINGS: Final = ("core.autocrlf=false", "core.autocrlf=input")
 ChangedSpans = tuple[tuple[int, int], ...]
 """First and last lines, from 1."""
 ALL_LINES: ChangedSpans = ((1, sys.maxsize),)
@@ -429,13 +443,12 @@ def _hash_blob(content: bytes, like: str) -> str:
 
 
 def _is_large_blob(directory: str, path: str, blob_hash: str) -> bool:
-    """Return whether the file has the content of the blob, as it is or with LF for CRLF. Git reads it in pieces."""
+    """Return whether the file has the content of the blob, with any line endings."""
     try:
-        with enter_clean_room(work_tree_above(directory) or directory) as room:
-            name = os.path.relpath(f"{directory}/{path}", room.top)
-            hashes = (room.git(*command, "--", name) for command in _HASH_COMMANDS)
-            return any(it.strip() == blob_hash.encode() for it in hashes)
-    except (BadInput, OSError):
+        room = open_clean_room(work_tree_above(directory) or directory)
+        hashes = (_hash_files(room, directory, [path], "-c", setting) for setting in _LINE_END_SETTINGS)
+        return any((path, blob_hash) in it for it in hashes)
+    except BadInput:
         return False
 
 

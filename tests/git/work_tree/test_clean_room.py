@@ -1,10 +1,9 @@
-"""Work trees that git compares in a private git directory: what it borrows, and what it must not."""
+"""Work trees that git compares in a clean room: what it uses of the repository, and what it must not."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -132,19 +131,33 @@ def test_a_pipe_that_git_would_read_is_not_waited_for(tmp_path: Path, name: str)
         assert f": {name} is a named pipe, which would block git" in list_changed_files(place).problem
 
 
-def test_it_leaves_nothing_and_is_not_seen_in_the_work_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the index, which git would bring up to date, nor a file elsewhere."""
     repo = Repo(tmp_path / "repo")
-    repo.commit("first", {"a.txt": "one\n"})
-    (repo.place / "tmp").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(repo.place / "tmp"))
-    assert list_changed_files(repo.place).paths == ()
-    assert not list((repo.place / "tmp").iterdir())
-    (repo.place / "tmp").rmdir()
-    assert f"git could not list {repo.place}: " in list_changed_files(repo.place).problem
+    repo.commit("first", {"a.txt": "one\n", "b.txt": "two\n"})
+    os.utime(repo.place / "a.txt", (1_600_000_000, 1_600_000_000))
+    edited(repo.place / "b.txt")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
+    before = {it: it.stat().st_mtime_ns for it in tmp_path.rglob("*")}
+    assert list_changed_files(repo.place).paths == ("b.txt",)
+    assert {it: it.stat().st_mtime_ns for it in tmp_path.rglob("*")} == before
+
+
+def test_the_lines_of_a_file_in_conflict_are_compared_with_the_last_commit(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.commit("base", {"a.txt": "one\ntwo\nthree\n"})
+    repo.run("checkout", "-q", "-b", "other")
+    repo.commit("theirs", {"a.txt": "one\ntheirs\nthree\n"})
+    repo.run("checkout", "-q", "main")
+    repo.commit("ours", {"a.txt": "one\nours\nthree\n"})
+    with pytest.raises(subprocess.CalledProcessError):
+        repo.run("merge", "other")
+    (repo.place / "a.txt").write_text("one\nmerged\nthree\n")
+    assert list_uncommitted_lines(repo.place).lines == {"a.txt": ((2, 2),)}
 
 
 def test_a_directory_that_its_repository_ignores_is_a_problem(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "repo")
     repo.commit("first", {".gitignore": "build\n"})
     (repo.place / "build").mkdir()
-    assert "its repository ignores it" in list_changed_files(repo.place / "build").problem
+    assert list_changed_files(repo.place / "build").problem == f"git could not list {repo.place}/build"
