@@ -23,6 +23,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from support import eventually
+
 KEY = "s3cret"
 WIDTH, TOKENS = 32, 64
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -102,6 +104,7 @@ def _safetensors(tensors: Mapping[str, np.ndarray]) -> bytes:
 
 def executable() -> str:
     folder = os.environ.get("INFINITY_VENV", "")
+    eventually(lambda: not Path(folder, "installing").exists(), "infinity is still being installed", within_s=1_800)
     found = shutil.which("infinity_emb", path=str(Path(folder, "bin"))) if folder else shutil.which("infinity_emb")
     if found is None and folder:
         pytest.fail(f"there is no infinity_emb in INFINITY_VENV={folder}")
