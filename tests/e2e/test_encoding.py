@@ -156,7 +156,7 @@ def test_another_choice_of_encoder_meanwhile_ends_it_with_a_note(open_engine: Op
     assert note.startswith("encoding stopped: another process is encoding with hash-96:1")
     made = store.catalog.metadata()
     assert (made[ACTIVE_ENCODER_KEY], made[NEXT_ENCODER_KEY]) == (HashingEncoder().fingerprint, chosen.fingerprint)
-    keys = [it.key for it in store.vectors.pending(chosen.fingerprint)]
+    keys = [it.key for it in store.vectors.chunks_without_vector(chosen.fingerprint)]
     store.vectors.put_vectors(keys, np.ones((len(keys), 96), dtype=np.float32), chosen.fingerprint)
     assert not store.vectors.switch_vectors(wanted.fingerprint)
     assert store.catalog.metadata()[NEXT_ENCODER_KEY] == chosen.fingerprint

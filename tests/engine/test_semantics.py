@@ -255,7 +255,10 @@ def test_nonsense_never_reaches_the_store_or_the_cache(engine: Engine, what: str
     assert report.notes[0].startswith("no vectors were made: the encoder broken returned")
     assert state(engine) == (OLD.fingerprint, "broken:1", CHUNKS, 0)
     cache = IndexEncoders("hashing", DataPaths.of(engine.settings), engine._core.store)._cache(Broken(BROKEN[what]))
-    assert cache.lacking([it.digest for it in engine._core.store.vectors.pending("broken:1")]) == CHUNKS
+    assert (
+        cache.count_missing([it.digest for it in engine._core.store.vectors.chunks_without_vector("broken:1")])
+        == CHUNKS
+    )
     cache.close()
 
 
@@ -563,7 +566,7 @@ class Watched:
         return self
 
     def pending(self, made_by: str | None = None) -> object:
-        return self._store.vectors.pending(made_by)
+        return self._store.vectors.chunks_without_vector(made_by)
 
     def near(self, vector: Matrix, scope: Scope, limit: int, made_by: str | None = None, *among: Any) -> object:
         threading.Event().wait(0.001)  # time for a switch

@@ -26,7 +26,7 @@ def top(request: pytest.FixtureRequest, root: Path) -> Path:
 
 
 def listed(root: Path, *under: str, **options: bool) -> list[str]:
-    return [it.path for it in FileSource(root, under=under, **options).listing().items]  # type: ignore[arg-type]
+    return [it.path for it in FileSource(root, paths=under, **options).listing().items]  # type: ignore[arg-type]
 
 
 def test_nothing_of_it_is_listed(top: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_root_that_is_one_has_no_files_and_is_not_empty(top: Path) -> None:
     bare = top / "deep/mirror.git"
     for source in (FileSource(bare), FileSource(bare, use_gitignore=False)):
         listing = source.listing()
-        assert not listing.items and not listing.refused and not listing.vacant
+        assert not listing.items and not listing.refused and not listing.is_empty
     assert not FileSource(bare).judge().has_directory("") and not FileSource(bare).judge().has_file("config")
 
 

@@ -43,7 +43,7 @@ def added(bare: Path, place: str) -> None:
 
 
 def listed(root: Path, *under: str, use_gitignore: bool = True) -> list[str]:
-    return [it.path for it in FileSource(root, under=under, use_gitignore=use_gitignore).listing().items]
+    return [it.path for it in FileSource(root, paths=under, use_gitignore=use_gitignore).listing().items]
 
 
 def judged(root: Path) -> list[str]:
@@ -55,7 +55,7 @@ def judged(root: Path) -> list[str]:
 def test_the_files_of_its_work_trees_are_listed_and_no_others(top: Path) -> None:
     assert listed(top) == judged(top) == BELOW
     assert listed(top, use_gitignore=False) == sorted([*BELOW, "project/dev/x.md"])
-    assert [it.path for it in list_file_names(str(top), ListingScope(hidden=True))] == BELOW
+    assert [it.path for it in list_file_names(str(top), ListingScope(include_hidden=True))] == BELOW
 
 
 def test_also_where_it_is_the_root(top: Path) -> None:
@@ -107,7 +107,7 @@ def test_the_history_knows_them_and_is_called_like_the_repository(top: Path) -> 
     project = top / "project"
     for root in (top, project):
         discovery = find_repositories(root, FileSource(root).judge().may_enter)
-        (found,) = (it for it in discovery.found if it.git_directory == project)
+        (found,) = (it for it in discovery.repositories if it.git_directory == project)
         assert (found.name, set(found.work_trees)) == ("project.git", {project / "dev", project / "feature/login"})
         assert not discovery.problems
 

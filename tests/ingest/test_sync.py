@@ -118,7 +118,7 @@ def test_deleted_files_are_pruned_unless_asked_not_to(root: Path, open_engine: O
     assert engine.index([root], prune=False).deleted == 0
     assert engine.status().counts.records == 2
     answer = engine.search(Query("beta", recipe="lexical"))
-    assert (answer.hits[0].freshness, answer.completeness.seen.pending) == ("gone", 0)
+    assert (answer.hits[0].freshness, answer.completeness.disk_freshness.pending) == ("gone", 0)
     assert engine.indexing.refresh("root", ["b.md"]).deleted == 0
     assert engine.index([root]).deleted == 1
     assert engine.status().counts.records == 1

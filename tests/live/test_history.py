@@ -104,7 +104,7 @@ def sleeper(index: Path) -> Iterator[subprocess.Popen[str]]:
 
 def test_jobs_are_known_afterwards(jobs: JobQueue, index: Path) -> None:
     def work(task: JobContext) -> Mapping[str, object]:
-        task.on("docs")("reading", 3, 4)
+        task.set_current("docs")("reading", 3, 4)
         return {"indexed": 3, "notes": ["long"], "root": "docs"}
 
     def fail(task: JobContext) -> Mapping[str, object]:

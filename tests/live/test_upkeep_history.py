@@ -27,7 +27,7 @@ class Server:
         self.jobs = JobQueue(retry_waits_s=(0.05, 0.1))
         self.engine = Engine(settings, data / "index.db", create=True)
         self.upkeep = Maintenance(lambda: self.engine, self.jobs, settings, data / "index.db", tick_s=0.02)
-        self.upkeep.take([root])
+        self.upkeep.add_roots([root])
         self.upkeep.start()
 
     def titles(self) -> set[str]:
@@ -116,7 +116,7 @@ def test_a_bare_repository_that_comes_later_is_found(serve, repo: Repo, root: Pa
     eventually(lambda: server.engine.completeness().complete)
     repo.run("clone", "-q", "--bare", str(root), str(root / "mirror.git"))
     eventually(lambda: _of(server, "mirror.git") == {"First"})
-    assert {it.path for it in server.engine._core.store.select(Scope(collections=("root",)))} == {"a.md"}
+    assert {it.path for it in server.engine._core.store.catalog.select(Scope(collections=("root",)))} == {"a.md"}
 
 
 def test_a_work_tree_that_is_added_to_a_bare_repository_is_indexed(serve, repo: Repo, root: Path) -> None:
@@ -125,7 +125,9 @@ def test_a_work_tree_that_is_added_to_a_bare_repository_is_indexed(serve, repo: 
     eventually(lambda: server.engine.completeness().complete and server.titles() == {"First"})
     Repo(root / "project").run("worktree", "add", "-q", "--detach", "topic/one")
     files = {"a.md", "project/topic/one/a.md"}
-    eventually(lambda: {it.path for it in server.engine._core.store.select(Scope(collections=("root",)))} == files)
+    eventually(
+        lambda: {it.path for it in server.engine._core.store.catalog.select(Scope(collections=("root",)))} == files
+    )
 
 
 def test_without_watching_histories_are_read_once(serve, repo: Repo) -> None:

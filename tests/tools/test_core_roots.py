@@ -238,7 +238,7 @@ def test_documents_of_several_roots_are_in_the_index_of_none(server: Server) -> 
     server.backstage = ServerRuntime()
     server.start(Path("one"), Path("two"), name="ragdocs")
     for behind in server.backstage.runtimes():
-        behind.jobs.wait(behind.upkeep.index())
+        behind.jobs.wait(behind.maintenance.index())
     text = server.text_of("query_documents", query="alpacas badgers", min_score=0.0)
     assert str(server.home / "two/notes/deep.md") in text and str(server.home / "one/README.md") in text
     assert held(server, "one") == [str(server.home / "one")]

@@ -144,9 +144,9 @@ def _check_write_lock(index: Path) -> Finding:
     if holder is None:
         return Finding("lock", "ok", "no process is writing to the index")
     if holder.stopped:
-        text = f"{holder.told()} holds the write lock but is stopped"
+        text = f"{holder.describe()} holds the write lock but is stopped"
         return Finding("lock", "problem", text, f"kill -CONT {holder.pid}, or kill that process")
-    return Finding("lock", "ok", f"{holder.told()} is writing to the index")
+    return Finding("lock", "ok", f"{holder.describe()} is writing to the index")
 
 
 def _check_sqlite() -> Finding:
@@ -290,7 +290,7 @@ def _update_index(workspace: Workspace, progress: ProgressCallback) -> Iterator[
 def _empty_wal(workspace: Workspace) -> Iterator[str]:
     try:
         with workspace.open(create=False) as engine:
-            engine.indexing.settle()
+            engine.indexing.checkpoint()
     except DowseError as error:
         yield f"the write-ahead log cannot be emptied: {error}"
     else:

@@ -59,7 +59,7 @@ class ResumablePass:
         # Start of the last completed pass.
         self.seen_at = TimePoint()
 
-    def go_on(self, begun: TimePoint, slice_s: float, *, always: bool) -> tuple[int, set[FileKey]]:
+    def resume(self, begun: TimePoint, slice_s: float, *, always: bool) -> tuple[int, set[FileKey]]:
         """Continue the pass; return the number of steps made and the places they yielded."""
         started = self._elapsed()
         if started < self._due:
@@ -104,7 +104,7 @@ class ScanResult:
 
     as_of: float
     complete: bool
-    looked: int
+    checked: int
     outstanding: Mapping[FileKey, FileStamp]
     notes: tuple[str, ...] = ()
 
@@ -143,20 +143,22 @@ class DiskScan:
         """Whether a watcher indexes changes."""
         return self._pending is not None
 
-    def take(self) -> ScanResult:
-        started = self._clock.moment()
-        with self._turn, self._store.catalog.moment():
-            looked = self._look(started) if self._complete_up_to() < started else 0  # another thread scanned meanwhile
+    def scan(self) -> ScanResult:
+        started = self._clock.time_point()
+        with self._turn, self._store.catalog.snapshot():
+            looked = (
+                self._collect_changes(started) if self._complete_up_to() < started else 0
+            )  # another thread scanned meanwhile
             is_complete = self._complete_up_to() >= started
             if len(self._suspects) <= _MAX_RECHECKED_FILES or (is_complete and not self._is_reported):
-                self._outstanding = self._checked(self._suspects)
+                self._outstanding = self._check_stamps(self._suspects)
                 self._suspects = set(self._outstanding)  # checked again by every scan until they no longer differ
             return ScanResult(self._as_of(), is_complete, looked, self._outstanding, self._missing_notes())
 
     def check(self, places: Iterable[FileKey]) -> dict[FileKey, FileStamp]:
         """Return which of these files differ now."""
         with self._turn:
-            return self._checked(set(places))
+            return self._check_stamps(set(places))
 
     def is_known(self, place: FileKey) -> bool:
         return bool(self._store.catalog.versions(place[0], (place[1],)))
@@ -171,7 +173,7 @@ class DiskScan:
 
     # --- finding candidates ---
 
-    def _look(self, started: TimePoint) -> int:
+    def _collect_changes(self, started: TimePoint) -> int:
         """Collect candidates from the watcher, or by a scan if it does not know; return the number of files checked."""
         pending = self._pending() if self._pending else None
         self._is_reported = pending is not None
@@ -187,8 +189,8 @@ class DiskScan:
         """Scan names, which is quick, then every file if that is due."""
         always = self.is_small()
         slice_s = self._patience_s if always or self._is_first else _SCAN_SLICE_S
-        looked, moved = self._moved.go_on(started, slice_s, always=always)
-        more, changed = self._changed.go_on(started, slice_s, always=always)
+        looked, moved = self._moved.resume(started, slice_s, always=always)
+        more, changed = self._changed.resume(started, slice_s, always=always)
         self._suspects |= moved | changed
         self._is_first = False
         return looked + more
@@ -196,13 +198,13 @@ class DiskScan:
     def _moved_steps(self) -> Iterator[FileKey | None]:
         for collection, disk in self._available_disks():
             known = self._known.get(collection.name) or self._read_known(collection.name)
-            yield from _as_places(collection.name, disk.moved(known, collection.synced_at))
+            yield from _as_places(collection.name, disk.find_moved(known, collection.synced_at))
 
     def _changed_steps(self) -> Iterator[FileKey | None]:
         for collection, disk in self._available_disks():
             known = self._read_known(collection.name)
-            skipped = self._skipped(collection.name).values()
-            yield from _as_places(collection.name, disk.changed(known, skipped))
+            skipped = self._skipped_items(collection.name).values()
+            yield from _as_places(collection.name, disk.find_changed(known, skipped))
 
     def _read_known(self, collection: str) -> KnownFiles:
         """Load the indexed names and versions. This is slow, so name scans reuse the last load; `check` reads the store
@@ -212,13 +214,13 @@ class DiskScan:
 
     # --- checking candidates ---
 
-    def _checked(self, places: set[FileKey]) -> dict[FileKey, FileStamp]:
+    def _check_stamps(self, places: set[FileKey]) -> dict[FileKey, FileStamp]:
         found: dict[FileKey, FileStamp] = {}
         for collection, disk in self._available_disks():
             paths = {path for name, path in places if name == collection.name}
             if paths:
                 versions = self._store.catalog.versions(collection.name, paths)
-                outstanding = disk.outstanding(paths, versions, self._skipped(collection.name))
+                outstanding = disk.find_outstanding(paths, versions, self._skipped_items(collection.name))
                 dropped = not keeps_deleted_files(self._store.catalog, collection.name)
                 found |= {
                     (collection.name, it): stamp
@@ -227,8 +229,8 @@ class DiskScan:
                 }
         return found
 
-    def _skipped(self, collection: str) -> dict[str, SkippedItem]:
-        return {it.path: it for it in self._store.catalog.skipped() if it.collection == collection}
+    def _skipped_items(self, collection: str) -> dict[str, SkippedItem]:
+        return {it.path: it for it in self._store.catalog.skipped_items() if it.collection == collection}
 
     def _available_disks(self) -> Iterator[tuple[Collection, CollectionDisk]]:
         for collection in self._store.catalog.collections():
@@ -351,7 +353,7 @@ _REPAIR_CLOSE_WAIT_S: Final = 2.0
 class FreshnessResult:
     """The freshness of an answer, and the step that determined it."""
 
-    seen: DiskFreshness
+    disk_freshness: DiskFreshness
     step: Step
 
 
@@ -366,10 +368,10 @@ class FreshnessChecker:
         # Files whose reindexing changed nothing, by stamp. They are not tried again until they change.
         self._tried: dict[FileKey, FileStamp] = {}
 
-    def look(self) -> FreshnessResult:
+    def check(self) -> FreshnessResult:
         """Check the disk before an answer."""
         began = self._clock.elapsed()
-        return self._repair_and_report(self._look.take(), began)
+        return self._repair_and_report(self._look.scan(), began)
 
     def check_files(self, places: Iterable[FileKey], as_of: float = 0.0) -> FreshnessResult | None:
         """Check files that an answer found; None if nothing could be done about them."""
@@ -385,7 +387,7 @@ class FreshnessChecker:
     def _repair_and_report(self, sighting: ScanResult, began: float) -> FreshnessResult:
         quick = self._select_quick(sighting.outstanding)
         why = self._repairs.run(self._paths_by_collection(quick), self._repair_s) if quick else ""
-        left = self._recheck(sighting.outstanding, quick, why) if quick else self._told(sighting.outstanding)
+        left = self._recheck(sighting.outstanding, quick, why) if quick else self._files_to_report(sighting.outstanding)
         paths = sorted(path for _, path in left)
         why = why or ("" if self._look.is_watched or set(left) <= set(quick) else _REINDEX_HINT)
         notes = tuple(filter(None, (why if left else "", *sighting.notes)))
@@ -393,7 +395,7 @@ class FreshnessChecker:
         took_ms = (self._clock.elapsed() - began) * 1000
         found = len(sighting.outstanding)
         note = f"{found:,} changed, {max(0, found - len(left)):,} of them indexed first" if found else ""
-        return FreshnessResult(seen, Step("freshness", sighting.looked, found, round(took_ms, 3), note))
+        return FreshnessResult(seen, Step("freshness", sighting.checked, found, round(took_ms, 3), note))
 
     def _select_quick(self, outstanding: Mapping[FileKey, FileStamp]) -> list[FileKey]:
         """Return the changed files to index before the answer: few, small, and not tried before."""
@@ -426,7 +428,7 @@ class FreshnessChecker:
         after = self._look.check(before)
         if not why:
             self._remember(quick, before, after)
-        return self._told(after)
+        return self._files_to_report(after)
 
     def _remember(
         self, quick: list[FileKey], before: Mapping[FileKey, FileStamp], after: Mapping[FileKey, FileStamp]
@@ -436,7 +438,7 @@ class FreshnessChecker:
         # Deleted files that stay indexed because the root is empty are not remembered: retrying them is cheap.
         self._tried |= {it: before[it] for it in quick if after.get(it) == before[it] != MISSING_STAMP}
 
-    def _told(self, outstanding: Mapping[FileKey, FileStamp]) -> list[FileKey]:
+    def _files_to_report(self, outstanding: Mapping[FileKey, FileStamp]) -> list[FileKey]:
         """Return the changed files to report. Files that are not indexed and need not be are left out."""
         return [it for it, stamp in outstanding.items() if self._tried.get(it) != stamp or self._look.is_known(it)]
 
@@ -477,7 +479,7 @@ class RefCheck:
         # States whose repair changed nothing. They are not tried again until they change.
         self._tried: dict[str, str] = {}
 
-    def look(self) -> tuple[str, ...]:
+    def check(self) -> tuple[str, ...]:
         """Update outdated histories if that is quick; return sentences about those left."""
         behind = self._poll()
         untried = [name for name, state in behind.items() if self._tried.get(name) != state]
@@ -533,7 +535,7 @@ class FreshnessService:
 
     def check_histories(self) -> tuple[str, ...]:
         """Index new commits if that is quick; return sentences about those left."""
-        return self._newest.look()
+        return self._newest.check()
 
     def check_files(self, places: Iterable[FileKey], as_of: float = 0.0) -> FreshnessResult | None:
         """Check files that an answer found; None if nothing could be done about them."""
@@ -554,23 +556,23 @@ class FreshnessService:
         """Return whether a watcher is active and every change it saw is indexed."""
         return self._look.has_nothing_pending()
 
-    def of(self, record: Record) -> Freshness:
+    def freshness_of(self, record: Record) -> Freshness:
         """Compare the record's file with the disk."""
-        return self._sources.of(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
+        return self._sources.source_of(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
 
     def check(self) -> FreshnessResult:
         repair_s = self._settings.freshness_timeout_ms / 1000
         new = self._indexing.index_new_memory_folders(repair_s / 2) if repair_s else ()
-        outlook, notes = self._checker.look(), (*new, *self._newest.look())
-        seen = replace(outlook.seen, notes=(*outlook.seen.notes, *notes))
-        return replace(outlook, seen=seen) if notes else outlook
+        outlook, notes = self._checker.check(), (*new, *self._newest.check())
+        seen = replace(outlook.disk_freshness, notes=(*outlook.disk_freshness.notes, *notes))
+        return replace(outlook, disk_freshness=seen) if notes else outlook
 
     def ensure(self) -> DiskFreshness:
-        return self.check().seen
+        return self.check().disk_freshness
 
     def _disk(self, collection: Collection) -> CollectionDisk | None:
         """Return the disk view of a collection; None if it is not a directory, for example a named corpus."""
-        source = self._sources.of(collection.name)
+        source = self._sources.source_of(collection.name)
         if not isinstance(source, FileSource) or not source.root.is_absolute():
             return None
         return CollectionDisk(source, now_ns=lambda: int(self._core.clock.now() * 1e9))

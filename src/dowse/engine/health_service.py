@@ -18,10 +18,10 @@ from dowse.store.types import SIDECARS_PART, DroppedRecord, Finding
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """`done`: repairs as sentences. `left`: parts that are still damaged, with reasons."""
+    """`done`: repairs as sentences. `still_damaged`: parts that are still damaged, with reasons."""
 
     done: tuple[str, ...]
-    left: Mapping[str, str]
+    still_damaged: Mapping[str, str]
 
 
 _REPAIR_SENTENCES = {
@@ -42,14 +42,14 @@ class HealthService:
         self._syncs = syncs
         self._histories = histories
 
-    def damaged(self) -> Mapping[str, str]:
+    def damaged_parts(self) -> Mapping[str, str]:
         """Return the parts that recent answers had to do without, with reasons. Costs nothing."""
-        return self._store.maintenance.damaged()
+        return self._store.maintenance.damaged_parts()
 
     def probe(self) -> None:
         """Read the pages of the index for a few seconds; damage found counts as if an answer had met it."""
         self._store.maintenance.probe()
-        if SIDECARS_PART in self._store.maintenance.damaged():
+        if SIDECARS_PART in self._store.maintenance.damaged_parts():
             self.repair([SIDECARS_PART])
 
     def check(self, *, deep: bool = False, progress: ProgressCallback = no_progress) -> list[Finding]:

@@ -89,7 +89,7 @@ class RepositoryLookup:
     def edited_lines(self, record: Record) -> ChangedSpans:
         """Return the lines of the work tree file that differ from the last commit; all lines if only one side has the
         file."""
-        return self._core.edits.of(Path(self._core.collection(record.collection).root, record.path))
+        return self._core.edits.lines_of(Path(self._core.collection(record.collection).root, record.path))
 
     def file_of(self, history: str, repo_path: str) -> Record | None:
         """Return the indexed file that is now at this path of the repository."""
@@ -138,7 +138,7 @@ class HistoryIndex:
         found = self._discover(self._core.file_roots())
         report.notes += found.problems
         report.notes += [f"the history at {place} is not indexed: {why}" for place, why in found.refused.items()]
-        for repository in found.found:
+        for repository in found.repositories:
             report.add(self._index_repository(repository, force, lambda: out_of_time() or pause(), progress))
         self._drop_unreachable(found, report)
         self._note_refused(found)
@@ -176,7 +176,7 @@ class HistoryIndex:
             return []
         user = DataPaths.of(self._settings).memories.resolve()
         memories = [it for it in every if it.source == MEMORIES and it not in inside and Path(it.root) != user]
-        found = self._discover(Path(it.root) for it in inside if it.source == FILES).found
+        found = self._discover(Path(it.root) for it in inside if it.source == FILES).repositories
         kept_repositories = {it.git_directory for it in found}
         histories = [it for it in every if it.source == COMMITS and it not in inside]
         return [
@@ -204,11 +204,11 @@ class HistoryIndex:
                 below = find_repositories(root, self._sources.files_at(root).judge().may_enter)
                 every.problems += below.problems
                 every.refused |= below.refused
-                for repository in below.found:
+                for repository in below.repositories:
                     trees[repository.git_directory] = tuple(
                         dict.fromkeys((*trees.get(repository.git_directory, ()), *repository.work_trees))
                     )
-        every.found = [FoundRepository(*it) for it in trees.items()]
+        every.repositories = [FoundRepository(*it) for it in trees.items()]
         return every
 
     def _index_repository(
@@ -289,7 +289,7 @@ class HistoryIndex:
 
     def unread_items(self, history: str) -> list[SkippedItem]:
         """Return the items that could not be listed or read; items left out on purpose do not count."""
-        skipped = [it for it in self._store.catalog.skipped() if it.collection == history]
+        skipped = [it for it in self._store.catalog.skipped_items() if it.collection == history]
         cut = find_cutoff(skipped, history)
         return [it for it in skipped if it != cut]
 
@@ -315,7 +315,7 @@ class HistoryIndex:
     def _drop_unreachable(self, found: RepositoryDiscovery, report: SyncReport) -> None:
         """Drop histories that no root leads to. A missing git directory may only be unavailable, so its history is
         kept."""
-        reachable = {it.git_directory for it in found.found}
+        reachable = {it.git_directory for it in found.repositories}
         complete = all(map(is_intact_root, self._core.file_roots()))
         for history in self._core.histories():
             place = git_directory_of_history(history.root)
@@ -366,7 +366,7 @@ class HistoryIndex:
         """Return the histories that differ from their repositories, each with the token of its current refs."""
         if not self._settings.git:
             return {}
-        with self._store.catalog.moment():
+        with self._store.catalog.snapshot():
             noted, histories = self._store.catalog.metadata(), self._core.histories()
         places = {it.name: git_directory_of_history(it.root) for it in histories}
         now = {name: refs_token(str(place)) for name, place in places.items() if not is_redirected_root(place)}

@@ -135,7 +135,7 @@ class HistoryService:
 
         return commits_by_prefix(self._core.view(), beginning, collection)
 
-    def touched(self, commit: Record) -> list[str]:
+    def changed_paths(self, commit: Record) -> list[str]:
         """Return the paths that an indexed commit created, changed or deleted."""
         return [it.target for it in self._core.view().links(commit) if it.kind == TOUCHES_LINK]
 
@@ -157,7 +157,7 @@ class HistoryService:
         return _rank_similar_paths(path, files_of_head(checkout.git_directory))
 
     def _withholding_at(self, checkout: Checkout) -> Redaction:
-        return self._sources.withholding([checkout.top or checkout.common])
+        return self._sources.redaction_for([checkout.top or checkout.common])
 
     def _choose_source(self, checkout: Checkout, from_git: bool) -> tuple[Collection | None, AnswerSource]:
         if from_git:
@@ -182,7 +182,7 @@ class HistoryService:
 
         if problem := self._histories.problem_of(history):
             yield problem
-        if find_cutoff(self._core.view().skipped(), history.name):
+        if find_cutoff(self._core.view().skipped_items(), history.name):
             most = self._settings.max_commits
             newest = f"{most:,} commits are" if most > 1 else "commit is"
             yield f"only the newest {newest} indexed; noCache queries git directly"

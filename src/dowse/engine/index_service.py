@@ -222,7 +222,7 @@ class SyncRunner:
     def find_cut(self, collection: Collection) -> SkippedItem | None:
         from dowse.ingest.sources.base import find_cutoff
 
-        return find_cutoff(self._store.catalog.skipped(), collection.name)
+        return find_cutoff(self._store.catalog.skipped_items(), collection.name)
 
     def parser_pool(self) -> WorkerPool:
         """Return the parser pool, kept between syncs because parsers take longer to start than to read a file."""
@@ -303,7 +303,7 @@ class IndexService:
                     total.add(
                         self._syncs.sync(self._sources.files_at(root, under), collection, under, force, drops, progress)
                     )
-            if self._store.maintenance.damaged():
+            if self._store.maintenance.damaged_parts():
                 self._store.maintenance.finish_repair(progress)
             self._store.maintenance.optimize(progress)
         if vectors:
@@ -455,6 +455,6 @@ class IndexService:
         """Assign a collection whose root is gone to this place; see `RootRelocation.relocate`."""
         return self._relocation.relocate(place, former)
 
-    def settle(self) -> None:
+    def checkpoint(self) -> None:
         """Checkpoint everything into the index file, so that it can be moved."""
-        self._store.maintenance.settle()
+        self._store.maintenance.checkpoint()

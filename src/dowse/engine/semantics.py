@@ -56,13 +56,13 @@ def _default_fast_encoder() -> Encoder | None:
 def _upgrade_at_low_priority(upgrade: VectorUpgrade, encoders: UpgradeEncoders, give_way: YieldFn) -> VectorFillReport:
     def run(is_interrupted: Callable[[], bool]) -> VectorFillReport:
         def is_stopped() -> bool:
-            return is_interrupted() or upgrade.out_of_time()
+            return is_interrupted() or upgrade.is_out_of_time()
 
         def is_over() -> bool:
             give_way(is_stopped)
             return is_stopped()
 
-        return replace(upgrade, out_of_time=is_over).run(encoders)
+        return replace(upgrade, is_out_of_time=is_over).run(encoders)
 
     return run_at_low_priority(run)
 
@@ -96,20 +96,22 @@ class IndexEncoders:
         self._known: dict[str, Encoder] = {}
 
     @property
-    def wanted(self) -> bool:
+    def is_enabled(self) -> bool:
         return self._name != NO_ENCODER
 
     @property
     def name(self) -> str:
         """Return the name of the encoder without contacting it."""
         try:
-            return self._choose(self._effective_setting(), patient=False).encoder.name if self.wanted else NO_ENCODER
+            return (
+                self._choose(self._effective_setting(), patient=False).encoder.name if self.is_enabled else NO_ENCODER
+            )
         except EncoderMissing:
             return NO_ENCODER
 
     def check(self) -> None:
         """Raise `BadInput` for an unknown encoder before any work is done."""
-        if self.wanted:
+        if self.is_enabled:
             from dowse.encoders.choose import check_encoder_name
 
             check_encoder_name(self._name)
@@ -169,7 +171,7 @@ class IndexEncoders:
     # --- status ---
 
     def describe(self) -> EncoderStatus:
-        if not self.wanted:
+        if not self.is_enabled:
             return EncoderStatus(NO_ENCODER, "semantic search: off (encoder = none)")
         try:
             choice = self._choose(self._effective_setting(), patient=False)
@@ -198,7 +200,7 @@ class IndexEncoders:
     def notes(self) -> tuple[str, ...]:
         """Return the progress of the vectors if they are incomplete."""
         counts, metadata = self._store.catalog.counts(), self._store.catalog.metadata()
-        if not self.wanted or (NEXT_ENCODER_KEY not in metadata and counts.vectors == counts.encoded):
+        if not self.is_enabled or (NEXT_ENCODER_KEY not in metadata and counts.vectors == counts.encoded):
             return ()
         from dowse.encoders.choose import encoder_short_name
 
@@ -215,19 +217,19 @@ class IndexEncoders:
         rest = "`dowse jobs` shows progress, `dowse index` finishes it"
         return (f"semantic index: {quick} {ready}, {full} {share:.0%}; {rest}",)
 
-    def lacking(self) -> int:
+    def count_missing(self) -> int:
         """Return how many chunks lack a vector of the target encoder."""
         metadata = self._store.catalog.metadata()
         return (
             self._count_missing(metadata.get(NEXT_ENCODER_KEY) or metadata.get(ACTIVE_ENCODER_KEY, ""))
-            if self.wanted
+            if self.is_enabled
             else 0
         )
 
     # --- queries ---
 
     def encode_query(self, text: str) -> QueryVector:
-        if not self.wanted:
+        if not self.is_enabled:
             return QueryVector(None, "skipped: semantic search is off (encoder = none)")
         self.check()
         try:
@@ -302,7 +304,7 @@ class IndexEncoders:
         - `quick_only`: skip a slow encoder if other vectors can answer queries.
         - `give_way`: run a slow encoder at the lowest priority and call this between batches.
         """
-        if not self.wanted:
+        if not self.is_enabled:
             return VectorFillReport(notes=["no vectors were made: encoder = none"])
         upgrade = VectorUpgrade(self._store, self._cache, progress, out_of_time)
         try:

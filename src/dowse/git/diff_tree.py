@@ -50,7 +50,7 @@ def parse_commit(
 
     def mask(data: bytes) -> bytes:
         nonlocal masked_count
-        data, count = withholding.masked(data)
+        data, count = withholding.mask_secrets(data)
         masked_count += count
         return data
 
@@ -64,7 +64,7 @@ def parse_commit(
     files = [_file_change(*it) for it in entries]
     # If no file is left out, the patch need not be split by file.
     is_whole = files and not any(withholding.is_excluded(path) for it in files for path in it[1:] if path)
-    patch, left_out = (patch, 0) if is_whole else withholding.told(patch)
+    patch, left_out = (patch, 0) if is_whole else withholding.redact_files(patch)
     delta, omitted = truncate_diff(patch, diff_lines, mask)
     message = mask(message)
     problems = [problem, f"{invalid_paths:,} of its paths are not valid UTF-8" if invalid_paths else ""]
@@ -75,7 +75,7 @@ def parse_commit(
         committer=Signature(_decode_text(committer), _decode_text(committer_email), parse_seconds(committer_at)),
         message=_decode_text(message).strip("\n"),
         files=files,
-        delta=delta,
+        diff=delta,
         omitted=omitted,
         is_cut=is_cut,
         problem="; ".join(filter(None, problems)),
@@ -411,7 +411,7 @@ class MergeReader:
         self._channel: DiffTreeProcess | None = None
         self._stopped = False
 
-    def touched(self, name: str) -> list[FileChange] | None:
+    def changed_files(self, name: str) -> list[FileChange] | None:
         """Return the files that a merge changed; None if trees are missing or damaged. Raises Unreadable if git cannot
         start."""
         # Retry once: if the process was killed, that says nothing about the trees. If they end it, they end it again.
@@ -524,7 +524,7 @@ class CommitReader:
     def is_expected(self, name: str) -> bool:
         return name in self._futures
 
-    def told(self, name: str) -> bytes:
+    def read_commit(self, name: str) -> bytes:
         """Return a commit in the extractor's format.
 
         Raises Unreadable if there is none, or if reading was cancelled.
@@ -564,7 +564,7 @@ class CommitReader:
         Without output, git ended over this commit.
         """
         commit = self._parse(frame, is_cut) or self._read_separately(name, _FALLBACKS)
-        return (_add_merge_files(commit, merges.touched(name)) if len(commit.parents) > 1 else commit).to_bytes()
+        return (_add_merge_files(commit, merges.changed_files(name)) if len(commit.parents) > 1 else commit).to_bytes()
 
     def _parse(self, frame: bytes | None, is_cut: bool) -> CommitData | None:
         """Parse git's output; None if even the header is incomplete. Git may succeed when asked for less."""

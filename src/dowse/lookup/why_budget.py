@@ -226,7 +226,7 @@ def _shorten_to_fit(neighbour: RelatedItem, room: int) -> RelatedItem | None:
 def item_chars(neighbour: RelatedItem) -> int:
     """Return the length of an item in its longest output format."""
     optional = {
-        "confidence": neighbour.sure,
+        "confidence": neighbour.confidence,
         "how": neighbour.how,
         "text": neighbour.text,
         "warning": neighbour.warning,
@@ -278,7 +278,7 @@ def memory_item(context: WhyContext, it: RelatedItem, record: Record) -> Related
 def _warnings(context: WhyContext, record: Record) -> Iterator[str]:
     validity = _validity(context, record)
     yield from replace(validity, superseded_by=validity.superseded_by[:1]).sentences()
-    yield from context.stale(record)
+    yield from context.staleness(record)
 
 
 def _validity(context: WhyContext, record: Record) -> MemoryValidity:

@@ -92,7 +92,7 @@ def search(
     """
     recipe = get_recipe(query.recipe, query.tuning)
     run = SearchRun(query, view, models, recipe.pool(query.limit), recipe.weights, rrf_k, priors=priors, now=now)
-    routes = {name: route for name, route in recipe.routes.items() if route.applies_to(query.text)}
+    routes = {name: route for name, route in recipe.retrievers.items() if route.applies_to(query.text)}
     run.weights_kinds = any(route.kind_weight_exponent for route in routes.values()) and LEXICAL_RETRIEVER in routes
     run.retriever_weights = {name: route.weight * shares.get(name, 1.0) for name, route in routes.items()}
     if phrases := required_phrases(query):
@@ -104,7 +104,7 @@ def search(
         run.step(stage_name(prepare), NO_INPUT, partial(prepare, run))
     rankings = _retrieve_all(routes, run, begin)
     fused = _fuse_rankings(recipe, rankings, run)
-    if recipe.once:
+    if recipe.dedup_before_load:
         fused = run.step(
             "once", fused, partial(drop_redundant_candidates, fused, recipe.candidates_to_load(query.limit), run)
         )

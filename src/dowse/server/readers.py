@@ -46,9 +46,9 @@ _READER_PROGRAM: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RemoteCall:
-    """One tool call, by a client that was started with `asked`."""
+    """One tool call, by a client that was started with `client`."""
 
-    asked: ClientArguments
+    client: ClientArguments
     tool: str
     arguments: Mapping[str, object]
 
@@ -199,9 +199,9 @@ def _answer_questions(flags: Mapping[str, object], questions: int, answers: int)
     backstage = ServerRuntime(on_open=_trust_server)
     while True:
         question: RemoteCall = pickle.loads(receive_message(questions))
-        if question.asked not in tools:
-            tools[question.asked] = _bind_tools(question.asked, flags, backstage)
-        result = answer_call(tools[question.asked][question.tool], dict(question.arguments))
+        if question.client not in tools:
+            tools[question.client] = _bind_tools(question.client, flags, backstage)
+        result = answer_call(tools[question.client][question.tool], dict(question.arguments))
         send_message_bytes(answers, result.model_dump_json(by_alias=True, exclude_unset=True).encode())
 
 

@@ -48,27 +48,27 @@ class EnginePool:
         self._lock = threading.Lock()
         self._opened_engines: dict[Path, tuple[Engine, object]] = {}
 
-    def own(self) -> Engine:
+    def own_engine(self) -> Engine:
         """Return the server's engine; refuse while nobody has confirmed that a broad root is to be indexed."""
         if self._breadth and (problem := self._breadth.problem()):
             raise BadInput(problem)
         return self._get(self._workspace.index, create=True)
 
-    def asked(self) -> Engine:
+    def query_engine(self) -> Engine:
         """Return the server's engine for a question; background work yields to it."""
-        engine = self.own()
+        engine = self.own_engine()
         engine.queries.note()
         return engine
 
     def at(self, path: str | None) -> Engine:
         """Return the engine of the index at this path, which must exist; None means the server's own."""
-        return self.asked() if path is None else self._get(_check_index_path(path), create=False)
+        return self.query_engine() if path is None else self._get(_check_index_path(path), create=False)
 
     def require_own_engine(self, path: str | None) -> Engine:
         """Return the server's engine, also if named by its path; refuse any other."""
         if path is not None and _check_index_path(path).resolve() != self._workspace.index.resolve():
             raise BadInput(f"this server answers only from {self._workspace.index}; leave out db_path")
-        return self.asked()
+        return self.query_engine()
 
     def _get(self, index: Path, *, create: bool) -> Engine:
         with self._lock:
@@ -105,12 +105,12 @@ class IndexRuntime:
     """The runtime of one tool set; tool sets on the same index share it."""
 
     engines: EnginePool
-    upkeep: Maintenance
+    maintenance: Maintenance
     jobs: JobQueue
 
     @property
     def engine(self) -> Callable[[], Engine]:
-        return self.engines.asked
+        return self.engines.query_engine
 
 
 class ServerRuntime:
@@ -127,7 +127,9 @@ class ServerRuntime:
         self._lock = threading.Lock()
         self._runtimes: dict[tuple[Path, Settings], IndexRuntime] = {}
 
-    def behind(self, workspace: Workspace, *roots: Path, vectors: bool = True, asks: bool = True) -> IndexRuntime:
+    def index_runtime(
+        self, workspace: Workspace, *roots: Path, vectors: bool = True, asks: bool = True
+    ) -> IndexRuntime:
         """Return the runtime of a tool set that serves these roots; `start` starts its work. `asks`: a broad root is
         indexed only after confirmation."""
         with self._lock:
@@ -135,7 +137,7 @@ class ServerRuntime:
             if key not in self._runtimes:
                 self._runtimes[key] = self._make_runtime(workspace, vectors, BroadRootGuard(workspace, asks=asks))
             behind = self._runtimes[key]
-        behind.upkeep.take(roots)
+        behind.maintenance.add_roots(roots)
         return behind
 
     def runtimes(self) -> list[IndexRuntime]:
@@ -149,7 +151,7 @@ class ServerRuntime:
     def start(self) -> None:
         """Start maintenance of every index that is not started yet and has something to work on."""
         for index_runtime in self.runtimes():
-            index_runtime.upkeep.start()
+            index_runtime.maintenance.start()
 
     def _make_runtime(self, workspace: Workspace, vectors: bool, breadth: BroadRootGuard) -> IndexRuntime:
         jobs = self._queues.setdefault(workspace.index.resolve(), JobQueue() if self._queues else self.jobs)
@@ -157,14 +159,14 @@ class ServerRuntime:
             jobs.history = JobLog(workspace.index)
         engines = EnginePool(workspace, breadth, self._on_open)
         upkeep = Maintenance(
-            engines.own, jobs, workspace.settings, workspace.index, vectors=vectors, confirm=breadth.confirm
+            engines.own_engine, jobs, workspace.settings, workspace.index, vectors=vectors, confirm=breadth.confirm
         )
         return IndexRuntime(engines, upkeep, jobs)
 
     def close(self) -> None:
         """Accept no new work, then end the work in progress."""
         for index_runtime in self.runtimes():
-            index_runtime.upkeep.close()
+            index_runtime.maintenance.close()
         closing = [
             threading.Thread(target=thread.close, args=(_JOB_SHUTDOWN_SECONDS,)) for thread in self._queues.values()
         ]
@@ -223,7 +225,7 @@ def make_profile(
         return codesearch_profile(workspace, backstage)
     if name == "ragdocs":
         workspace, setup = ragdocs_workspace(roots, flags=flags, environment=environment, cwd=cwd)
-        runtime = backstage.behind(workspace, *_served_roots(workspace, setup.roots, cwd))
+        runtime = backstage.index_runtime(workspace, *_served_roots(workspace, setup.roots, cwd))
         patience_s = workspace.settings.first_answer_timeout_s
         return RagdocsTools(runtime.engine, runtime.jobs, patience_s, setup.memory, setup.tuning, setup.files).profile()
     if name == "all" and len(roots) > 1:
@@ -232,14 +234,16 @@ def make_profile(
     indexes: dict[Path, list[Workspace]] = {}
     for it in workspaces:
         indexes.setdefault(it.index, []).append(it)
-    runtimes = [backstage.behind(it[0], *(one.root for one in it)) for it in indexes.values()]
+    runtimes = [backstage.index_runtime(it[0], *(one.root for one in it)) for it in indexes.values()]
     if name == "all":
         return combine_tool_sets(*_all_profiles(workspaces[0], runtimes[0], cwd, environment))
     if len(runtimes) == 1:  # one root, or several in one named index
-        return CoreTools(runtimes[0].engine, runtimes[0].jobs, runtimes[0].upkeep).profile()
+        return CoreTools(runtimes[0].engine, runtimes[0].jobs, runtimes[0].maintenance).profile()
     paths = [it[0].root for it in indexes.values()]
     named = zip(name_roots(paths), paths, runtimes, strict=True)
-    return MultiRootCore([ServedRoot(name, path, it.engine, it.jobs, it.upkeep) for name, path, it in named]).profile()
+    return MultiRootCore(
+        [ServedRoot(name, path, it.engine, it.jobs, it.maintenance) for name, path, it in named]
+    ).profile()
 
 
 def _served_roots(workspace: Workspace, roots: tuple[Path, ...], cwd: Path) -> tuple[Path, ...]:
@@ -256,12 +260,12 @@ def _all_profiles(
     options = replace(rifflux_settings.parse_rifflux_options(environment), auto_reindex=False, watched=())
     folder = workspace.root if workspace.root.is_dir() else workspace.root.parent
     start = cwd if cwd.resolve().is_relative_to(folder) else folder
-    engine, status = runtime.engines.require_own_engine, runtime.upkeep.leader_status
+    engine, status = runtime.engines.require_own_engine, runtime.maintenance.leader_status
     compatible = RiffluxTools(engine, runtime.jobs, start, settings, options, keeping=status, within=folder)
     context = ToolContext(
         runtime.engine, runtime.jobs, workspace.root, CodeSearchOptions(max_response_kb=settings.max_response_kb)
     )
-    core = CoreTools(runtime.engine, runtime.jobs, runtime.upkeep).profile()
+    core = CoreTools(runtime.engine, runtime.jobs, runtime.maintenance).profile()
     documents = RagdocsTools(runtime.engine, runtime.jobs, settings.first_answer_timeout_s).profile()
     return core, compatible.profile(), documents, codesearch.codesearch_tool_set(context)
 
@@ -279,9 +283,9 @@ def _make_rifflux_profile(
     if workspace.settings.watch:
         options = replace(options, watched=(*map(str, roots), *options.watched))
     watched = [resolve_index_location(it, cwd, workspace.settings) for it in options.watched]
-    runtime = backstage.behind(workspace, *watched, asks=False)
+    runtime = backstage.index_runtime(workspace, *watched, asks=False)
     tools = RiffluxTools(
-        runtime.engines.at, runtime.jobs, cwd, workspace.settings, options, keeping=runtime.upkeep.leader_status
+        runtime.engines.at, runtime.jobs, cwd, workspace.settings, options, keeping=runtime.maintenance.leader_status
     )
     if roots and not watched:
         tools.reindex(paths=[str(it) for it in roots], background=True)
@@ -308,7 +312,7 @@ def codesearch_profile(
     """Create the code search profile without vectors, because none of its tools searches by meaning."""
     if not workspace.root.is_dir():
         raise BadInput(f"{workspace.root} is not a directory; name a directory")
-    runtime = backstage.behind(workspace, workspace.root, vectors=False)
+    runtime = backstage.index_runtime(workspace, workspace.root, vectors=False)
     options = CodeSearchOptions(extensions, workspace.settings.max_response_kb, metrics)
     return codesearch.codesearch_tool_set(ToolContext(runtime.engine, runtime.jobs, workspace.root, options))
 

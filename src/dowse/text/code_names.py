@@ -88,7 +88,7 @@ def scope_predicate(scope: Scope) -> ScopePredicate:
 
 def _has_facet(record: Record, facet: FacetFilter) -> bool:
     value, wanted = record.facets.get(facet.name), facet.value.casefold()
-    return value is not None and (value.casefold() == wanted if facet.whole else wanted in value.casefold())
+    return value is not None and (value.casefold() == wanted if facet.exact else wanted in value.casefold())
 
 
 # --------------------------------------------------------------------------------------------------
@@ -106,12 +106,12 @@ _QUALIFIED_NAME_SEPARATOR = re.compile(r"\.|::|->")
 class CommitNames:
     """The names that commits may use for a definition and its members.
 
-    `whole` names are fully qualified, `sure` names are unambiguous in the file, `doubtful` names are not.
+    `qualified` names are fully qualified, `unambiguous` names are unambiguous in the file, `ambiguous` names are not.
     """
 
-    whole: tuple[str, ...] = ()
-    sure: tuple[str, ...] = ()
-    doubtful: tuple[str, ...] = ()
+    qualified: tuple[str, ...] = ()
+    unambiguous: tuple[str, ...] = ()
+    ambiguous: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class QualifiedNames:
                 spelt_so[it].add(chains[at])
         return cls(symbols, chains, by_name, members, {it: frozenset(found) for it, found in spelt_so.items()})
 
-    def named(self, name: str) -> list[int]:
+    def find_by_suffix(self, name: str) -> list[int]:
         """Return the symbols with this name, or whose qualified name ends with it."""
         if literal := self.by_name.get(name):  # a heading may contain a dot
             return list(literal)
@@ -150,11 +150,11 @@ class QualifiedNames:
         ending = self.by_name.get(parts[-1], ()) if parts else ()
         return [it for it in ending if self.all[it][-len(parts) :] == parts]
 
-    def whole(self, chain: QualifiedName) -> list[int]:
+    def find_exact(self, chain: QualifiedName) -> list[int]:
         """Return the symbols with exactly this qualified name; there may be several definitions."""
         return [it for it in self.by_name.get(chain[-1], ()) if self.all[it] == chain]
 
-    def spelt(self, own: Iterable[int]) -> CommitNames:
+    def commit_names(self, own: Iterable[int]) -> CommitNames:
         members = {self.all[it]: None for it in self._with_members(own)}
         all_spellings = dict.fromkeys(it for chain in members for it in name_spellings(chain))
         unambiguous = [it for it in all_spellings if members.keys() >= self.by_spelling[it]]
@@ -163,7 +163,7 @@ class QualifiedNames:
             tuple(map(".".join, members)), tuple(unambiguous), tuple(it for it in all_spellings if it not in known)
         )
 
-    def lost(self, name: str) -> CommitNames:
+    def removed_commit_names(self, name: str) -> CommitNames:
         """Return the names of a removed definition. A name that now means something else may have meant it before."""
         all_spellings = name_spellings(split_qualified_name(name))
         known = [it for it in all_spellings if it in self.by_spelling]
@@ -213,7 +213,7 @@ class _TarjanState(Generic[GraphNode]):
     to.
     """
 
-    onward: Callable[[GraphNode], Iterable[GraphNode]]
+    successors: Callable[[GraphNode], Iterable[GraphNode]]
     number: dict[GraphNode, int] = field(default_factory=dict)
     lowest: dict[GraphNode, int] = field(default_factory=dict)
     waiting: dict[GraphNode, None] = field(default_factory=dict)
@@ -235,7 +235,7 @@ class _TarjanState(Generic[GraphNode]):
     def _visit(self, thing: GraphNode) -> Iterator[GraphNode]:
         self.number[thing] = self.lowest[thing] = len(self.number)
         self.waiting[thing] = None
-        return iter(self.onward(thing))
+        return iter(self.successors(thing))
 
     def _next_unvisited(self, thing: GraphNode, others: Iterator[GraphNode]) -> GraphNode | None:
         for other in others:

@@ -96,7 +96,7 @@ def test_known_binaries_are_not_offered(root):
     listing = FileSource(root).listing()
     assert [item.path for item in listing.items] == ["c.md"]
     assert listing.refused == []
-    assert listing.left_out == {("binary", ".png"): 1, ("binary", ".pdf"): 1}
+    assert listing.excluded_files == {("binary", ".png"): 1, ("binary", ".pdf"): 1}
 
 
 _LEFT_OUT = {
@@ -113,7 +113,7 @@ def test_what_is_left_out_is_counted_by_reason_and_suffix(root):
     (root / ".dowseignore").write_text("theirs.png\nno/\n")
     listing = FileSource(root, exclude=("mine.csv",)).listing()
     assert [item.path for item in listing.items] == [".dowseignore", ".gitignore", "a.md", "o", "x/so"]
-    assert listing.left_out == _LEFT_OUT
+    assert listing.excluded_files == _LEFT_OUT
     assert listing.excluded_directories == {"node_modules/": 2, "venv/": 1}
 
 
@@ -121,7 +121,7 @@ def test_extensions_bring_back_what_is_left_out_by_default(root):
     make(root, "a.csv", "b.log", "c.tsv", "node_modules/d.csv")
     listing = FileSource(root, extensions=("csv", ".LOG")).listing()
     assert [item.path for item in listing.items] == ["a.csv", "b.log"]
-    assert listing.left_out == {("data", ".tsv"): 1}
+    assert listing.excluded_files == {("data", ".tsv"): 1}
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_under_narrows_without_changing_the_rules(root, under, expected):
 @pytest.mark.parametrize("under", ["..", "../x", "/etc", "a/../../b", "a//b", "nul\0"])
 def test_under_must_lie_inside(root, under):
     with pytest.raises(BadInput, match="not a path inside"):
-        FileSource(root, under=(under,)).listing()
+        FileSource(root, paths=(under,)).listing()
 
 
 def test_barred_directories_are_not_entered(root):
@@ -234,7 +234,7 @@ def test_pipes_sockets_and_devices_are_refused_unopened(tmp_path, monkeypatch):
 
 
 def test_a_device_is_refused():
-    listing = FileSource(Path("/dev"), use_gitignore=False, under=("null",)).listing()
+    listing = FileSource(Path("/dev"), use_gitignore=False, paths=("null",)).listing()
     assert listing.items == []
     assert listing.refused == [("null", "a device, not a regular file")]
 

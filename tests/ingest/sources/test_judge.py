@@ -42,7 +42,7 @@ def test_a_file_is_wanted_if_it_would_be_listed(files, ignores, repositories, ba
     ],
 )
 def test_settings_count(root: Path, path: str, wanted: bool) -> None:
-    source = FileSource(root, include=("*.md", "*.png"), barred=frozenset({root / "inner"}))
+    source = FileSource(root, include=("*.md", "*.png"), barred_directories=frozenset({root / "inner"}))
     assert source.judge().has_file(path) is wanted
 
 

@@ -59,7 +59,7 @@ def site(root: Path, tmp_path: Path) -> Iterator[Site]:
 
 def test_a_hello_is_read_as_it_was_said(site: Site) -> None:
     asked = ClientArguments("ragdocs", ("dir\udcff", "x y"), "/a\nb")
-    hello = dataclasses.replace(site.hello(), asked=asked)
+    hello = dataclasses.replace(site.hello(), client=asked)
     assert parse_hello(hello.line()) == hello
 
 
@@ -71,7 +71,7 @@ def test_anything_else_is_refused_in_one_sentence(line: bytes) -> None:
         parse_hello(line)
 
 
-@pytest.mark.parametrize("part", ["verb", "asked", "settings", "protocol", "build"])
+@pytest.mark.parametrize("part", ["verb", "client", "settings", "protocol", "build"])
 @pytest.mark.parametrize("value", [None, [], "x", {}, 10**400])
 def test_a_hello_with_a_wrong_part_is_refused_or_harmless(site: Site, part: str, value: object) -> None:
     table = {**json.loads(site.hello().line()), part: value}
@@ -138,7 +138,7 @@ def test_another_version_index_or_profile_is_refused(site: Site, tmp_path: Path)
         with pytest.raises(DaemonUnavailable, match="another version"):
             sessions.make_profile_for(changed)
     with pytest.raises(DaemonUnavailable, match="unknown profile"):
-        sessions.make_profile_for(dataclasses.replace(hello, asked=ClientArguments("magic", (), str(site.root))))
+        sessions.make_profile_for(dataclasses.replace(hello, client=ClientArguments("magic", (), str(site.root))))
     write(tmp_path / "other", {"b.md": "b"})
     with pytest.raises(DaemonUnavailable, match="serves"):
         sessions.make_profile_for(site.hello("core", tmp_path / "other"))

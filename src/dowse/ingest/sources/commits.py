@@ -83,7 +83,7 @@ class CommitSource:
                 self._reader = CommitReader(str(self.root), self._diff_lines, shallow, withholding=self._withholding)
             reader = self._reader
             self._read_ahead(reader, item.path)
-        return Item(item.path, item.size, item.mtime_ns, COMMIT_SOURCE_KIND), reader.told(item.path)
+        return Item(item.path, item.size, item.mtime_ns, COMMIT_SOURCE_KIND), reader.read_commit(item.path)
 
     def freshness(self, item: Item) -> Freshness:
         """Return whether the repository is there.

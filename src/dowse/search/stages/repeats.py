@@ -88,7 +88,7 @@ def drop_redundant_candidates(fused: list[ScoredChunk], wanted: int, run: Search
     The candidate that is kept takes the best place of those it stands for. Its evidence counts the folded ones.
     """
     head, tail = fused[: wanted * _EXAMINED_PER_HIT], fused[wanted * _EXAMINED_PER_HIT :]
-    places = run.view.places([it.key for it in head])
+    places = run.view.chunk_places([it.key for it in head])
     replacements = _fold_within_records(head, places, run) | _fold_translations(head, places, run)
     kept: dict[int, ScoredChunk] = {}
     for scored in head:

@@ -70,7 +70,7 @@ class SessionFactory:
     def make_profile_for(self, hello: ClientHello) -> ToolSet:
         """Create the client's tools, bound to its roots; refuse a client whose own server would answer differently."""
         self._check(hello)
-        asked = hello.asked
+        asked = hello.client
         profile = make_profile(
             asked.profile,
             roots=asked.paths,
@@ -85,17 +85,17 @@ class SessionFactory:
     def _check(self, hello: ClientHello) -> None:
         if hello.protocol != HELLO_PROTOCOL or hello.build != self._build:
             raise BuildMismatch("the shared server runs another version of Dowse; `dowse daemon restart` replaces it")
-        if hello.asked.profile not in PROFILES:
+        if hello.client.profile not in PROFILES:
             raise DaemonUnavailable(
-                f"unknown profile {hello.asked.profile[:100]!r}; choose one of {', '.join(PROFILES)}"
+                f"unknown profile {hello.client.profile[:100]!r}; choose one of {', '.join(PROFILES)}"
             )
-        workspace = workspace_for(hello.asked, self._flags, self._environment)
+        workspace = workspace_for(hello.client, self._flags, self._environment)
         if workspace.index != self.index:
             raise DaemonUnavailable(f"the shared server serves {self.index}, not {workspace.index}")
-        ours = settings_fingerprint(workspace, hello.asked, self._environment)
+        ours = settings_fingerprint(workspace, hello.client, self._environment)
         with self._lock:
             # The first client of a profile decides: `dowse.toml` may change, an open engine does not.
-            first = self._settings_by_profile.setdefault(hello.asked.profile, ours)
+            first = self._settings_by_profile.setdefault(hello.client.profile, ours)
         differing = sorted({*differing_settings(ours, hello.settings), *differing_settings(first, hello.settings)})
         if differing:
             raise DaemonUnavailable(
@@ -355,7 +355,7 @@ class SharedServer:
         try:
             profile = await anyio.to_thread.run_sync(self._sessions.make_profile_for, hello)
             await _send_reply(connection, ok=True, pid=os.getpid())
-            ask_elsewhere = partial(make_remote_call, hello.asked)
+            ask_elsewhere = partial(make_remote_call, hello.client)
             await serve_lines(profile, lines, connection.write, self._turns, ask_elsewhere)
         finally:
             del self._connected[connection]
@@ -370,7 +370,7 @@ class SharedServer:
             version=version("dowse"),
             index=str(self._sessions.index),
             connections=len(self._connected),
-            profiles=dict(Counter(it.asked.profile for it in self._connected.values())),
+            profiles=dict(Counter(it.client.profile for it in self._connected.values())),
             uptime_s=round(self._now() - self._started_at, 1),
             idle_s=self._idle_s,
             readers=self._readers.pids(),

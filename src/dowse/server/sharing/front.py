@@ -218,7 +218,7 @@ def _find_or_become_server(arguments: McpArguments, front: socket.socket) -> Non
         start = _resolve_launch(arguments)
         if start.workspace.settings.share:
             try:
-                connection = start.reach().connect_or_start(parent.parent_exited)
+                connection = start.daemon_client().connect_or_start(parent.parent_exited)
                 _print_notice(start.workspace.notice)
                 socket.send_fds(front, [b'{"shared": true}\n'], [connection.fileno()])
                 return

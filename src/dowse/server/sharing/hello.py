@@ -51,7 +51,7 @@ class SocketPaths:
         return self.folder / f"{self.key}.lock"
 
     @property
-    def starting(self) -> Path:
+    def start_lock(self) -> Path:
         """Held by the one client that starts a server."""
         return self.folder / f"{self.key}.starting"
 
@@ -134,7 +134,7 @@ class ClientArguments:
 class ClientHello:
     verb: HelloVerb
     build: str
-    asked: ClientArguments
+    client: ClientArguments
     settings: Mapping[str, str]
     protocol: int = HELLO_PROTOCOL
 
@@ -146,7 +146,7 @@ def parse_hello(line: bytes) -> ClientHello:
     """Parse the hello; raise an error that says what was expected otherwise."""
     try:
         table = json.loads(line)
-        arguments = table["asked"]
+        arguments = table["client"]
         hello = ClientHello(
             table["verb"],
             str(table["build"]),

@@ -44,7 +44,7 @@ class VectorLogState(NamedTuple):
     """A position and the encoder of the vectors there; the log restarts when the encoder changes."""
 
     position: VectorLogPosition
-    made_by: str | None
+    encoder_fingerprint: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +144,9 @@ class VectorIndexCache:
 
         with self._lock:
             loaded = self._loaded = self._loaded or self._load()
-        if made_by is not None and made_by != loaded.state.made_by:
+        if made_by is not None and made_by != loaded.state.encoder_fingerprint:
             raise EncoderMismatch(
-                f"the index has vectors of {loaded.state.made_by}, not of {made_by}; repeat the query"
+                f"the index has vectors of {loaded.state.encoder_fingerprint}, not of {made_by}; repeat the query"
             )
         if not len(loaded.rows) or limit < 1:
             return []
@@ -180,7 +180,7 @@ class VectorIndexCache:
         loaded = self._loaded
         changes = vector_changes_since(self._db, loaded.state.position) if loaded else None
         return (
-            _LoadedVectors(loaded.rows.changed(changes.vectors), changes.state, loaded.file)
+            _LoadedVectors(loaded.rows.with_changes(changes.vectors), changes.state, loaded.file)
             if loaded and changes
             else None
         )
@@ -219,7 +219,7 @@ class VectorIndexCache:
         changes = vector_changes_since(self._db, sidecar.position) if sidecar else None
         if sidecar is None or changes is None:
             return None
-        return _LoadedVectors(CodedRows.of(sidecar.block).changed(changes.vectors), changes.state, inode)
+        return _LoadedVectors(CodedRows.of(sidecar.block).with_changes(changes.vectors), changes.state, inode)
 
     def _build_sidecar(self) -> _LoadedVectors | None:
         """Build a new sidecar and load it, unless another process just did; None if it cannot be written."""
@@ -232,7 +232,7 @@ class VectorIndexCache:
                 loaded = self._load_sidecar()
                 if loaded is None or self._is_outgrown(loaded):
                     self._quarantine_bad_sidecar()
-                    with self._db.moment():
+                    with self._db.snapshot():
                         write_vector_sidecar(
                             self._sidecar, self._db.stream(_ALL_VECTORS_SQL), latest_vector_state(self._db).position
                         )
@@ -254,7 +254,7 @@ class VectorIndexCache:
     def _load_coded(self) -> _LoadedVectors:
         from dowse.store.sqlite.vector_math import CodedRows, VectorBlock, read_blocks
 
-        with self._db.moment():
+        with self._db.snapshot():
             return _LoadedVectors(
                 CodedRows.of(VectorBlock.of(read_blocks(self._db.stream(_ALL_VECTORS_SQL)))),
                 latest_vector_state(self._db),
@@ -263,7 +263,7 @@ class VectorIndexCache:
     def _load_exact(self) -> _LoadedVectors:
         from dowse.store.sqlite.vector_math import ExactRows
 
-        with self._db.moment():
+        with self._db.snapshot():
             return _LoadedVectors(ExactRows.of(self._db.stream(_ALL_VECTORS_SQL)), latest_vector_state(self._db))
 
     def _repair(self) -> None:
@@ -376,7 +376,7 @@ class SqliteVectors:
             self.cache.forget()
         return switched
 
-    def pending(self, made_by: str | None = None) -> list[PendingChunk]:
+    def chunks_without_vector(self, made_by: str | None = None) -> list[PendingChunk]:
         table = read_fingerprints(self.db.reader()).table_of(made_by)
         if table is None:
             return []
@@ -432,7 +432,7 @@ class SqliteVectors:
         if among is not None:
             keys = np.fromiter(among, dtype=np.int64, count=len(among))
             allowed = keys if allowed is None else np.intersect1d(keys, allowed)
-        self.db.remembered("vectors", self.cache.refresh)
+        self.db.cached_by_revision("vectors", self.cache.refresh)
         return self.cache.near(vector, allowed, limit, made_by)
 
     def _keys(self, scope: Scope) -> Keys:
