@@ -530,7 +530,7 @@ class CallTree:
     - `roots`: the definitions queried; `owners`: all classes that define the name.
     - `unresolved`: sites of that name (up) or inside it (down) without a known callee.
     - `visited`: number of definitions expanded; `total`: number of nodes.
-    - `cut`, `more`: as in `Node`, for the roots.
+    - `cut`, `more`: as in `CallNode`, for the roots.
     - `references`: sites that pass on, return or store a root (up), or functions that the roots treat so (down).
     - `possible`: if no certain caller is known, some calls of the name on an unknown receiver.
     - `more_possible`: number of further possible calls.

@@ -57,8 +57,8 @@ class Aliases:
         owner = self._instantiated_type(target)
         if owner is not None:
             yield from (owner.name, *_CONSTRUCTOR_NAMES)
-            for it in owner.definitions:  # a class may be spread over several files
-                yield from self._imported_as(self._context.facts.outline(it.record), it.ordinal)
+            for definition in owner.definitions:  # a class may be spread over several files
+                yield from self._imported_as(self._context.facts.outline(definition.record), definition.ordinal)
             yield from (it.name for it in self._context.overrides.subtypes_named(owner.name)[:_MAX_SUBCLASS_NAMES])
         parent = None if symbol.parent is None else outline.symbols[symbol.parent]
         if parent is not None and parent.kind in FUNCTION_KINDS and symbol.name in parent.value_expression:

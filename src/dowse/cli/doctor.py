@@ -323,14 +323,16 @@ def check_index(workspace: Workspace, progress: ProgressCallback, *, deep: bool)
 
 
 def _check_roots(engine: Engine) -> Iterator[Finding]:
-    for it in engine.collections():
-        if not is_intact_root(Path(it.root)):
-            text = f"{it.root} is missing; its indexed data is kept"
+    for collection in engine.collections():
+        if not is_intact_root(Path(collection.root)):
+            text = f"{collection.root} is missing; its indexed data is kept"
             yield Finding("roots", "warning", text, "make it available, or `dowse rebuild --drop-missing`")
-        elif not it.synced_at:
-            yield Finding("roots", "warning", f"{it.root} is only partly indexed", f"dowse index {it.root}")
+        elif not collection.synced_at:
+            yield Finding(
+                "roots", "warning", f"{collection.root} is only partly indexed", f"dowse index {collection.root}"
+            )
         else:
-            yield Finding("roots", "ok", f"{it.root}, {it.listed:,} files")
+            yield Finding("roots", "ok", f"{collection.root}, {collection.listed:,} files")
 
 
 def _check_skipped_files(engine: Engine) -> Iterator[Finding]:

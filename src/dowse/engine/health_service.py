@@ -57,7 +57,7 @@ class HealthService:
         return self._store.maintenance.check(deep=deep, progress=progress)
 
     def repair(self, parts: Iterable[str], *, progress: ProgressCallback = no_progress) -> RepairReport:
-        """Rebuild these parts in place. Any damage left afterwards needs a new index: see `live.healing`."""
+        """Rebuild these parts in place. Any damage left afterwards needs a new index: see `dowse.live.heal`."""
         wanted = tuple(dict.fromkeys(parts))
         try:
             with self._store.writing(self._settings.lock_timeout_s):

@@ -223,8 +223,8 @@ class CollectionDisk:
         """Yield each known path that differs on disk, and None for each of the others."""
         for path, version in known.versions.items():
             yield path if self._differs(path, version) else None
-        for it in skipped:
-            yield it.path if self._is_outdated(it) else None
+        for item in skipped:
+            yield item.path if self._is_outdated(item) else None
 
     def find_outstanding(
         self, paths: Collection[str], versions: Mapping[str, ItemVersion], skipped: Mapping[str, SkippedItem]

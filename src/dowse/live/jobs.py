@@ -445,14 +445,14 @@ class MaintenanceRequests:
         """Index a batch of changes and report the outcome to the watcher."""
 
         def then(batches: Sequence[ChangeBatch]) -> None:
-            for it in batches:
-                watcher.done(it)
+            for batch in batches:
+                watcher.done(batch)
             if any(it.compare_all for it in batches):  # git may have run, or a repository may be new
                 self.read_history()
 
         def missed(work: IndexBatchesWork) -> None:
-            for it in work.batches:
-                watcher.mark_missed(it)
+            for batch in work.batches:
+                watcher.mark_missed(batch)
 
         work = IndexBatchesWork(self._engine, batch.collection, self._settings.bulk_threshold, (batch,), then)
         kind = "reconcile" if batch.compare_all else "follow"

@@ -18,7 +18,7 @@ from dowse.text.unicode import replace_surrogates
 
 @dataclass(frozen=True, slots=True)
 class SymbolAnswer:
-    """`before_stats` is the number of matches before `least` was applied."""
+    """`before_stats` is the number of matches before `min_metrics` was applied."""
 
     definitions: tuple[Definition, ...]
     total: int

@@ -71,9 +71,9 @@ def _as_relative(view: StoreView, path: str, collection: str | None) -> Iterator
     if ".." not in path.replace("\\", "/").split("/"):
         yield collection, inside
         return
-    for it in view.collections():  # a path with `..` counts from a root
-        if it.source == FILES and collection in (None, it.name):
-            yield it.name, inside
+    for indexed in view.collections():  # a path with `..` counts from a root
+        if indexed.source == FILES and collection in (None, indexed.name):
+            yield indexed.name, inside
 
 
 def _as_nested(view: StoreView, path: str, collection: str | None) -> Iterator[_PathReading]:

@@ -75,8 +75,8 @@ def _merge_completeness(parts: Mapping[str, Completeness]) -> Completeness:
 
 def _sum_shares(source: str, shares: Sequence[SourceCoverage]) -> SourceCoverage:
     total = SourceCoverage(source, 0, 0)
-    for it in shares:
-        total = total.add(it) if it.source == source else total
+    for share in shares:
+        total = total.add(share) if share.source == source else total
     return total
 
 

@@ -232,8 +232,8 @@ def make_profile(
         raise BadInput("the profile 'all' serves one directory; start a server for each")
     workspaces = [find_workspace(cwd=cwd, environment=environment, flags=flags, root=it) for it in roots or (None,)]
     indexes: dict[Path, list[Workspace]] = {}
-    for it in workspaces:
-        indexes.setdefault(it.index, []).append(it)
+    for workspace in workspaces:
+        indexes.setdefault(workspace.index, []).append(workspace)
     runtimes = [backstage.index_runtime(it[0], *(one.root for one in it)) for it in indexes.values()]
     if name == "all":
         return combine_tool_sets(*_all_profiles(workspaces[0], runtimes[0], cwd, environment))

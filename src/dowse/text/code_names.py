@@ -138,8 +138,8 @@ class QualifiedNames:
                 members[symbol.parent].append(at)
             chains.append((*qualifier, symbol.name))
             by_name[symbol.name].append(at)
-            for it in name_spellings(chains[at]):
-                spelt_so[it].add(chains[at])
+            for spelling in name_spellings(chains[at]):
+                spelt_so[spelling].add(chains[at])
         return cls(symbols, chains, by_name, members, {it: frozenset(found) for it, found in spelt_so.items()})
 
     def find_by_suffix(self, name: str) -> list[int]:
@@ -171,8 +171,8 @@ class QualifiedNames:
 
     def _with_members(self, indexes: Iterable[int]) -> list[int]:
         found = list(indexes)
-        for it in found:  # the list grows during the loop
-            found += self.members.get(it, ())
+        for ordinal in found:  # the list grows during the loop
+            found += self.members.get(ordinal, ())
         return found
 
 

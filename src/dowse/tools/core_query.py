@@ -307,8 +307,8 @@ def grep_text(shape: ReplyShape) -> str:
     times, files = shape["total_occurrences"], shape["total_files"]
     found = f"{times:,} match{'' if times == 1 else 'es'} in {files:,} file{'' if files == 1 else 's'}"
     lines = [found if files else "no matches", *(shape[key] for key in ("index",) if key in shape)]
-    for it in shape["files"]:
-        lines += _file_lines(it)
+    for file in shape["files"]:
+        lines += _file_lines(file)
     lines += [it for it in (shape.get("more", ""), *shape.get("notes", ())) if it]
     return "\n".join(map(to_one_line, lines)) + "\n"
 

@@ -211,8 +211,8 @@ def _body_shape(body: DefinitionBody, row: ReplyShape, max_lines: int) -> ReplyS
 def symbols_text(shape: ReplyShape) -> str:
     total = shape["total"]
     lines = [f"{total:,} definition{'' if total == 1 else 's'}", *([shape["index"]] if "index" in shape else [])]
-    for it in shape["definitions"]:
-        lines += _definition_lines(it)
+    for definition in shape["definitions"]:
+        lines += _definition_lines(definition)
     return "\n".join([*lines, *([shape["more"]] if "more" in shape else [])]) + "\n"
 
 

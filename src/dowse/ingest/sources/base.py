@@ -99,7 +99,7 @@ class BudgetedSource:
     """A source cut to a budget in path order, so that it always offers the same files.
 
     The first path beyond the budget stands for all that follow. A listing of a subtree cannot compute that path, so
-    `cutoff` passes the row that the last full listing stored.
+    `cut` is the row that the last full listing stored.
     """
 
     source: Source

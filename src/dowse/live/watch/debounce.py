@@ -28,7 +28,7 @@ def _no_change() -> bool:
 class WatchTarget:
     """A collection's root and the paths of interest in it, relative to the root with `/`.
 
-    `renew` reloads the rules behind both filters; true if the set of wanted directories may have changed.
+    `reload_rules` reloads the rules behind both filters; true if the set of wanted directories may have changed.
     """
 
     collection: str

@@ -430,7 +430,7 @@ def watch_target_of(collection: str, source: FileSource) -> WatchTarget:
 
 
 class _TargetFilter:
-    """Path filter from globs, ignore files and one git query, all as of the last `renew`."""
+    """Path filter from globs, ignore files and one git query, all as of the last `reload_rules`."""
 
     def __init__(self, source: FileSource) -> None:
         self._source = source

@@ -105,9 +105,9 @@ class SqliteMaintenance:
             found += page_findings(self.db, _PROBE_SECONDS)
         except IndexDamaged as error:
             found.append(Finding("catalog", "problem", str(error.__cause__ or error)))
-        for it in found:
-            if it.state == "problem":
-                self._health.record(it.part, it.text)
+        for finding in found:
+            if finding.state == "problem":
+                self._health.record(finding.part, finding.text)
 
     def check(self, *, deep: bool, progress: Progress) -> list[Finding]:
         found: list[Finding] = []

@@ -134,7 +134,7 @@ def rotate(vectors: Halves | Matrix) -> Matrix:
     """Rotate each vector. The result is the same on every machine and numpy version, except for rounding, because files
     outlive them.
 
-    Up to 4,096 dimensions each product is small enough for one thread: see `exact.products`.
+    Up to 4,096 dimensions each product is small enough for one thread: see `dot_products`.
     """
     count, dimension = vectors.shape
     height = rotation_height(dimension)
