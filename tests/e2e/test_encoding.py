@@ -171,11 +171,11 @@ def test_a_chunk_that_comes_at_the_last_moment_is_there_before_the_switch(
     engine.index([filled])
     store, switch, came = engine._core.store, engine._core.store.vectors.switch_vectors, []
 
-    def late(made_by: str | None = None) -> bool:
+    def late(encoder_fingerprint: str | None = None) -> bool:
         if not came:
             write(filled, {"late.md": "# Late\n\nalpha\n"})
             came.append(other.index([filled], vectors=False).indexed)
-        return switch(made_by)
+        return switch(encoder_fingerprint)
 
     store.vectors.switch_vectors = late  # type: ignore[method-assign]
     semantics = IndexEncoders("hashing", DataPaths.of(engine.settings), store)

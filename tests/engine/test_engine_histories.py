@@ -527,11 +527,11 @@ def test_however_many_commits_there_are_few_files_are_looked_at_for_every_questi
     for number in range(4):
         repo.commit(f"Step {number}")
     engine = indexed(open_engine(), root)
-    assert engine.freshness._look.is_small()
+    assert engine.freshness._disk_scan.is_small()
     (root / "more.md").write_text("# More\n")
     (root / "most.md").write_text("# Most\n")
     engine.index([root])
-    assert not engine.freshness._look.is_small()
+    assert not engine.freshness._disk_scan.is_small()
 
 
 def test_a_drop_that_is_interrupted_is_known_and_made_up_for(

@@ -106,7 +106,7 @@ class DictEntry:
 class DictVectorIndex:
     """A vector index: by chunk, and whose they are."""
 
-    made_by: str | None = None
+    encoder_fingerprint: str | None = None
     rows: dict[int, list[float]] = field(default_factory=dict)
 
 
@@ -255,39 +255,42 @@ def _satisfies(terms: QueryTerms, found: Mapping[QueryTerm, tuple[int, ...]]) ->
 
 class DictVectors(DictState):
     def prepare_vectors(self, fingerprint: str) -> None:
-        if fingerprint == self._next.made_by:
+        if fingerprint == self._next.encoder_fingerprint:
             return
         fresh = DictVectorIndex(fingerprint)
-        if fingerprint == self._answering.made_by:
+        if fingerprint == self._answering.encoder_fingerprint:
             self._hold(self._answering, DictVectorIndex())
-        elif self._answering.made_by is None or not self._answering.rows:
+        elif self._answering.encoder_fingerprint is None or not self._answering.rows:
             self._hold(fresh, DictVectorIndex())
         else:
             self._hold(self._answering, fresh)
 
-    def switch_vectors(self, made_by: str | None = None) -> bool:
-        following = self._next.made_by
-        if following is None or made_by not in (None, following) or self.chunks_without_vector(following):
+    def switch_vectors(self, encoder_fingerprint: str | None = None) -> bool:
+        following = self._next.encoder_fingerprint
+        if following is None or encoder_fingerprint not in (None, following) or self.chunks_without_vector(following):
             return False
         self._hold(self._next, DictVectorIndex())
         return True
 
     def _hold(self, answering: DictVectorIndex, following: DictVectorIndex) -> None:
         self._answering, self._next = answering, following
-        fingerprints = {ACTIVE_ENCODER_KEY: answering.made_by, NEXT_ENCODER_KEY: following.made_by}
+        fingerprints = {
+            ACTIVE_ENCODER_KEY: answering.encoder_fingerprint,
+            NEXT_ENCODER_KEY: following.encoder_fingerprint,
+        }
         others = {key: value for key, value in self._manifest.items() if key not in fingerprints}
         self._manifest = others | {key: value for key, value in fingerprints.items() if value is not None}
 
-    def _index_of(self, made_by: str | None) -> DictVectorIndex | None:
-        if made_by is None or made_by == self._answering.made_by:
+    def _index_of(self, encoder_fingerprint: str | None) -> DictVectorIndex | None:
+        if encoder_fingerprint is None or encoder_fingerprint == self._answering.encoder_fingerprint:
             return self._answering
-        return self._next if made_by == self._next.made_by else None
+        return self._next if encoder_fingerprint == self._next.encoder_fingerprint else None
 
     def _vectors_of(self, key: int) -> list[tuple[DictVectorIndex, list[float]]]:
         return [(index, index.rows[key]) for index in (self._answering, self._next) if key in index.rows]
 
-    def chunks_without_vector(self, made_by: str | None = None) -> list[PendingChunk]:
-        index = self._index_of(made_by)
+    def chunks_without_vector(self, encoder_fingerprint: str | None = None) -> list[PendingChunk]:
+        index = self._index_of(encoder_fingerprint)
         if index is None:
             return []
         lacking = sorted(self._rows.keys() - index.rows)
@@ -297,8 +300,8 @@ class DictVectors(DictState):
         """Whether there is such a chunk, and it is to have a vector."""
         return key in self._rows and self._rows[key].stored.chunk.role not in UNENCODED_ROLES
 
-    def put_vectors(self, keys: Sequence[int], matrix: Matrix, made_by: str | None = None) -> None:
-        index = self._index_of(made_by)
+    def put_vectors(self, keys: Sequence[int], matrix: Matrix, encoder_fingerprint: str | None = None) -> None:
+        index = self._index_of(encoder_fingerprint)
         for key, vector in zip(keys, matrix, strict=True):
             if index is not None and self._is_encoded(key):
                 index.rows[key] = [float(value) for value in vector]
@@ -314,12 +317,14 @@ class DictVectors(DictState):
         vector: Vector,
         scope: Scope,
         limit: int,
-        made_by: str | None = None,
+        encoder_fingerprint: str | None = None,
         among: AbcCollection[int] | None = None,
     ) -> list[ScoredChunk]:
         index = self._answering
-        if made_by is not None and made_by != index.made_by:
-            raise EncoderMismatch(f"the index has vectors of {index.made_by}, not of {made_by}; repeat the query")
+        if encoder_fingerprint is not None and encoder_fingerprint != index.encoder_fingerprint:
+            raise EncoderMismatch(
+                f"the index has vectors of {index.encoder_fingerprint}, not of {encoder_fingerprint}; repeat the query"
+            )
         query = [float(value) for value in vector]
         wanted = self._within(scope)
         scored = [

@@ -120,7 +120,7 @@ class EdgeFinder:
         """Return sites that may call a target after it was passed on, returned or stored."""
         wanted = self._with_constructors(targets)
         named = islice((it for it in found if it.kind == "refer" and it.passed), _MAX_REFERENCES_FOLLOWED)
-        references = [it for it in named if any(reach.ref in wanted for reach in self._resolve(it).targets)]
+        references = [it for it in named if any(resolved.ref in wanted for resolved in self._resolve(it).targets)]
         carriers = IndirectCallFinder(self._context, targets, self._scans_left)
         indirect = carriers.sites(references)
         self._scans_left = max(self._scans_left - carriers.scanned, 0)
@@ -182,8 +182,8 @@ class EdgeFinder:
             if self._rules.with_references and self._context.aliases.is_alias_definition(site):
                 continue
             resolution = self._resolve(site)
-            for reach in self._matching_targets(site, resolution, wanted) if resolution.targets else ():
-                for counted in self._as_call_or_reference(site, reach):
+            for resolved in self._matching_targets(site, resolution, wanted) if resolution.targets else ():
+                for counted in self._as_call_or_reference(site, resolved):
                     groups.setdefault((site.symbol, counted.ref, counted.is_reference), []).append(
                         (site, counted, resolution)
                     )
@@ -195,21 +195,21 @@ class EdgeFinder:
             else:
                 yield FoundEdge(edge, place, far)
 
-    def _as_call_or_reference(self, site: StoredCall, reach: ResolvedTarget) -> Iterator[ResolvedTarget]:
+    def _as_call_or_reference(self, site: StoredCall, resolved: ResolvedTarget) -> Iterator[ResolvedTarget]:
         """Yield the target as a call or as a reference: a library function may call the functions passed to it."""
         if site.kind != "refer" or self._rules.with_references:
-            yield from (reach,) if self._is_sure_enough(reach.confidence) else ()
+            yield from (resolved,) if self._is_sure_enough(resolved.confidence) else ()
             return
         taker = self._context.parameter_values.library_caller(site)
-        if taker and reach.confidence != "possible":
-            yield reach._replace(how=f"passed to {taker}, which calls it")
+        if taker and resolved.confidence != "possible":
+            yield resolved._replace(how=f"passed to {taker}, which calls it")
         else:
-            yield reach._replace(how=site.passed or "named", is_reference=True)
+            yield resolved._replace(how=site.passed or "named", is_reference=True)
 
     def _of_group(self, found: list[tuple[StoredCall, ResolvedTarget, Resolution]]) -> CallEdge:
         lines = tuple(dict.fromkeys(it[0].line for it in found))
-        site, reach, resolution = min(found, key=lambda it: CONFIDENCE_ORDER[it[1].confidence])
-        return self.edge(site, reach.ref, reach, resolution.receiver, lines)
+        site, resolved, resolution = min(found, key=lambda it: CONFIDENCE_ORDER[it[1].confidence])
+        return self.edge(site, resolved.ref, resolved, resolution.receiver, lines)
 
     def _matching_targets(
         self, site: StoredCall, resolution: Resolution, wanted: frozenset[SymbolRef]
@@ -218,19 +218,19 @@ class EdgeFinder:
         landed = [it for it in resolution.targets if it.ref in wanted]
         if landed or not self._rules.through_interfaces:
             return landed
-        through = [reach for it in sorted(wanted) for reach in self._through_base(resolution, it)]
+        through = [resolved for it in sorted(wanted) for resolved in self._through_base(resolution, it)]
         return select_overloads(self._context.facts, through, site.arguments)
 
     def _through_base(self, resolution: Resolution, target: SymbolRef) -> Iterator[ResolvedTarget]:
         name = self._context.facts.symbol(target).name
-        for reach in resolution.targets:
-            if self._context.facts.symbol(reach.ref).name != name:
+        for resolved in resolution.targets:
+            if self._context.facts.symbol(resolved.ref).name != name:
                 continue
-            landing = self._context.overrides.dispatch_to(reach, target)
+            landing = self._context.overrides.dispatch_to(resolved, target)
             if landing is not None:
                 yield landing
             else:
-                yield from (it for it in self._context.fallback.similar_implementers(reach) if it.ref == target)
+                yield from (it for it in self._context.fallback.similar_implementers(resolved) if it.ref == target)
 
     def _low_confidence(self, sites: list[StoredCall], wanted: frozenset[SymbolRef]) -> Iterator[CallEdge]:
         """Yield sites that call an interface and reach a target only by a low-confidence guess."""
@@ -255,8 +255,8 @@ class EdgeFinder:
                 if self._is_past_deadline():
                     break
                 resolution = self._resolve(site)
-                for reach in self._callee_targets(site, resolution):
-                    groups.setdefault((reach.ref, reach.is_reference), []).append((site, reach, resolution))
+                for resolved in self._callee_targets(site, resolution):
+                    groups.setdefault((resolved.ref, resolved.is_reference), []).append((site, resolved, resolution))
             for (place, is_reference), found in groups.items():
                 if not self._rules.is_wanted(self._context.facts.outline(place.record).record):
                     continue
@@ -276,18 +276,18 @@ class EdgeFinder:
         return [it for it in sites if not self._context.aliases.is_alias_definition(it)]
 
     def _callee_targets(self, site: StoredCall, resolution: Resolution) -> Iterator[ResolvedTarget]:
-        for reach in resolution.targets:
-            yield from self._as_call_or_reference(site, reach)
+        for resolved in resolution.targets:
+            yield from self._as_call_or_reference(site, resolved)
             if site.kind == "refer" and not self._rules.with_references:
                 continue
             if not self._rules.through_interfaces or not self._is_sure_enough("virtual"):
                 continue
             overriding = [
-                it for it in self._context.overrides.overrides_of(reach) if self._is_sure_enough(it.confidence)
+                it for it in self._context.overrides.overrides_of(resolved) if self._is_sure_enough(it.confidence)
             ]
             yield from select_overloads(self._context.facts, overriding, site.arguments)
             if self._is_sure_enough("possible"):
-                yield from self._context.fallback.similar_implementers(reach)
+                yield from self._context.fallback.similar_implementers(resolved)
 
     # --- unresolved sites ---
 
@@ -304,8 +304,8 @@ class EdgeFinder:
                 self._outside.setdefault((site.record, name), []).append(site.line)
             if with_outside or not resolution.is_outside:
                 how = resolution.targets[0].how if resolution.targets else resolution.why
-                reach = ResolvedTarget(SymbolRef(site.record, 0), how, confidence="possible")
-                yield self.edge(site, None, reach, resolution.receiver, (site.line,))
+                resolved = ResolvedTarget(SymbolRef(site.record, 0), how, confidence="possible")
+                yield self.edge(site, None, resolved, resolution.receiver, (site.line,))
 
     def external(self) -> Iterator[ExternalCall]:
         """Yield the library calls met so far, in line order."""
@@ -324,7 +324,12 @@ class EdgeFinder:
         return CONFIDENCE_ORDER[confidence] <= self._least
 
     def edge(
-        self, site: StoredCall, callee: SymbolRef | None, reach: ResolvedTarget, receiver: str, lines: tuple[int, ...]
+        self,
+        site: StoredCall,
+        callee: SymbolRef | None,
+        resolved: ResolvedTarget,
+        receiver: str,
+        lines: tuple[int, ...],
     ) -> CallEdge:
         outline = self._context.facts.outline(site.record)
         return CallEdge(
@@ -333,8 +338,8 @@ class EdgeFinder:
             None if site.symbol is None else outline.definition(site.symbol),
             None if callee is None else self._context.facts.outline(callee.record).definition(callee.ordinal),
             receiver,
-            reach.confidence,
-            reach.how,
+            resolved.confidence,
+            resolved.how,
             lines,
         )
 

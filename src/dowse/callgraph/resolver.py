@@ -620,20 +620,23 @@ class DynamicDispatch:
                     waiting.append(subtype.name)
         return self._subtypes.put(name, tuple(found.values()))
 
-    def overrides_of(self, reach: ResolvedTarget) -> Iterator[ResolvedTarget]:
+    def overrides_of(self, resolved: ResolvedTarget) -> Iterator[ResolvedTarget]:
         """Yield the other definitions that a dynamically dispatched call may reach, ordered by file and line."""
-        receiver_type = self._open_type(reach)
+        receiver_type = self._open_type(resolved)
         if receiver_type is None:
             return
         found: dict[SymbolRef, ResolvedTarget] = {}
-        for override in (*self._declared_overrides(reach, receiver_type), *self._structural(reach, receiver_type)):
+        for override in (
+            *self._declared_overrides(resolved, receiver_type),
+            *self._structural(resolved, receiver_type),
+        ):
             found.setdefault(override.ref, override)
         yield from found.values()
 
-    def _open_type(self, reach: ResolvedTarget) -> ResolvedType | None:
+    def _open_type(self, resolved: ResolvedTarget) -> ResolvedType | None:
         """Return the receiver type of a call if a subtype may override the method."""
-        receiver_type = reach.receiver_type
-        if not reach.is_overridable or receiver_type is None or not receiver_type.definitions:
+        receiver_type = resolved.receiver_type
+        if not resolved.is_overridable or receiver_type is None or not receiver_type.definitions:
             return None
         rules = self._context.facts.outline(receiver_type.definitions[0].record).rules
         return receiver_type if rules.virtual or self._kind(receiver_type) in _ABSTRACT_KINDS else None
@@ -641,9 +644,9 @@ class DynamicDispatch:
     def _kind(self, type: ResolvedType) -> str:
         return self._context.facts.symbol(type.definitions[0]).kind
 
-    def _structural(self, reach: ResolvedTarget, receiver_type: ResolvedType) -> Iterator[ResolvedTarget]:
+    def _structural(self, resolved: ResolvedTarget, receiver_type: ResolvedType) -> Iterator[ResolvedTarget]:
         """Yield methods of types that implement the interface structurally."""
-        name = self._context.facts.symbol(reach.ref).name
+        name = self._context.facts.symbol(resolved.ref).name
         implementers = self._context.structures.implementers(receiver_type)
         for implementer in implementers.implementers:
             for place in implementer.members.get(name, ()):
@@ -656,23 +659,23 @@ class DynamicDispatch:
         owner = self._context.classes.owner(place)
         return owner is None or self._kind(owner) not in _ABSTRACT_KINDS
 
-    def _declared_overrides(self, reach: ResolvedTarget, receiver_type: ResolvedType) -> Iterator[ResolvedTarget]:
+    def _declared_overrides(self, resolved: ResolvedTarget, receiver_type: ResolvedType) -> Iterator[ResolvedTarget]:
         """Yield methods of types that declare to extend or implement the receiver type."""
         facts, classes = self._context.facts, self._context.classes
-        yield from self._protocol_implementers(reach, receiver_type)
+        yield from self._protocol_implementers(resolved, receiver_type)
         rows = self.subtypes_named(receiver_type.name)
         if not rows:
             return
         places = {it.ref for it in rows}
-        name = facts.symbol(reach.ref).name
+        name = facts.symbol(resolved.ref).name
         for method in self._members_of_subtypes(receiver_type.name, name):
             owner = classes.owner(method.ref)
-            if owner is None or method.ref == reach.ref or places.isdisjoint(owner.definitions):
+            if owner is None or method.ref == resolved.ref or places.isdisjoint(owner.definitions):
                 continue
             if owner.definitions != receiver_type.definitions and classes.inherits(owner, receiver_type):
                 yield self._via_base(method.ref, receiver_type)
         if self._kind(receiver_type) in _ABSTRACT_KINDS:
-            yield from self._inherited_targets(rows, name, reach, receiver_type)
+            yield from self._inherited_targets(rows, name, resolved, receiver_type)
 
     def _members_of_subtypes(self, type_name: str, name: str) -> tuple[NamedDefinition, ...]:
         """Return the definitions of this name in files with subtypes of the named type."""
@@ -710,10 +713,10 @@ class DynamicDispatch:
         is_other = type.definitions != protocol.definitions
         return is_other and all(self._context.classes.member(type, name) for name in self._members(protocol))
 
-    def _protocol_implementers(self, reach: ResolvedTarget, receiver_type: ResolvedType) -> Iterator[ResolvedTarget]:
+    def _protocol_implementers(self, resolved: ResolvedTarget, receiver_type: ResolvedType) -> Iterator[ResolvedTarget]:
         """Yield methods of classes that satisfy a protocol without declaring it."""
         facts, classes = self._context.facts, self._context.classes
-        name = facts.symbol(reach.ref).name
+        name = facts.symbol(resolved.ref).name
         if not any(it.definitions == receiver_type.definitions for it in self._protocols.get(name, ())):
             return
         family = facts.outline(receiver_type.definitions[0].record).rules.family
@@ -727,11 +730,11 @@ class DynamicDispatch:
                 )
 
     def _inherited_targets(
-        self, rows: tuple[NamedDefinition, ...], name: str, reach: ResolvedTarget, receiver_type: ResolvedType
+        self, rows: tuple[NamedDefinition, ...], name: str, resolved: ResolvedTarget, receiver_type: ResolvedType
     ) -> Iterator[ResolvedTarget]:
         """Yield interface methods that a class implements by inheriting them from another class."""
         classes = self._context.classes
-        seen = {reach.ref}
+        seen = {resolved.ref}
         for row in rows[:_MAX_SUBTYPES_CHECKED]:
             subtype = classes.type_of(row.ref)
             if classes.own_members(subtype, name) or not classes.inherits(subtype, receiver_type):
@@ -748,14 +751,14 @@ class DynamicDispatch:
         sort = kind if kind in _ABSTRACT_KINDS else "base"
         return ResolvedTarget(place, f"through {sort} {receiver_type.name}", receiver_type, confidence="virtual")
 
-    def dispatch_to(self, reach: ResolvedTarget, target: SymbolRef) -> ResolvedTarget | None:
+    def dispatch_to(self, resolved: ResolvedTarget, target: SymbolRef) -> ResolvedTarget | None:
         """Return how a dynamically dispatched call may reach this definition, or None."""
-        receiver_type = self._open_type(reach)
+        receiver_type = self._open_type(resolved)
         if receiver_type is None:
             return None
         if any(receiver_type.definitions == it.definitions for it in self._nominal_supertypes(target)):
             return ResolvedTarget(target, f"through {receiver_type.name}", receiver_type, confidence="virtual")
-        return next((it for it in self._structural(reach, receiver_type) if it.ref == target), None)
+        return next((it for it in self._structural(resolved, receiver_type) if it.ref == target), None)
 
     def supertypes(self, target: SymbolRef) -> tuple[ResolvedType, ...]:
         """Return the indexed types, except the target's own, on which a call may reach the target."""

@@ -396,7 +396,7 @@ def serve(
         extra_extensions=ext or None,
     )
     serve_with(
-        lambda backstage: codesearch_profile(workspace, backstage, split_commas(ext), metrics=metrics),
+        lambda server_runtime: codesearch_profile(workspace, server_runtime, split_commas(ext), metrics=metrics),
         {"DOWSE_LOG_LEVEL": log_level, **os.environ},
     )
 

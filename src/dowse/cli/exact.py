@@ -274,13 +274,13 @@ def find_command(
         max_depth,
         limit=exact_result_limit(workspace.settings, flags),
     )
-    reach = ListingScope(include_hidden=hidden, include_ignored=no_ignore, max_depth=max_depth)
+    listing_scope = ListingScope(include_hidden=hidden, include_ignored=no_ignore, max_depth=max_depth)
     if live or contents:
         disk = DiskQueries.at(directory_of(workspace), workspace.settings)
         display = PathDisplay.of(disk.roots, workspace)
         if contents:
-            return _print_contents(disk.find_contents(query, reach), display, as_json, count_only)
-        return _print_names(disk.find(query, reach), display, as_json, count_only)
+            return _print_contents(disk.find_contents(query, listing_scope), display, as_json, count_only)
+        return _print_names(disk.find(query, listing_scope), display, as_json, count_only)
     with open_ready_engine(workspace) as engine:
         display = PathDisplay.of(engine.collections(), workspace)
         return _print_names(engine.find(query), display, as_json, count_only)

@@ -69,14 +69,16 @@ class DiskQueries:
         source = make_file_source(root, settings)
         return cls([Collection(root.name or "root", str(root))], settings, lambda _: source)
 
-    def find(self, query: NameQuery, reach: ListingScope) -> NameAnswer:
-        return find_names(list_names(self._entries(reach)), query)
+    def find(self, query: NameQuery, listing_scope: ListingScope) -> NameAnswer:
+        return find_names(list_names(self._entries(listing_scope)), query)
 
-    def find_contents(self, query: NameQuery, reach: ListingScope, *, deadline_s: float = 10.0) -> ContentAnswer:
-        files = [it for it in filter_entries(self._entries(reach), query) if not it.is_directory]
+    def find_contents(
+        self, query: NameQuery, listing_scope: ListingScope, *, deadline_s: float = 10.0
+    ) -> ContentAnswer:
+        files = [it for it in filter_entries(self._entries(listing_scope), query) if not it.is_directory]
         return find_contents(files, self._read_text, query, deadline_s=deadline_s)
 
-    def _entries(self, reach: ListingScope) -> Iterator[NameEntry]:
+    def _entries(self, listing_scope: ListingScope) -> Iterator[NameEntry]:
         from dowse.ingest.sources.files import list_file_names  # imports everything that listing needs
 
         for collection in self.roots:
@@ -84,7 +86,7 @@ class DiskQueries:
             if is_redirected_root(root):
                 continue
             for item in list_file_names(
-                str(root.resolve()), reach, exclude=self.settings.exclude, use_gitignore=self.settings.gitignore
+                str(root.resolve()), listing_scope, exclude=self.settings.exclude, use_gitignore=self.settings.gitignore
             ):
                 yield NameEntry(collection.name, item.path, item.size)
 
@@ -153,16 +155,18 @@ class CodeService:
         """List files of known languages that yielded no definition, and why."""
         return audit_symbols(self._core.view(), min_bytes)
 
-    def find(self, query: NameQuery, reach: ListingScope | None = None) -> NameAnswer:
-        """Find files and directories by name: indexed ones, or those on disk within `reach`."""
-        if reach is None:
+    def find(self, query: NameQuery, listing_scope: ListingScope | None = None) -> NameAnswer:
+        """Find files and directories by name: indexed ones, or those on disk within `listing_scope`."""
+        if listing_scope is None:
             seen = self._freshness.ensure()
             return replace(find_names(indexed_names(self._core.view()), query), disk_freshness=seen)
-        return self._disk_queries().find(query, reach)
+        return self._disk_queries().find(query, listing_scope)
 
-    def find_contents(self, query: NameQuery, reach: ListingScope, *, deadline_s: float = 10.0) -> ContentAnswer:
+    def find_contents(
+        self, query: NameQuery, listing_scope: ListingScope, *, deadline_s: float = 10.0
+    ) -> ContentAnswer:
         """Find matching lines in files on disk, without the index. The query's other conditions select the files."""
-        return self._disk_queries().find_contents(query, reach, deadline_s=deadline_s)
+        return self._disk_queries().find_contents(query, listing_scope, deadline_s=deadline_s)
 
     def _disk_queries(self) -> DiskQueries:
         return DiskQueries(self._core.collections(), self._settings, self._sources.source_of)

@@ -385,12 +385,12 @@ class CollectionSources:
         """Return the source of a collection's files on disk."""
         return self.files_at(Path(self._core.collection(collection).root))
 
-    def files_at(self, root: Path, under: tuple[str, ...] = ()) -> FileSource:
+    def files_at(self, root: Path, subpaths: tuple[str, ...] = ()) -> FileSource:
         known = {Path(it.root): it for it in self._core.collections()}
         if root in known and known[root].source == MEMORIES:
-            return memory_source(root, under, show_secrets=self._settings.show_secrets)
+            return memory_source(root, subpaths, show_secrets=self._settings.show_secrets)
         inner = frozenset(it for it in known if root in it.parents)
-        return make_file_source(root, self._settings, under, exclude=self._index_file_globs(root), barred=inner)
+        return make_file_source(root, self._settings, subpaths, exclude=self._index_file_globs(root), barred=inner)
 
     def _source_kind(self, root: Path) -> str:
         """Return the source kind of a directory. Its name decides, so that memories are never indexed as documents."""
@@ -414,7 +414,7 @@ class CollectionSources:
 def make_file_source(
     root: Path,
     settings: Settings,
-    under: tuple[str, ...] = (),
+    subpaths: tuple[str, ...] = (),
     *,
     exclude: Iterable[str] = (),
     barred: frozenset[Path] = frozenset(),
@@ -429,7 +429,7 @@ def make_file_source(
         use_gitignore=settings.gitignore,
         show_secrets=settings.show_secrets,
         max_file_bytes=settings.max_file_bytes,
-        paths=under,
+        paths=subpaths,
         barred_directories=barred | {DataPaths.of(settings).data_dir, root / MEMORIES_FOLDER},
         is_stored=True,
     )

@@ -358,9 +358,9 @@ class FreshnessResult:
 
 
 class FreshnessChecker:
-    def __init__(self, look: DiskScan, repairs: InlineReindex, clock: Clock, repair_s: float) -> None:
-        self._look = look
-        self._repairs = repairs
+    def __init__(self, look: DiskScan, inline_reindex: InlineReindex, clock: Clock, repair_s: float) -> None:
+        self._disk_scan = look
+        self._inline_reindex = inline_reindex
         self._clock = clock
         self._repair_s = repair_s
         worth_s = min(max(repair_s, _MIN_REPAIR_SECONDS), _MAX_REPAIR_SECONDS)
@@ -371,31 +371,35 @@ class FreshnessChecker:
     def check(self) -> FreshnessResult:
         """Check the disk before an answer."""
         began = self._clock.elapsed()
-        return self._repair_and_report(self._look.scan(), began)
+        return self._repair_and_report(self._disk_scan.scan(), began)
 
     def check_files(self, places: Iterable[FileKey], as_of: float = 0.0) -> FreshnessResult | None:
         """Check files that an answer found; None if nothing could be done about them."""
         began = self._clock.elapsed()
-        outstanding = self._look.check(places)
+        outstanding = self._disk_scan.check(places)
         if not self._select_quick(outstanding):
             return None
         return self._repair_and_report(ScanResult(as_of, False, len(outstanding), outstanding), began)
 
     def close(self) -> None:
-        self._repairs.close(_REPAIR_CLOSE_WAIT_S)
+        self._inline_reindex.close(_REPAIR_CLOSE_WAIT_S)
 
-    def _repair_and_report(self, sighting: ScanResult, began: float) -> FreshnessResult:
-        quick = self._select_quick(sighting.outstanding)
-        why = self._repairs.run(self._paths_by_collection(quick), self._repair_s) if quick else ""
-        left = self._recheck(sighting.outstanding, quick, why) if quick else self._files_to_report(sighting.outstanding)
+    def _repair_and_report(self, scan_result: ScanResult, began: float) -> FreshnessResult:
+        quick = self._select_quick(scan_result.outstanding)
+        why = self._inline_reindex.run(self._paths_by_collection(quick), self._repair_s) if quick else ""
+        left = (
+            self._recheck(scan_result.outstanding, quick, why)
+            if quick
+            else self._files_to_report(scan_result.outstanding)
+        )
         paths = sorted(path for _, path in left)
-        why = why or ("" if self._look.is_watched or set(left) <= set(quick) else _REINDEX_HINT)
-        notes = tuple(filter(None, (why if left else "", *sighting.notes)))
-        seen = DiskFreshness(sighting.as_of, len(paths), tuple(paths[:_MAX_EXAMPLES]), notes, sighting.complete)
+        why = why or ("" if self._disk_scan.is_watched or set(left) <= set(quick) else _REINDEX_HINT)
+        notes = tuple(filter(None, (why if left else "", *scan_result.notes)))
+        seen = DiskFreshness(scan_result.as_of, len(paths), tuple(paths[:_MAX_EXAMPLES]), notes, scan_result.complete)
         took_ms = (self._clock.elapsed() - began) * 1000
-        found = len(sighting.outstanding)
+        found = len(scan_result.outstanding)
         note = f"{found:,} changed, {max(0, found - len(left)):,} of them indexed first" if found else ""
-        return FreshnessResult(seen, Step("freshness", sighting.checked, found, round(took_ms, 3), note))
+        return FreshnessResult(seen, Step("freshness", scan_result.checked, found, round(took_ms, 3), note))
 
     def _select_quick(self, outstanding: Mapping[FileKey, FileStamp]) -> list[FileKey]:
         """Return the changed files to index before the answer: few, small, and not tried before."""
@@ -422,10 +426,10 @@ class FreshnessChecker:
         directory, _, name = place[1].rpartition("/")
         if name not in IGNORE_FILE_NAMES:
             return place[1]
-        return directory if directory or self._look.is_small() else None
+        return directory if directory or self._disk_scan.is_small() else None
 
     def _recheck(self, before: Mapping[FileKey, FileStamp], quick: list[FileKey], why: str) -> list[FileKey]:
-        after = self._look.check(before)
+        after = self._disk_scan.check(before)
         if not why:
             self._remember(quick, before, after)
         return self._files_to_report(after)
@@ -440,7 +444,7 @@ class FreshnessChecker:
 
     def _files_to_report(self, outstanding: Mapping[FileKey, FileStamp]) -> list[FileKey]:
         """Return the changed files to report. Files that are not indexed and need not be are left out."""
-        return [it for it, stamp in outstanding.items() if self._tried.get(it) != stamp or self._look.is_known(it)]
+        return [it for it, stamp in outstanding.items() if self._tried.get(it) != stamp or self._disk_scan.is_known(it)]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -457,19 +461,19 @@ _HISTORY_CLOSE_WAIT_S: Final = 2.0
 class RefCheck:
     """Finds outdated histories and updates them if few commits changed.
 
-    `behind` returns the outdated histories with the state of their repositories. The answer waits for `repairs` at most
-    `repair_s`.
+    `behind` returns the outdated histories with the state of their repositories. The answer waits for
+    `inline_reindex` at most `repair_s`.
     """
 
     def __init__(
         self,
         behind: Callable[[], Mapping[str, str]],
-        repairs: InlineReindex,
+        inline_reindex: InlineReindex,
         elapsed: Callable[[], float],
         repair_s: float,
     ) -> None:
         self._behind = behind
-        self._repairs = repairs
+        self._inline_reindex = inline_reindex
         self._elapsed = elapsed
         self._repair_s = repair_s
         self._turn = threading.Lock()
@@ -484,7 +488,7 @@ class RefCheck:
         behind = self._poll()
         untried = [name for name, state in behind.items() if self._tried.get(name) != state]
         if untried and self._repair_s:
-            reason = self._repairs.run(dict.fromkeys(untried, ()), self._repair_s)
+            reason = self._inline_reindex.run(dict.fromkeys(untried, ()), self._repair_s)
             left = self._behind()
             self._remember(behind, left, untried)
             self._seen = left
@@ -492,7 +496,7 @@ class RefCheck:
         return _outdated_sentences(behind, "")
 
     def close(self) -> None:
-        self._repairs.close(_HISTORY_CLOSE_WAIT_S)
+        self._inline_reindex.close(_HISTORY_CLOSE_WAIT_S)
 
     def _poll(self) -> Mapping[str, str]:
         with self._turn:
@@ -522,20 +526,22 @@ class FreshnessService:
         self._sources = core.sources
         self._indexing = indexing
         clock, repair_s = core.clock, core.settings.freshness_timeout_ms / 1000
-        self._look = DiskScan(core.store, self._disk, clock, repair_s)
+        self._disk_scan = DiskScan(core.store, self._disk, clock, repair_s)
         # Waiting for the lock may take half of the time, which leaves the other half for the work.
-        repairs = InlineReindex(lambda name, paths: indexing.refresh_paths(name, paths, repair_s / 2), clock.elapsed)
-        self._checker = FreshnessChecker(self._look, repairs, clock, repair_s)
+        inline_reindex = InlineReindex(
+            lambda name, paths: indexing.refresh_paths(name, paths, repair_s / 2), clock.elapsed
+        )
+        self._checker = FreshnessChecker(self._disk_scan, inline_reindex, clock, repair_s)
         newest = InlineReindex(lambda name, _: histories.index_new_commits(name, repair_s / 2), clock.elapsed)
-        self._newest = RefCheck(histories.outdated_complete_histories, newest, clock.elapsed, repair_s)
+        self._ref_check = RefCheck(histories.outdated_complete_histories, newest, clock.elapsed, repair_s)
 
     def close(self) -> None:
         self._checker.close()
-        self._newest.close()
+        self._ref_check.close()
 
     def check_histories(self) -> tuple[str, ...]:
         """Index new commits if that is quick; return sentences about those left."""
-        return self._newest.check()
+        return self._ref_check.check()
 
     def check_files(self, places: Iterable[FileKey], as_of: float = 0.0) -> FreshnessResult | None:
         """Check files that an answer found; None if nothing could be done about them."""
@@ -550,11 +556,11 @@ class FreshnessService:
 
         It returns paths by collection, or None while it does not know.
         """
-        self._look.set_pending_source(pending)
+        self._disk_scan.set_pending_source(pending)
 
     def has_nothing_pending(self) -> bool:
         """Return whether a watcher is active and every change it saw is indexed."""
-        return self._look.has_nothing_pending()
+        return self._disk_scan.has_nothing_pending()
 
     def freshness_of(self, record: Record) -> Freshness:
         """Compare the record's file with the disk."""
@@ -563,9 +569,9 @@ class FreshnessService:
     def check(self) -> FreshnessResult:
         repair_s = self._settings.freshness_timeout_ms / 1000
         new = self._indexing.index_new_memory_folders(repair_s / 2) if repair_s else ()
-        outlook, notes = self._checker.check(), (*new, *self._newest.check())
-        seen = replace(outlook.disk_freshness, notes=(*outlook.disk_freshness.notes, *notes))
-        return replace(outlook, disk_freshness=seen) if notes else outlook
+        freshness_result, notes = self._checker.check(), (*new, *self._ref_check.check())
+        seen = replace(freshness_result.disk_freshness, notes=(*freshness_result.disk_freshness.notes, *notes))
+        return replace(freshness_result, disk_freshness=seen) if notes else freshness_result
 
     def ensure(self) -> DiskFreshness:
         return self.check().disk_freshness

@@ -70,34 +70,34 @@ class HistoryService:
         return found
 
     def commits(
-        self, checkout: Checkout, sought: HistoryQuery, limit: int | None = None, *, from_git: bool = False
+        self, checkout: Checkout, query: HistoryQuery, limit: int | None = None, *, from_git: bool = False
     ) -> tuple[HistoryAnswer, AnswerSource]:
         """Return commits, newest first; a file's commits under all its former names."""
         history, source = self._choose_source(checkout, from_git)
         if history is not None:
-            return find_commits(self._core.view(), history.name, sought, limit), source
-        found, problem = _query_git_log(checkout, sought, limit, self._withholding_at(checkout))
+            return find_commits(self._core.view(), history.name, query, limit), source
+        found, problem = _query_git_log(checkout, query, limit, self._withholding_at(checkout))
         return found, source.with_problem(problem)
 
     def authors(
-        self, checkout: Checkout, sought: HistoryQuery, *, from_git: bool = False
+        self, checkout: Checkout, query: HistoryQuery, *, from_git: bool = False
     ) -> tuple[AuthorsAnswer, AnswerSource]:
         """Return the authors of the commits, most commits first."""
         history, source = self._choose_source(checkout, from_git)
         if history is not None:
-            return count_authors(self._core.view(), history.name, sought), source
-        found, problem = _query_git_log(checkout, sought, None, self._withholding_at(checkout))
+            return count_authors(self._core.view(), history.name, query), source
+        found, problem = _query_git_log(checkout, query, None, self._withholding_at(checkout))
         people = aggregate_authors((it.facets.get(AUTHOR_FACET, ""), it.timestamp_ns) for it in found.commits)
         return people, source.with_problem(problem)
 
     def activity(
-        self, checkout: Checkout, sought: HistoryQuery, *, from_git: bool = False
+        self, checkout: Checkout, query: HistoryQuery, *, from_git: bool = False
     ) -> tuple[ActivityAnswer, AnswerSource]:
         """Return how many of the commits touched each file."""
         history, source = self._choose_source(checkout, from_git)
         if history is not None:
-            return count_changes(self._core.view(), history.name, sought), source
-        found, problem = _query_git_activity(checkout, sought, self._withholding_at(checkout))
+            return count_changes(self._core.view(), history.name, query), source
+        found, problem = _query_git_activity(checkout, query, self._withholding_at(checkout))
         return found, source.with_problem(problem)
 
     def patches(self, checkout: Checkout, history: HistoryAnswer, max_lines: int) -> dict[str, Patch]:
@@ -198,24 +198,24 @@ class HistoryService:
 
 
 def _query_git_log(
-    checkout: Checkout, sought: HistoryQuery, limit: int | None, withholding: Redaction
+    checkout: Checkout, query: HistoryQuery, limit: int | None, withholding: Redaction
 ) -> tuple[HistoryAnswer, str]:
     """Query git; return the commits and a sentence about those git could not read."""
     from dowse.ingest.sources.git_log import GitLog
     from dowse.lookup.history import FileHistory, follow_renames
 
     log = GitLog(checkout.common, withholding=withholding)
-    life = follow_renames(log, sought.path) if sought.path else FileHistory(())
-    is_inside = scope_predicate(sought.scope("", ()))
+    file_history = follow_renames(log, query.path) if query.path else FileHistory(())
+    is_inside = scope_predicate(query.scope("", ()))
     return filter_commits(
-        (it for it in log.commits(life.names) if is_inside(it)), life, sought, log, limit
+        (it for it in log.commits(file_history.names) if is_inside(it)), file_history, query, log, limit
     ), log.problem
 
 
-def _query_git_activity(checkout: Checkout, sought: HistoryQuery, withholding: Redaction) -> tuple[ActivityAnswer, str]:
+def _query_git_activity(checkout: Checkout, query: HistoryQuery, withholding: Redaction) -> tuple[ActivityAnswer, str]:
     from dowse.ingest.sources.git_log import GitLog
 
-    found, problem = _query_git_log(checkout, sought, None, withholding)
+    found, problem = _query_git_log(checkout, query, None, withholding)
     changes = GitLog(checkout.common).changes([it.path for it in found.commits])
     counted = Counter(path for _, made in changes for path in {it.path for it in made})
     return rank_changed_files(counted, found.total), problem

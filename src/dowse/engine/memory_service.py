@@ -196,8 +196,8 @@ class MemoryService:
         records other than memories.
         """
         left_out = [_HISTORY_DISABLED] if record.kind == COMMIT_KIND and not self._settings.git else []
-        (standing,) = self.validities([record])
-        return (*left_out, *standing.sentences(), *(it.why for it in self.staleness(record)))
+        (validity,) = self.validities([record])
+        return (*left_out, *validity.sentences(), *(it.why for it in self.staleness(record)))
 
     def validities(self, records: Iterable[Record]) -> list[MemoryValidity]:
         """Return whether each record is still valid according to other memories; `stale` compares one with the code."""
@@ -276,8 +276,8 @@ class MemoryService:
     def _sync_memories(self, place: Path, names: tuple[str, ...]) -> None:
         """Index these files, or the whole folder if it is new to the index."""
         collection = self._sources.add_collection(place)
-        under = names if collection.synced_at else ()
-        self._syncs.sync(self._sources.files_at(place, under), collection, under, False, True, no_progress)
+        subpaths = names if collection.synced_at else ()
+        self._syncs.sync(self._sources.files_at(place, subpaths), collection, subpaths, False, True, no_progress)
 
     # --- linked memories ---
 

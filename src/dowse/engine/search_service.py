@@ -52,19 +52,22 @@ class SearchService:
     def search(self, query: Query) -> Answer:
         if not query.text.strip():
             raise BadInput("the query is empty; ask for something")
-        outlook = self._freshness.check()
-        found = self._answer(query, outlook)
+        freshness_result = self._freshness.check()
+        found = self._answer(query, freshness_result)
         again = (
             None
-            if outlook.disk_freshness.complete
-            else self._freshness.check_files(_stale_places(found.hits), outlook.disk_freshness.as_of)
+            if freshness_result.disk_freshness.complete
+            else self._freshness.check_files(_stale_places(found.hits), freshness_result.disk_freshness.as_of)
         )
         return found if again is None else self._answer(query, again)
 
-    def _answer(self, query: Query, outlook: FreshnessResult) -> Answer:
+    def _answer(self, query: Query, freshness_result: FreshnessResult) -> Answer:
         found = answer_query(query, self._rank)
         hits = tuple(self._with_freshness(found.hits))
-        steps, completeness = (outlook.step, *found.steps), self._status.completeness(outlook.disk_freshness)
+        steps, completeness = (
+            (freshness_result.step, *found.steps),
+            self._status.completeness(freshness_result.disk_freshness),
+        )
         return Answer(query, hits, steps, completeness, self._core.clock.now(), found.abstained)
 
     def _rank(self, query: Query) -> SearchResult:

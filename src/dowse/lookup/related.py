@@ -299,12 +299,14 @@ def co_change_edges(context: WhyContext, subject: Target) -> Iterator[RelatedEdg
     if home is None:
         return
     history, path = home[0].name, home[1]
-    life = follow_renames(StoredRenameHistory(context.view, history), path)
-    own = _newest_small_commits(context, history, life.names, life.commits)
+    file_history = follow_renames(StoredRenameHistory(context.view, history), path)
+    own = _newest_small_commits(context, history, file_history.names, file_history.commits)
     shared: Counter[str] = Counter()
     latest: dict[str, Record] = {}
     for commit in own:
-        for other in {it.target for it in context.view.links(commit) if it.kind == TOUCHES_LINK} - set(life.names):
+        for other in {it.target for it in context.view.links(commit) if it.kind == TOUCHES_LINK} - set(
+            file_history.names
+        ):
             shared[other] += 1
             latest.setdefault(other, commit)
     for other, times in sorted(shared.items(), key=lambda it: (-it[1], it[0])):

@@ -247,8 +247,8 @@ def find_shaping_commits(context: WhyContext, subject: Target) -> SectionItems:
     if home is None:
         return SectionItems(notes=(f"{subject.record.path} is in no indexed git history",))
     history, path = home
-    life = follow_renames(StoredRenameHistory(context.view, history.name), path)
-    file_commits = _FileCommits(context.view, history.name, life)
+    file_history = follow_renames(StoredRenameHistory(context.view, history.name), path)
+    file_commits = _FileCommits(context.view, history.name, file_history)
     effects = file_commits.touched()
     file_commits.add_changes(effects, changed_names(context.view, subject))
     notes = _add_writers(context, effects, subject, history.name)

@@ -133,7 +133,9 @@ class QueryExpansion:
         scores = {it.key: it.score for it in near}
         known = {word[:_CONCEPT_STEM_CHARS] for word in _concept_words(run.query.text)}
         worths = self._word_scores(_scores_by_word(run, scores), list(scores.values()))
-        best = sorted((-worth, word) for word, worth in worths.items() if _is_new_word(word, known))[: self.limit]
+        best = sorted((-ranking_weight, word) for word, ranking_weight in worths.items() if _is_new_word(word, known))[
+            : self.limit
+        ]
         if not best:
             run.notes.append("the nearest passages have no distinctive words")
         return [word for _, word in best]
@@ -148,7 +150,11 @@ class QueryExpansion:
             for word, word_scores in by_word.items()
             if len(word_scores) >= self.min_frequency
         }
-        return {word: worth for word, worth in worths.items() if worth >= self.min_standard_errors}
+        return {
+            word: ranking_weight
+            for word, ranking_weight in worths.items()
+            if ranking_weight >= self.min_standard_errors
+        }
 
 
 def _scores_by_word(run: SearchRun, scores: Mapping[int, float]) -> dict[str, list[float]]:

@@ -297,15 +297,15 @@ def _take_per_group(fused: list[ScoredChunk], recipe: Recipe, run: SearchRun) ->
     stage_kinds = {kind for it in recipe.stages if isinstance(it, KindFilteredStage) for kind in it.kinds}
     extra_groups = {group_of_kind(kind) for kind in SUPERSEDABLE_KINDS if kind in stage_kinds}
     groups = groups_of_kinds(run.searchable_kinds())
-    limits = {family.name: per_group + _SPARE_SUPERSEDABLE * (family in extra_groups) for family in RESULT_GROUPS}
+    limits = {group.name: per_group + _SPARE_SUPERSEDABLE * (group in extra_groups) for group in RESULT_GROUPS}
     if len(groups) == 1:  # then the kinds of candidates are not known
         return fused[: limits[groups[0].name]]
     counts: Counter[str] = Counter()
     selected: list[ScoredChunk] = []
     for scored in fused:
-        family = group_of_kind(run.kinds.get(scored.key, "")).name
-        counts[family] += 1
-        if counts[family] <= limits[family]:
+        group = group_of_kind(run.kinds.get(scored.key, "")).name
+        counts[group] += 1
+        if counts[group] <= limits[group]:
             selected.append(scored)
     return selected
 

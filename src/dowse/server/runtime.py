@@ -136,9 +136,9 @@ class ServerRuntime:
             key = workspace.index.resolve(), workspace.settings
             if key not in self._runtimes:
                 self._runtimes[key] = self._make_runtime(workspace, vectors, BroadRootGuard(workspace, asks=asks))
-            behind = self._runtimes[key]
-        behind.maintenance.add_roots(roots)
-        return behind
+            runtime = self._runtimes[key]
+        runtime.maintenance.add_roots(roots)
+        return runtime
 
     def runtimes(self) -> list[IndexRuntime]:
         """Return one runtime per index and settings."""
@@ -158,10 +158,10 @@ class ServerRuntime:
         if jobs.history is None:
             jobs.history = JobLog(workspace.index)
         engines = EnginePool(workspace, breadth, self._on_open)
-        upkeep = Maintenance(
+        maintenance = Maintenance(
             engines.own_engine, jobs, workspace.settings, workspace.index, vectors=vectors, confirm=breadth.confirm
         )
-        return IndexRuntime(engines, upkeep, jobs)
+        return IndexRuntime(engines, maintenance, jobs)
 
     def close(self) -> None:
         """Accept no new work, then end the work in progress."""
@@ -190,8 +190,8 @@ def serve_profile(
 ) -> None:
     """Serve until the client leaves. The handshake never waits for the index."""
     serve_with(
-        lambda backstage: make_profile(
-            name, roots=roots, flags=flags, environment=environment, cwd=cwd, backstage=backstage
+        lambda server_runtime: make_profile(
+            name, roots=roots, flags=flags, environment=environment, cwd=cwd, server_runtime=server_runtime
         ),
         environment,
     )
@@ -199,13 +199,13 @@ def serve_profile(
 
 def serve_with(make: Callable[[ServerRuntime], ToolSet], environment: Mapping[str, str]) -> None:
     log_to_stderr(environment)
-    backstage = ServerRuntime()
-    profile = make(backstage)
-    backstage.start()
+    server_runtime = ServerRuntime()
+    profile = make(server_runtime)
+    server_runtime.start()
     from dowse.server.mcp import serve_stdio
 
     collect_garbage_rarely()
-    serve_stdio(profile, on_exit=backstage.close)
+    serve_stdio(profile, on_exit=server_runtime.close)
 
 
 def make_profile(
@@ -215,17 +215,17 @@ def make_profile(
     flags: Mapping[str, object],
     environment: Mapping[str, str],
     cwd: Path,
-    backstage: ServerRuntime,
+    server_runtime: ServerRuntime,
 ) -> ToolSet:
     """Create the tools, bound to a runtime that is started afterwards."""
     if name == "rifflux":
-        return _make_rifflux_profile(roots, flags, environment, cwd, backstage)
+        return _make_rifflux_profile(roots, flags, environment, cwd, server_runtime)
     if name == "codesearch":
         workspace = codesearch_workspace(roots, flags=flags, environment=environment, cwd=cwd)
-        return codesearch_profile(workspace, backstage)
+        return codesearch_profile(workspace, server_runtime)
     if name == "ragdocs":
         workspace, setup = ragdocs_workspace(roots, flags=flags, environment=environment, cwd=cwd)
-        runtime = backstage.index_runtime(workspace, *_served_roots(workspace, setup.roots, cwd))
+        runtime = server_runtime.index_runtime(workspace, *_served_roots(workspace, setup.roots, cwd))
         patience_s = workspace.settings.first_answer_timeout_s
         return RagdocsTools(runtime.engine, runtime.jobs, patience_s, setup.memory, setup.tuning, setup.files).profile()
     if name == "all" and len(roots) > 1:
@@ -234,7 +234,7 @@ def make_profile(
     indexes: dict[Path, list[Workspace]] = {}
     for workspace in workspaces:
         indexes.setdefault(workspace.index, []).append(workspace)
-    runtimes = [backstage.index_runtime(it[0], *(one.root for one in it)) for it in indexes.values()]
+    runtimes = [server_runtime.index_runtime(it[0], *(one.root for one in it)) for it in indexes.values()]
     if name == "all":
         return combine_tool_sets(*_all_profiles(workspaces[0], runtimes[0], cwd, environment))
     if len(runtimes) == 1:  # one root, or several in one named index
@@ -275,7 +275,7 @@ def _make_rifflux_profile(
     flags: Mapping[str, object],
     environment: Mapping[str, str],
     cwd: Path,
-    backstage: ServerRuntime,
+    server_runtime: ServerRuntime,
 ) -> ToolSet:
     """Create the Rifflux profile: its contract works in the current directory and indexes only on request."""
     workspace = rifflux_workspace(flags=flags, environment=environment, cwd=cwd, root=roots[0] if roots else None)
@@ -283,7 +283,7 @@ def _make_rifflux_profile(
     if workspace.settings.watch:
         options = replace(options, watched=(*map(str, roots), *options.watched))
     watched = [resolve_index_location(it, cwd, workspace.settings) for it in options.watched]
-    runtime = backstage.index_runtime(workspace, *watched, asks=False)
+    runtime = server_runtime.index_runtime(workspace, *watched, asks=False)
     tools = RiffluxTools(
         runtime.engines.at, runtime.jobs, cwd, workspace.settings, options, keeping=runtime.maintenance.leader_status
     )
@@ -307,12 +307,12 @@ def codesearch_workspace(
 
 
 def codesearch_profile(
-    workspace: Workspace, backstage: ServerRuntime, extensions: tuple[str, ...] = (), *, metrics: bool = False
+    workspace: Workspace, server_runtime: ServerRuntime, extensions: tuple[str, ...] = (), *, metrics: bool = False
 ) -> ToolSet:
     """Create the code search profile without vectors, because none of its tools searches by meaning."""
     if not workspace.root.is_dir():
         raise BadInput(f"{workspace.root} is not a directory; name a directory")
-    runtime = backstage.index_runtime(workspace, workspace.root, vectors=False)
+    runtime = server_runtime.index_runtime(workspace, workspace.root, vectors=False)
     options = CodeSearchOptions(extensions, workspace.settings.max_response_kb, metrics)
     return codesearch.codesearch_tool_set(ToolContext(runtime.engine, runtime.jobs, workspace.root, options))
 

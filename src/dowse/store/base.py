@@ -76,8 +76,8 @@ class Catalog(Protocol):
         """Give this thread a consistent snapshot to read from; it must not write inside."""
         ...
 
-    def versions(self, collection: str, under: Iterable[str] | None = None) -> dict[str, ItemVersion]:
-        """Return the version of each path, optionally only at or below the paths of `under`."""
+    def versions(self, collection: str, subpaths: Iterable[str] | None = None) -> dict[str, ItemVersion]:
+        """Return the version of each path, optionally only at or below the paths of `subpaths`."""
         ...
 
     def kinds(self) -> frozenset[str]:
@@ -242,7 +242,7 @@ class TextIndex(Protocol):
 class VectorIndex(Protocol):
     """At most two vector indexes: the active one, and the next one that is filled to replace it.
 
-    `made_by` is an encoder fingerprint; None means the active index.
+    `encoder_fingerprint` is an encoder fingerprint; None means the active index.
     """
 
     def prepare_vectors(self, fingerprint: str) -> None:
@@ -252,18 +252,18 @@ class VectorIndex(Protocol):
         """
         ...
 
-    def switch_vectors(self, made_by: str | None = None) -> bool:
+    def switch_vectors(self, encoder_fingerprint: str | None = None) -> bool:
         """Activate the next index and drop the other, in one transaction.
 
-        Returns False if chunks still lack vectors, or the next index belongs to another encoder than `made_by`.
+        Returns False if chunks still lack vectors, or the next index is not of `encoder_fingerprint`.
         """
         ...
 
-    def chunks_without_vector(self, made_by: str | None = None) -> list[PendingChunk]:
+    def chunks_without_vector(self, encoder_fingerprint: str | None = None) -> list[PendingChunk]:
         """Return the chunks that lack a vector of this encoder; empty if it has no index."""
         ...
 
-    def put_vectors(self, keys: Sequence[int], matrix: Matrix, made_by: str | None = None) -> None:
+    def put_vectors(self, keys: Sequence[int], matrix: Matrix, encoder_fingerprint: str | None = None) -> None:
         """Store vectors of chunks that exist, if this encoder has an index."""
         ...
 
@@ -276,7 +276,7 @@ class VectorIndex(Protocol):
         vector: Vector,
         scope: Scope,
         limit: int,
-        made_by: str | None = None,
+        encoder_fingerprint: str | None = None,
         among: AbcCollection[int] | None = None,
     ) -> list[ScoredChunk]:
         """Return the nearest chunks by cosine, only of `among` if given; a zero vector scores 0.0 everywhere.

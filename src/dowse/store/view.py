@@ -275,11 +275,11 @@ class StoreView:
         vector: Vector,
         scope: Scope,
         limit: int,
-        made_by: str | None = None,
+        encoder_fingerprint: str | None = None,
         among: AbcCollection[int] | None = None,
     ) -> list[ScoredChunk]:
         """Return the nearest chunks by cosine, only of `among` if given; see `VectorIndex.near`."""
-        return self._store.vectors.near(vector, self._narrow(scope), limit, made_by, among)
+        return self._store.vectors.near(vector, self._narrow(scope), limit, encoder_fingerprint, among)
 
     def find_lines(self, query: LineQuery) -> LineMatches:
         """Find lines; raise BadInput for a pattern that cannot be matched in bounded time."""

@@ -221,32 +221,32 @@ class _TarjanState(Generic[GraphNode]):
     def components_from(self, start: GraphNode) -> Iterator[list[GraphNode]]:
         path = [(start, self._visit(start))]
         while path:
-            thing, others = path[-1]
-            new = self._next_unvisited(thing, others)
+            node, others = path[-1]
+            new = self._next_unvisited(node, others)
             if new is not None:
                 path.append((new, self._visit(new)))
                 continue
             path.pop()
             if path:
-                self._lower(path[-1][0], self.lowest[thing])
-            if self.lowest[thing] == self.number[thing]:
-                yield self._pop_component(thing)
+                self._lower(path[-1][0], self.lowest[node])
+            if self.lowest[node] == self.number[node]:
+                yield self._pop_component(node)
 
-    def _visit(self, thing: GraphNode) -> Iterator[GraphNode]:
-        self.number[thing] = self.lowest[thing] = len(self.number)
-        self.waiting[thing] = None
-        return iter(self.successors(thing))
+    def _visit(self, node: GraphNode) -> Iterator[GraphNode]:
+        self.number[node] = self.lowest[node] = len(self.number)
+        self.waiting[node] = None
+        return iter(self.successors(node))
 
-    def _next_unvisited(self, thing: GraphNode, others: Iterator[GraphNode]) -> GraphNode | None:
+    def _next_unvisited(self, node: GraphNode, others: Iterator[GraphNode]) -> GraphNode | None:
         for other in others:
             if other not in self.number:
                 return other
             if other in self.waiting:
-                self._lower(thing, self.number[other])
+                self._lower(node, self.number[other])
         return None
 
-    def _lower(self, thing: GraphNode, number: int) -> None:
-        self.lowest[thing] = min(self.lowest[thing], number)
+    def _lower(self, node: GraphNode, number: int) -> None:
+        self.lowest[node] = min(self.lowest[node], number)
 
     def _pop_component(self, first: GraphNode) -> list[GraphNode]:
         """Pop the component whose first node this is."""

@@ -86,12 +86,12 @@ def parse_expression(expression: str) -> tuple[AccessPath, ...]:
     at = 0
     while at < len(expression):
         end = _end_of_braces(expression, at) if expression[at] == "{" else 0
-        way = _STEPS_AFTER_BRACES.match(expression, end) if end else _PATH_PATTERN.match(expression, at)
-        if way is None:
+        path = _STEPS_AFTER_BRACES.match(expression, end) if end else _PATH_PATTERN.match(expression, at)
+        if path is None:
             return (AccessPath(UNKNOWN_ROOT),)
-        root, steps = (expression[at:end], way[1]) if end else (way[1], way[2])
+        root, steps = (expression[at:end], path[1]) if end else (path[1], path[2])
         found.append(AccessPath(unescape_name(root), tuple(unescape_name(it) for it in _STEP_REGEX.findall(steps))))
-        at = way.end()
+        at = path.end()
     return tuple(found) or (AccessPath(UNKNOWN_ROOT),)
 
 
@@ -104,16 +104,16 @@ def parse_entries(text: str) -> tuple[tuple[str, str], ...]:
     for at, sign in enumerate(f"{inner}&"):
         depth += (sign == "{") - (sign == "}")
         if sign == "&" and depth == 0:
-            key, is_pair, way = inner[start:at].partition("=")
+            key, is_pair, path = inner[start:at].partition("=")
             start = at + 1
             if is_pair:
-                found.append((key, way))
+                found.append((key, path))
     return tuple(found)
 
 
 def format_literal(pairs: Iterable[tuple[str, str]]) -> str:
     """Return a literal as a root, with one entry for each path of a value."""
-    return "{" + "&".join(f"{key}={way}" for key, value in pairs for way in split_paths(value)) + "}"
+    return "{" + "&".join(f"{key}={path}" for key, value in pairs for path in split_paths(value)) + "}"
 
 
 def split_paths(expression: str) -> list[str]:

@@ -67,9 +67,9 @@ class FileTools:
     ) -> ToolReply:
         """Find files on disk by name or content, without the index. Slow: prefer search_fast for names and search_grep
         for content."""
-        reach = ListingScope(max_depth=maxDepth)
+        listing_scope = ListingScope(max_depth=maxDepth)
         names = FileNameRequest(
-            pattern, dir, ext, regex, ignoreCase, "files", listing_scope=reach, count_only=countOnly
+            pattern, dir, ext, regex, ignoreCase, "files", listing_scope=listing_scope, count_only=countOnly
         )
         return self.contents(names) if contents else self.live(names)
 
@@ -111,8 +111,8 @@ class FileTools:
         started, dir_scope = self._context.now(), self._dir_scope(names)
         query = _name_query(split_patterns(names.pattern, "regex" if names.regex else "part"), names, dir_scope)
         # Before the first index is built, names are read from disk.
-        reach = None if self._context.is_built() else _scan_reach(names, dir_scope)
-        answer = self._context.engine().find(query, reach)
+        listing_scope = None if self._context.is_built() else _scan_reach(names, dir_scope)
+        answer = self._context.engine().find(query, listing_scope)
         rows = [
             {"path": dir_scope.full_path(it.collection, it.path), "size": it.size, "isDir": it.is_directory}
             for it in answer.entries
@@ -157,12 +157,12 @@ def _name_query(patterns: tuple[str, ...], names: FileNameRequest, dir_scope: Di
 
 
 def _scan_reach(names: FileNameRequest, dir_scope: DirectoryScope) -> ListingScope:
-    reach = names.listing_scope
+    listing_scope = names.listing_scope
     return ListingScope(
         dir_scope.subpath,
-        include_hidden=reach.include_hidden,
-        include_ignored=reach.include_ignored,
-        max_depth=reach.max_depth,
+        include_hidden=listing_scope.include_hidden,
+        include_ignored=listing_scope.include_ignored,
+        max_depth=listing_scope.max_depth,
     )
 
 

@@ -86,13 +86,13 @@ class CoreTools:
         self,
         engine: Callable[[], Engine],
         jobs: JobQueue,
-        upkeep: Maintenance,
+        maintenance: Maintenance,
         search: Callable[[Query], Answer] | None = None,
     ) -> None:
         self._engine = engine
         self._search = search
         self._jobs = jobs
-        self._upkeep = upkeep
+        self._maintenance = maintenance
 
     def profile(self) -> ToolSet:
 
@@ -156,7 +156,7 @@ class CoreTools:
         """Update the index from disk. `cancel`: a job_id."""
         if cancel is not None:
             return lists_reply(self._job_shape(self._cancel(cancel)), {})
-        job = self._upkeep.index(force=force)
+        job = self._maintenance.index(force=force)
         if wait:
             self._jobs.wait(job)
         if job.error:
@@ -189,7 +189,7 @@ class CoreTools:
         """Show what is indexed, skipped and running."""
         status = self._engine().status()
         shape: ReplyShape = status_json(status, self._engine())
-        shape["watcher"] = drop_empty(watcher_json(self._upkeep.leader_status()))
+        shape["watcher"] = drop_empty(watcher_json(self._maintenance.leader_status()))
         lists = {
             "jobs": [self._job_shape(job) for job in reversed(self._jobs.all()[-_SHOWN_JOBS:])],
             "skipped": status_skipped(status),
@@ -439,7 +439,7 @@ def memories_scope(types: Sequence[str] = (), tags: Sequence[str] = ()) -> Scope
 
 
 def memory_json(
-    engine: Engine, record: Record, standing: MemoryValidity, stale: Sequence[Staleness]
+    engine: Engine, record: Record, validity: MemoryValidity, stale: Sequence[Staleness]
 ) -> dict[str, object]:
     facets = record.facets
     return {
@@ -453,7 +453,7 @@ def memory_json(
         "valid_from": facets.get("valid_from", ""),
         "valid_until": facets.get("valid_until", ""),
         "anchors": list(engine.memory.anchors(record)),
-        "superseded_by": list(standing.superseded_by),
+        "superseded_by": list(validity.superseded_by),
         "stale": [stale_json(it) for it in stale],
         "problem": facets.get("front_matter_problem", ""),
     }
@@ -474,16 +474,16 @@ def memory_lines(record: Record, caveats: Iterable[str], now: float) -> list[str
     return ["  ".join(filter(None, parts)), *(f"    {it}" for it in caveats)]
 
 
-def memory_caveats(record: Record, standing: MemoryValidity, stale: Sequence[Staleness]) -> Iterator[str]:
+def memory_caveats(record: Record, validity: MemoryValidity, stale: Sequence[Staleness]) -> Iterator[str]:
     """Yield the reasons why a memory may no longer apply."""
-    if standing.superseded_by:
-        yield f"superseded by {', '.join(standing.superseded_by)}"
-    if standing.archived:
+    if validity.superseded_by:
+        yield f"superseded by {', '.join(validity.superseded_by)}"
+    if validity.archived:
         yield "archived"
-    if standing.not_before:
-        yield f"not valid before {standing.not_before}"
-    if standing.not_after:
-        yield f"no longer valid: it ended {standing.not_after}"
+    if validity.not_before:
+        yield f"not valid before {validity.not_before}"
+    if validity.not_after:
+        yield f"no longer valid: it ended {validity.not_after}"
     for staleness in stale:
         yield f"stale: {staleness.why}" + (f" ({staleness.commit.title})" if staleness.commit else "")
     if problem := record.facets.get("front_matter_problem"):

@@ -139,7 +139,7 @@ def test_extensions_bring_back_what_is_left_out_by_default(root):
 def test_under_narrows_without_changing_the_rules(root, under, expected):
     make(root, "docs/a.md", "docs/x/b.md", "docs2/c.md", "d.md", "ignored/a.md")
     (root / ".gitignore").write_text("ignored/\n")
-    assert paths(root, under=(under,) if under else ()) == expected
+    assert paths(root, paths=(under,) if under else ()) == expected
 
 
 @pytest.mark.parametrize("under", ["..", "../x", "/etc", "a/../../b", "a//b", "nul\0"])
@@ -411,7 +411,7 @@ def test_nested_repositories_and_submodules_follow_their_own_rules(tmp_path, git
     maybe_git()
     expected = ["a.md", "nested/inner/keep.md", "nested/n.md", "sub/m.md", "sub/new.md"]
     assert paths(outer, include=("*.md",)) == expected
-    assert paths(outer, include=("*.md",), under=("nested/inner",)) == ["nested/inner/keep.md"]
+    assert paths(outer, include=("*.md",), paths=("nested/inner",)) == ["nested/inner/keep.md"]
 
 
 def test_repositories_below_a_plain_directory(tmp_path, git, maybe_git):

@@ -32,7 +32,7 @@ class Site:
         self.root = root
         # Without the last one, a profile may keep memories elsewhere than the others, with an engine of its own.
         self.environment = {"DOWSE_DATA_DIR": str(data), "DOWSE_ENCODER": "hashing", "DOWSE_MEMORY_LOCATION": "project"}
-        self.backstage = ServerRuntime()
+        self.server_runtime = ServerRuntime()
 
     def start(
         self, profile: str = "core", *roots: Path, flags: dict[str, Any] | None = None, **more: str
@@ -42,7 +42,7 @@ class Site:
 
     def sessions(self, **more: str) -> SessionFactory:
         return SessionFactory(
-            self.start().workspace.index, build_fingerprint(), {}, self.environment | more, self.backstage
+            self.start().workspace.index, build_fingerprint(), {}, self.environment | more, self.server_runtime
         )
 
     def hello(self, *arguments: Any, **more: Any) -> ClientHello:
@@ -54,7 +54,7 @@ def site(root: Path, tmp_path: Path) -> Iterator[Site]:
     write(root, {"a.md": "# A\n\nalpha\n"})
     made = Site(root, tmp_path / "data")
     yield made
-    made.backstage.close()
+    made.server_runtime.close()
 
 
 def test_a_hello_is_read_as_it_was_said(site: Site) -> None:
@@ -87,13 +87,13 @@ def test_the_same_settings_are_taken_and_share_an_engine(site: Site) -> None:
     sessions = site.sessions()
     for profile in ("core", "ragdocs", "codesearch"):
         assert sessions.make_profile_for(site.hello(profile)).name == profile
-    assert len(site.backstage.runtimes()) == 1
+    assert len(site.server_runtime.runtimes()) == 1
     site.environment.pop("DOWSE_ENCODER")
-    site.backstage = ServerRuntime()
+    site.server_runtime = ServerRuntime()
     sessions = site.sessions()
     for profile in ("ragdocs", "codesearch"):  # which has no encoder unless one is named
         sessions.make_profile_for(site.hello(profile))
-    assert len(site.backstage.runtimes()) == 2
+    assert len(site.server_runtime.runtimes()) == 2
 
 
 DIFFERENT = [
@@ -126,7 +126,7 @@ def test_a_changed_settings_file_needs_another_server(site: Site) -> None:
 
 def test_the_options_of_rifflux_are_compared_too(site: Site) -> None:
     start = site.start("rifflux")
-    sessions = SessionFactory(start.workspace.index, build_fingerprint(), {}, site.environment, site.backstage)
+    sessions = SessionFactory(start.workspace.index, build_fingerprint(), {}, site.environment, site.server_runtime)
     sessions.make_profile_for(start.hello("serve"))
     with pytest.raises(DaemonUnavailable, match="RIFFLUX_AUTO_REINDEX_ON_SEARCH"):
         sessions.make_profile_for(site.hello("rifflux", RIFFLUX_AUTO_REINDEX_ON_SEARCH="1"))

@@ -221,43 +221,45 @@ _ANY_SIZE = 2**63
 
 
 def list_file_names(
-    root: str, reach: ListingScope, *, exclude: tuple[str, ...] = (), use_gitignore: bool = True
+    root: str, listing_scope: ListingScope, *, exclude: tuple[str, ...] = (), use_gitignore: bool = True
 ) -> list[Item]:
     """Return regular files, without links, by path relative to `root`, which is absolute and resolved."""
-    under = reach.directory.strip("/")
-    if "\0" in under or any(part in (".", "..") for part in under.split("/")):
-        raise BadInput(f"{reach.directory!r} is not a directory inside {root}; give a relative path without '..'")
-    if not Path(root, under).is_dir():
-        raise BadInput(f"{root}/{under} is not a directory; check the path")
-    if reach.include_ignored:
-        items = list(_walk_all(root, under, reach))
+    directory = listing_scope.directory.strip("/")
+    if "\0" in directory or any(part in (".", "..") for part in directory.split("/")):
+        raise BadInput(
+            f"{listing_scope.directory!r} is not a directory inside {root}; give a relative path without '..'"
+        )
+    if not Path(root, directory).is_dir():
+        raise BadInput(f"{root}/{directory} is not a directory; check the path")
+    if listing_scope.include_ignored:
+        items = list(_walk_all(root, directory, listing_scope))
     else:
-        items = _list_wanted(root, under, (*DEFAULT_EXCLUDE, *exclude), use_gitignore)
-    under_depth = under.count("/") + 1 if under else 0
-    return [it for it in items if _is_in_scope(it.path, reach, under_depth)]
+        items = _list_wanted(root, directory, (*DEFAULT_EXCLUDE, *exclude), use_gitignore)
+    under_depth = directory.count("/") + 1 if directory else 0
+    return [it for it in items if _is_in_scope(it.path, listing_scope, under_depth)]
 
 
-def _is_in_scope(path: str, reach: ListingScope, under_depth: int) -> bool:
+def _is_in_scope(path: str, listing_scope: ListingScope, under_depth: int) -> bool:
     parts = path.split("/")[under_depth:]
-    if reach.max_depth and len(parts) > reach.max_depth:
+    if listing_scope.max_depth and len(parts) > listing_scope.max_depth:
         return False
-    return reach.include_hidden or not any(part.startswith(".") for part in parts)
+    return listing_scope.include_hidden or not any(part.startswith(".") for part in parts)
 
 
-def _list_wanted(root: str, under: str, exclude: tuple[str, ...], use_gitignore: bool) -> list[Item]:
-    part = subtree_of((under,) if under else ())
+def _list_wanted(root: str, directory: str, exclude: tuple[str, ...], use_gitignore: bool) -> list[Item]:
+    part = subtree_of((directory,) if directory else ())
     selection = PathSelection(compile_globs(("**",)), compile_globs(exclude), frozenset(), part, is_secret_file)
     found = walk_files(root, selection, frozenset(), use_gitignore=use_gitignore, max_file_bytes=_ANY_SIZE)
     return found.listing().items
 
 
-def _walk_all(root: str, under: str, reach: ListingScope) -> Iterator[Item]:
+def _walk_all(root: str, directory: str, listing_scope: ListingScope) -> Iterator[Item]:
     """Yield every file. Unreadable directories are skipped, as `find` would."""
-    start = f"{root}/{under}" if under else root
-    for directory, folders, names in os.walk(start):
-        inside = directory.removeprefix(root).strip("/")
-        depth = directory.removeprefix(start).count("/")
-        folders[:] = sorted(it for it in folders if _descends(it, depth, reach))
+    start = f"{root}/{directory}" if directory else root
+    for current, folders, names in os.walk(start):
+        inside = current.removeprefix(root).strip("/")
+        depth = current.removeprefix(start).count("/")
+        folders[:] = sorted(it for it in folders if _descends(it, depth, listing_scope))
         for name in sorted(names):
             path = f"{inside}/{name}" if inside else name
             item = _item(root, path)
@@ -265,8 +267,10 @@ def _walk_all(root: str, under: str, reach: ListingScope) -> Iterator[Item]:
                 yield item
 
 
-def _descends(name: str, depth: int, reach: ListingScope) -> bool:
-    return (reach.include_hidden or not name.startswith(".")) and not (reach.max_depth and depth + 1 >= reach.max_depth)
+def _descends(name: str, depth: int, listing_scope: ListingScope) -> bool:
+    return (listing_scope.include_hidden or not name.startswith(".")) and not (
+        listing_scope.max_depth and depth + 1 >= listing_scope.max_depth
+    )
 
 
 def _item(root: str, path: str) -> Item | None:
@@ -286,7 +290,7 @@ MEMORIES_FOLDER: Final = ".memories"  # in a root
 MEMORIES_TRASH: Final = ".trash"
 
 
-def memory_source(root: Path, under: tuple[str, ...] = (), *, show_secrets: bool = False) -> FileSource:
+def memory_source(root: Path, subpaths: tuple[str, ...] = (), *, show_secrets: bool = False) -> FileSource:
     return FileSource(
         root,
         include=("*.[mM][dD]", "*.[mM][aA][rR][kK][dD][oO][wW][nN]"),
@@ -294,7 +298,7 @@ def memory_source(root: Path, under: tuple[str, ...] = (), *, show_secrets: bool
         default_excludes=False,
         use_gitignore=False,
         show_secrets=show_secrets,
-        paths=under,
+        paths=subpaths,
         source_kind=MEMORY_SOURCE_KIND,
         is_stored=True,
     )

@@ -197,9 +197,9 @@ class WatchStatus:
 
 
 def watch_status(
-    lookouts: Sequence[RootWatch], *, running: bool, problem: str, restarts: int, since: float | None
+    root_watches: Sequence[RootWatch], *, running: bool, problem: str, restarts: int, since: float | None
 ) -> WatchStatus:
-    places = tuple(_target_status(it) for it in lookouts)
+    places = tuple(_target_status(it) for it in root_watches)
     methods = {it.method for it in places} if running else {"off"}
     return WatchStatus(
         running=running,
@@ -207,19 +207,19 @@ def watch_status(
         why="; ".join(dict.fromkeys(filter(None, (problem, *(it.why for it in places))))),
         targets=places,
         directories=sum(it.directories for it in places),
-        events=sum(it.event_count for it in lookouts),
-        batches=sum(it.debouncer.sent for it in lookouts),
+        events=sum(it.event_count for it in root_watches),
+        batches=sum(it.debouncer.sent for it in root_watches),
         restarts=restarts,
         pending=sum(it.pending for it in places),
         since=since,
     )
 
 
-def _target_status(lookout: RootWatch) -> WatchTargetStatus:
-    place, backend = lookout.place, lookout.backend
+def _target_status(root_watch: RootWatch) -> WatchTargetStatus:
+    place, backend = root_watch.place, root_watch.backend
     directories = backend.directories if backend else 0
     return WatchTargetStatus(
-        place.collection, str(place.root), lookout.method, lookout.why, directories, lookout.debouncer.count()
+        place.collection, str(place.root), root_watch.method, root_watch.why, directories, root_watch.debouncer.count()
     )
 
 
@@ -363,13 +363,13 @@ class Watcher:
                     root_watch.read_events()
                 root_watch.check_root()
 
-    def _emit_due(self, lookout: RootWatch) -> None:
+    def _emit_due(self, root_watch: RootWatch) -> None:
         while True:
             with self._lock:
-                due = lookout.debouncer.take_due(self._clock())
+                due = root_watch.debouncer.take_due(self._clock())
             if due is None:
                 return
-            if lookout.prepare(due):
+            if root_watch.prepare(due):
                 self._send(due.batch)
             else:
                 self.done(due.batch)  # the whole root is compared once it returns
@@ -384,14 +384,14 @@ class Watcher:
     def _wait(self) -> None:
         """Wait until there are events to read, batches to emit or files to poll."""
         poll = select.poll()
-        bell = self._wake_pipe.fileno() if self._wake_pipe else -1
-        for handle in (bell, *(it.fileno() for it in self._root_watches)):
+        wake_pipe = self._wake_pipe.fileno() if self._wake_pipe else -1
+        for handle in (wake_pipe, *(it.fileno() for it in self._root_watches)):
             if handle >= 0:
                 poll.register(handle, select.POLLIN)
         ready = poll.poll(max(0.0, self._next_at() - self._clock()) * 1000)
-        if self._wake_pipe and any(handle == bell for handle, _ in ready):
+        if self._wake_pipe and any(handle == wake_pipe for handle, _ in ready):
             self._wake_pipe.drain()
-        if any(handle != bell for handle, _ in ready):
+        if any(handle != wake_pipe for handle, _ in ready):
             self._closing.wait(_BURST_WAIT_S)
 
     def _next_at(self) -> float:

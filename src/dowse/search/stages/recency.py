@@ -85,21 +85,21 @@ class AgeDecay:
     decay_rates: tuple[DecayRate, ...] = DECAY_RATES
 
     def __call__(self, hits: list[Hit], run: SearchRun) -> list[Hit]:
-        now, paces = run.now(), (*run.query.decay_rates, *self.decay_rates)
-        return sort_by_score([self._decay(hit, now, paces) for hit in hits])
+        now, decay_rates = run.now(), (*run.query.decay_rates, *self.decay_rates)
+        return sort_by_score([self._decay(hit, now, decay_rates) for hit in hits])
 
-    def _decay(self, hit: Hit, now: float, paces: tuple[DecayRate, ...]) -> Hit:
-        pace = _decay_rate(hit.stored.record, paces)
-        if pace is None:
+    def _decay(self, hit: Hit, now: float, decay_rates: tuple[DecayRate, ...]) -> Hit:
+        decay_rate = _decay_rate(hit.stored.record, decay_rates)
+        if decay_rate is None:
             return hit
         age = age_days(hit, now)
-        decay = 1 - self.share * (1 - max(pace.floor, pace.rate**age))
+        decay = 1 - self.share * (1 - max(decay_rate.floor, decay_rate.rate**age))
         return multiply_score(hit, decay, decay=decay, age_days=age)
 
 
-def _decay_rate(record: Record, paces: tuple[DecayRate, ...]) -> DecayRate | None:
+def _decay_rate(record: Record, decay_rates: tuple[DecayRate, ...]) -> DecayRate | None:
     own = record.facets.get(_TYPE_FACET, "")
-    return next((it for it in paces if it.kind == record.kind and it.type in (own, "")), None)
+    return next((it for it in decay_rates if it.kind == record.kind and it.type in (own, "")), None)
 
 
 @dataclass(frozen=True, slots=True)

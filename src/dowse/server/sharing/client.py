@@ -161,11 +161,11 @@ def _receive_reply(connection: socket.socket, deadline: float, stopped: ShouldSt
     )
 
 
-def daemon_command(asked: ClientArguments, flags: Mapping[str, object]) -> list[str]:
+def daemon_command(client: ClientArguments, flags: Mapping[str, object]) -> list[str]:
     """Return the command that starts a server for this client; -P keeps modules in the start directory from being
     imported."""
-    words = [sys.executable, "-P", "-m", "dowse", "daemon", "run", "--detached", "--profile", asked.profile]
-    words += [f"--root={root}" for root in asked.roots]
+    words = [sys.executable, "-P", "-m", "dowse", "daemon", "run", "--detached", "--profile", client.profile]
+    words += [f"--root={root}" for root in client.roots]
     return words + settings_as_flags(flags)
 
 
@@ -228,8 +228,8 @@ class LaunchConfig:
         environment: Mapping[str, str],
         cwd: Path,
     ) -> LaunchConfig:
-        asked = ClientArguments(profile, tuple(map(str, roots)), str(cwd))
-        return cls(asked, flags, environment, workspace_for(asked, flags, environment))
+        client = ClientArguments(profile, tuple(map(str, roots)), str(cwd))
+        return cls(client, flags, environment, workspace_for(client, flags, environment))
 
     @property
     def socket_paths(self) -> SocketPaths:

@@ -212,11 +212,11 @@ class SqliteCatalog:
 
     # --- records by scope, link and version; counts ---
 
-    def versions(self, collection: str, under: Iterable[str] | None = None) -> dict[str, ItemVersion]:
-        if under is None:
+    def versions(self, collection: str, subpaths: Iterable[str] | None = None) -> dict[str, ItemVersion]:
+        if subpaths is None:
             rows = self.db.rows(f"{_VERSIONS_SQL} FROM {RECORDS_SQL} WHERE collections.name = ?", (collection,))
         else:
-            places = to_json([place.removesuffix("/") for place in under if is_valid_name(place)])
+            places = to_json([place.removesuffix("/") for place in subpaths if is_valid_name(place)])
             rows = [
                 row for source in _AT_OR_BELOW_SQL for row in self.db.rows(_VERSIONS_SQL + source, (places, collection))
             ]

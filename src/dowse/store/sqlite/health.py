@@ -481,15 +481,15 @@ def _check_vectors(db: Database, progress: Progress) -> Iterator[Finding]:
         ((total, sizes),) = db.rows(f"SELECT count(*), count(DISTINCT length(vector)) FROM {table}")
         rows, done, damaged = db.stream(f"SELECT vector, seal FROM {table}"), 0, int(sizes > 1)
         while part := list(islice(rows, 10_000)):
-            damaged += sum(not _is_vector_intact(vector, seal) for vector, seal in part)
+            damaged += sum(not _is_vector_intact(vector, checksum) for vector, checksum in part)
             done += len(part)
             progress("checking vectors", done, total)
         if damaged:
             yield Finding("vectors", "problem", f"{damaged:,} vectors do not match their checksums", REPAIR_COMMAND)
 
 
-def _is_vector_intact(vector: object, seal: object) -> bool:
-    return isinstance(vector, bytes) and (seal is None or zlib.crc32(vector) == seal)
+def _is_vector_intact(vector: object, checksum: object) -> bool:
+    return isinstance(vector, bytes) and (checksum is None or zlib.crc32(vector) == checksum)
 
 
 # --------------------------------------------------------------------------------------------------
