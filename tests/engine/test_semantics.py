@@ -556,7 +556,8 @@ class Watched:
         self.seen: set[str] = set()
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self._store, name)
+        """The other methods of the store, and those of its vectors."""
+        return getattr(self._store, name) if hasattr(self._store, name) else getattr(self._store.vectors, name)
 
     def view(self, scope: Scope = EVERYTHING) -> StoreView:
         return StoreView(self, scope)  # type: ignore[arg-type]
@@ -564,9 +565,6 @@ class Watched:
     @property
     def vectors(self) -> Watched:
         return self
-
-    def chunks_without_vector(self, encoder_fingerprint: str | None = None) -> object:
-        return self._store.vectors.chunks_without_vector(encoder_fingerprint)
 
     def near(
         self, vector: Matrix, scope: Scope, limit: int, encoder_fingerprint: str | None = None, *among: Any

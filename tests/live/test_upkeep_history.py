@@ -96,7 +96,7 @@ def test_a_repository_that_comes_later_is_followed(serve, repo: Repo, root: Path
     repo.run("clone", "-q", str(root), str(root / "inner"))
     inner = Repo(root / "inner")
     inner.now = repo.now + 1
-    eventually(lambda: len(server.engine.histories()) == 2)
+    eventually(lambda: len(server.engine.histories.collections()) == 2)
     inner.commit("Inner")
     eventually(lambda: "Inner" in server.titles())
 
@@ -147,7 +147,7 @@ def test_a_server_without_git_drops_what_another_had_indexed(serve, repo: Repo) 
     eventually(lambda: server.titles() == {"First"})
     server.close()
     server = serve(git=False)
-    eventually(lambda: server.titles() == set() and not server.engine.histories())
+    eventually(lambda: server.titles() == set() and not server.engine.histories.collections())
     (job,) = [it for it in server.jobs.all() if it.kind == "history"]
     eventually(lambda: job.result)
     assert job.result["deleted"] == 1 and "git = false" in job.result["notes"][0]
