@@ -399,9 +399,9 @@ class Namespaces:
         rows = [it for it in self._rows(name, outline) if it.collection == outline.record.collection]
         top = [it for it in rows if not self._is_member(it)]
         folder = posixpath.dirname(outline.record.path)
-        beside = [it for it in top if posixpath.dirname(it.path) == folder]
-        if beside or outline.rules.implicit_scope != "project":
-            return self._to_values(beside, outline)
+        same_folder = [it for it in top if posixpath.dirname(it.path) == folder]
+        if same_folder or outline.rules.implicit_scope != "project":
+            return self._to_values(same_folder, outline)
         return self._to_values(top, outline)
 
     def unique_type(self, outline: FileOutline, name: str) -> AbstractValues:

@@ -461,18 +461,18 @@ _HISTORY_CLOSE_WAIT_S: Final = 2.0
 class RefCheck:
     """Finds outdated histories and updates them if few commits changed.
 
-    `behind` returns the outdated histories with the state of their repositories. The answer waits for
+    `outdated` returns the outdated histories with the state of their repositories. The answer waits for
     `inline_reindex` at most `repair_s`.
     """
 
     def __init__(
         self,
-        behind: Callable[[], Mapping[str, str]],
+        outdated: Callable[[], Mapping[str, str]],
         inline_reindex: InlineReindex,
         elapsed: Callable[[], float],
         repair_s: float,
     ) -> None:
-        self._behind = behind
+        self._find_outdated = outdated
         self._inline_reindex = inline_reindex
         self._elapsed = elapsed
         self._repair_s = repair_s
@@ -485,15 +485,15 @@ class RefCheck:
 
     def check(self) -> tuple[str, ...]:
         """Update outdated histories if that is quick; return sentences about those left."""
-        behind = self._poll()
-        untried = [name for name, state in behind.items() if self._tried.get(name) != state]
+        outdated = self._poll()
+        untried = [name for name, state in outdated.items() if self._tried.get(name) != state]
         if untried and self._repair_s:
             reason = self._inline_reindex.run(dict.fromkeys(untried, ()), self._repair_s)
-            left = self._behind()
-            self._remember(behind, left, untried)
+            left = self._find_outdated()
+            self._remember(outdated, left, untried)
             self._seen = left
             return _outdated_sentences(left, reason)
-        return _outdated_sentences(behind, "")
+        return _outdated_sentences(outdated, "")
 
     def close(self) -> None:
         self._inline_reindex.close(_HISTORY_CLOSE_WAIT_S)
@@ -502,7 +502,7 @@ class RefCheck:
         with self._turn:
             began = self._elapsed()
             if began >= self._due:
-                self._seen = self._behind()
+                self._seen = self._find_outdated()
                 self._took_s.append(self._elapsed() - began)
                 quickest_s = min(self._took_s)
                 self._due = 0.0 if quickest_s <= _CHEAP_REF_CHECK_S else began + _REF_CHECK_DIVISOR * quickest_s
@@ -512,9 +512,9 @@ class RefCheck:
         self._tried = {name: before[name] for name in tried if after.get(name) == before[name]}
 
 
-def _outdated_sentences(behind: Iterable[str], reason: str) -> tuple[str, ...]:
+def _outdated_sentences(outdated: Iterable[str], reason: str) -> tuple[str, ...]:
     why = f" ({reason})" if reason else ""
-    return tuple(f"commits of {name} changed that are not in this answer{why}" for name in behind)
+    return tuple(f"commits of {name} changed that are not in this answer{why}" for name in outdated)
 
 
 class FreshnessService:

@@ -145,7 +145,7 @@ class SearchService:
 
         records = resolve_records(self._core.view(), target) or memories_by_name(self._core.view(), target)
         links = MemoryLinks.of(self._core.view())
-        found = (told for it in records for told in links.links_to(Target(it.path, it)))
+        found = (resolved_link for it in records for resolved_link in links.links_to(Target(it.path, it)))
         return {(record_key(teller), link) for teller, link in found}
 
 

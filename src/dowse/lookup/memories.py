@@ -227,10 +227,10 @@ class LinkTarget:
         return self.matches(written) or (is_name and self.last().matches(written.last()))
 
 
-def parse_link_target(target: str, roots: Sequence[str], here: str = "") -> LinkTarget:
+def parse_link_target(target: str, roots: Sequence[str], base_directory: str = "") -> LinkTarget:
     """Normalize a target: strip the root before it and the `#symbol` or `:LINE` after it.
 
-    `here` is the directory that `../` is relative to. The file system is not consulted.
+    `base_directory` is the directory that `../` is relative to. The file system is not consulted.
     """
     path, _, part = target.strip().replace("\\", "/").partition("#")
     text = (
@@ -239,8 +239,8 @@ def parse_link_target(target: str, roots: Sequence[str], here: str = "") -> Link
         else _TRAILING_LINE.sub("", path.strip())
     )
     text = posixpath.normpath(text or ".")
-    if here and text.startswith("../"):
-        text = posixpath.normpath(f"{here}/{text}")
+    if base_directory and text.startswith("../"):
+        text = posixpath.normpath(f"{base_directory}/{text}")
     part = "" if _LINE_FRAGMENT.match(part.strip()) else part.strip()
     for root in sorted(roots, key=len, reverse=True):  # with nested roots, a file belongs to the innermost
         base = root.replace("\\", "/").rstrip("/")
@@ -254,10 +254,10 @@ def link_matcher(asked: str, roots: Sequence[str]) -> _TargetTest:
     wanted = parse_link_target(asked, roots)
     name = wanted.last().stem
 
-    def is_meant(target: str, here: str = "") -> bool:
+    def is_meant(target: str, base_directory: str = "") -> bool:
         if name not in target:  # cheap test that rejects most targets without parsing
             return False
-        written = parse_link_target(target, roots, here)
+        written = parse_link_target(target, roots, base_directory)
         # A query for a bare name matches in any folder.
         return wanted.is_meant_by(written) or (wanted.is_bare and wanted.last().matches(written.last()))
 
@@ -296,8 +296,10 @@ def find_linking_memories(
     folders = {it.name: it.root for it in view.collections()}
     found: list[LinkingMemory] = []
     for record, every in load_memory_links(view, scope):
-        here = memory_directory(folders[record.collection], record.path)
-        if links := tuple(it for it in every if is_meant(it.target, here) or (record_key(record), it) in resolved):
+        base_directory = memory_directory(folders[record.collection], record.path)
+        if links := tuple(
+            it for it in every if is_meant(it.target, base_directory) or (record_key(record), it) in resolved
+        ):
             found.append(LinkingMemory(record, links))
     return found
 

@@ -420,8 +420,10 @@ class MemoryLinks:
 
     def place(self, memory: Record | None, target: str) -> LinkTarget:
         """Return the normalized target of a link."""
-        here = memory_directory(self.collections[memory.collection].root, memory.path) if memory else ""
-        return parse_link_target(target, [it.root for it in self.collections.values() if it.source == FILES], here)
+        base_directory = memory_directory(self.collections[memory.collection].root, memory.path) if memory else ""
+        return parse_link_target(
+            target, [it.root for it in self.collections.values() if it.source == FILES], base_directory
+        )
 
     def _at_path(self, memory: Record, target: str) -> list[Record]:
         place = self.place(memory, target)
@@ -634,17 +636,17 @@ def _wordings(view: StoreView, subject: Target) -> Iterator[_Wording]:
     """Yield the full name, the path, and the bare name if it is unambiguous or written as code."""
     if subject.record is None:
         return
-    here, path = _related_collections(view, subject.record), subject.record.path
+    collections, path = _related_collections(view, subject.record), subject.record.path
     if subject.definition is not None and subject.record.kind != DOCUMENT_KIND:
         name, full = subject.definition.symbol.name, qualified_name_of(subject.definition)
         if full != name:
-            yield _Wording(full, "substring", here)
+            yield _Wording(full, "substring", collections)
         if _is_unique_name(view, name):
             yield _Wording(_code_pattern(name), "regex", ())
         else:
-            yield _Wording(path, "substring", here)
-            yield _Wording(_code_pattern(name), "regex", here, "possible")
-    yield _Wording(path, "substring", here)
+            yield _Wording(path, "substring", collections)
+            yield _Wording(_code_pattern(name), "regex", collections, "possible")
+    yield _Wording(path, "substring", collections)
 
 
 def _code_pattern(name: str) -> str:

@@ -197,12 +197,12 @@ class MemoryIndex(NamedTuple):
         path = self.targets.find_path(target, source)
         return self.names.exact[path] if path else None
 
-    def end(self, told: Record, target: str) -> MemoryEnd | None:
+    def end(self, memory: Record, target: str) -> MemoryEnd | None:
         """Return the end that a link of this memory refers to, or None if the link is not to a memory."""
-        record, name = self.find(target, told.path), memory_name_in_link(target)
+        record, name = self.find(target, memory.path), memory_name_in_link(target)
         if record is not None:
-            return MemoryEnd(told.collection, record.path, record)
-        return MemoryEnd(told.collection, name, None) if name else None
+            return MemoryEnd(memory.collection, record.path, record)
+        return MemoryEnd(memory.collection, name, None) if name else None
 
 
 def _iter_edges(entries: LinkedRecords, kind: str) -> Iterator[MemoryEdge]:

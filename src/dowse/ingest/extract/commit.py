@@ -25,7 +25,7 @@ _HEAD_CHARS: Final = 1_900  # one chunk, with the lines joined to it
 _MAX_PATHS: Final = 200
 _MAX_PATHS_CHARS: Final = 10_000
 _MAX_LINE_CHARS: Final = 500  # longer lines are generated
-_MAX_DELTA_CHARS: Final = 50_000
+_MAX_DIFF_CHARS: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def _truncate_diff(commit: CommitData) -> tuple[str, int]:
     lines = commit.diff.replace("\0", "").split("\n") if commit.diff else []
     if len(commit.diff) > _MAX_LINE_CHARS and max(map(len, lines)) > _MAX_LINE_CHARS:
         lines = [it if len(it) <= _MAX_LINE_CHARS else f"{it[:_MAX_LINE_CHARS]}…" for it in lines]
-    kept_diff = lines if len(commit.diff) <= _MAX_DELTA_CHARS else _take_lines(lines, _MAX_DELTA_CHARS)
+    kept_diff = lines if len(commit.diff) <= _MAX_DIFF_CHARS else _take_lines(lines, _MAX_DIFF_CHARS)
     return "\n".join(kept_diff), commit.omitted + len(lines) - len(kept_diff)
 
 

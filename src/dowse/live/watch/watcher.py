@@ -434,23 +434,23 @@ class _TargetFilter:
 
     def __init__(self, source: FileSource) -> None:
         self._source = source
-        self._judge, self._kept = self._load_rules()
+        self._directory_filter, self._rules_snapshot = self._load_rules()
 
     def wants_directory(self, path: str) -> bool:
         """Return whether to watch a directory. Bare repositories are included: only their existence matters, not their
         contents."""
-        return self._judge.may_enter(path)
+        return self._directory_filter.may_enter(path)
 
     def wants_file(self, path: str) -> bool:
-        return self._judge.has_file(path)
+        return self._directory_filter.has_file(path)
 
     def reload_rules(self) -> bool:
         """Reload the rules. Concurrent queries are answered by the old or the new rules."""
-        before = self._kept
-        self._judge, self._kept = self._load_rules()
+        before = self._rules_snapshot
+        self._directory_filter, self._rules_snapshot = self._load_rules()
         for repository in list(before.files):
-            self._judge.has_directory(repository)
-        return before.files != self._kept.files
+            self._directory_filter.has_directory(repository)
+        return before.files != self._rules_snapshot.files
 
     def _load_rules(self) -> tuple[PathFilter, TrackedIgnoredFiles]:
         kept = TrackedIgnoredFiles()
