@@ -47,7 +47,7 @@ def listed(root: Path, *under: str, use_gitignore: bool = True) -> list[str]:
 
 
 def judged(root: Path) -> list[str]:
-    judge = FileSource(root).judge()
+    judge = FileSource(root).path_filter()
     there = (it.relative_to(root).as_posix() for it in root.rglob("*") if it.is_file())
     return sorted(it for it in there if judge.has_file(it))
 
@@ -83,7 +83,7 @@ def test_a_part_of_it(top: Path, part: str, there: list[str]) -> None:
 
 
 def test_its_directories_are_judged(top: Path) -> None:
-    judge = FileSource(top).judge()
+    judge = FileSource(top).path_filter()
     entered = ["project", "project/dev", "project/feature", "project/feature/login"]
     assert all(judge.has_directory(it) and judge.may_enter(it) for it in entered)
     own = ["project/objects", "project/hooks", "project/worktrees", "project/worktrees/dev", "project/notes"]
@@ -91,7 +91,7 @@ def test_its_directories_are_judged(top: Path) -> None:
 
 
 def test_a_work_tree_that_comes_after_it_was_judged(top: Path) -> None:
-    judge = FileSource(top).judge()
+    judge = FileSource(top).path_filter()
     assert judge.has_directory("project")
     added(top / "project", "feature/later")
     assert judge.has_file("project/feature/later/a.md") and "project/feature/later/a.md" in listed(top)
@@ -106,7 +106,7 @@ def test_work_trees_may_be_left_out(top: Path) -> None:
 def test_the_history_knows_them_and_is_called_like_the_repository(top: Path) -> None:
     project = top / "project"
     for root in (top, project):
-        discovery = find_repositories(root, FileSource(root).judge().may_enter)
+        discovery = find_repositories(root, FileSource(root).path_filter().may_enter)
         (found,) = (it for it in discovery.repositories if it.git_directory == project)
         assert (found.name, set(found.work_trees)) == ("project.git", {project / "dev", project / "feature/login"})
         assert not discovery.problems

@@ -13,7 +13,7 @@ from gits import Repo
 
 
 def found(root: Path, **settings: tuple[str, ...]) -> RepositoryDiscovery:
-    return find_repositories(root, FileSource(root, **settings).judge().may_enter)  # type: ignore[arg-type]
+    return find_repositories(root, FileSource(root, **settings).path_filter().may_enter)  # type: ignore[arg-type]
 
 
 def places(root: Path, **settings: tuple[str, ...]) -> dict[Path, tuple[Path, ...]]:

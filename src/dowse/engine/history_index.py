@@ -201,7 +201,7 @@ class HistoryIndex:
         trees: dict[Path, tuple[Path, ...]] = {}
         for root in roots:
             if is_intact_root(root):
-                below = find_repositories(root, self._sources.files_at(root).judge().may_enter)
+                below = find_repositories(root, self._sources.files_at(root).path_filter().may_enter)
                 every.problems += below.problems
                 every.refused |= below.refused
                 for repository in below.repositories:

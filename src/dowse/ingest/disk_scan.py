@@ -250,7 +250,7 @@ class CollectionDisk:
 
     def _load_state(self) -> tuple[PathFilter, DirectorySnapshots]:
         if self._state is None:
-            path_filter = self._source.judge()
+            path_filter = self._source.path_filter()
             self._state = path_filter, DirectorySnapshots(self._root, path_filter, self._now_ns)
         return self._state
 

@@ -137,7 +137,7 @@ def test_a_place_that_can_not_be_looked_at_is_not_taken_for_changed(root: Path) 
 
 
 def folders(root: Path, clock: Clock) -> DirectorySnapshots:
-    return DirectorySnapshots(str(root), FileSource(root).judge(), clock)
+    return DirectorySnapshots(str(root), FileSource(root).path_filter(), clock)
 
 
 def changed_at(place: Path) -> int:

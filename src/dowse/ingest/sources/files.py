@@ -138,7 +138,7 @@ class FileSource:
             return "gone"
         return "fresh" if (status.st_size, status.st_mtime_ns) == (item.size, item.mtime_ns) else "changed"
 
-    def judge(self, kept: TrackedIgnoredFiles | None = None) -> PathFilter:
+    def path_filter(self, kept: TrackedIgnoredFiles | None = None) -> PathFilter:
         """Return a filter for single paths by the current settings and ignore files. `kept` adds files that git tracks
         although they are ignored."""
         from dowse.ingest.sources.walk import DirectoryFilter, PathFilter, make_directory_selection, make_selection

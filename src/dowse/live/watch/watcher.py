@@ -434,27 +434,27 @@ class _TargetFilter:
 
     def __init__(self, source: FileSource) -> None:
         self._source = source
-        self._directory_filter, self._rules_snapshot = self._load_rules()
+        self._path_filter, self._tracked_ignored = self._load_rules()
 
     def wants_directory(self, path: str) -> bool:
         """Return whether to watch a directory. Bare repositories are included: only their existence matters, not their
         contents."""
-        return self._directory_filter.may_enter(path)
+        return self._path_filter.may_enter(path)
 
     def wants_file(self, path: str) -> bool:
-        return self._directory_filter.has_file(path)
+        return self._path_filter.has_file(path)
 
     def reload_rules(self) -> bool:
         """Reload the rules. Concurrent queries are answered by the old or the new rules."""
-        before = self._rules_snapshot
-        self._directory_filter, self._rules_snapshot = self._load_rules()
+        before = self._tracked_ignored
+        self._path_filter, self._tracked_ignored = self._load_rules()
         for repository in list(before.files):
-            self._directory_filter.has_directory(repository)
-        return before.files != self._rules_snapshot.files
+            self._path_filter.has_directory(repository)
+        return before.files != self._tracked_ignored.files
 
     def _load_rules(self) -> tuple[PathFilter, TrackedIgnoredFiles]:
-        kept = TrackedIgnoredFiles()
-        return self._source.judge(kept), kept
+        tracked = TrackedIgnoredFiles()
+        return self._source.path_filter(tracked), tracked
 
 
 # --------------------------------------------------------------------------------------------------
