@@ -199,10 +199,10 @@ def test_what_can_not_be_read_just_now_is_kept(root: Path) -> None:
     write(root, {"a.md": "alpha beta"})
     CollectionSync(Failing(root), store, name, ChunkLimits()).run()
     assert [it.chunk.text for it in store.catalog.export()] == ["alpha"]
-    assert [it.reason for it in store.catalog.skipped()] == ["Input/output error"]
+    assert [it.reason for it in store.catalog.skipped_items()] == ["Input/output error"]
     CollectionSync(FileSource(root), store, name, ChunkLimits()).run()
     assert [it.chunk.text for it in store.catalog.export()] == ["alpha beta"]
-    assert store.catalog.skipped() == []
+    assert store.catalog.skipped_items() == []
 
 
 def test_a_changed_trail_is_noticed_where_the_text_is_the_same(root: Path, open_engine: OpenEngine) -> None:

@@ -33,7 +33,7 @@ from dowse.live.job_log import JobLog
 from dowse.live.jobs import JobQueue
 
 def work(task):
-    task.on("docs")("reading", 3, 10)
+    task.set_current("docs")("reading", 3, 10)
     print("running", flush=True)
     while True:
         time.sleep(0.05)

@@ -543,7 +543,7 @@ NO_CHANGES = {
     "note": lambda store: store.writer.note("encoder", "x"),
     "mark": lambda store: store.writer.record_listing("notes", listed=7, at=1.0),
     "vectors": lambda store: store.vectors.put_vectors(
-        [it.key for it in store.vectors.pending()], np.ones((1, 2), dtype=np.float32)
+        [it.key for it in store.vectors.chunks_without_vector()], np.ones((1, 2), dtype=np.float32)
     ),
     "reading": lambda store: list(store.catalog.export()),
     "dropping nothing": lambda store: store.writer.drop("notes", ["never.md"]),

@@ -262,7 +262,7 @@ def test_sqlite_answers_as_the_oracle_does(files: dict[str, list[Symbol]], quest
             assert sqlite.symbols.definitions(question) == memory.symbols.definitions(question)
         for path in files:
             assert [sqlite.symbols.definitions_at(record(path), line) for line in range(1, 6)] == [
-                memory.symbols.around(record(path), line) for line in range(1, 6)
+                memory.symbols.definitions_at(record(path), line) for line in range(1, 6)
             ]
         assert sqlite.symbols.definition_count() == memory.symbols.definition_count()
         assert sqlite.symbols.definition_kinds() == memory.symbols.definition_kinds()
