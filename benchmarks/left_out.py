@@ -59,8 +59,8 @@ class LeftOut:
 
 
 def _meaning_weight(recipe: Recipe, value: float) -> Recipe:
-    routes = {name: replace(it, weight=value) if name == "semantic" else it for name, it in recipe.routes.items()}
-    return replace(recipe, routes=MappingProxyType(routes))
+    routes = {name: replace(it, weight=value) if name == "semantic" else it for name, it in recipe.retrievers.items()}
+    return replace(recipe, retrievers=MappingProxyType(routes))
 
 
 def _path_weight(recipe: Recipe, value: float) -> Recipe:
@@ -74,9 +74,9 @@ def _stage_option(kind: type, option: str) -> Callable[[Recipe, float], Recipe]:
     def changed(recipe: Recipe, value: float) -> Recipe:
         routes = {
             name: replace(it, stages=tuple(change(stage, value) for stage in it.stages)) if name in _WORDS else it
-            for name, it in recipe.routes.items()
+            for name, it in recipe.retrievers.items()
         }
-        return replace(recipe, routes=MappingProxyType(routes))
+        return replace(recipe, retrievers=MappingProxyType(routes))
 
     return changed
 

@@ -129,7 +129,7 @@ def _asked(engine: Engine, queries: Sequence[str], recipe: str) -> tuple[list[fl
         took = ms(engine.search, Query(text, recipe=recipe))
         total.append(took)
         beside.append(took - sum(spent))
-        if "semantic" in RECIPES[recipe].routes and not spent:
+        if "semantic" in RECIPES[recipe].retrievers and not spent:
             raise SystemExit("the stopwatch on the encoder does not run any more; see _encoder_stopwatch")
     return total, beside
 

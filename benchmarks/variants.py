@@ -40,7 +40,7 @@ def worth_ablating() -> list[str]:
     return [
         name
         for name, it in RECIPES.items()
-        if len(it.routes) > 1
+        if len(it.retrievers) > 1
         and not name.endswith("-files")
         and not name.startswith("rifflux-")
         and not any(isinstance(stage, Rerank) for stage in it.stages)
@@ -55,13 +55,13 @@ def lesser(recipe: Recipe) -> Iterator[Variant]:
 
     for thing, label, prepare in _without_one(recipe.prepare):
         yield variant(thing, label, replace(recipe, prepare=prepare))
-    for name, route in recipe.routes.items():
-        if len(recipe.routes) > 1:
-            others = _proxy({k: v for k, v in recipe.routes.items() if k != name})
-            yield variant(route, name, replace(recipe, routes=others))
+    for name, route in recipe.retrievers.items():
+        if len(recipe.retrievers) > 1:
+            others = _proxy({k: v for k, v in recipe.retrievers.items() if k != name})
+            yield variant(route, name, replace(recipe, retrievers=others))
         for thing, label, stages in _without_one(route.stages):
-            routes = _proxy({**recipe.routes, name: replace(route, stages=stages)})
-            yield variant((name, thing), f"{name}.{label}", replace(recipe, routes=routes))
+            routes = _proxy({**recipe.retrievers, name: replace(route, stages=stages)})
+            yield variant((name, thing), f"{name}.{label}", replace(recipe, retrievers=routes))
     for thing, label, weigh in _without_one(recipe.weigh):
         yield variant(thing, label, replace(recipe, weigh=weigh))
     for thing, label, stages in _without_one(recipe.stages):
@@ -85,7 +85,7 @@ def unused_stages() -> list[Stage]:
 
 
 def _of_routes(recipe: Recipe) -> list[Stage]:
-    return [stage for route in recipe.routes.values() for stage in route.stages]
+    return [stage for route in recipe.retrievers.values() for stage in route.stages]
 
 
 def _stages_in(module: ModuleType) -> Iterator[Stage]:

@@ -161,7 +161,7 @@ def make(path: Path, size: int, base: Base) -> tuple[Matrix, float]:
             (size + CHANGED, PARTS),
         )
     writing = sum(ms(store.vectors.put_vectors, keys, matrix) for keys, matrix in batches(size, draw))
-    store.maintenance.settle()
+    store.maintenance.checkpoint()
     store.close()
     return draw(QUERIES), writing
 
@@ -197,7 +197,7 @@ def reopened(path: Path, query: Matrix) -> float:
 
 def following(store: SqliteStore, query: Matrix) -> dict[str, float]:
     """A thousand vectors more, then without them again: committing, and the first answer after it."""
-    keys = [it.key for it in store.vectors.pending()][:CHANGED]
+    keys = [it.key for it in store.vectors.chunks_without_vector()][:CHANGED]
     matrix = np.random.default_rng(SEED).standard_normal((len(keys), GRANITE_DIMENSION), dtype=np.float32)
 
     def remove() -> None:

@@ -143,7 +143,9 @@ def tool_sections(profile: str) -> str:
 
 def tools(profile: str) -> tuple[Tool, ...]:
     with tempfile.TemporaryDirectory() as folder:
-        made = make_profile(profile, roots=(), flags={}, environment={}, cwd=Path(folder), backstage=ServerRuntime())
+        made = make_profile(
+            profile, roots=(), flags={}, environment={}, cwd=Path(folder), server_runtime=ServerRuntime()
+        )
         return made.tools
 
 

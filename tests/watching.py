@@ -42,7 +42,7 @@ class Following:
         return {path for batch in self.batches for path in batch.paths}
 
     def wholes(self) -> list[str]:
-        return [batch.why for batch in self.batches if batch.whole]
+        return [batch.why for batch in self.batches if batch.compare_all]
 
     def pending(self, collection: str = "c") -> frozenset[str] | None:
         known = self.watcher.pending()

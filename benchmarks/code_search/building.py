@@ -60,7 +60,7 @@ def _build(corpus: Corpus, index: Path, work: Path) -> Built:
     command = [sys.executable, "-m", "dowse", "index", str(corpus.root), "--index", str(index)]
     footprint = run(command, environment_for(work))
     with Engine(settings_for(work), index, create=False) as engine:
-        engine.indexing.settle()
+        engine.indexing.checkpoint()
         status = engine.status()
     reasons = [it.reason for it in status.skipped]
     skipped = {reason: reasons.count(reason) for reason in sorted(set(reasons))}

@@ -65,7 +65,7 @@ def _grep(
     *,
     every: bool = False,
 ) -> Kind:
-    queries = [GrepQuery(terms, mode, every=every) for terms in asked]
+    queries = [GrepQuery(terms, mode, match_all=every) for terms in asked]
     return Kind(f"grep: {name}", queries, Engine.grep, lambda it: it.total_files, pattern, same, aim)
 
 
@@ -113,7 +113,7 @@ def of_definitions(names: Names) -> list[Kind]:
     bases, attributes = (across(names.traits(kind), QUERIES) for kind in ("base", "attribute"))
     described = drawn(names.described(), QUERIES)
     compound = [SymbolQuery((it.part,), kinds=(it.kind,), parent=it.parent) for it in described]
-    involved = [SymbolQuery((it,), least={"cyclomatic": 2}, order="cyclomatic") for it in parts]
+    involved = [SymbolQuery((it,), min_metrics={"cyclomatic": 2}, order="cyclomatic") for it in parts]
     return [
         _symbols("by part of the name", [SymbolQuery((it,)) for it in parts], "p50 < 2 ms", near=True),
         _symbols("by the exact name", [SymbolQuery((it,), matching="exact") for it in some], near=True),
@@ -136,7 +136,7 @@ def _named(asked: SymbolQuery) -> Pattern:
 
 
 def _containing(engine: Engine, place: Place) -> object:
-    return engine.code.containing(place.path, place.line)
+    return engine.code.definitions_at(place.path, place.line)
 
 
 # --- calls ------------------------------------------------------------------------------------

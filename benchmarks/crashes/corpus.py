@@ -47,7 +47,7 @@ class Corpus:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
         task = PrepareTask(Item(path, len(text), 1), text.encode(), ChunkLimits())
-        self.state[path] = tuple(piece.chunk for piece in prepare_file(task, extract).pieces)
+        self.state[path] = tuple(piece.chunk for piece in prepare_file(task, extract).chunk_inputs)
 
     def _text(self, path: str) -> str:
         rng, version = self._rng, self._rng.getrandbits(32)

@@ -77,7 +77,7 @@ def _round(
 
 
 def _by_author(it: Question) -> Scope:
-    return Scope(kinds=COMMITS.kinds, facets=(FacetFilter("author", it.commit.facets["author"], whole=False),))
+    return Scope(kinds=COMMITS.kinds, facets=(FacetFilter("author", it.commit.facets["author"], exact=False),))
 
 
 def _by_path(it: Question) -> Scope:

@@ -40,7 +40,7 @@ class Item:
     path: str
     size: int
     mtime_ns: int
-    form: str = ""
+    source_kind: str = ""
     masked: int = 0
 
     @property
@@ -61,7 +61,7 @@ class Block:
     start: int
     end: int
     trail: tuple[str, ...] = ()
-    whole: bool = False
+    atomic: bool = False
     role: str = TEXT_ROLE
 
 
@@ -80,7 +80,7 @@ class FunctionMetrics(NamedTuple):
 class Symbol(NamedTuple):
     """A named span: a heading, a class, a function. `parent` indexes the symbols of the same record.
 
-    - `value_expression`: its value, or what a call returns, as an expression of `dowse.text.regex`.
+    - `value_expression`: its value, or what a call returns, as an expression of `dowse.text.receiver_expressions`.
     - `parameters`: the parameter types as written; empty strings where there is none.
     - `attributes`: names of attributes or decorators, as written, without arguments.
     - `bases`: the types it extends or implements, as written, without arguments.
@@ -95,7 +95,7 @@ class Symbol(NamedTuple):
     level: int = 0
     parent: int | None = None
     signature: str = ""
-    holds: str = ""
+    value_expression: str = ""
     parameters: tuple[str, ...] = ()
     modifiers: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()
@@ -107,7 +107,7 @@ class Call(NamedTuple):
     """A call site.
 
     - `name`: the last name of the callee, by which calls are looked up.
-    - `callee`: the whole callee as an expression of `dowse.text.regex`, resolved on demand.
+    - `callee`: the whole callee as an expression of `dowse.text.receiver_expressions`, resolved on demand.
     - `symbol`: index of the innermost enclosing function or class among the record's symbols.
 
     A tuple, because there are millions of them.
@@ -264,7 +264,7 @@ class FacetFilter(NamedTuple):
 
     name: str
     value: str
-    whole: bool = True
+    exact: bool = True
 
 
 class LinkFilter(NamedTuple):
@@ -376,7 +376,7 @@ class Query:
     min_score: float | None = None
     dedup_threshold: float | None = None
     # Decay rates that override those of each kind.
-    paces: tuple[DecayRate, ...] = ()
+    decay_rates: tuple[DecayRate, ...] = ()
     # Changes to the recipe, if it is one of the ragdocs contract.
     tuning: RagdocsTuning = DEFAULT_TUNING
     # The user the query is made for; their preferences affect the ranking.
@@ -425,15 +425,15 @@ class Hit:
     notes: tuple[str, ...] = ()
     replaces: Hit | None = None
     root: str = ""
-    place: str = ""
+    display_path: str = ""
 
     @property
     def path(self) -> str:
         """Return the path to read or open the file by."""
-        return self.place or self.stored.record.path
+        return self.display_path or self.stored.record.path
 
     @property
-    def found(self) -> Hit:
+    def matched_hit(self) -> Hit:
         """Return the hit that matched the query."""
         return self.replaces or self
 
@@ -513,18 +513,18 @@ class Completeness:
     vectors: int
     synced_at: float
     notes: tuple[str, ...] = ()
-    seen: DiskFreshness = FRESHNESS_UNKNOWN
+    disk_freshness: DiskFreshness = FRESHNESS_UNKNOWN
     by_source: tuple[SourceCoverage, ...] = ()
     left_out: int = 0
 
     @property
     def as_of(self) -> float:
         """Return the time for which the answer reflects the disk; 0 before the first sync."""
-        return max(self.seen.as_of, self.synced_at)
+        return max(self.disk_freshness.as_of, self.synced_at)
 
     @property
     def complete(self) -> bool:
-        return not self.notes and not self.seen.sentences() and all(it.complete for it in self.shares)
+        return not self.notes and not self.disk_freshness.sentences() and all(it.complete for it in self.shares)
 
     @property
     def shares(self) -> tuple[SourceCoverage, ...]:
@@ -537,7 +537,7 @@ class Completeness:
         if any(missing.values()):
             counted = ", ".join(f"{count:,} {name}" for name, count in missing.items() if count)
             parts.append(f"{counted} (see status)")
-        return "; ".join([parts[0], ", ".join(parts[1:]), *self.notes, *self.seen.sentences()])
+        return "; ".join([parts[0], ", ".join(parts[1:]), *self.notes, *self.disk_freshness.sentences()])
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,9 +204,9 @@ def test_everything_a_recipe_has_is_left_out_once() -> None:
     recipe: Recipe = replace(get_recipe("hybrid"), stages=(Twice(1), Twice(2)), prepare=(prepared,))
     variants = {it.label: it.recipe for it in lesser(recipe)}
     assert variants["prepared"].prepare == ()
-    assert list(variants["semantic"].routes) == ["lexical", "headline"]
-    assert variants["lexical.code_priors"].routes["lexical"].stages == ()
-    assert variants["lexical.code_priors"].routes["semantic"] == recipe.routes["semantic"]
+    assert list(variants["semantic"].retrievers) == ["lexical", "headline"]
+    assert variants["lexical.code_priors"].retrievers["lexical"].stages == ()
+    assert variants["lexical.code_priors"].retrievers["semantic"] == recipe.retrievers["semantic"]
     assert variants["twice"].stages == (Twice(2),)
     assert variants["twice (2)"].stages == (Twice(1),)
     assert len({it.name for it in variants.values()} | {recipe.name}) == len(variants) + 1

@@ -23,11 +23,11 @@ class File:
     links: list[Link] = field(default_factory=list)
     _places: dict[str, int] = field(default_factory=dict)
 
-    def define(self, full: str, kind: str, holds: str = "", **rest: object) -> File:
+    def define(self, full: str, kind: str, value_expression: str = "", **rest: object) -> File:
         owner, _, name = full.rpartition("/")
         parent = self._places[owner] if owner else None
         line = 10 * len(self.symbols) + 11  # imports stand above
-        symbol = Symbol(name, kind, line, line + 9, holds=holds, parent=parent)
+        symbol = Symbol(name, kind, line, line + 9, value_expression=value_expression, parent=parent)
         self._places[full] = len(self.symbols)
         self.symbols.append(symbol._replace(**rest))  # type: ignore[arg-type]
         around = parent

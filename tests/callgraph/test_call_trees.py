@@ -17,6 +17,7 @@ from dowse.errors import BadInput
 from dowse.model import Call, Link, Record, Scope, Symbol
 from dowse.store.base import Store
 from dowse.store.sqlite import SqliteStore
+from dowse.store.view import StoreView
 from oracle.dict_store import DictStore
 
 
@@ -150,7 +151,7 @@ def test_filters_are_by_path(store: Store) -> None:
     graph = put(store, layers())
     only = CallQuery("step", "OfA", scope=Scope(paths=("low.py",)))
     assert graph.calls(only).nodes == ()
-    assert len(graph.calls(CallQuery("step", "OfA", wanted=lambda path: path == "high.py")).nodes) == 2
+    assert len(graph.calls(CallQuery("step", "OfA", path_filter=lambda path: path == "high.py")).nodes) == 2
     assert graph.calls(CallQuery("step", "OfA", scope=Scope(excluded=("high.py",)))).nodes == ()
     down = CallQuery("first", direction="down", scope=Scope(paths=("high.py",)))
     assert graph.calls(down).nodes == ()
@@ -242,16 +243,16 @@ def test_an_import_of_a_type_that_inherits_from_what_it_imports(store: Store) ->
 
 
 def test_definitions_that_hold_each_others_values(store: Store) -> None:
-    code = File("main.py").define("x", "variable", holds="x").define("run", "function")
+    code = File("main.py").define("x", "variable", value_expression="x").define("run", "function")
     names = [f"f{number}" for number in range(30)]
     for name in names:
-        code.define(name, "function", holds="|".join(f"{other}()" for other in names))
+        code.define(name, "function", value_expression="|".join(f"{other}()" for other in names))
     code.call("run", "f0().go").call("run", "x.go").call("run", "x").call("run", "x[].go").call("run", "x()!.go")
     assert callees(put(store, [code]), "run") == []
 
 
 def test_an_endless_expression(store: Store) -> None:
-    code = File("main.py").define("f", "function", holds="f").define("run", "function")
+    code = File("main.py").define("f", "function", value_expression="f").define("run", "function")
     code.call("run", "f" + "().x" * 50_000, "x").call("run", ":" + "List<" * 5_000 + ";.x", "x")
     assert callees(put(store, [code]), "run") == []
 
@@ -270,21 +271,21 @@ def test_a_name_called_from_everywhere_is_looked_at_only_so_far(store: Store) ->
 class Watched:
     """A view that notes what the call graph reads of it."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store.view()
+    def __init__(self, view: StoreView) -> None:
+        self._view = view
         self.read: list[str] = []
 
     def __getattr__(self, name: str) -> object:
-        if name not in ("moment", "remembered"):
+        if name not in ("snapshot", "cached_by_revision"):
             self.read.append(name)
-        return getattr(self._store, name)
+        return getattr(self._view, name)
 
 
 @pytest.mark.parametrize("direction", ["up", "down"])
 def test_a_question_that_is_asked_again_reads_nothing(store: Store, direction) -> None:
     name = "save" if direction == "up" else "first"
     put(store, layers())
-    watched = Watched(store)
+    watched = Watched(store.view())
     graph = CallGraph(watched)  # type: ignore[arg-type]
     before = graph.calls(CallQuery(name, direction=direction))
     assert before.nodes and watched.read
@@ -337,10 +338,10 @@ def test_no_facts_are_too_odd(
             place + 1,
             len(defined) + 1,
             parent=place - 1 if place % 3 else None,
-            holds=holds,
+            value_expression=value,
             bases=tuple(bases),
         )
-        for place, (name, kind, holds, bases) in enumerate(defined)
+        for place, (name, kind, value, bases) in enumerate(defined)
     ]
     calls = [
         Call(name, callee, line + 1, line if line < len(symbols) else None)

@@ -171,7 +171,7 @@ def test_a_call_into_another_file(
     engine: Engine, language: str, files: Mapping[str, str], callee: str, caller: str
 ) -> None:
     owner, _, name = callee.rpartition(".")
-    query = CallQuery(name, owner, "up", depth=1, wanted=lambda path: path.startswith(f"{language}/"))
+    query = CallQuery(name, owner, "up", depth=1, path_filter=lambda path: path.startswith(f"{language}/"))
     assert {_name(it) for it in engine.calls(query).nodes} == {caller}
 
 

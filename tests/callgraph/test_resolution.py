@@ -26,7 +26,7 @@ def repo(path: str = "app/repo.py") -> File:
     return (
         File(path)
         .define("Base", "class")
-        .define("Base/load", "method", holds=":User;")
+        .define("Base/load", "method", value_expression=":User;")
         .define("Repo", "class", bases=("Base",))
         .define("Repo/__init__", "constructor")
         .define("Repo/save", "method")
@@ -66,9 +66,9 @@ def test_python(store: Store, callee: str, expected: str) -> None:
         .imports("app.repo", "Repo=Repo")
         .imports("app", "repo=repo")
         .define("helper", "function")
-        .define("shared", "variable", holds="Repo()")
+        .define("shared", "variable", value_expression="Repo()")
         .define("Service", "class")
-        .define("Service/repo", "field", holds=":Repo;")
+        .define("Service/repo", "field", value_expression=":Repo;")
         .define("Service/run", "method")
         .call("Service/run", callee)
     )
@@ -86,14 +86,20 @@ def csharp_types() -> File:
         .define("Shop.Model/User/Greet", "method", parameters=())
         .define("Shop.Model/Repo", "class", bases=("IRepo",), signature="class Repo<T>")
         .define("Shop.Model/Repo/Repo", "constructor")
-        .define("Shop.Model/Repo/Get", "method", holds=":T;")
-        .define("Shop.Model/Repo/GetAsync", "method", holds=":Task<T>;")
+        .define("Shop.Model/Repo/Get", "method", value_expression=":T;")
+        .define("Shop.Model/Repo/GetAsync", "method", value_expression=":Task<T>;")
         .define("Shop.Model/IRepo", "interface")
-        .define("Shop.Model/IRepo/Get", "method", holds=":object;")
+        .define("Shop.Model/IRepo/Get", "method", value_expression=":object;")
         .define("Shop.Model/Texts", "class", modifiers=("static",))
         .define("Shop.Model/Texts/Shout", "method", modifiers=("static", "extension"), parameters=("thisstring",))
         .define("Shop.Model/Texts/Each", "method", modifiers=("extension",), parameters=("IEnumerable<User>",))
-        .define("Shop.Model/Texts/Make", "method", holds=":T;", signature="static T Make<T>()", modifiers=("static",))
+        .define(
+            "Shop.Model/Texts/Make",
+            "method",
+            value_expression=":T;",
+            signature="static T Make<T>()",
+            modifiers=("static",),
+        )
     )
 
 
@@ -130,7 +136,7 @@ def test_csharp(store: Store, callee: str, kind: str, expected: str) -> None:
         .define("Shop.App/ClientBase", "class")
         .define("Shop.App/ClientBase/Inherited", "method")
         .define("Shop.App/Client", "class", bases=("ClientBase",))
-        .define("Shop.App/Client/Current", "property", holds=":User;")
+        .define("Shop.App/Client/Current", "property", value_expression=":User;")
         .define("Shop.App/Client/Helper", "method")
         .define("Shop.App/Client/Run", "method")
         .call("Shop.App/Client/Run", callee, name, kind)
@@ -363,7 +369,7 @@ def test_names_that_imports_and_variables_give(store: Store) -> None:
     main = (
         File("main.py")
         .imports("lib", "Box=Box")
-        .define("Shelf", "variable", holds="Box")
+        .define("Shelf", "variable", value_expression="Box")
         .define("run", "function")
         .define("go", "function")
         .call("run", "Box")

@@ -41,13 +41,13 @@ def run(root: Path, index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
 @pytest.fixture
 def served(run: Run, root: Path, index: Path) -> None:
     """A server that has indexed, and was closed."""
-    backstage = ServerRuntime()
+    server_runtime = ServerRuntime()
     environment = {"DOWSE_INDEX": str(index), "DOWSE_DATA_DIR": str(root.parent / "data"), "DOWSE_ENCODER": "hashing"}
-    make_profile("core", roots=(), flags={}, environment=environment, cwd=root, backstage=backstage)
-    backstage.start()
-    jobs = backstage.jobs
+    make_profile("core", roots=(), flags={}, environment=environment, cwd=root, server_runtime=server_runtime)
+    server_runtime.start()
+    jobs = server_runtime.jobs
     eventually(lambda: any(it.finished for it in jobs.all()))
-    backstage.close()
+    server_runtime.close()
 
 
 def nothing(task: JobContext) -> Mapping[str, object]:

@@ -144,10 +144,10 @@ def test_bad_input_is_one_line_and_writes_nothing(run: Run, root: Path) -> None:
 @pytest.fixture
 def call(root: Path, tmp_path: Path) -> Iterator[Callable[..., CallToolResult]]:
     write(root, {"src/auth.py": APP})
-    backstage = ServerRuntime()
+    server_runtime = ServerRuntime()
     environment = {"DOWSE_DATA_DIR": str(tmp_path / "data"), "DOWSE_ENCODER": "hashing"}
-    made = make_profile("core", roots=(), flags={}, environment=environment, cwd=root, backstage=backstage)
-    backstage.start()
+    made = make_profile("core", roots=(), flags={}, environment=environment, cwd=root, server_runtime=server_runtime)
+    server_runtime.start()
 
     def call_it(tool: str, /, **arguments: object) -> CallToolResult:
         async def talk() -> CallToolResult:
@@ -158,7 +158,7 @@ def call(root: Path, tmp_path: Path) -> Iterator[Callable[..., CallToolResult]]:
 
     call_it("index")
     yield call_it
-    backstage.close()
+    server_runtime.close()
 
 
 def test_an_agent_keeps_extends_replaces_and_throws_away_notes(call: Callable[..., CallToolResult], root: Path) -> None:

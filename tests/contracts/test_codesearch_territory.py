@@ -56,10 +56,10 @@ def test_the_root_of_everything() -> None:
 
 
 def test_a_root_whose_own_path_is_excluded() -> None:
-    assert at("/work", TWO).excluding(["/B/"]).roots == {"a": "/work/a"}
-    assert at("/work", TWO).excluding(["/B/"]).scope.collections == ("a",)
-    assert at("/work", TWO).excluding(["work"]).scope.collections == ("",)
-    assert at("/work", TWO).excluding(["", "nothing"]).scope is EVERYTHING
+    assert at("/work", TWO).without_roots(["/B/"]).roots == {"a": "/work/a"}
+    assert at("/work", TWO).without_roots(["/B/"]).scope.collections == ("a",)
+    assert at("/work", TWO).without_roots(["work"]).scope.collections == ("",)
+    assert at("/work", TWO).without_roots(["", "nothing"]).scope is EVERYTHING
 
 
 @pytest.mark.parametrize(

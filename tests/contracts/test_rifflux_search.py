@@ -185,7 +185,7 @@ def test_sem_002_zero_denominator(library: Served) -> None:
     collection = store.writer.add_collection("/somewhere").name
     record = Record(collection, "a.md", "doc", "A", 1, 1, "d", "c")
     store.writer.put(record, [ChunkInput(Chunk(n, f"text {n}", 1, 1), bytes(16)) for n in range(2)])
-    keys = [it.key for it in store.vectors.pending()]
+    keys = [it.key for it in store.vectors.chunks_without_vector()]
     store.vectors.put_vectors(keys, np.array([[1.0, 0.0], [0.0, 0.0]], dtype=np.float32))
     zero, one = np.zeros(2, dtype=np.float32), np.array([1.0, 0.0], dtype=np.float32)
     assert [it.score for it in store.vectors.near(zero, EVERYTHING, 5)] == [0.0, 0.0]

@@ -72,7 +72,7 @@ def test_every_setting_is_documented_with_its_default(name: str) -> None:
 
 
 def tools_of(profile: str, folder: Path) -> tuple[Tool, ...]:
-    return make_profile(profile, roots=(), flags={}, environment={}, cwd=folder, backstage=ServerRuntime()).tools
+    return make_profile(profile, roots=(), flags={}, environment={}, cwd=folder, server_runtime=ServerRuntime()).tools
 
 
 def test_the_profile_all_has_the_tools_of_the_others(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ class Site:
 
     def state(self) -> Mapping[str, Any]:
         """What the server tells of itself; empty if there is none."""
-        connection = connect_socket(self.start().place)
+        connection = connect_socket(self.start().socket_paths)
         if connection is None:
             return {}
         with connection:
@@ -179,7 +179,7 @@ class Site:
 
     def connection(self) -> socket.socket:
         """A client that does not have to be one of ours."""
-        connection = connect_socket(self.start().place)
+        connection = connect_socket(self.start().socket_paths)
         assert connection is not None
         connection.settimeout(DEADLINE_S)
         return connection

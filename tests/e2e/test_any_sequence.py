@@ -154,7 +154,7 @@ class Tree(RuleBasedStateMachine):
         """Whatever is a cache of the catalog can go: nothing but the catalog is needed to make it anew."""
         with self.engine._core.store.db.transaction() as connection:  # type: ignore[attr-defined]
             connection.execute(LOSSES[part])
-        assert self.engine.health.repair([part]).left == {}
+        assert self.engine.health.repair([part]).still_damaged == {}
 
     # --- how it ends ---
 
@@ -197,7 +197,7 @@ def facts(engine: Engine, *, vectors: bool) -> dict[str, Any]:
         "export": [json.dumps(export_json(it)) for it in chunks],
         "vectors": [found[it.key].tolist() for it in chunks] if vectors else [],
         "records": {key: _facts(engine, record) for key, record in records.items()},
-        "skipped": [(it.path, it.reason) for it in store.catalog.skipped()],
+        "skipped": [(it.path, it.reason) for it in store.catalog.skipped_items()],
         "counts": counts,
         "listed": [it.listed for it in store.catalog.collections()],
         "hits": [(it.stored.record.path, it.stored.chunk.ordinal, round(it.score, 9)) for it in hits],

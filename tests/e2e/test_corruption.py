@@ -107,7 +107,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     with opened(settings, index) as engine:
         with engine._core.store.writing(1.0):
             pass
-        engine.indexing.settle()
+        engine.indexing.checkpoint()
         told = answers(engine)
     assert index.with_name("index.db-vectors").is_file()
     assert index.with_name("index.db-lines").is_file()
@@ -319,7 +319,7 @@ def test_the_index_of_another_root_is_answered_from_and_brought_in_line(
     elsewhere = tmp_path / "other.db"
     with Engine(sound.settings, elsewhere, create=True) as engine:
         engine.index([other])
-        engine.indexing.settle()
+        engine.indexing.checkpoint()
     shutil.move(elsewhere, index)
     with opened(sound.settings, index) as engine:
         assert engine.search(Query("walruses")).hits[0].stored.record.path == "a.md"
@@ -372,7 +372,7 @@ def test_the_shared_cache_of_vectors(sound: Sound, tmp_path: Path, way: str) -> 
     index = tmp_path / "index.db"
     with Engine(settings, index, create=True) as engine:
         engine.index([sound.root])
-        engine.indexing.settle()
+        engine.indexing.checkpoint()
     with opened(settings, index) as engine:
         assert answers(engine) == sound.answers
 

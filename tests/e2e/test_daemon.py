@@ -134,7 +134,7 @@ def test_a_session_outlives_its_servers(site: Site) -> None:
         eventually(lambda: not is_alive(second))
         third = asked_again(site, agent, {first, second})
 
-        site.start().place.socket.unlink()
+        site.start().socket_paths.socket.unlink()
         eventually(lambda: not is_alive(third))
         asked_again(site, agent, {first, second, third})
         assert agent.leave() == 0

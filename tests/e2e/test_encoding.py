@@ -156,7 +156,7 @@ def test_another_choice_of_encoder_meanwhile_ends_it_with_a_note(open_engine: Op
     assert note.startswith("encoding stopped: another process is encoding with hash-96:1")
     made = store.catalog.metadata()
     assert (made[ACTIVE_ENCODER_KEY], made[NEXT_ENCODER_KEY]) == (HashingEncoder().fingerprint, chosen.fingerprint)
-    keys = [it.key for it in store.vectors.pending(chosen.fingerprint)]
+    keys = [it.key for it in store.vectors.chunks_without_vector(chosen.fingerprint)]
     store.vectors.put_vectors(keys, np.ones((len(keys), 96), dtype=np.float32), chosen.fingerprint)
     assert not store.vectors.switch_vectors(wanted.fingerprint)
     assert store.catalog.metadata()[NEXT_ENCODER_KEY] == chosen.fingerprint
@@ -171,11 +171,11 @@ def test_a_chunk_that_comes_at_the_last_moment_is_there_before_the_switch(
     engine.index([filled])
     store, switch, came = engine._core.store, engine._core.store.vectors.switch_vectors, []
 
-    def late(made_by: str | None = None) -> bool:
+    def late(encoder_fingerprint: str | None = None) -> bool:
         if not came:
             write(filled, {"late.md": "# Late\n\nalpha\n"})
             came.append(other.index([filled], vectors=False).indexed)
-        return switch(made_by)
+        return switch(encoder_fingerprint)
 
     store.vectors.switch_vectors = late  # type: ignore[method-assign]
     semantics = IndexEncoders("hashing", DataPaths.of(engine.settings), store)

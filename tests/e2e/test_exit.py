@@ -18,7 +18,7 @@ import pytest
 from served import HELLO, Served, children_of, is_running
 
 from dowse.server import mcp
-from dowse.server import runtime as backstage
+from dowse.server import runtime as server_runtime
 from dowse.server import shutdown as leaving
 from dowse.store.sqlite.locks import has_waiting_writer, write_lock
 from support import eventually, write
@@ -110,7 +110,7 @@ def test_all_that_is_waited_for_at_the_end_takes_less_than_five_seconds() -> Non
         leaving._PARENT_CHECK_SECONDS,
     )
     assert sum(waits) < PROMISED_S
-    assert backstage._JOB_SHUTDOWN_SECONDS < leaving._LAST_WORK_SECONDS
+    assert server_runtime._JOB_SHUTDOWN_SECONDS < leaving._LAST_WORK_SECONDS
 
 
 STATES = (idle, indexing, encoding, blocked)

@@ -134,7 +134,7 @@ def test_what_may_not_be_written_is_read_and_writing_says_why_not(
     write(root, {"a.md": "# A\n\nalpha\n"})
     engine = open_engine(encoder="none")
     engine.index([root])
-    engine.indexing.settle()
+    engine.indexing.checkpoint()
     engine.close()
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)  # everybody may look into it
@@ -189,7 +189,7 @@ def test_a_lock_taken_in_the_future_was_taken_just_now(tmp_path: Path, monkeypat
     with write_lock(tmp_path / "i.db", 1.0):
         monkeypatch.setattr(time, "time", lambda: now)
         held = read_lock_owner(tmp_path / "i.db")
-        assert held is not None and "for 0 s" in held.told()
+        assert held is not None and "for 0 s" in held.describe()
 
 
 # --- a folder that vanishes ---

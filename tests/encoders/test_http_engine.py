@@ -219,8 +219,10 @@ def test_a_text_it_fails_on_is_told_and_may_be_tried_again(
     places = DataPaths.of(engine.settings)
     cache = VectorCache(cache_file(places.vectors, f"tei:{place.url}:2"), dimension=2)
     engine._core.store.vectors.prepare_vectors("another, which has everything to encode")
-    pending = [it.digest for it in engine._core.store.vectors.pending("another, which has everything to encode")]
-    assert cache.lacking(pending) == 1
+    pending = [
+        it.digest for it in engine._core.store.vectors.chunks_without_vector("another, which has everything to encode")
+    ]
+    assert cache.count_missing(pending) == 1
     assert all(row.any() for row in cache.get(pending).values())
     cache.close()
     assert semantic_note(engine, "cats bad").startswith("skipped: 1 text has no vector: the encoder server")

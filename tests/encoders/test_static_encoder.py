@@ -203,7 +203,7 @@ def test_its_name_and_its_fingerprint_lead_to_it(static, tmp_path):
 
 def test_it_counts_for_less_than_words(static):
     assert get_traits(static) == EncoderTraits(
-        worth=0.23, similarity_floor=0.2, min_confidence=0.1338, unknown_word_penalty=0.5
+        ranking_weight=0.23, similarity_floor=0.2, min_confidence=0.1338, unknown_word_penalty=0.5
     )
 
 

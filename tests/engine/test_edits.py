@@ -20,29 +20,29 @@ def repo(tmp_path: Path) -> Repo:
 
 def test_edits_commits_resets_and_removals_are_followed(repo: Repo) -> None:
     edits, place = UncommittedLinesCache(), repo.place / "a.py"
-    assert edits.of(place) == ()
+    assert edits.lines_of(place) == ()
     place.write_text("one\n2\nthree\n")
-    assert edits.of(place) == ((2, 2),)
+    assert edits.lines_of(place) == ((2, 2),)
     place.write_text("one\ntwo\n3\n4\n")
-    assert edits.of(place) == ((3, 4),)
+    assert edits.lines_of(place) == ((3, 4),)
     repo.commit("Second")
-    assert edits.of(place) == ()
+    assert edits.lines_of(place) == ()
     repo.run("branch", "kept")
     repo.run("reset", "-q", "--soft", "HEAD~1")  # the file stays as it is
-    assert edits.of(place) == ((3, 4),)
+    assert edits.lines_of(place) == ((3, 4),)
     place.unlink()
-    assert edits.of(place) == ALL_LINES
+    assert edits.lines_of(place) == ALL_LINES
 
 
 def test_git_is_asked_once_while_nothing_changes(repo: Repo) -> None:
     edits, place = UncommittedLinesCache(), repo.place / "a.py"
     place.write_text("one\n2\nthree\n")
-    assert edits.of(place) == ((2, 2),)
+    assert edits.lines_of(place) == ((2, 2),)
     (repo.place / ".git/objects").rename(repo.place / "aside")  # now git could tell nothing
-    assert edits.of(place) == ((2, 2),)
-    assert UncommittedLinesCache().of(place) != ((2, 2),)
+    assert edits.lines_of(place) == ((2, 2),)
+    assert UncommittedLinesCache().lines_of(place) != ((2, 2),)
 
 
 def test_outside_of_git_nothing_is_edited(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("one\n")
-    assert UncommittedLinesCache().of(tmp_path / "a.py") == ()
+    assert UncommittedLinesCache().lines_of(tmp_path / "a.py") == ()

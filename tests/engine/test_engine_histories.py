@@ -48,7 +48,7 @@ def test_commits_are_records_like_any_other(open_engine: OpenEngine, repo: Repo,
     answer = engine.search(Query("walking slow", scope=COMMIT))
     assert answer.hits[0].stored.record.title == "Run the trail"
     assert answer.hits[0].freshness == "fresh"
-    assert not answer.completeness.seen.sentences()
+    assert not answer.completeness.disk_freshness.sentences()
     (history,) = engine.histories.collections()
     assert (history.name, history.root, history.source) == ("root.git", str(root / ".git"), COMMITS)
     assert history.name not in [it.name for it in engine.collections()]
@@ -157,7 +157,7 @@ def test_a_bare_repository_may_be_a_root(open_engine: OpenEngine, repo: Repo, ro
     assert len(titles(engine)) == 2
     (history,) = engine.histories.collections()
     assert engine.repositories.repository(history.name).git_directory == bare
-    assert [it.root for it in engine.status().of(COMMITS)] == [str(bare)]
+    assert [it.root for it in engine.status().collections_of(COMMITS)] == [str(bare)]
     assert engine.repositories.repository(history.name).work_tree is None
     assert engine.lines(engine._core.store.catalog.select(COMMIT)[0]).text.startswith("Run the trail")
     assert engine.histories.index_history().unchanged == 2
@@ -253,7 +253,7 @@ def test_a_commit_made_just_before_a_question_is_in_the_answer(open_engine: Open
     repo.commit("Climb the ridge")
     answer = engine.search(Query("climb ridge", scope=COMMIT))
     assert [it.stored.record.title for it in answer.hits[:1]] == ["Climb the ridge"]
-    assert not answer.completeness.seen.sentences()
+    assert not answer.completeness.disk_freshness.sentences()
     repo.commit("Climb the peak", None, "--amend")
     engine.search(Query("climb"))
     assert titles(engine) == ["Climb the peak", "Run the trail", "Walk the trail"]
@@ -289,9 +289,9 @@ def test_what_is_too_much_for_a_question_is_told(open_engine: OpenEngine, repo: 
     repo.many(21)
     for _ in range(2):
         answer = engine.search(Query("trail"))
-        assert any("commits of root.git changed" in it for it in answer.completeness.seen.sentences())
+        assert any("commits of root.git changed" in it for it in answer.completeness.disk_freshness.sentences())
     assert engine.histories.index_history().indexed == 21
-    assert not engine.search(Query("trail")).completeness.seen.sentences()
+    assert not engine.search(Query("trail")).completeness.disk_freshness.sentences()
 
 
 def test_without_patience_it_is_only_told(open_engine: OpenEngine, repo: Repo, root: Path) -> None:
@@ -347,7 +347,7 @@ def test_a_repository_out_of_reach_keeps_what_was_indexed(open_engine: OpenEngin
     assert report.notes == [f"{root / '.git'} is missing; its indexed history was kept"]
     assert len(titles(engine)) == 2
     record = engine._core.store.catalog.select(COMMIT)[0]
-    assert engine.freshness.of(record) == "gone"
+    assert engine.freshness.freshness_of(record) == "gone"
     assert engine.lines(record).text.startswith("Run the trail")
     (root.parent / "aside").rename(root / ".git")
     assert engine.histories.index_history().unchanged == 2
@@ -377,14 +377,16 @@ def test_a_branch_whose_end_is_lost_keeps_what_was_indexed_and_is_told(
     content = aside.read_bytes()
     repo.lose(lost)
     repo.commit("Swim the lake")
-    assert any("commits of root.git changed" in it for it in engine.search(Query("swim")).completeness.seen.notes)
+    assert any(
+        "commits of root.git changed" in it for it in engine.search(Query("swim")).completeness.disk_freshness.notes
+    )
     told = f"refs/heads/side leads to {lost[:12]}: missing or damaged"
     for indexed_now in (1, 0):
         report = engine.histories.index_history()
         assert (report.indexed, report.deleted) == (indexed_now, 0)
         assert told in report.notes[0] and told in engine.status().skipped[0].reason
     assert sorted(titles(engine)) == ["Climb the ridge", "Run the trail", "Swim the lake", "Walk the trail"]
-    assert not engine.search(Query("swim")).completeness.seen.notes
+    assert not engine.search(Query("swim")).completeness.disk_freshness.notes
     _, source = engine.history.commits(engine.history.checkout(root), HistoryQuery("notes.md"))
     assert source.name == "index" and told in source.reason
     found, source = engine.history.commits(engine.history.checkout(root), HistoryQuery("notes.md"), from_git=True)
@@ -392,7 +394,9 @@ def test_a_branch_whose_end_is_lost_keeps_what_was_indexed_and_is_told(
     assert engine.history.activity(engine.history.checkout(root), HistoryQuery(), from_git=True)[0].commits == 3
     assert engine.history.authors(engine.history.checkout(root), HistoryQuery(), from_git=True)[0].commits == 3
     repo.commit("Cross the river")
-    assert any("commits of root.git changed" in it for it in engine.search(Query("river")).completeness.seen.notes)
+    assert any(
+        "commits of root.git changed" in it for it in engine.search(Query("river")).completeness.disk_freshness.notes
+    )
     aside.write_bytes(content)
     repo.run("branch", "-q", "-D", "side")
     report = engine.histories.index_history()
@@ -443,7 +447,7 @@ def test_damaged_records_of_commits_are_read_again(open_engine: OpenEngine, repo
     name = engine._core.store.catalog.select(COMMIT)[0].path
     engine._core.store.writer.drop("root.git", [name])
     mended = engine.health.repair(["records"])
-    assert not mended.left
+    assert not mended.still_damaged
     engine.histories.index_history(force=True)
     assert len(titles(engine)) == 2
 
@@ -457,7 +461,7 @@ def test_a_bare_repository_below_a_root_stays_found(open_engine: OpenEngine, rep
     ]
     indexed(engine, root)
     assert sorted(it.name for it in engine.histories.collections()) == ["mirror.git", "root.git"]
-    assert not engine.search(Query("trail")).completeness.seen.sentences()
+    assert not engine.search(Query("trail")).completeness.disk_freshness.sentences()
     assert engine.histories.index_history().unchanged == 4
 
 
@@ -476,7 +480,7 @@ def test_what_lies_in_work_trees_stays_when_a_folder_becomes_a_bare_repository(
     (project / "aside").rename(project / "HEAD")
     indexed(engine, home)
     assert {it.path for it in engine._core.store.catalog.select(Scope(collections=("home",)))} == files
-    assert not engine.search(Query("trail")).completeness.seen.sentences()
+    assert not engine.search(Query("trail")).completeness.disk_freshness.sentences()
     assert engine.repositories.repository("project.git").work_tree == project / "dev"
     (record,) = engine.record("project/dev/notes.md")
     (history,) = engine.histories.collections()
@@ -523,11 +527,11 @@ def test_however_many_commits_there_are_few_files_are_looked_at_for_every_questi
     for number in range(4):
         repo.commit(f"Step {number}")
     engine = indexed(open_engine(), root)
-    assert engine.freshness._look.is_small()
+    assert engine.freshness._disk_scan.is_small()
     (root / "more.md").write_text("# More\n")
     (root / "most.md").write_text("# Most\n")
     engine.index([root])
-    assert not engine.freshness._look.is_small()
+    assert not engine.freshness._disk_scan.is_small()
 
 
 def test_a_drop_that_is_interrupted_is_known_and_made_up_for(

@@ -54,7 +54,7 @@ def test_an_edited_file_is_found_by_its_new_words(root: Path, engine: Engine) ->
     write(root, {"a.md": "# A\n\nomega"})
     answer = ask(engine, "omega")
     assert found(answer) == [("a.md", "fresh")]
-    assert answer.completeness.seen.pending == 0
+    assert answer.completeness.disk_freshness.pending == 0
     assert found(ask(engine, "alpha")) == []
 
 
@@ -120,7 +120,7 @@ def test_every_exact_verb_sees_it_too(root: Path, engine: Engine) -> None:
     write(root, {"app.py": "def chi():\n    return psi()\n\n\ndef psi():\n    return 1\n"})
     assert [it.symbol.name for it in engine.symbols(SymbolQuery(names=("chi",))).definitions] == ["chi"]
     write(root, {"app.py": "\n\ndef rho():\n    return psi()\n\n\ndef psi():\n    return 1\n"})
-    assert [it.symbol.name for it in engine.code.containing("app.py", 4)] == ["rho"]
+    assert [it.symbol.name for it in engine.code.definitions_at("app.py", 4)] == ["rho"]
     write(root, {"app.py": "def tau():\n    return psi()\n\n\ndef psi():\n    return 1\n"})
     tree = engine.calls(CallQuery("psi"))
     assert [it.edge.caller.symbol.name for it in tree.nodes if it.edge.caller] == ["tau"]
@@ -139,7 +139,7 @@ def test_what_is_ignored_or_no_text_is_looked_at_once(root: Path, engine: Engine
     (root / "data.md").write_bytes(b"\0\1\2\3" * 500)
     (root / "picture.png").write_bytes(b"\x89PNG")
     first = ask(engine, "omega")
-    assert found(first) == [] and first.completeness.seen.sentences() == ()
+    assert found(first) == [] and first.completeness.disk_freshness.sentences() == ()
     again = ask(engine, "omega")
     assert (again.steps[0].name, again.steps[0].after) == ("freshness", 0)
     revision = engine._core.store.catalog.metadata()["revision"]
@@ -182,7 +182,7 @@ def test_links_are_not_followed(root: Path, tmp_path: Path, engine: Engine) -> N
     (root / "link").symlink_to(tmp_path / "secret")
     (root / "s.md").symlink_to(tmp_path / "secret/s.md")
     answer = ask(engine, "omega")
-    assert found(answer) == [] and answer.completeness.seen.pending == 0
+    assert found(answer) == [] and answer.completeness.disk_freshness.pending == 0
 
 
 def test_a_root_that_became_a_link_is_read_no_more(root: Path, tmp_path: Path, engine: Engine) -> None:
@@ -235,7 +235,7 @@ def test_a_corpus_that_is_no_directory_is_left_alone(engine: Engine) -> None:
             return Listing()
 
     engine.indexing.index_source("corpus", Nothing())  # type: ignore[arg-type]
-    assert ask(engine, "alpha").completeness.seen.sentences() == ()
+    assert ask(engine, "alpha").completeness.disk_freshness.sentences() == ()
 
 
 # --- what is told ---
@@ -247,7 +247,7 @@ def test_with_freshness_timeout_ms_0_changes_are_only_told(root: Path, engine: E
     reader = open_engine(encoder="none", freshness_timeout_ms=0)
     answer = ask(reader, "alpha beta")
     assert set(found(answer)) == {("a.md", "changed"), ("docs/b.md", "gone")}
-    assert answer.completeness.seen.pending == 3 and not answer.completeness.complete
+    assert answer.completeness.disk_freshness.pending == 3 and not answer.completeness.complete
     assert "3 changed files are not in this answer yet: a.md, docs/b.md, z.md" in answer.completeness.sentence(2)
     data = answer_json(answer)["completeness"]
     assert isinstance(data, dict) and data["pending"]["count"] == 3
@@ -259,7 +259,7 @@ def test_with_freshness_timeout_ms_0_changes_are_only_told(root: Path, engine: E
         reader.impact({}, CallQuery("any")),
         reader.find(NameQuery(("x",))),
     ):
-        assert verb.seen.pending == 3
+        assert verb.disk_freshness.pending == 3
 
 
 def test_many_changed_files_are_told_and_left_with_what_brings_them_in(
@@ -282,7 +282,7 @@ def test_a_large_file_is_told_and_left_and_the_others_are_not(
     write(root, {"large.md": "omega " * 200_000, "small.md": "omega"})
     hasty = open_engine(encoder="none", freshness_timeout_ms=250)
     eventually(lambda: found(ask(hasty, "omega")) == [("small.md", "fresh")])
-    seen = ask(hasty, "omega").completeness.seen
+    seen = ask(hasty, "omega").completeness.disk_freshness
     assert (seen.examples, seen.notes) == (("large.md",), ("run `dowse index` to update the index",))
     assert "large.md" in {path for path, _ in found(ask(engine, "omega"))}
 
@@ -293,7 +293,7 @@ def test_while_another_process_writes(root: Path, engine: Engine, open_engine: O
     with write_lock(engine.index_path, 1):
         answer = ask(hasty, "omega")
     assert found(answer) == []
-    assert answer.completeness.seen.examples == ("a.md",)
+    assert answer.completeness.disk_freshness.examples == ("a.md",)
     assert "being written to" in answer.completeness.sentence(0)
     assert found(ask(engine, "omega")) == [("a.md", "fresh")]
 
@@ -316,12 +316,12 @@ def test_a_root_that_is_gone_or_empty(root: Path, engine: Engine) -> None:
     answer = ask(engine, "alpha")
     assert found(answer) == [("a.md", "gone")]
     assert f"{root} is missing" in answer.completeness.sentence(1)
-    assert answer.completeness.seen.pending == 0
+    assert answer.completeness.disk_freshness.pending == 0
     root.mkdir()
     for _ in range(2):
         empty = ask(engine, "alpha")
         assert found(empty) == [("a.md", "gone")]
-        assert empty.completeness.seen.pending == 3
+        assert empty.completeness.disk_freshness.pending == 3
     write(root, {"a.md": "alpha"})
     assert found(ask(engine, "alpha")) == [("a.md", "fresh")]
     assert engine.completeness().indexed == 1
@@ -332,7 +332,7 @@ def test_names_that_are_hard_to_write(root: Path, engine: Engine, name: str) -> 
     (root / name).write_text("omega")
     answer = ask(engine, "omega")
     assert found(answer) == ([] if "\udcff" in name else [(name, "fresh")])
-    assert answer.completeness.seen.pending == 0
+    assert answer.completeness.disk_freshness.pending == 0
     answer.completeness.sentence(0).encode()
 
 
@@ -353,7 +353,7 @@ def test_a_watcher_is_believed(root: Path, engine: Engine) -> None:
     shutil.rmtree(root / "docs/deep")
     assert found(ask(engine, "gamma")) == []
     pending["unheard of"] = frozenset({"../../etc/passwd"})
-    assert ask(engine, "gamma").completeness.seen.pending == 0
+    assert ask(engine, "gamma").completeness.disk_freshness.pending == 0
 
 
 def test_a_watcher_that_can_not_know_is_replaced_by_looking(root: Path, engine: Engine) -> None:
@@ -364,7 +364,7 @@ def test_a_watcher_that_can_not_know_is_replaced_by_looking(root: Path, engine: 
 
 def test_thousands_of_changes_are_told_without_looking_at_each(root: Path, engine: Engine) -> None:
     engine.freshness.set_pending_source(lambda: {"root": frozenset(f"{number}.md" for number in range(10_000))})
-    assert ask(engine, "alpha").completeness.seen.pending == 10_000
+    assert ask(engine, "alpha").completeness.disk_freshness.pending == 10_000
 
 
 # --- as of when, and how often ---
@@ -422,7 +422,7 @@ def test_looks_at_many_files_are_rationed_and_say_as_of_when(root: Path, large: 
     rationed = ask(engine, "omega")
     assert found(rationed) == [] and rationed.steps[0].before < FILES / 2
     assert rationed.completeness.as_of == slow.completeness.as_of
-    assert first.completeness.seen.complete and not rationed.completeness.seen.complete
+    assert first.completeness.disk_freshness.complete and not rationed.completeness.disk_freshness.complete
     write(root, {"d1/new.md": "omega"})
     assert found(ask(engine, "omega")) == [("d1/new.md", "fresh")], "names are looked at in any case"
     again = ask(engine, "word7")
@@ -445,7 +445,7 @@ def test_a_long_look_goes_on_with_the_next_question(root: Path, large: Callable[
         moments.append(answer.completeness.as_of)
     assert moments[0] == synced and 0 < counts[0] < FILES
     assert moments[-1] > synced
-    assert answer.completeness.seen.examples == ("d1/new.md",)
+    assert answer.completeness.disk_freshness.examples == ("d1/new.md",)
 
 
 def test_a_clock_that_goes_back_hides_nothing(root: Path, tmp_path: Path) -> None:
@@ -474,7 +474,7 @@ def test_threads_share_looks_and_repairs(root: Path, engine: Engine) -> None:
             write(root, {f"t{number}.md": word})
             answer = ask(engine, word)
             if found(answer) != [(f"t{number}.md", "fresh")]:
-                problems.append((word, found(answer), answer.completeness.seen))
+                problems.append((word, found(answer), answer.completeness.disk_freshness))
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:

@@ -195,7 +195,7 @@ def test_a_history_that_is_cut_follows_the_newest(tmp_path: Path, root: Path, by
         for beyond in range(1, 4):
             commit(repo, rng)
             if by_a_question:
-                assert not engine.search(Query("line")).completeness.seen.sentences()
+                assert not engine.search(Query("line")).completeness.disk_freshness.sentences()
             else:
                 report = engine.histories.index_history()
                 # The one that is the first beyond now is among what is skipped.
@@ -248,7 +248,7 @@ def test_what_back_dated_commits_lead_to_stays_and_counts_once(tmp_path: Path, r
         )
         for number, step in enumerate(steps):
             step(repo, rng)
-            assert not engine.search(Query("line")).completeness.seen.sentences()
+            assert not engine.search(Query("line")).completeness.disk_freshness.sentences()
             assert state(engine) == fresh(tmp_path, root, f"fresh{number}", max_commits=max_commits)
             left_out = sum(map(left_out_by, engine.status().skipped))
             assert engine.history.commit_count() + left_out == len(reachable(repo)) == 14

@@ -98,7 +98,7 @@ def test_merging_keeps_tags_and_what_was_said_lies_in_the_trash(engine: Engine) 
     assert (record.tags, record.facets["type"]) == (("x", "y", "z"), "fact")
     assert engine.memory.anchors(record) == ("README.md",)
     assert [it.path for it in engine.memory.select().records] == [merged.path.name]
-    assert sorted("alpha" in it.read_text() for it in merged.moved) == [False, True]
+    assert sorted("alpha" in it.read_text() for it in merged.trashed) == [False, True]
     assert (found(engine, "alpha"), found(engine, "gamma")) == ([], [("both.md", "memory")])
 
 
@@ -214,9 +214,9 @@ def test_the_watcher_follows_what_is_worth_it(engine: Engine) -> None:
     engine.memory.remember("notes", "one")
     (name,) = [it.name for it in engine.collections() if it.source == MEMORIES]
     place = watch_target_of(name, engine.indexing.files_of(name))
-    assert place.wanted("notes.md")
+    assert place.wants_file("notes.md")
     assert not place.wants_directory(".trash")
-    assert not place.wanted(".writing")
+    assert not place.wants_file(".writing")
     documents = watch_target_of("root", engine.indexing.files_of("root"))
     assert not documents.wants_directory(".memories")
 
@@ -406,7 +406,7 @@ def test_a_memory_in_a_folder_made_by_hand_is_like_any_other(engine: Engine, roo
     assert found(engine, '"dunnart"') == [("plans/old/q2.md", "memory")]
     assert found(engine, "dunnart") == [("plans/q3.md", "memory"), ("plans/old/q2.md", "memory")]
     web = engine.memory.link_web("plans/old/q2", "supersedes")
-    assert [it.name for it in web.back.steps] == ["plans/q3.md"]
+    assert [it.name for it in web.incoming.steps] == ["plans/q3.md"]
 
 
 def test_what_is_forgotten_or_merged_out_of_a_folder_is_found_no_more(engine: Engine, root: Path) -> None:

@@ -75,7 +75,7 @@ def memory(engine: Engine, name: str = "notes.md") -> Record:
 
 
 def told(engine: Engine) -> list[tuple[str, str, str]]:
-    return [(it.anchor, it.why, it.commit.title if it.commit else "") for it in engine.memory.stale(memory(engine))]
+    return [(it.anchor, it.why, it.commit.title if it.commit else "") for it in engine.memory.staleness(memory(engine))]
 
 
 def change(root: Path, old: str, new: str, path: str = "src/app.py") -> None:
@@ -372,9 +372,9 @@ def test_without_git_changes_are_told_all_the_same(tmp_path: Path, open_engine: 
 def test_memories_that_supersede_each_other_hang_nothing(engine: Engine) -> None:
     engine.memory.remember("a", "supersedes [[memory:b]], depends on [[memory:a]]", anchors=["src/app.py"])
     engine.memory.remember("b", "supersedes [[memory:a]]")
-    assert [engine.memory.stale(it) for it in engine.memory.select().records] == [(), ()]
+    assert [engine.memory.staleness(it) for it in engine.memory.select().records] == [(), ()]
 
 
 def test_other_records_are_never_stale(engine: Engine) -> None:
     (record,) = engine.record("src/app.py")
-    assert engine.memory.stale(record) == ()
+    assert engine.memory.staleness(record) == ()

@@ -30,7 +30,7 @@ def looks(took_s: Sequence[float], questions: int) -> int:
 
     looking = RefCheck(behind, InlineReindex(lambda collection, paths: None, lambda: now), lambda: now, repair_s=0.0)
     for _ in range(questions):
-        looking.look()
+        looking.check()
         now += _QUESTIONS_S
     looking.close()
     return count

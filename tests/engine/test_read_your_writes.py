@@ -81,8 +81,8 @@ def on_disk(root: Path, word: str) -> set[str]:
 def check(engine: Engine, root: Path, word: str) -> None:
     answer = engine.grep(GrepQuery((word,)))
     found, there = {it.path for it in answer.files}, on_disk(root, word)
-    if answer.seen.pending:
-        assert len(found ^ there) <= answer.seen.pending
+    if answer.disk_freshness.pending:
+        assert len(found ^ there) <= answer.disk_freshness.pending
     else:
         assert found == there
 
@@ -107,7 +107,7 @@ def test_the_last_state_is_seen_or_said_not_to_be(before: list[Step], after: lis
             for word in WORDS:
                 check(engine, root, word)
                 if repaired:
-                    assert engine.grep(GrepQuery((word,))).seen.pending == 0
+                    assert engine.grep(GrepQuery((word,))).disk_freshness.pending == 0
 
 
 def test_a_directory_that_takes_the_place_of_a_file_ends_the_file(root: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_directory_that_takes_the_place_of_a_file_ends_the_file(root: Path) ->
         rename(root, "d", "a.md")
         answer = engine.grep(GrepQuery(("alphax",)))
         assert [it.path for it in answer.files] == ["a.md/a.md", "stays.md"]
-        assert answer.seen.pending == 0
+        assert answer.disk_freshness.pending == 0
 
 
 @pytest.mark.parametrize("rounds", [30])
@@ -149,4 +149,4 @@ def test_a_root_that_another_process_found_elsewhere_is_looked_at_there(tmp_path
         write(moved, "a.md", "harbour")
         answer = engine.search(Query("harbour"))
         assert [(it.stored.record.path, it.freshness) for it in answer.hits] == [("a.md", "fresh")]
-        assert answer.completeness.seen.complete and not answer.completeness.seen.notes
+        assert answer.completeness.disk_freshness.complete and not answer.completeness.disk_freshness.notes

@@ -255,7 +255,10 @@ def test_nonsense_never_reaches_the_store_or_the_cache(engine: Engine, what: str
     assert report.notes[0].startswith("no vectors were made: the encoder broken returned")
     assert state(engine) == (OLD.fingerprint, "broken:1", CHUNKS, 0)
     cache = IndexEncoders("hashing", DataPaths.of(engine.settings), engine._core.store)._cache(Broken(BROKEN[what]))
-    assert cache.lacking([it.digest for it in engine._core.store.vectors.pending("broken:1")]) == CHUNKS
+    assert (
+        cache.count_missing([it.digest for it in engine._core.store.vectors.chunks_without_vector("broken:1")])
+        == CHUNKS
+    )
     cache.close()
 
 
@@ -563,17 +566,19 @@ class Watched:
     def vectors(self) -> Watched:
         return self
 
-    def near(self, vector: Matrix, scope: Scope, limit: int, made_by: str | None = None, *among: Any) -> object:
+    def near(
+        self, vector: Matrix, scope: Scope, limit: int, encoder_fingerprint: str | None = None, *among: Any
+    ) -> object:
         threading.Event().wait(0.001)  # time for a switch
-        found = self._store.vectors.near(vector, scope, limit, made_by, *among)
-        assert made_by is not None
-        self.seen.add(made_by)
-        encoder = next(it for it in (OLD, NEW) if it.fingerprint == made_by)
+        found = self._store.vectors.near(vector, scope, limit, encoder_fingerprint, *among)
+        assert encoder_fingerprint is not None
+        self.seen.add(encoder_fingerprint)
+        encoder = next(it for it in (OLD, NEW) if it.fingerprint == encoder_fingerprint)
         scores = {it.key: it.score for it in found}
         for stored in self._store.catalog.load(list(scores)):
             expected = float(encoder.encode([text_of(stored)])[0] @ vector)
             if abs(expected - scores[stored.key]) > 2e-3:
-                self._wrong.append(f"{made_by}: {scores[stored.key]} instead of {expected}")
+                self._wrong.append(f"{encoder_fingerprint}: {scores[stored.key]} instead of {expected}")
         return found
 
 

@@ -75,7 +75,7 @@ def test_one_line_has_definition_callers_tests_commits_document_and_memories(
     assert (guide.kind, guide.line) == ("links_to", 3)
     memories = section(answer, "memories")
     assert (memories["why-refuse.md"].kind, memories["twice.md"].kind) == ("mentions", "anchored")
-    assert not answer.notes and answer.seen.complete
+    assert not answer.notes and answer.disk_freshness.complete
 
 
 def test_files_saved_before_the_question_are_in_the_answer(engine: Engine, root: Path) -> None:
@@ -242,5 +242,5 @@ def test_names_titles_and_notes_of_any_length_keep_the_budget(
 ) -> None:
     engine, asked = hostile
     answer = engine.why(asked[number], budget)
-    data = why_json(answer, engine.completeness(answer.seen))
+    data = why_json(answer, engine.completeness(answer.disk_freshness))
     assert max(len(why_text(answer)), len(json.dumps(data, ensure_ascii=False))) <= budget * CHARS_PER_TOKEN

@@ -58,7 +58,13 @@ def told(engine: Engine, root: Path) -> str:
             str(engine.code.excerpts(engine.record(it.path, it.collection)[0], it.lines, 2, 2)) for it in grepped.files
         ]
         parts.append(str(grepped.words))
-        parts.append(str(engine.code.find_contents(NameQuery((word,)), ListingScope(hidden=True, ignored=True)).files))
+        parts.append(
+            str(
+                engine.code.find_contents(
+                    NameQuery((word,)), ListingScope(include_hidden=True, include_ignored=True)
+                ).files
+            )
+        )
     checkout = engine.history.checkout(root)
     for path in ("app.py", ".env", "settings.txt", "id_rsa", "keep/.ENV"):
         for from_git in (False, True):
@@ -253,7 +259,7 @@ def test_code_with_a_masked_value_is_still_parsed(open_engine: OpenEngine, root:
     engine.index([root])
     (record,) = engine.record("a.py")
     assert record.facets["masked"] == "1"
-    assert [it.symbol.name for it in engine.code.containing("a.py", 4)] == ["use"]
+    assert [it.symbol.name for it in engine.code.definitions_at("a.py", 4)] == ["use"]
 
 
 # --- memories -------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def top(request: pytest.FixtureRequest, root: Path) -> Path:
 
 
 def listed(root: Path, *under: str, **options: bool) -> list[str]:
-    return [it.path for it in FileSource(root, under=under, **options).listing().items]  # type: ignore[arg-type]
+    return [it.path for it in FileSource(root, paths=under, **options).listing().items]  # type: ignore[arg-type]
 
 
 def test_nothing_of_it_is_listed(top: Path) -> None:
@@ -50,22 +50,23 @@ def test_nor_what_was_committed_of_one(top: Path) -> None:
 
 
 def test_it_is_judged_as_it_is_listed(top: Path) -> None:
-    judge = FileSource(top).judge()
+    judge = FileSource(top).path_filter()
     inside = [it.relative_to(top).as_posix() for it in (top / "deep/mirror.git").rglob("*")]
     assert inside and not any(judge.has_file(it) or judge.has_directory(it) for it in inside)
     assert not judge.has_directory("deep/mirror.git") and judge.has_directory("deep") and judge.has_file("deep/a.md")
     assert (
         judge.may_enter("deep/mirror.git") and judge.may_enter("deep") and not judge.may_enter("deep/mirror.git/refs")
     )
-    assert not FileSource(top, exclude=("*.git/",)).judge().may_enter("deep/mirror.git")
+    assert not FileSource(top, exclude=("*.git/",)).path_filter().may_enter("deep/mirror.git")
 
 
 def test_a_root_that_is_one_has_no_files_and_is_not_empty(top: Path) -> None:
     bare = top / "deep/mirror.git"
     for source in (FileSource(bare), FileSource(bare, use_gitignore=False)):
         listing = source.listing()
-        assert not listing.items and not listing.refused and not listing.vacant
-    assert not FileSource(bare).judge().has_directory("") and not FileSource(bare).judge().has_file("config")
+        assert not listing.items and not listing.refused and not listing.is_empty
+    wanted = FileSource(bare).path_filter()
+    assert not wanted.has_directory("") and not wanted.has_file("config")
 
 
 def test_what_only_looks_a_little_like_one_is_listed(top: Path) -> None:

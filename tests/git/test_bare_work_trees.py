@@ -43,11 +43,11 @@ def added(bare: Path, place: str) -> None:
 
 
 def listed(root: Path, *under: str, use_gitignore: bool = True) -> list[str]:
-    return [it.path for it in FileSource(root, under=under, use_gitignore=use_gitignore).listing().items]
+    return [it.path for it in FileSource(root, paths=under, use_gitignore=use_gitignore).listing().items]
 
 
 def judged(root: Path) -> list[str]:
-    judge = FileSource(root).judge()
+    judge = FileSource(root).path_filter()
     there = (it.relative_to(root).as_posix() for it in root.rglob("*") if it.is_file())
     return sorted(it for it in there if judge.has_file(it))
 
@@ -55,7 +55,7 @@ def judged(root: Path) -> list[str]:
 def test_the_files_of_its_work_trees_are_listed_and_no_others(top: Path) -> None:
     assert listed(top) == judged(top) == BELOW
     assert listed(top, use_gitignore=False) == sorted([*BELOW, "project/dev/x.md"])
-    assert [it.path for it in list_file_names(str(top), ListingScope(hidden=True))] == BELOW
+    assert [it.path for it in list_file_names(str(top), ListingScope(include_hidden=True))] == BELOW
 
 
 def test_also_where_it_is_the_root(top: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_part_of_it(top: Path, part: str, there: list[str]) -> None:
 
 
 def test_its_directories_are_judged(top: Path) -> None:
-    judge = FileSource(top).judge()
+    judge = FileSource(top).path_filter()
     entered = ["project", "project/dev", "project/feature", "project/feature/login"]
     assert all(judge.has_directory(it) and judge.may_enter(it) for it in entered)
     own = ["project/objects", "project/hooks", "project/worktrees", "project/worktrees/dev", "project/notes"]
@@ -91,7 +91,7 @@ def test_its_directories_are_judged(top: Path) -> None:
 
 
 def test_a_work_tree_that_comes_after_it_was_judged(top: Path) -> None:
-    judge = FileSource(top).judge()
+    judge = FileSource(top).path_filter()
     assert judge.has_directory("project")
     added(top / "project", "feature/later")
     assert judge.has_file("project/feature/later/a.md") and "project/feature/later/a.md" in listed(top)
@@ -106,8 +106,8 @@ def test_work_trees_may_be_left_out(top: Path) -> None:
 def test_the_history_knows_them_and_is_called_like_the_repository(top: Path) -> None:
     project = top / "project"
     for root in (top, project):
-        discovery = find_repositories(root, FileSource(root).judge().may_enter)
-        (found,) = (it for it in discovery.found if it.git_directory == project)
+        discovery = find_repositories(root, FileSource(root).path_filter().may_enter)
+        (found,) = (it for it in discovery.repositories if it.git_directory == project)
         assert (found.name, set(found.work_trees)) == ("project.git", {project / "dev", project / "feature/login"})
         assert not discovery.problems
 

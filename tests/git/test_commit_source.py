@@ -64,7 +64,7 @@ def test_a_commit_is_told_with_its_people_files_and_lines(repo: Repo) -> None:
     assert one.author == one.committer == Signature("Ann", "ann@example.org", START + 60)
     assert one.files == [FileChange("A", "a.py")]
     assert found[second].files == [FileChange("M", "a.py"), FileChange("A", "docs/b.md")]
-    assert "-    return 1\n+    return 2" in found[second].delta
+    assert "-    return 1\n+    return 2" in found[second].diff
     assert (one.omitted, one.problem) == (0, "")
 
 
@@ -128,7 +128,7 @@ def test_a_merge_has_no_delta(repo: Repo) -> None:
     repo.commit("main", {"c": "1\n"})
     repo.run("merge", "-q", "--no-ff", "-m", "merged", "side")
     merge = next(it for it in told(repo).values() if it.message == "merged")
-    assert (len(merge.parents), merge.files, merge.delta) == (2, [], "")
+    assert (len(merge.parents), merge.files, merge.diff) == (2, [], "")
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_a_merge_touches_what_differs_from_all_its_parents(
     name = merge(forked, change)
     it = told(forked)[name]
     # What git put together of both sides is like neither.
-    assert (it.files, it.delta, it.problem) == ([FileChange("M", "both"), *files], "", "")
+    assert (it.files, it.diff, it.problem) == ([FileChange("M", "both"), *files], "", "")
 
 
 def test_a_merge_whose_trees_are_missing_keeps_its_message(forked: Repo) -> None:
@@ -190,13 +190,13 @@ def test_merges_are_told_by_a_process_that_ends_with_the_reader(forked: Repo) ->
 
     merges = MergeReader(str(forked.git_directory), open_channel)
     expected = [FileChange("M", "both"), FileChange("A", "new")]
-    assert (merges.touched(name), merges.touched(name), len(opened)) == (expected, expected, 1)
+    assert (merges.changed_files(name), merges.changed_files(name), len(opened)) == (expected, expected, 1)
     opened[0].kill()
-    assert (merges.touched(name), len(opened)) == (expected, 2)  # it ended instead of answering
+    assert (merges.changed_files(name), len(opened)) == (expected, 2)  # it ended instead of answering
     merges.end()
     for _ in range(2):
         with pytest.raises(Unreadable, match="cancelled") as refused:
-            merges.touched(name)
+            merges.changed_files(name)
         assert not refused.value.lasting
     merges.close()
     assert len(opened) == 2 and not any(it.is_alive() for it in opened)
@@ -212,7 +212,7 @@ def test_a_merge_is_told_however_its_processes_are_killed(forked: Repo) -> None:
 
     reader = CommitReader(str(forked.git_directory), 200, open_channel=killed)
     try:
-        it = CommitData.from_bytes(reader.told(name))
+        it = CommitData.from_bytes(reader.read_commit(name))
     finally:
         reader.close()
     assert (it.files, it.problem) == ([FileChange("M", "both"), FileChange("A", "new")], "")
@@ -225,7 +225,7 @@ def test_a_merge_is_refused_for_now_where_nobody_can_be_asked(forked: Repo) -> N
         raise OSError(errno.EMFILE, "Too many open files")
 
     with pytest.raises(Unreadable, match=r"could not be started \(Too many open files\)") as told_why:
-        MergeReader(str(forked.git_directory), refused).touched(name)
+        MergeReader(str(forked.git_directory), refused).changed_files(name)
     assert not told_why.value.lasting
 
 
@@ -239,7 +239,7 @@ def test_a_merge_over_which_git_ends_is_asked_for_twice(forked: Repo) -> None:
         return opened[-1]
 
     merges = MergeReader(str(forked.git_directory), open_channel)
-    assert merges.touched(name) is None
+    assert merges.changed_files(name) is None
     assert len(opened) == 2 and not any(it.is_alive() for it in opened)
 
 
@@ -267,17 +267,17 @@ def test_binaries_modes_links_and_submodules(repo: Repo, tmp_path: Path) -> None
     assert {it.path: it.status for it in one.files} == {
         ".gitmodules": "A", "image.bin": "A", "kind": "T", "run.sh": "M", "sub": "A",
     }  # fmt: skip
-    assert "Binary files /dev/null and b/image.bin differ" in one.delta
-    assert "old mode 100644\nnew mode 100755" in one.delta
-    assert "+Subproject commit " in one.delta
+    assert "Binary files /dev/null and b/image.bin differ" in one.diff
+    assert "old mode 100644\nnew mode 100755" in one.diff
+    assert "+Subproject commit " in one.diff
 
 
 def test_a_delta_is_cut_and_what_was_cut_is_counted(repo: Repo) -> None:
     name = repo.commit("many lines", {"a": "".join(f"{number}\n" for number in range(100))})
     one = told(repo, diff_lines=20)[name]
-    assert (one.delta.count("\n") + 1, one.omitted) == (20, 86)  # six lines of head stand before the hundred
+    assert (one.diff.count("\n") + 1, one.omitted) == (20, 86)  # six lines of head stand before the hundred
     nothing = told(repo, diff_lines=0)[name]
-    assert (nothing.delta, nothing.omitted) == ("", 106)
+    assert (nothing.diff, nothing.omitted) == ("", 106)
 
 
 @given(st.lists(st.text("ab\r\x0b ", max_size=8), max_size=12), st.integers(0, 15))
@@ -290,14 +290,14 @@ def test_cutting_keeps_the_first_lines_and_counts_the_others(lines: list[str], l
 def test_long_lines_and_zero_bytes_do_not_get_far(repo: Repo) -> None:
     name = repo.commit("odd", {"long": "x" * 100_000 + "\n", "zero": "text\n" * 3000 + "a\0b\n"})
     one = told(repo, diff_lines=10_000)[name]
-    assert max(map(len, one.delta.split("\n"))) == MAX_DIFF_LINE_CHARS + 1
-    assert "\0" not in one.delta and "+a\ufffdb" in one.delta
+    assert max(map(len, one.diff.split("\n"))) == MAX_DIFF_LINE_CHARS + 1
+    assert "\0" not in one.diff and "+a\ufffdb" in one.diff
 
 
 def test_names_of_objects_are_as_long_however_many_there_are(repo: Repo) -> None:
     name = repo.commit("a", {"a": "1\n"})
     before = told(repo)[name]
-    assert "index 0000000..d00491f\n" in before.delta
+    assert "index 0000000..d00491f\n" in before.diff
     repo.run("config", "core.abbrev", "30")
     assert told(repo)[name] == before
 
@@ -365,7 +365,7 @@ def test_without_its_objects_a_commit_keeps_message_and_paths(repo: Repo) -> Non
     repo.lose(blob(repo, lost, "b"))
     found = told(repo)
     assert list(found) == [last, lost, first]
-    assert (found[lost].message, found[lost].delta, found[lost].problem) == ("lost", "", CHANGED_LINES_UNKNOWN)
+    assert (found[lost].message, found[lost].diff, found[lost].problem) == ("lost", "", CHANGED_LINES_UNKNOWN)
     assert found[lost].files == [FileChange("M", "a"), FileChange("A", "b")]
     assert [found[it].problem for it in (first, last)] == ["", ""]
 
@@ -528,7 +528,7 @@ def test_the_edge_of_a_shallow_clone_is_not_told_as_new(repo: Repo, tmp_path: Pa
     shallow = Repo(tmp_path / "clone")
     found = told(shallow)
     assert list(found) == [last, edge]
-    assert (found[edge].message, found[edge].files, found[edge].delta) == ("edge", [], "")
+    assert (found[edge].message, found[edge].files, found[edge].diff) == ("edge", [], "")
     assert found[edge].problem == PARENTS_NOT_FETCHED
     assert found[last].files == [FileChange("A", "c")]
     sizes = {it.path: it.size for it in CommitSource(shallow.git_directory, 10, 10).listing().items}
@@ -542,8 +542,8 @@ def test_a_diff_of_fifty_megabytes_is_ended_and_told(repo: Repo) -> None:
     found = told(repo)
     assert found[huge].problem == CHANGES_TOO_LARGE
     assert len(found[huge].files) == 5
-    assert found[huge].omitted > 100_000 and len(found[huge].delta) < 200 * (MAX_DIFF_LINE_CHARS + 2)
-    assert found[small].delta and found[last].delta
+    assert found[huge].omitted > 100_000 and len(found[huge].diff) < 200 * (MAX_DIFF_LINE_CHARS + 2)
+    assert found[small].diff and found[last].diff
     assert [name for name, it in found.items() if it.is_cut] == [huge]
 
 
@@ -591,7 +591,7 @@ def test_a_commit_that_is_too_long_costs_no_other(repo: Repo, forge: Callable[[R
     assert set(found) == {first, forged, last}, "reading came to no end"
     assert found[forged].problem == problem and found[forged].parents == [first]
     assert found[forged].message.startswith("words") or found[forged].author.name.startswith("AAA")
-    assert found[first].delta and found[last].delta and not found[last].problem
+    assert found[first].diff and found[last].diff and not found[last].problem
 
 
 def test_also_one_over_which_git_ends(repo: Repo) -> None:
@@ -620,7 +620,7 @@ def test_a_tree_with_more_paths_than_memory_holds(repo: Repo, monkeypatch: pytes
     assert found[bomb].message == "bomb" and not found[bomb].files
     # Only Linux limits the memory of a process that runs; elsewhere its time ends it.
     assert found[bomb].problem == (GIT_OUT_OF_MEMORY if sys.platform == "linux" else CHANGED_FILES_UNKNOWN)
-    assert found[first].delta and not found[first].problem
+    assert found[first].diff and not found[first].problem
 
 
 def test_its_paths_are_not_listed_to_look_for_one(repo: Repo) -> None:
@@ -643,7 +643,7 @@ def test_a_thread_that_fails_tells_whoever_waits(repo: Repo) -> None:
     def ask() -> None:
         for name in names:
             try:
-                reader.told(name)
+                reader.read_commit(name)
             except RuntimeError as error:
                 failures.append(str(error))
 
@@ -674,10 +674,10 @@ def test_a_git_process_that_is_killed_costs_nothing(repo: Repo) -> None:
 
     reader = CommitReader(str(repo.git_directory), 200, processes=1, open_channel=open_channel)
     try:
-        assert CommitData.from_bytes(reader.told(names[0])).delta
+        assert CommitData.from_bytes(reader.read_commit(names[0])).diff
         os.kill(opened[0]._process.pid, signal.SIGKILL)
         opened[0]._process.wait()
-        assert all(CommitData.from_bytes(reader.told(name)).delta for name in names)
+        assert all(CommitData.from_bytes(reader.read_commit(name)).diff for name in names)
         assert len(opened) == 2
     finally:
         reader.close()
@@ -694,7 +694,7 @@ def test_a_process_that_says_nothing_is_ended(repo: Repo) -> None:
 
     reader = CommitReader(str(repo.git_directory), 200, processes=1, open_channel=silent)
     try:
-        assert [CommitData.from_bytes(reader.told(it)).problem for it in (name, other)] == [
+        assert [CommitData.from_bytes(reader.read_commit(it)).problem for it in (name, other)] == [
             CHANGED_LINES_UNKNOWN,
             CHANGED_LINES_UNKNOWN,
         ]
@@ -718,7 +718,7 @@ def test_closing_ends_threads_and_processes_and_whoever_waits(repo: Repo) -> Non
 
     def wait() -> None:
         try:
-            reader.told(name)
+            reader.read_commit(name)
         except Unreadable as error:
             refused.append(error)
 

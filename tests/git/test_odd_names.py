@@ -45,7 +45,7 @@ def test_git_tells_its_commits(checkout: Checkout, path: str) -> None:
     log = GitLog(checkout.common)
     found = log.commits([path])
     assert [it.title for it in found] == ["Brew more", "Brew"]
-    assert follow_renames(log, SHOWN).names == (SHOWN,) and log.touching(SHOWN) == {it.path for it in found}
+    assert follow_renames(log, SHOWN).names == (SHOWN,) and log.commits_touching(SHOWN) == {it.path for it in found}
     shown = read_patches(checkout.common, [found[0].path], [path], 50)[found[0].path].text.splitlines()
     assert "+two" in shown
     assert [it for it in shown if "caf" in it] == [

@@ -13,13 +13,13 @@ from gits import Repo
 
 
 def found(root: Path, **settings: tuple[str, ...]) -> RepositoryDiscovery:
-    return find_repositories(root, FileSource(root, **settings).judge().may_enter)  # type: ignore[arg-type]
+    return find_repositories(root, FileSource(root, **settings).path_filter().may_enter)  # type: ignore[arg-type]
 
 
 def places(root: Path, **settings: tuple[str, ...]) -> dict[Path, tuple[Path, ...]]:
     discovery = found(root, **settings)
     assert not discovery.problems
-    return {it.git_directory: it.work_trees for it in discovery.found}
+    return {it.git_directory: it.work_trees for it in discovery.repositories}
 
 
 def test_the_root_and_what_is_nested_in_it(root: Path) -> None:
@@ -46,8 +46,10 @@ def test_bare_repositories_are_found_and_not_looked_into(root: Path) -> None:
     bare = Repo(root / "mirror.git", "--bare")
     Repo(bare.place / "modules" / "hidden", "--bare")
     discovery = found(root)
-    assert [(it.git_directory, it.work_trees, it.name) for it in discovery.found] == [(bare.place, (), "mirror.git")]
-    assert [it.git_directory for it in found(bare.place).found] == [bare.place]
+    assert [(it.git_directory, it.work_trees, it.name) for it in discovery.repositories] == [
+        (bare.place, (), "mirror.git")
+    ]
+    assert [it.git_directory for it in found(bare.place).repositories] == [bare.place]
 
 
 def test_a_work_tree_with_what_a_repository_has_is_looked_into(root: Path) -> None:
@@ -64,7 +66,7 @@ def test_linked_work_trees_share_one_history(root: Path) -> None:
     main = Repo(root / "z-main")
     main.commit("a")
     main.run("worktree", "add", "-q", str(root / "a-linked"))
-    (one,) = found(root).found
+    (one,) = found(root).repositories
     assert (one.git_directory, one.name) == (main.place / ".git", "z-main.git")
     assert one.work_trees == (root / "z-main", root / "a-linked")
     assert list(places(root / "a-linked")) == [main.place / ".git"]
@@ -79,7 +81,7 @@ def test_submodules_have_histories_of_their_own(root: Path, tmp_path: Path) -> N
         root / ".git": (root,),
         root / ".git" / "modules" / "parts" / "sub": (root / "parts" / "sub",),
     }
-    assert {it.name for it in found(root).found} == {"root.git", "sub.git"}
+    assert {it.name for it in found(root).repositories} == {"root.git", "sub.git"}
 
 
 @pytest.mark.parametrize("where", ["vendor", ".hidden", "node_modules", "ignored", "barred"])
@@ -114,7 +116,7 @@ def test_a_git_file_that_points_nowhere_is_told(root: Path, content: str, said: 
     (root / "sub" / ".git").write_text(content)
     Repo(root / "good")
     discovery = found(root)
-    assert [it.git_directory for it in discovery.found] == [root / "good" / ".git"]
+    assert [it.git_directory for it in discovery.repositories] == [root / "good" / ".git"]
     (problem,) = discovery.problems
     assert said in problem and problem.endswith("its history is not indexed")
 
@@ -123,7 +125,7 @@ def test_a_place_that_can_not_be_written_down_is_told(root: Path) -> None:
     odd = Path(os.fsdecode(os.fsencode(root) + b"/caf\xe9"))
     Repo(odd)
     discovery = found(root)
-    assert not discovery.found
+    assert not discovery.repositories
     (problem,) = discovery.problems
     assert "caf\\xe9/.git" in problem and "valid UTF-8" in problem
     problem.encode()

@@ -229,7 +229,7 @@ def test_every_word_is_in_one_chunk_and_every_chunk_in_bounds(text, limits, extr
 def test_what_is_whole_and_fits_is_never_cut(text, limits):
     extract = markdown(text)
     found = spans(extract, chunk_extract(extract, limits))
-    for block in (each for each in extract.blocks if each.whole):
+    for block in (each for each in extract.blocks if each.atomic):
         body = extract.text[block.start : block.end].strip("\r\n").rstrip()
         start = extract.text.index(body, block.start)
         if body and len(body) <= limits.max_chars:

@@ -118,7 +118,7 @@ def test_deleted_files_are_pruned_unless_asked_not_to(root: Path, open_engine: O
     assert engine.index([root], prune=False).deleted == 0
     assert engine.status().counts.records == 2
     answer = engine.search(Query("beta", recipe="lexical"))
-    assert (answer.hits[0].freshness, answer.completeness.seen.pending) == ("gone", 0)
+    assert (answer.hits[0].freshness, answer.completeness.disk_freshness.pending) == ("gone", 0)
     assert engine.indexing.refresh("root", ["b.md"]).deleted == 0
     assert engine.index([root]).deleted == 1
     assert engine.status().counts.records == 1
@@ -199,10 +199,10 @@ def test_what_can_not_be_read_just_now_is_kept(root: Path) -> None:
     write(root, {"a.md": "alpha beta"})
     CollectionSync(Failing(root), store, name, ChunkLimits()).run()
     assert [it.chunk.text for it in store.catalog.export()] == ["alpha"]
-    assert [it.reason for it in store.catalog.skipped()] == ["Input/output error"]
+    assert [it.reason for it in store.catalog.skipped_items()] == ["Input/output error"]
     CollectionSync(FileSource(root), store, name, ChunkLimits()).run()
     assert [it.chunk.text for it in store.catalog.export()] == ["alpha beta"]
-    assert store.catalog.skipped() == []
+    assert store.catalog.skipped_items() == []
 
 
 def test_a_changed_trail_is_noticed_where_the_text_is_the_same(root: Path, open_engine: OpenEngine) -> None:

@@ -20,9 +20,9 @@ def test_damage_that_went_with_its_file_is_forgotten_by_everybody(tmp_path: Path
         engine.index([root])
         apsw.Connection(str(index)).execute("UPDATE records SET seal = seal + 1")
         engine.record("a.md")
-        assert "records" in engine.health.damaged()
+        assert "records" in engine.health.damaged_parts()
         write(root, {"a.md": "# Alpha\n\nanchorage\n"})
         engine.indexing.refresh("root", ["a.md"])
-        assert "records" in engine.health.damaged()
+        assert "records" in engine.health.damaged_parts()
         assert repair_or_rebuild(settings, index, root, lambda stage, done, total: None) == ()
-        assert engine.health.damaged() == {}
+        assert engine.health.damaged_parts() == {}

@@ -33,7 +33,7 @@ from dowse.live.job_log import JobLog
 from dowse.live.jobs import JobQueue
 
 def work(task):
-    task.on("docs")("reading", 3, 10)
+    task.set_current("docs")("reading", 3, 10)
     print("running", flush=True)
     while True:
         time.sleep(0.05)
@@ -104,7 +104,7 @@ def sleeper(index: Path) -> Iterator[subprocess.Popen[str]]:
 
 def test_jobs_are_known_afterwards(jobs: JobQueue, index: Path) -> None:
     def work(task: JobContext) -> Mapping[str, object]:
-        task.on("docs")("reading", 3, 4)
+        task.set_current("docs")("reading", 3, 4)
         return {"indexed": 3, "notes": ["long"], "root": "docs"}
 
     def fail(task: JobContext) -> Mapping[str, object]:

@@ -350,7 +350,7 @@ def test_what_runs_comes_before_what_waits(jobs: JobQueue) -> None:
 
 def test_a_job_says_what_it_is_at(jobs: JobQueue) -> None:
     gate = Gate()
-    job = jobs.submit("index", lambda task: gate(task.on("docs")))
+    job = jobs.submit("index", lambda task: gate(task.set_current("docs")))
     gate.entered.wait(DEADLINE_S)
     assert job.current == "docs"
     gate.opened.set()

@@ -29,12 +29,12 @@ def index(tmp_path: Path) -> Path:
 
 def test_only_one_leads(index: Path) -> None:
     first, second = LeaderLock(index), LeaderLock(index)
-    assert first.try_acquire() and first.leading
-    assert not second.try_acquire() and not second.leading
+    assert first.try_acquire() and first.is_leader
+    assert not second.try_acquire() and not second.is_leader
     assert leader_of(index) == os.getpid()
     assert first.try_acquire()
     first.close()
-    assert not first.leading
+    assert not first.is_leader
     assert leader_of(index) is None
     assert second.try_acquire()
 
@@ -58,7 +58,7 @@ def test_a_lock_file_that_was_deleted_is_no_leadership(index: Path) -> None:
     leader_file(index).unlink()
     assert second.try_acquire()
     assert not first.try_acquire()
-    assert not first.leading
+    assert not first.is_leader
 
 
 def test_where_there_can_be_no_lock_that_is_told(tmp_path: Path) -> None:

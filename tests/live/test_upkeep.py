@@ -44,7 +44,7 @@ class Server:
         self._engine: Engine | None = None
         self._turn = threading.Lock()
         self.upkeep = Maintenance(self.engine, self.jobs, self.settings, self.index, vectors=vectors, tick_s=0.02)
-        self.upkeep.take([root])
+        self.upkeep.add_roots([root])
         self.upkeep.start()
 
     def engine(self) -> Engine:
@@ -156,7 +156,7 @@ def test_every_collection_of_the_index_is_followed(serve: Make, root: Path, tmp_
     write(other, {"o.md": "# Omega\n\norchard\n"})
     with Engine(server.settings, server.index, create=False) as engine:
         engine.index([other])
-    eventually(lambda: (watch := server.upkeep.leader_status().watch) and len(watch.places) == 2)
+    eventually(lambda: (watch := server.upkeep.leader_status().watch) and len(watch.targets) == 2)
     write(other, {"p.md": "# Pi\n\npebble\n"})
     eventually(lambda: server.finds("pebble") == ["p.md"])
 
@@ -230,7 +230,7 @@ def test_what_can_not_be_followed_is_said_to_be_missing_from_answers(serve: Make
     with write_lock(server.index, 60):
         (root / "a.md").write_text("# Alpha\n\nharbour\n")
         eventually(lambda: (job := server.jobs.last("follow")) and job.status == "failed")
-        seen = server.engine().search(Query("harbour", recipe="lexical")).completeness.seen
+        seen = server.engine().search(Query("harbour", recipe="lexical")).completeness.disk_freshness
         assert (seen.pending, seen.examples) == (1, ("a.md",))
 
 
@@ -252,7 +252,7 @@ def test_a_job_that_was_cancelled_leaves_its_files_pending(serve: Make, root: Pa
     assert job and server.jobs.cancel(job.id)
     go_on.set()
     eventually(lambda: server.pending() == {"root": frozenset({"a.md"})})
-    assert server.engine().search(Query("harbour", recipe="lexical")).completeness.seen.pending == 1
+    assert server.engine().search(Query("harbour", recipe="lexical")).completeness.disk_freshness.pending == 1
 
 
 def test_damage_that_only_the_answers_of_another_server_meet_is_mended(
@@ -266,7 +266,7 @@ def test_damage_that_only_the_answers_of_another_server_meet_is_mended(
         connection.set_busy_timeout(10_000)  # encoding may be going on
         connection.execute("UPDATE chunks SET seal = seal + 1 WHERE path = 'a.md'")
     assert other.finds("anchor") == []
-    eventually(lambda: other.finds("anchor") == ["a.md"] and not other.engine().health.damaged())
+    eventually(lambda: other.finds("anchor") == ["a.md"] and not other.engine().health.damaged_parts())
     for server in (leader, other):
         eventually(lambda server=server: (job := server.jobs.last("heal")) is None or job.finished is not None)
     assert list(other.index.parent.glob("*.damaged-*")) == [], "two who mend at once take nothing for damage"

@@ -27,7 +27,7 @@ class Server:
         self.jobs = JobQueue(retry_waits_s=(0.05, 0.1))
         self.engine = Engine(settings, data / "index.db", create=True)
         self.upkeep = Maintenance(lambda: self.engine, self.jobs, settings, data / "index.db", tick_s=0.02)
-        self.upkeep.take([root])
+        self.upkeep.add_roots([root])
         self.upkeep.start()
 
     def titles(self) -> set[str]:

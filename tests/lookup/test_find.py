@@ -53,15 +53,15 @@ def found(pattern: str, **rest: object) -> list[str]:
         ("web/s", {}, ["src/web/snapp.py"]),
         ("web", {}, ["src/web/"]),
         ("web", {"mode": "path"}, ["src/web/", "src/web/App.tsx", "src/web/snapp.py"]),
-        ("app", {"only": "files"}, ["src/app.py", "src/app_test.py", "src/web/snapp.py"]),
-        ("app", {"only": "directories"}, ["docs/app/"]),
+        ("app", {"entry_type": "files"}, ["src/app.py", "src/app_test.py", "src/web/snapp.py"]),
+        ("app", {"entry_type": "directories"}, ["docs/app/"]),
         ("app", {"extensions": (".PY",)}, ["src/app.py", "src/app_test.py", "src/web/snapp.py"]),
         ("app", {"extensions": ("tsx",), "ignore_case": True}, ["src/web/App.tsx"]),
         ("app", {"min_bytes": 60}, ["src/app.py"]),
         ("app", {"max_bytes": 60}, ["src/app_test.py", "src/web/snapp.py"]),
         ("app", {"max_bytes": 0}, []),
         ("app", {"max_depth": 2}, ["docs/app/", "src/app.py", "src/app_test.py"]),
-        ("app", {"wanted": lambda path: path.startswith("docs")}, ["docs/app/"]),
+        ("app", {"path_filter": lambda path: path.startswith("docs")}, ["docs/app/"]),
         ("app", {"collections": ("other",)}, []),
         ("app", {"limit": 1}, ["docs/app/"]),
         ("*.py", {"mode": "glob"}, ["src/app.py", "src/web/snapp.py", "src/app_test.py"]),
@@ -195,7 +195,7 @@ def engine(root: Path, open_engine: OpenEngine) -> Engine:
 
 
 def everything(engine: Engine, reach: ListingScope | None, **rest: object) -> set[str]:
-    query = NameQuery((".*",), "regex", only="files", **rest)  # type: ignore[arg-type]
+    query = NameQuery((".*",), "regex", entry_type="files", **rest)  # type: ignore[arg-type]
     return {it.path for it in engine.find(query, reach).entries}
 
 
@@ -213,15 +213,15 @@ def test_indexed_names_follow_the_index(engine: Engine, root: Path, open_engine:
     [
         (ListingScope(), {"src/app.py", "logo.png", "a/b/c/deep.txt", "new.py"}),
         (
-            ListingScope(hidden=True),
+            ListingScope(include_hidden=True),
             {"src/app.py", "logo.png", "a/b/c/deep.txt", "new.py", "src/.hidden.py", ".gitignore"},
         ),
-        (ListingScope(ignored=True), {"src/app.py", "logo.png", "a/b/c/deep.txt", "new.py", "build/out.py"}),
+        (ListingScope(include_ignored=True), {"src/app.py", "logo.png", "a/b/c/deep.txt", "new.py", "build/out.py"}),
         (ListingScope(max_depth=1), {"logo.png", "new.py"}),
-        (ListingScope(ignored=True, max_depth=2), {"src/app.py", "logo.png", "new.py", "build/out.py"}),
-        (ListingScope(under="a"), {"a/b/c/deep.txt"}),
-        (ListingScope(under="a/b/", max_depth=1), set()),
-        (ListingScope(under="a/b", max_depth=2, ignored=True), {"a/b/c/deep.txt"}),
+        (ListingScope(include_ignored=True, max_depth=2), {"src/app.py", "logo.png", "new.py", "build/out.py"}),
+        (ListingScope(directory="a"), {"a/b/c/deep.txt"}),
+        (ListingScope(directory="a/b/", max_depth=1), set()),
+        (ListingScope(directory="a/b", max_depth=2, include_ignored=True), {"a/b/c/deep.txt"}),
     ],
 )
 def test_names_on_disk_as_they_are_now(engine: Engine, root: Path, reach: ListingScope, expected: set[str]) -> None:
@@ -231,14 +231,14 @@ def test_names_on_disk_as_they_are_now(engine: Engine, root: Path, reach: Listin
 
 
 def test_everything_there_is_includes_the_repository_itself(engine: Engine) -> None:
-    assert ".git/HEAD" in everything(engine, ListingScope(hidden=True, ignored=True))
+    assert ".git/HEAD" in everything(engine, ListingScope(include_hidden=True, include_ignored=True))
 
 
 @pytest.mark.parametrize("under", ["..", "a/../..", "nowhere", "src/app.py", "a\0b", "/../etc"])
 def test_a_place_outside_or_not_there_is_refused(engine: Engine, under: str) -> None:
     for ignored in (False, True):
         with pytest.raises(BadInput, match="directory"):
-            everything(engine, ListingScope(under=under, ignored=ignored))
+            everything(engine, ListingScope(directory=under, include_ignored=ignored))
 
 
 def test_lines_on_disk(engine: Engine, root: Path) -> None:

@@ -112,10 +112,10 @@ def test_where_case_counts(store: Store, mode: GrepMode, term: str, expected: di
 def test_any_or_every_term(store: Store) -> None:
     either = search_lines(store.view(), GrepQuery(("httpclient", "http_get")))
     assert found(either) == {"Client.cs": [3], "notes/public.md": [4], "server.py": [2]}
-    both = search_lines(store.view(), GrepQuery(("httpclient", "dispose"), every=True))
+    both = search_lines(store.view(), GrepQuery(("httpclient", "dispose"), match_all=True))
     assert found(both) == {"Client.cs": [3, 4]}
     assert [(it.terms_matched, it.occurrences) for it in both.files] == [(2, 2)]
-    assert found(search_lines(store.view(), GrepQuery(("httpclient", "nowhere"), every=True))) == {}
+    assert found(search_lines(store.view(), GrepQuery(("httpclient", "nowhere"), match_all=True))) == {}
 
 
 def test_scores_are_by_how_rare_a_word_is(store: Store) -> None:
@@ -155,7 +155,7 @@ def test_scope_and_paths(store: Store) -> None:
     assert set(found(search_lines(store.view(), GrepQuery(("public",), scope=Scope(kinds=("doc",)))))) == {
         "notes/public.md"
     }
-    answer = search_lines(store.view(), GrepQuery(("public",), "regex", wanted=lambda path: path.endswith("s")))
+    answer = search_lines(store.view(), GrepQuery(("public",), "regex", path_filter=lambda path: path.endswith("s")))
     assert (set(found(answer)), answer.total_files) == ({"Client.cs"}, 1)
     assert found(search_lines(store.view(), GrepQuery(("public",), scope=Scope(collections=("other",))))) == {}
 

@@ -63,7 +63,7 @@ def test_no_name_asks_for_all(engine: Engine, names: tuple[str, ...]) -> None:
         ({"kinds": ("clas",)}, "unknown kind of definition 'clas'; use one of class, column, constructor"),
         ({"kinds": ("heading",)}, "unknown kind of definition"),
         ({"order": "size"}, "unknown metric to sort by 'size'; use one of cyclomatic, cognitive"),
-        ({"least": {"size": 1}}, "unknown metric to filter by"),
+        ({"min_metrics": {"size": 1}}, "unknown metric to filter by"),
         ({"matching": "glob"}, "unknown matching mode 'glob'; use one of part, regex, exact"),
         ({"limit": -1}, "limit"),
         ({"names": ("a",) * 201}, "too many"),
@@ -86,7 +86,7 @@ def test_what_can_not_be_asked_says_what_can(engine: Engine, asked: dict[str, ob
         {"base": "\ud800", "attribute": "%"},
         {"parent": "\0"},
         {"modifiers": ('"', "\ud800")},
-        {"least": {"lines": 10**40}},
+        {"min_metrics": {"lines": 10**40}},
         {"names": ("x" * 100_000,)},
     ],
 )
@@ -112,27 +112,27 @@ def test_a_kind_that_only_the_index_knows_can_be_asked_for() -> None:
     ("line", "expected"), [(1, ["Shop"]), (4, ["sell", "Shop"]), (6, []), (9, ["main"]), (10**12, [])]
 )
 def test_what_holds_a_line(engine: Engine, line: int, expected: list[str]) -> None:
-    assert [it.symbol.name for it in engine.code.containing("./src/shop.py", line)] == expected
+    assert [it.symbol.name for it in engine.code.definitions_at("./src/shop.py", line)] == expected
 
 
 @pytest.mark.parametrize("line", [0, -1])
 def test_lines_begin_at_one(engine: Engine, line: int) -> None:
     with pytest.raises(BadInput, match="line numbers start at 1"):
-        engine.code.containing("src/shop.py", line)
+        engine.code.definitions_at("src/shop.py", line)
 
 
 @pytest.mark.parametrize("path", ["../root/src/shop.py", "nowhere.py", "src\0/shop.py", ""])
 def test_a_file_that_is_not_indexed_is_said_to_be_none(engine: Engine, path: str) -> None:
     with pytest.raises(BadInput, match="not indexed"):
-        engine.code.containing(path, 1)
+        engine.code.definitions_at(path, 1)
 
 
 def test_a_path_in_several_collections_needs_one_named(engine: Engine, tmp_path: Path) -> None:
     write(tmp_path / "other", {"src/shop.py": CODE})
     engine.index([tmp_path / "other"])
     with pytest.raises(BadInput, match="2 collections"):
-        engine.code.containing("src/shop.py", 1)
-    assert len(engine.code.containing("src/shop.py", 1, "other")) == 1
+        engine.code.definitions_at("src/shop.py", 1)
+    assert len(engine.code.definitions_at("src/shop.py", 1, "other")) == 1
 
 
 # --- bodies ---

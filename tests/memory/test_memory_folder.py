@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> MemoryFolder:
 
 
 def names(folder: MemoryFolder) -> set[str]:
-    return {str(it.relative_to(folder.place)) for it in folder.place.rglob("*")}
+    return {str(it.relative_to(folder.directory)) for it in folder.directory.rglob("*")}
 
 
 def test_a_memory_from_its_making_to_the_trash(folder: MemoryFolder) -> None:
@@ -33,7 +33,7 @@ def test_a_memory_from_its_making_to_the_trash(folder: MemoryFolder) -> None:
     assert folder.replace("notes", "three") == "notes.md"
     assert folder.read("notes") == ("notes.md", "---\na: b # c\n---\n\nthree\n")
     name, thrown = folder.move_to_trash("notes", NOW)
-    assert (name, thrown) == ("notes.md", folder.place / ".trash" / "notes_20231114_221320.md")
+    assert (name, thrown) == ("notes.md", folder.directory / ".trash" / "notes_20231114_221320.md")
     assert thrown.read_text() == "---\na: b # c\n---\n\nthree\n"
     assert names(folder) == {".trash", ".trash/notes_20231114_221320.md"}
 
@@ -42,7 +42,7 @@ def test_the_trash_never_overwrites(folder: MemoryFolder) -> None:
     for text in ("one", "two", "three"):
         folder.create("notes", text)
         folder.move_to_trash("notes", NOW)
-    thrown = sorted((folder.place / ".trash").iterdir())
+    thrown = sorted((folder.directory / ".trash").iterdir())
     assert [it.name for it in thrown] == [f"notes_20231114_221320{it}.md" for it in ("", "_2", "_3")]
     assert [it.read_text().strip() for it in thrown] == ["one", "two", "three"]
 
@@ -66,7 +66,7 @@ def test_what_is_not_there_is_told(folder: MemoryFolder, verb: str) -> None:
 
     with pytest.raises(BadInput, match=r"no memory named 'notes\.md'; .*does not exist"):
         ask("notes")
-    assert not folder.place.exists()
+    assert not folder.directory.exists()
     folder.create("Notes", "one")
     if verb != "read":
         with pytest.raises(BadInput, match=r"no memory named 'notes\.md'; did you mean 'Notes\.md'\?"):
@@ -79,7 +79,7 @@ def test_what_is_not_there_is_told(folder: MemoryFolder, verb: str) -> None:
 
 def test_a_file_written_on_a_system_that_decomposes_letters_is_found(folder: MemoryFolder) -> None:
     folder.create("other", "x")
-    (folder.place / "u\u0308ber.md").write_text("one")
+    (folder.directory / "u\u0308ber.md").write_text("one")
     assert folder.read("u\u0308ber.md") == ("u\u0308ber.md", "one")
     assert folder.read("\u00fcber") == ("u\u0308ber.md", "one")
     with pytest.raises(BadInput, match="did you mean"):
@@ -129,7 +129,7 @@ def test_what_is_no_text_is_refused(folder: MemoryFolder, text: str, why: str) -
 
 def test_a_file_that_is_not_utf_8_keeps_its_bytes(folder: MemoryFolder) -> None:
     folder.create("notes", "one")
-    place = folder.place / "notes.md"
+    place = folder.directory / "notes.md"
     place.write_bytes(b"caf\xe9")
     for change in (folder.append, folder.replace):
         with pytest.raises(BadInput, match="not UTF-8"):
@@ -139,16 +139,16 @@ def test_a_file_that_is_not_utf_8_keeps_its_bytes(folder: MemoryFolder) -> None:
 
 def test_who_may_read_it_stays(folder: MemoryFolder) -> None:
     folder.create("notes", "one")
-    (folder.place / "notes.md").chmod(0o640)
+    (folder.directory / "notes.md").chmod(0o640)
     folder.append("notes", "two")
-    assert (folder.place / "notes.md").stat().st_mode & 0o777 == 0o640
+    assert (folder.directory / "notes.md").stat().st_mode & 0o777 == 0o640
 
 
 def test_a_private_folder_is_for_its_user_alone(tmp_path: Path) -> None:
     folder = MemoryFolder(tmp_path / "data" / "memories", private=True)
     folder.create("notes", "one")
     folder.move_to_trash("notes", NOW)
-    for place in (folder.place.parent, folder.place, folder.place / ".trash"):
+    for place in (folder.directory.parent, folder.directory, folder.directory / ".trash"):
         assert place.stat().st_mode & 0o077 == 0
 
 
@@ -159,8 +159,8 @@ def test_no_link_is_followed(folder: MemoryFolder, tmp_path: Path) -> None:
     secret = tmp_path / "secret.md"
     secret.write_text("secret")
     folder.create("other", "x")
-    (folder.place / "notes.md").symlink_to(secret)
-    (folder.place / ".writing").symlink_to(secret)
+    (folder.directory / "notes.md").symlink_to(secret)
+    (folder.directory / ".writing").symlink_to(secret)
     for ask in (
         lambda: folder.read("notes"),
         lambda: folder.append("notes", "x"),
@@ -176,7 +176,7 @@ def test_no_link_is_followed(folder: MemoryFolder, tmp_path: Path) -> None:
 
 def test_a_dangling_link_is_no_free_name(folder: MemoryFolder, tmp_path: Path) -> None:
     folder.create("other", "x")
-    (folder.place / "notes.md").symlink_to(tmp_path / "nowhere")
+    (folder.directory / "notes.md").symlink_to(tmp_path / "nowhere")
     with pytest.raises(BadInput, match="already"):
         folder.create("notes", "x")
     assert not (tmp_path / "nowhere").exists()
@@ -186,8 +186,8 @@ def test_a_folder_that_is_a_link_is_refused(folder: MemoryFolder, tmp_path: Path
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "notes.md").write_text("one")
-    folder.place.parent.mkdir()
-    folder.place.symlink_to(outside)
+    folder.directory.parent.mkdir()
+    folder.directory.symlink_to(outside)
     for ask in (
         lambda: folder.create("x", "x"),
         lambda: folder.read("notes"),
@@ -201,7 +201,7 @@ def test_a_folder_that_is_a_link_is_refused(folder: MemoryFolder, tmp_path: Path
 def test_a_trash_that_is_a_link_is_refused(folder: MemoryFolder, tmp_path: Path) -> None:
     folder.create("notes", "one")
     (tmp_path / "outside").mkdir()
-    (folder.place / ".trash").symlink_to(tmp_path / "outside")
+    (folder.directory / ".trash").symlink_to(tmp_path / "outside")
     with pytest.raises(BadInput, match=r"\.trash is not a directory, and links are not followed"):
         folder.move_to_trash("notes", NOW)
     assert folder.read("notes")[1] == "one"
@@ -210,8 +210,8 @@ def test_a_trash_that_is_a_link_is_refused(folder: MemoryFolder, tmp_path: Path)
 
 def test_what_is_no_file_is_refused(folder: MemoryFolder) -> None:
     folder.create("other", "x")
-    os.mkfifo(folder.place / "pipe.md")
-    (folder.place / "link.md").symlink_to("other.md")
+    os.mkfifo(folder.directory / "pipe.md")
+    (folder.directory / "link.md").symlink_to("other.md")
     asks: tuple[Callable[[str], object], ...] = (
         folder.read,
         lambda name: folder.replace(name, "y"),
@@ -230,8 +230,8 @@ def test_what_is_no_file_is_refused(folder: MemoryFolder) -> None:
 def test_only_a_regular_file_is_replaced_or_moved(folder: MemoryFolder, make: Callable[[Path], object]) -> None:
     """Whoever asks: nothing else is taken for the memory that was there a moment ago."""
     folder.create("other", "x")
-    make(folder.place / "notes.md")
-    with lock_folder(folder.place, 1.0) as held:
+    make(folder.directory / "notes.md")
+    with lock_folder(folder.directory, 1.0) as held:
         for ask in (
             lambda: write_note_file(held, "notes.md", b"y"),
             lambda: move_note_file(held, "notes.md", held, "moved.md"),
@@ -242,15 +242,15 @@ def test_only_a_regular_file_is_replaced_or_moved(folder: MemoryFolder, make: Ca
 
 
 def test_a_file_in_place_of_the_folder_is_told(folder: MemoryFolder) -> None:
-    folder.place.parent.mkdir()
-    folder.place.write_text("x")
+    folder.directory.parent.mkdir()
+    folder.directory.write_text("x")
     with pytest.raises(BadInput, match="is not a directory"):
         folder.create("notes", "x")
 
 
 def test_who_holds_the_lock_for_too_long_is_told(folder: MemoryFolder) -> None:
     folder.create("notes", "one")
-    with lock_folder(folder.place, 1.0), pytest.raises(BadInput, match="another process kept it busy"):
+    with lock_folder(folder.directory, 1.0), pytest.raises(BadInput, match="another process kept it busy"):
         folder.append("notes", "two")
     folder.append("notes", "two")
 
@@ -273,7 +273,7 @@ for ask in (lambda: folder.append("notes", "x" * 9000), lambda: folder.create("m
 def test_a_full_disk_leaves_nothing_half_written(folder: MemoryFolder) -> None:
     """A limit to the size of files makes the system refuse in the middle of writing, as a full disk does."""
     folder.create("notes", "one")
-    done = subprocess.run([sys.executable, "-c", FULL, folder.place], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", FULL, folder.directory], capture_output=True, text=True, check=True)
     told = done.stdout.splitlines()
     assert len(told) == 2
     assert all("cannot write" in line and "check the disk" in line for line in told)
@@ -301,10 +301,12 @@ print(folder.read("notes")[1])
 def test_a_folder_that_may_not_be_written_to_is_read_and_told(public_path: Path) -> None:
     folder = MemoryFolder(public_path / "memories")
     folder.create("notes", "one")
-    (folder.place / "notes.md").chmod(0o444)
-    folder.place.chmod(0o555)
-    done = subprocess.run([sys.executable, "-c", READ_ONLY, folder.place], capture_output=True, text=True, check=True)
-    folder.place.chmod(0o755)
+    (folder.directory / "notes.md").chmod(0o444)
+    folder.directory.chmod(0o555)
+    done = subprocess.run(
+        [sys.executable, "-c", READ_ONLY, folder.directory], capture_output=True, text=True, check=True
+    )
+    folder.directory.chmod(0o755)
     assert "cannot write" in done.stdout
     assert done.stdout.endswith("one\n")
     assert names(folder) == {"notes.md"}

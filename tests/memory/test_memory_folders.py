@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> MemoryFolder:
 
 
 def names(folder: MemoryFolder) -> set[str]:
-    return {str(it.relative_to(folder.place)) for it in folder.place.rglob("*") if not it.is_dir()}
+    return {str(it.relative_to(folder.directory)) for it in folder.directory.rglob("*") if not it.is_dir()}
 
 
 def test_a_memory_in_a_folder_from_its_making_to_the_trash(folder: MemoryFolder) -> None:
@@ -34,21 +34,21 @@ def test_a_memory_in_a_folder_from_its_making_to_the_trash(folder: MemoryFolder)
     assert folder.read("plans/2026/q3") == ("plans/2026/q3.md", "one\n\ntwo\n")
     assert folder.replace("plans/2026/q3", "three") == "plans/2026/q3.md"
     name, thrown = folder.move_to_trash("plans/2026/q3", NOW)
-    assert (name, thrown) == ("plans/2026/q3.md", folder.place / ".trash/plans/2026/q3_20231114_221320.md")
+    assert (name, thrown) == ("plans/2026/q3.md", folder.directory / ".trash/plans/2026/q3_20231114_221320.md")
     assert thrown.read_text() == "three\n"
     assert names(folder) == {".trash/plans/2026/q3_20231114_221320.md"}
 
 
 def test_folders_made_by_hand(folder: MemoryFolder) -> None:
-    (folder.place / "plans").mkdir(parents=True)
-    (folder.place / "plans" / "q3.markdown").write_text("one")
+    (folder.directory / "plans").mkdir(parents=True)
+    (folder.directory / "plans" / "q3.markdown").write_text("one")
     assert folder.read("plans/q3.markdown") == ("plans/q3.markdown", "one")
     with pytest.raises(BadInput, match=r"no memory named 'plans/Q3\.markdown'; did you mean 'plans/q3\.markdown'\?"):
         folder.append("plans/Q3.markdown", "two")
     assert folder.read("plans/Q3.markdown") == ("plans/q3.markdown", "one")
     with pytest.raises(BadInput, match=r"no memory named 'ideas/q3\.md'; `dowse memories` lists"):
         folder.append("ideas/q3", "x")
-    assert not (folder.place / "ideas").exists()
+    assert not (folder.directory / "ideas").exists()
 
 
 def test_the_trash_never_overwrites_and_tells_folders_apart(folder: MemoryFolder) -> None:
@@ -58,7 +58,7 @@ def test_the_trash_never_overwrites_and_tells_folders_apart(folder: MemoryFolder
     stamp = "20231114_221320"
     trash = {it.removeprefix(".trash/") for it in names(folder)}
     assert trash == {f"plans/q3_{stamp}.md", f"plans/q3_{stamp}_2.md", f"ideas/q3_{stamp}.md", f"q3_{stamp}.md"}
-    assert (folder.place / f".trash/ideas/q3_{stamp}.md").read_text() == "of ideas/q3"
+    assert (folder.directory / f".trash/ideas/q3_{stamp}.md").read_text() == "of ideas/q3"
 
 
 def test_merging_across_folders(folder: MemoryFolder) -> None:
@@ -69,7 +69,7 @@ def test_merging_across_folders(folder: MemoryFolder) -> None:
     assert folder.read("done/2026/c")[1] == "alpha|beta"
     assert [it.read_text() for it in moved] == ["alpha", "beta"]
     folder.merge(["done/2026/c"], "done/2026/c", "".join, NOW)
-    assert (folder.place / ".trash/done/2026/c_20231114_221320.md").read_text() == "alpha|beta"
+    assert (folder.directory / ".trash/done/2026/c_20231114_221320.md").read_text() == "alpha|beta"
 
 
 def test_names_and_folders_that_some_system_takes_for_one_are_refused(folder: MemoryFolder) -> None:
@@ -86,7 +86,7 @@ def test_names_and_folders_that_some_system_takes_for_one_are_refused(folder: Me
 
 def test_a_file_on_the_way_is_told(folder: MemoryFolder) -> None:
     folder.create("notes", "one")
-    (folder.place / "plans").write_text("of another program")
+    (folder.directory / "plans").write_text("of another program")
     for ask in (lambda: folder.create("plans/x", "x"), lambda: folder.read("plans/x")):
         with pytest.raises(BadInput, match="plans is not a directory"):
             ask()
@@ -106,8 +106,8 @@ def test_a_directory_in_place_of_a_memory_is_told_and_stays_where_it_is(folder: 
     """Made by hand: whatever is asked about it, its notes are not touched."""
     folder.create("notes", "one")
     for place in ("a.md", "plans/a.md"):
-        (folder.place / place).mkdir(parents=True)
-        (folder.place / place / "b.md").write_text("mine")
+        (folder.directory / place).mkdir(parents=True)
+        (folder.directory / place / "b.md").write_text("mine")
         for verb in verbs(folder, place):
             with pytest.raises(BadInput, match=rf"{place} is a directory, not a memory; rename it"):
                 verb()
@@ -126,7 +126,7 @@ def test_a_private_folder_is_so_all_the_way_down(tmp_path: Path) -> None:
 
 def test_a_tree_too_deep_to_follow_hinders_nothing(folder: MemoryFolder) -> None:
     folder.create("notes", "one")
-    place = os.open(folder.place, os.O_RDONLY)
+    place = os.open(folder.directory, os.O_RDONLY)
     for _ in range(1_500):
         os.mkdir("d", dir_fd=place)
         place, above = os.open("d", os.O_RDONLY, dir_fd=place), place
@@ -135,7 +135,7 @@ def test_a_tree_too_deep_to_follow_hinders_nothing(folder: MemoryFolder) -> None
     folder.create("plans/q3", "two")
     with pytest.raises(BadInput, match="did you mean"):
         folder.append("plans/Q3", "three")
-    subprocess.run(["rm", "-rf", folder.place / "d"], check=True)  # Python could not follow it either
+    subprocess.run(["rm", "-rf", folder.directory / "d"], check=True)  # Python could not follow it either
 
 
 def verbs(folder: MemoryFolder, name: str, other: str = "notes") -> list[Callable[[], object]]:
@@ -156,9 +156,9 @@ def test_no_link_on_the_way_is_followed(folder: MemoryFolder, tmp_path: Path) ->
     (outside / "plans").mkdir(parents=True)
     (outside / "plans" / "q3.md").write_text("secret")
     folder.create("notes", "one")
-    (folder.place / "plans").symlink_to(outside / "plans")
-    (folder.place / "deep").mkdir()
-    (folder.place / "deep" / "plans").symlink_to("../../../outside/plans")
+    (folder.directory / "plans").symlink_to(outside / "plans")
+    (folder.directory / "deep").mkdir()
+    (folder.directory / "deep" / "plans").symlink_to("../../../outside/plans")
     for name in ("plans/q3", "plans/new", "deep/plans/q3", "deep/plans/new/new"):
         for verb in verbs(folder, name):
             with pytest.raises(BadInput, match="links are not followed"):
@@ -171,8 +171,8 @@ def test_no_link_on_the_way_is_followed(folder: MemoryFolder, tmp_path: Path) ->
 def test_a_link_in_the_trash_is_not_followed(folder: MemoryFolder, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     folder.create("plans/q3", "one")
-    (folder.place / ".trash").mkdir()
-    (folder.place / ".trash" / "plans").symlink_to(tmp_path / "outside")
+    (folder.directory / ".trash").mkdir()
+    (folder.directory / ".trash" / "plans").symlink_to(tmp_path / "outside")
     with pytest.raises(BadInput, match="links are not followed"):
         folder.move_to_trash("plans/q3", NOW)
     assert folder.read("plans/q3")[1] == "one"
@@ -197,7 +197,7 @@ def a_place_with_traps() -> Iterator[tuple[Path, MemoryFolder]]:
             ("abs", str(top)),
             ("c.md", "../a.md"),
         ):
-            (folder.place / link).symlink_to(target)
+            (folder.directory / link).symlink_to(target)
         yield top, folder
 
 
@@ -225,5 +225,5 @@ def test_nothing_outside_is_ever_read_or_written(asked: list[str]) -> None:
             with suppress(BadInput):
                 assert "secret" not in str(verb())
         assert outside(top) == before
-        real = (it for it in folder.place.rglob("*") if it.is_file() and not it.is_symlink())
+        real = (it for it in folder.directory.rglob("*") if it.is_file() and not it.is_symlink())
         assert not any("secret" in it.read_text() for it in real)

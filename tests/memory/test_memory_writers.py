@@ -45,7 +45,7 @@ def entries(text: str) -> list[str]:
 def test_sixteen_writers_lose_nothing(tmp_path: Path) -> None:
     folder = MemoryFolder(tmp_path / "memories", timeout_s=120)
     folder.create("shared", "---\nmood: fine # really\n---\n\nfirst\n")
-    running = [start(folder.place, f"p{it}", EACH) for it in range(PROCESSES)]
+    running = [start(folder.directory, f"p{it}", EACH) for it in range(PROCESSES)]
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(lambda it: write(folder, f"t{it}"), range(THREADS)))
     for it in running:
@@ -55,7 +55,7 @@ def test_sixteen_writers_lose_nothing(tmp_path: Path) -> None:
     writers = [*(f"p{it}" for it in range(PROCESSES)), *(f"t{it}" for it in range(THREADS))]
     assert sorted(entries(text)) == sorted(f"{who}:{turn}" for who in writers for turn in range(EACH))
     assert text.startswith("---\nmood: fine # really\n---\n\nfirst\n")
-    assert {it.name for it in folder.place.iterdir()} == {
+    assert {it.name for it in folder.directory.iterdir()} == {
         "shared.md",
         *(f"{who}-{turn}.md" for who in writers for turn in range(EACH)),
     }
@@ -82,7 +82,7 @@ def test_writers_that_are_killed_leave_whole_files(tmp_path: Path) -> None:
     folder.create("shared", "first\n")
     told: set[str] = set()
     for turn in range(6):
-        running = [start(folder.place, f"k{turn}x{it}", 10_000) for it in range(3)]
+        running = [start(folder.directory, f"k{turn}x{it}", 10_000) for it in range(3)]
         for it in running:
             assert it.stdout is not None
             it.stdout.readline()  # it has begun to write
@@ -97,9 +97,9 @@ def test_writers_that_are_killed_leave_whole_files(tmp_path: Path) -> None:
     assert told <= set(found)
     assert [it for it in found if it.startswith("me:")] == [f"me:{turn}" for turn in range(6)]
     assert len(found) == len(set(found)) == text.count("<end>")
-    own = list(folder.place.glob("k*.md"))
+    own = list(folder.directory.glob("k*.md"))
     assert own
     assert all(re.fullmatch(r"own \d+", it.read_text()) for it in own)
-    assert {it.name for it in folder.place.iterdir() if it.name.startswith(".")} <= {".writing"}
+    assert {it.name for it in folder.directory.iterdir() if it.name.startswith(".")} <= {".writing"}
     folder.create("last", "x")
-    assert not (folder.place / ".writing").exists()
+    assert not (folder.directory / ".writing").exists()

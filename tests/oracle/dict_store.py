@@ -66,7 +66,8 @@ from dowse.store.types import (
 )
 from dowse.store.view import StoreView
 from dowse.text.code_names import scope_predicate
-from dowse.text.regex import EXACT, compile_line_regex, compile_regex_predicate, match_quality, split_arguments
+from dowse.text.receiver_expressions import split_arguments
+from dowse.text.regex import EXACT, compile_line_regex, compile_regex_predicate, match_quality
 from dowse.text.tokenize import (
     QueryTerm,
     QueryTerms,
@@ -105,7 +106,7 @@ class DictEntry:
 class DictVectorIndex:
     """A vector index: by chunk, and whose they are."""
 
-    made_by: str | None = None
+    encoder_fingerprint: str | None = None
     rows: dict[int, list[float]] = field(default_factory=dict)
 
 
@@ -152,8 +153,8 @@ class DictWords(DictState):
     def match(self, terms: QueryTerms, scope: Scope, weights: ColumnWeights, limit: int) -> list[ScoredChunk]:
         if not terms or limit < 1:
             return []
-        ranked = [*terms.required, *terms.wanted]
-        if terms.required and terms.wanted:
+        ranked = [*terms.required, *terms.optional]
+        if terms.required and terms.optional:
             ranked.append(terms.required[0])  # it stands in both halves of the expression, and counts twice
         tokens = {term: self._tokens(" ".join(term.words)) for term in ranked}
         hits = {
@@ -245,7 +246,7 @@ def _same(window: list[str], phrase: list[str], prefix: bool) -> bool:
 def _satisfies(terms: QueryTerms, found: Mapping[QueryTerm, tuple[int, ...]]) -> bool:
     if terms.required:
         return all(any(found[term]) for term in terms.required)
-    return any(any(found[term]) for term in terms.wanted)
+    return any(any(found[term]) for term in terms.optional)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -254,39 +255,42 @@ def _satisfies(terms: QueryTerms, found: Mapping[QueryTerm, tuple[int, ...]]) ->
 
 class DictVectors(DictState):
     def prepare_vectors(self, fingerprint: str) -> None:
-        if fingerprint == self._next.made_by:
+        if fingerprint == self._next.encoder_fingerprint:
             return
         fresh = DictVectorIndex(fingerprint)
-        if fingerprint == self._answering.made_by:
+        if fingerprint == self._answering.encoder_fingerprint:
             self._hold(self._answering, DictVectorIndex())
-        elif self._answering.made_by is None or not self._answering.rows:
+        elif self._answering.encoder_fingerprint is None or not self._answering.rows:
             self._hold(fresh, DictVectorIndex())
         else:
             self._hold(self._answering, fresh)
 
-    def switch_vectors(self, made_by: str | None = None) -> bool:
-        following = self._next.made_by
-        if following is None or made_by not in (None, following) or self.pending(following):
+    def switch_vectors(self, encoder_fingerprint: str | None = None) -> bool:
+        following = self._next.encoder_fingerprint
+        if following is None or encoder_fingerprint not in (None, following) or self.chunks_without_vector(following):
             return False
         self._hold(self._next, DictVectorIndex())
         return True
 
     def _hold(self, answering: DictVectorIndex, following: DictVectorIndex) -> None:
         self._answering, self._next = answering, following
-        fingerprints = {ACTIVE_ENCODER_KEY: answering.made_by, NEXT_ENCODER_KEY: following.made_by}
+        fingerprints = {
+            ACTIVE_ENCODER_KEY: answering.encoder_fingerprint,
+            NEXT_ENCODER_KEY: following.encoder_fingerprint,
+        }
         others = {key: value for key, value in self._manifest.items() if key not in fingerprints}
         self._manifest = others | {key: value for key, value in fingerprints.items() if value is not None}
 
-    def _index_of(self, made_by: str | None) -> DictVectorIndex | None:
-        if made_by is None or made_by == self._answering.made_by:
+    def _index_of(self, encoder_fingerprint: str | None) -> DictVectorIndex | None:
+        if encoder_fingerprint is None or encoder_fingerprint == self._answering.encoder_fingerprint:
             return self._answering
-        return self._next if made_by == self._next.made_by else None
+        return self._next if encoder_fingerprint == self._next.encoder_fingerprint else None
 
     def _vectors_of(self, key: int) -> list[tuple[DictVectorIndex, list[float]]]:
         return [(index, index.rows[key]) for index in (self._answering, self._next) if key in index.rows]
 
-    def pending(self, made_by: str | None = None) -> list[PendingChunk]:
-        index = self._index_of(made_by)
+    def chunks_without_vector(self, encoder_fingerprint: str | None = None) -> list[PendingChunk]:
+        index = self._index_of(encoder_fingerprint)
         if index is None:
             return []
         lacking = sorted(self._rows.keys() - index.rows)
@@ -296,8 +300,8 @@ class DictVectors(DictState):
         """Whether there is such a chunk, and it is to have a vector."""
         return key in self._rows and self._rows[key].stored.chunk.role not in UNENCODED_ROLES
 
-    def put_vectors(self, keys: Sequence[int], matrix: Matrix, made_by: str | None = None) -> None:
-        index = self._index_of(made_by)
+    def put_vectors(self, keys: Sequence[int], matrix: Matrix, encoder_fingerprint: str | None = None) -> None:
+        index = self._index_of(encoder_fingerprint)
         for key, vector in zip(keys, matrix, strict=True):
             if index is not None and self._is_encoded(key):
                 index.rows[key] = [float(value) for value in vector]
@@ -313,12 +317,14 @@ class DictVectors(DictState):
         vector: Vector,
         scope: Scope,
         limit: int,
-        made_by: str | None = None,
+        encoder_fingerprint: str | None = None,
         among: AbcCollection[int] | None = None,
     ) -> list[ScoredChunk]:
         index = self._answering
-        if made_by is not None and made_by != index.made_by:
-            raise EncoderMismatch(f"the index has vectors of {index.made_by}, not of {made_by}; repeat the query")
+        if encoder_fingerprint is not None and encoder_fingerprint != index.encoder_fingerprint:
+            raise EncoderMismatch(
+                f"the index has vectors of {index.encoder_fingerprint}, not of {encoder_fingerprint}; repeat the query"
+            )
         query = [float(value) for value in vector]
         wanted = self._within(scope)
         scored = [
@@ -455,14 +461,14 @@ class DictCatalog(DictWords, DictVectors):
         found = sorted(records, key=lambda it: (order.index(it.collection), it.path))
         return [(it.collection, it.path, it.facets[name]) for it in found]
 
-    def skipped(self) -> list[SkippedItem]:
+    def skipped_items(self) -> list[SkippedItem]:
         order = list(self._collections)
         return sorted(self._skipped.values(), key=lambda it: (order.index(it.collection), it.path))
 
     def load(self, keys: Sequence[int]) -> list[StoredChunk]:
         return [self._rows[key].stored for key in keys if key in self._rows]
 
-    def places(self, keys: Sequence[int]) -> dict[int, tuple[str, str, int]]:
+    def chunk_places(self, keys: Sequence[int]) -> dict[int, tuple[str, str, int]]:
         return {it.key: (it.record.collection, it.record.path, it.chunk.ordinal) for it in self.load(keys)}
 
     def chunk_kinds(self, keys: Sequence[int]) -> dict[int, str]:
@@ -572,7 +578,7 @@ class DictCatalog(DictWords, DictVectors):
     def note(self, key: str, value: str) -> None:
         self._manifest[key] = value
 
-    def remembered(self, name: str, make: Callable[[], Value]) -> Value:
+    def cached_by_revision(self, name: str, make: Callable[[], Value]) -> Value:
         return self._worked_out.get(name, lambda: str(self._revision), make)
 
 
@@ -605,14 +611,14 @@ def lines_of(text: str) -> list[str]:
 def found_lines(texts: Mapping[Name, str], inside: Iterable[Name], query: LineQuery) -> LineMatches:
     """`inside` are those of the texts that lie in the query's scope."""
     split = {name: lines_of(text) for name, text in texts.items()}
-    allowed = {name for name in inside if query.wanted is None or query.wanted(name[1])}
+    allowed = {name for name in inside if query.path_filter is None or query.path_filter(name[1])}
     lengths = {name: sum(len(folded_words(line)) for line in lines) for name, lines in split.items()}
     by_term = [_matches(term, split) for term in query.terms]
     files = _files(by_term, allowed, lengths, query)
     named = {
         match.what
         for term, matches in zip(query.terms, by_term, strict=True)
-        if isinstance(term, WordTerm) and term.test.how != "is"
+        if isinstance(term, WordTerm) and term.test.kind != "is"
         for match in matches
     }
     return LineMatches(
@@ -637,12 +643,12 @@ def _files(
         for match in here:
             found[match.name].append(match.line)
             rarity = math.log(len(lengths) / holding[match.what])
-            scores[match.name] += 1.0 if query.counted else rarity / max(lengths[match.name], 1)
+            scores[match.name] += 1.0 if query.rank_by_count else rarity / max(lengths[match.name], 1)
         terms.update({match.name for match in here})
     files = [
         FileLines(*name, round(scores[name], SCORE_DIGITS), tuple(sorted(set(lines))), len(lines), terms[name])
         for name, lines in found.items()
-        if not query.every or terms[name] == len(query.terms)
+        if not query.match_all or terms[name] == len(query.terms)
     ]
     return sorted(files, key=lambda it: (-it.score, it.path, it.collection))
 
@@ -709,7 +715,7 @@ class DictDefinitions(DictState):
     def definitions(self, wanted: SymbolQuery) -> SymbolMatches:
         near, fits = _near(wanted), _fits(wanted, self._within(wanted.scope))
         before = [it for it in self._all() if near(it.symbol.name.lower()) is not None and fits(it)]
-        enough = [it for it in before if all(_reaches(it, name, bound) for name, bound in wanted.least.items())]
+        enough = [it for it in before if all(_reaches(it, name, bound) for name, bound in wanted.min_metrics.items())]
 
         def rank(it: Definition) -> tuple[object, ...]:
             name, size = it.symbol.name.lower(), measure(it, wanted.order) if wanted.order else None
@@ -727,7 +733,7 @@ class DictDefinitions(DictState):
         ranked = sorted(enough, key=rank)
         return SymbolMatches(ranked[: wanted.limit or None], len(enough), len(before))
 
-    def around(self, record: Record, line: int) -> list[Definition]:
+    def definitions_at(self, record: Record, line: int) -> list[Definition]:
         mine = [it for it in self._all() if (it.record.collection, it.record.path) == (record.collection, record.path)]
         holding = [it for it in mine if it.symbol.start_line <= line <= it.symbol.end_line]
         return sorted(holding, key=lambda it: (it.symbol.end_line - it.symbol.start_line, -it.ordinal))
@@ -782,7 +788,7 @@ class DictDefinitions(DictState):
     def files_with_definitions(self) -> set[tuple[str, str]]:
         return {(it.record.collection, it.record.path) for it in self._all()}
 
-    def lossy(self) -> set[tuple[str, str]]:
+    def lossy_records(self) -> set[tuple[str, str]]:
         return {(it.record.collection, it.record.path) for it in self.entries() if "\ufffd" in (it.text or "")}
 
     def _all(self) -> list[Definition]:
@@ -838,7 +844,7 @@ def _fits(wanted: SymbolQuery, is_inside: Callable[[Record], bool]) -> Callable[
             and (not wanted.parent or wanted.parent.lower() in it.parent.lower())
             and modifiers <= {it.lower() for it in symbol.modifiers}
             and is_inside(it.record)
-            and (wanted.wanted is None or wanted.wanted(it.record.path))
+            and (wanted.path_filter is None or wanted.path_filter(it.record.path))
         )
 
     return fits
@@ -850,7 +856,7 @@ def _fits(wanted: SymbolQuery, is_inside: Callable[[Record], bool]) -> Callable[
 
 class DictCalls(DictState):
     @contextmanager
-    def moment(self) -> Iterator[None]:
+    def snapshot(self) -> Iterator[None]:
         yield
 
     def fingerprints(self, keys: Sequence[int]) -> dict[int, str]:
@@ -870,7 +876,7 @@ class DictCalls(DictState):
         found = ((key, it.record) for key, it in self._keyed() if it.record.path.rpartition("/")[2] == name)
         return [NamedFile(key, it.collection, self._collections[it.collection].root, it.path) for key, it in found]
 
-    def named(
+    def definitions_named(
         self,
         names: Sequence[str],
         *,
@@ -885,12 +891,12 @@ class DictCalls(DictState):
             for it, symbol in self._definitions()
             if it.name.lower() in folded
             and (not kinds or it.kind in kinds)
-            and (within is None or it.place.record in within)
+            and (within is None or it.ref.record in within)
             and (not modifier or modifier in symbol.modifiers)
         ]
         return found[: limit or None]
 
-    def extending(self, names: Sequence[str]) -> list[NamedDefinition]:
+    def definitions_extending(self, names: Sequence[str]) -> list[NamedDefinition]:
         folded = {name.lower() for name in names}
         return [it for it, symbol in self._definitions() if not folded.isdisjoint(map(last_simple_name, symbol.bases))]
 
@@ -932,7 +938,7 @@ class DictCalls(DictState):
 class DictTables(DictCatalog, DictDefinitions, DictCalls):
     """Every part of the store of dicts; a store in memory is never damaged."""
 
-    def damaged(self) -> Mapping[str, str]:
+    def damaged_parts(self) -> Mapping[str, str]:
         return {}
 
     def probe(self) -> None:
@@ -972,7 +978,7 @@ class DictTables(DictCatalog, DictDefinitions, DictCalls):
     def optimize(self, progress: Progress) -> None:
         pass
 
-    def settle(self) -> None:
+    def checkpoint(self) -> None:
         pass
 
     def close(self) -> None:

@@ -26,7 +26,7 @@ def fill(store: Store) -> None:
         put(store, "work", f"src/deep/{number}.py", "code", f"the anchor is mentioned once here, {number} times more")
     for number in range(3):
         put(store, "memories", f"{number}.md", "memory", f"remember the anchor of {number}", tags=("sea",))
-    keys = [it.key for it in store.vectors.pending("one")]
+    keys = [it.key for it in store.vectors.chunks_without_vector("one")]
     near = {"commit": 1.0, "code": 0.6, "memory": 0.5}
     rows = [(near[it.record.kind], 1.0 - near[it.record.kind], it.key / 10_000) for it in store.catalog.load(keys)]
     store.vectors.put_vectors(keys, np.array(rows, dtype=np.float32), "one")

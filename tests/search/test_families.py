@@ -68,7 +68,7 @@ def test_paths_are_of_files_and_of_what_commits_touch(store: Store) -> None:
 
 
 def test_authors_and_tags_are_scopes_like_any_other(store: Store) -> None:
-    found = ask(store, "hybrid", Scope(facets=(FacetFilter("author", "ADA", whole=False),))).hits
+    found = ask(store, "hybrid", Scope(facets=(FacetFilter("author", "ADA", exact=False),))).hits
     assert kinds(found) == {"commit": 8}
     assert all(int(it.stored.record.path) % 4 == 0 for it in found)
     assert kinds(ask(store, "hybrid", Scope(tags=("sea",))).hits) == {"memory": 3}

@@ -77,14 +77,14 @@ def test_what_is_said_of_each_root_is_said_with_its_name() -> None:
             query,
             [],
             by_source=(SourceCoverage("commits", 2, 3),),
-            seen=DiskFreshness(7.0, 2, ("a.md", "b.md"), ("slow",)),
+            disk_freshness=DiskFreshness(7.0, 2, ("a.md", "b.md"), ("slow",)),
         ),
         "two": answer(
             query,
             [],
             notes=("half",),
             by_source=(SourceCoverage("commits", 1, 1),),
-            seen=DiskFreshness(8.0, complete=True),
+            disk_freshness=DiskFreshness(8.0, complete=True),
         ),
     }
     whole = merge_answers(query, answers, {"one": {}, "two": {}})
@@ -92,5 +92,5 @@ def test_what_is_said_of_each_root_is_said_with_its_name() -> None:
     assert [it.label for it in whole.steps] == ["one: fuse", "two: fuse", "merge"]
     state = whole.completeness
     assert (state.indexed, state.by_source, state.notes) == (2, (SourceCoverage("commits", 3, 4),), ("two: half",))
-    assert state.seen == DiskFreshness(7.0, 2, ("one/a.md", "one/b.md"), ("one: slow",))
+    assert state.disk_freshness == DiskFreshness(7.0, 2, ("one/a.md", "one/b.md"), ("one: slow",))
     assert set(whole.roots) == {"one", "two"}

@@ -135,7 +135,7 @@ def test_a_hit_that_words_and_meaning_rank_first_is_an_answer(
     ranks: tuple[int, int], cosine: float, shown: bool
 ) -> None:
     first = hit("money for the next months", cosine)
-    first.found.evidence.update(lexical_rank=ranks[0], semantic_rank=ranks[1])
+    first.matched_hit.evidence.update(lexical_rank=ranks[0], semantic_rank=ranks[1])
     traits = EncoderTraits(similarity_floor=0.6, min_confidence=0.9, unknown_word_penalty=0.5)
     ranked = SearchResult([first], [], traits)
     found = answer_query(Query("how much runway is left before the company closes", recipe="auto"), lambda _: ranked)

@@ -25,7 +25,7 @@ def weighed(worth: float, *passages: tuple[str, int], query: str = "x") -> float
     keys = [it.key for it in store.catalog.export()]
     run = SearchRun(Query(query), store.view(), SearchModels(lambda _: QueryVector(None)), 10, ColumnWeights(), 60)
     run.retriever_weights = {"lexical": 1.0, "semantic": 2.0}
-    run.vector = QueryVector(None, traits=EncoderTraits(worth=worth))
+    run.vector = QueryVector(None, traits=EncoderTraits(ranking_weight=worth))
     run.kinds = store.catalog.chunk_kinds(keys)
     assert len(encoder_worth({"semantic": [ScoredChunk(key, 0.5) for key in keys]}, run)) == len(passages)
     assert run.retriever_weights["lexical"] == 1.0

@@ -95,12 +95,12 @@ def test_a_folder_of_many_projects_is_broad_but_not_a_repository_with_parts(root
 
 class Server:
     def __init__(self, root: Path, profile: str = "core", **environment: str) -> None:
-        self.backstage = ServerRuntime()
+        self.server_runtime = ServerRuntime()
         values = {"DOWSE_DATA_DIR": str(root.parent / "data"), "DOWSE_ENCODER": "hashing", **environment}
         self.tools = bind_tools(
-            make_profile(profile, roots=(), flags={}, environment=values, cwd=root, backstage=self.backstage)
+            make_profile(profile, roots=(), flags={}, environment=values, cwd=root, server_runtime=self.server_runtime)
         )
-        self.backstage.start()
+        self.server_runtime.start()
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def served(root: Path) -> Iterator[Server]:
     write(root, MANY)
     made = Server(root, DOWSE_ASK_ABOVE_FILES="5")
     yield made
-    made.backstage.close()
+    made.server_runtime.close()
 
 
 def test_a_server_answers_with_the_sentence_until_index_confirms(served: Server, root: Path, tmp_path: Path) -> None:
@@ -139,4 +139,4 @@ def test_every_profile_asks(root: Path, tmp_path: Path, profile: str, tool: str,
             server.tools[tool](arguments)
         assert not index_of(root, tmp_path).exists()
     finally:
-        server.backstage.close()
+        server.server_runtime.close()

@@ -32,12 +32,12 @@ FILES = {
 @pytest.fixture
 def profile(root: Path, tmp_path: Path) -> Iterator[ToolSet]:
     write(root, FILES)
-    backstage = ServerRuntime()
+    server_runtime = ServerRuntime()
     environment = {"DOWSE_DATA_DIR": str(tmp_path / "data"), "DOWSE_ENCODER": "hashing"}
-    made = make_profile("core", roots=(), flags={}, environment=environment, cwd=root, backstage=backstage)
-    backstage.start()
+    made = make_profile("core", roots=(), flags={}, environment=environment, cwd=root, server_runtime=server_runtime)
+    server_runtime.start()
     yield made
-    backstage.close()
+    server_runtime.close()
 
 
 @pytest.fixture

@@ -48,9 +48,9 @@ Call = Callable[..., CallToolResult]
 def call(root: Path, tmp_path: Path) -> Iterator[Call]:
     many = "".join(f"needle number {number}\n" for number in range(2_000))
     write(root, {"repo.py": REPO, "service.py": SERVICE, "many.txt": many, "long.js": f"var needle = '{'x' * 5000}'\n"})
-    backstage = ServerRuntime()
+    server_runtime = ServerRuntime()
     environment = {"DOWSE_DATA_DIR": str(tmp_path / "data"), "DOWSE_ENCODER": "hashing"}
-    profile = make_profile("core", roots=(), flags={}, environment=environment, cwd=root, backstage=backstage)
+    profile = make_profile("core", roots=(), flags={}, environment=environment, cwd=root, server_runtime=server_runtime)
 
     def call_it(tool: str, /, **arguments: Any) -> CallToolResult:
         async def talk() -> CallToolResult:
@@ -61,7 +61,7 @@ def call(root: Path, tmp_path: Path) -> Iterator[Call]:
 
     call_it("index")
     yield call_it
-    backstage.close()
+    server_runtime.close()
 
 
 def dumped(data: object) -> str:

@@ -50,7 +50,7 @@ def test_everything_it_can_say(tmp_path: Path) -> None:
     told = setup.settings
     assert (told.memory_location, told.git, told.diff_lines, told.git_debounce_s) == ("project", False, 50, 1.5)
     paces = (DecayRate("memory", "plan", 0.5, 0.0), DecayRate("memory", "fact", 1.0, 0.25))
-    assert setup.memory == MemoryOptions(enabled=False, score_threshold=0.5, paces=paces)
+    assert setup.memory == MemoryOptions(enabled=False, score_threshold=0.5, decay_rates=paces)
 
 
 def test_what_it_says_of_files_search_and_chunks(tmp_path: Path) -> None:

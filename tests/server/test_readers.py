@@ -41,9 +41,9 @@ class Server:
 
     def __init__(self, root: Path) -> None:
         self.asked = ClientArguments("core", (str(root),), str(root))
-        self.backstage = ServerRuntime()
+        self.server_runtime = ServerRuntime()
         profile = make_profile(
-            "core", roots=(root,), flags={}, environment=os.environ, cwd=root, backstage=self.backstage
+            "core", roots=(root,), flags={}, environment=os.environ, cwd=root, server_runtime=self.server_runtime
         )
         self.tools: dict[str, CallableTool] = bind_tools(profile)
         self.turns = CallScheduler(1, FOR_EVER_S)
@@ -97,10 +97,10 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     made = Server(root)
-    made.backstage.runtimes()[0].engine().index([root])
+    made.server_runtime.runtimes()[0].engine().index([root])
     yield made
     made.readers.close()
-    made.backstage.close()
+    made.server_runtime.close()
 
 
 def facts(result: types.CallToolResult) -> dict[str, object]:

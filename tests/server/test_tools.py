@@ -35,7 +35,7 @@ def test_the_words_nearest_to_a_parameter_win_and_bounds_come_from_either() -> N
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_every_parameter_is_told_in_the_words_nearest_to_it(name: str, tmp_path: Path) -> None:
-    profile = make_profile(name, roots=(), flags={}, environment={}, cwd=tmp_path, backstage=ServerRuntime())
+    profile = make_profile(name, roots=(), flags={}, environment={}, cwd=tmp_path, server_runtime=ServerRuntime())
     for tool in profile.tools:
         hints, told = get_type_hints(tool.call, include_extras=True), bind_tool(tool).schema["properties"]
         for parameter, hint in hints.items():
@@ -79,7 +79,7 @@ def test_bounds_are_no_part_of_schemas_and_all_up_to_them_is_taken() -> None:
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_every_list_of_every_tool_is_bounded(name: str, tmp_path: Path) -> None:
-    profile = make_profile(name, roots=(), flags={}, environment={}, cwd=tmp_path, backstage=ServerRuntime())
+    profile = make_profile(name, roots=(), flags={}, environment={}, cwd=tmp_path, server_runtime=ServerRuntime())
     lists = 0
     for tool in profile.tools:
         bound = bind_tool(tool)
@@ -109,7 +109,7 @@ _OF_OTHER_TYPES: dict[str, tuple[object, ...]] = {
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_no_parameter_of_any_tool_takes_another_type_or_what_is_out_of_bounds(name: str, tmp_path: Path) -> None:
-    profile = make_profile(name, roots=(), flags={}, environment={}, cwd=tmp_path, backstage=ServerRuntime())
+    profile = make_profile(name, roots=(), flags={}, environment={}, cwd=tmp_path, server_runtime=ServerRuntime())
     seen: set[str] = set()
     for tool in profile.tools:
         bound = bind_tool(tool)

@@ -64,7 +64,7 @@ def test_everything_of_a_batch_is_there_afterwards(store: Store) -> None:
         store.writer.drop("c", ["old.md"])
         store.writer.skip(SkippedItem("c", "b.md", "binary"))
     assert found(store, "alpha beta gamma") == {"a.md"}
-    assert [it.path for it in store.catalog.skipped()] == ["b.md"]
+    assert [it.path for it in store.catalog.skipped_items()] == ["b.md"]
 
 
 def test_names_that_are_given_are_taken(sqlite: SqliteStore) -> None:

@@ -24,7 +24,7 @@ def fill(store: Store) -> None:
         Symbol("Ns", "namespace", 1, 40),
         Symbol("Repo", "class", 2, 30, 1, 0, bases=("a.Base<T>", "IRepo")),
         Symbol("Save", "method", 3, 9, 2, 1, modifiers=("public", "extension"), parameters=("string",)),
-        Symbol("save", "field", 10, 10, 2, 1, holds=":Foo;"),
+        Symbol("save", "field", 10, 10, 2, 1, value_expression=":Foo;"),
         Symbol("inner", "function", 4, 5, 3, 2),
     ]
     store_as_box = Link("import", ".store", 1, "Box=Store")
@@ -47,14 +47,16 @@ def _first(store: Store) -> int:
 QUESTIONS: dict[str, Callable[[Store], object]] = {
     "files by name": lambda store: [it[1:] for it in store.symbols.files_named("m.cs")],
     "no file": lambda store: store.symbols.files_named("M.cs"),
-    "by name": lambda store: [(it[1:], it.place.ordinal) for it in store.symbols.named(["SAVE", "repo"])],
-    "of a kind": lambda store: [it[1:] for it in store.symbols.named(["save", "repo"], kinds=["class", "field"])],
-    "with a modifier": lambda store: [it[1:] for it in store.symbols.named(["save"], modifier="extension")],
-    "no such modifier": lambda store: store.symbols.named(["save"], modifier="ext"),
-    "a few": lambda store: [it[1:] for it in store.symbols.named(["repo"], limit=2)],
-    "nowhere": lambda store: store.symbols.named(["repo"], within=[]),
-    "heirs": lambda store: [(it[1:], it.place.ordinal) for it in store.symbols.extending(["BASE", "irepo"])],
-    "no heirs": lambda store: store.symbols.extending(["a", "T"]),
+    "by name": lambda store: [(it[1:], it.ref.ordinal) for it in store.symbols.definitions_named(["SAVE", "repo"])],
+    "of a kind": lambda store: [
+        it[1:] for it in store.symbols.definitions_named(["save", "repo"], kinds=["class", "field"])
+    ],
+    "with a modifier": lambda store: [it[1:] for it in store.symbols.definitions_named(["save"], modifier="extension")],
+    "no such modifier": lambda store: store.symbols.definitions_named(["save"], modifier="ext"),
+    "a few": lambda store: [it[1:] for it in store.symbols.definitions_named(["repo"], limit=2)],
+    "nowhere": lambda store: store.symbols.definitions_named(["repo"], within=[]),
+    "heirs": lambda store: [(it[1:], it.ref.ordinal) for it in store.symbols.definitions_extending(["BASE", "irepo"])],
+    "no heirs": lambda store: store.symbols.definitions_extending(["a", "T"]),
     "sites": lambda store: [it[1:] for it in store.symbols.sites(["go", "stop"], 100)],
     "the first sites": lambda store: [it[1:] for it in store.symbols.sites(["go"], 2)],
     "sites of a file": lambda store: [it[1:] for it in store.symbols.sites_in(_first(store))],
@@ -73,7 +75,7 @@ def test_both_stores_tell_the_same(tmp_path: Path, ask: Callable[[Store], object
     sqlite, memory = SqliteStore(tmp_path / "index.db"), DictStore()
     for store in (sqlite, memory):
         fill(store)
-    with sqlite.catalog.moment(), memory.catalog.moment():
+    with sqlite.catalog.snapshot(), memory.catalog.snapshot():
         assert ask(sqlite) == ask(memory)
     sqlite.close()
 
@@ -86,12 +88,12 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
 
 
 def test_what_is_found(store: Store) -> None:
-    found = store.symbols.named(["save"], kinds=["method"])
+    found = store.symbols.definitions_named(["save"], kinds=["method"])
     assert [(it.name, it.kind, it.trail, it.collection, it.path) for it in found] == [
         ("Save", "method", ("Ns", "Repo"), "code", "b/m.cs")
     ]
-    assert store.symbols.named(["inner"])[0].trail == ("Ns", "Repo", "Save")
-    assert [it.path for it in store.symbols.extending(["base"])] == ["a/m.cs", "b/m.cs", "a/m.cs"]
+    assert store.symbols.definitions_named(["inner"])[0].trail == ("Ns", "Repo", "Save")
+    assert [it.path for it in store.symbols.definitions_extending(["base"])] == ["a/m.cs", "b/m.cs", "a/m.cs"]
     assert [(it.name, it.line, it.symbol, it.arguments, it.kind) for it in store.symbols.sites(["go"], 9)] == [
         ("go", 8, 2, 1, "call"), ("go", 4, 4, 0, "call"), ("go", 8, 2, 1, "call"), ("go", 4, 4, 0, "call"),
     ]  # fmt: skip
@@ -104,7 +106,7 @@ def test_facts_are_whole(store: Store) -> None:
     assert (facts.record.path, [it.name for it in facts.symbols]) == ("a/m.cs", ["Ns", "Repo"])
     assert [it.target for it in facts.imports] == ["lib.store"]
     assert [it.line for it in store.symbols.sites_in(key)] == [8]
-    assert store.symbols.named(["repo"], within=[key])[0].place.record == key
+    assert store.symbols.definitions_named(["repo"], within=[key])[0].ref.record == key
     assert store.symbols.facts([]) == [] and store.symbols.facts([10**6]) == []
 
 
@@ -122,10 +124,10 @@ def test_a_stamp_differs_whenever_facts_may(store: Store) -> None:
 def test_one_moment_does_not_see_what_is_written_meanwhile(tmp_path: Path) -> None:
     reading, writing = SqliteStore(tmp_path / "index.db"), SqliteStore(tmp_path / "index.db")
     fill(writing)
-    with reading.catalog.moment():
+    with reading.catalog.snapshot():
         assert len(reading.symbols.sites(["go"], 9)) == 4
         writing.writer.drop("code", ["b/m.cs"])
-        with reading.catalog.moment():
+        with reading.catalog.snapshot():
             assert len(reading.symbols.sites(["go"], 9)) == 4
     assert len(reading.symbols.sites(["go"], 9)) == 2
     reading.close()
@@ -137,12 +139,12 @@ def test_any_text_is_just_a_name_to_sqlite(tmp_path: Path, name: str) -> None:
     store = SqliteStore(tmp_path / "index.db")
     fill(store)
     assert store.symbols.sites([name], 9) == []
-    assert store.symbols.named([name]) == [] and store.symbols.extending([name]) == []
+    assert store.symbols.definitions_named([name]) == [] and store.symbols.definitions_extending([name]) == []
     store.close()
 
 
 def test_what_is_passed_stands_beside_the_callee(store: Store) -> None:
-    with store.catalog.moment():
+    with store.catalog.snapshot():
         having = store.symbols.sites_in(_first(store), having="halt")
         assert [(it.callee, it.passed) for it in having] == [("this.go", "0=halt")]
         assert [it.name for it in store.symbols.sites_in(_first(store), kind="refer")] == ["stop"]

@@ -60,13 +60,13 @@ def test_a_moved_collection_keeps_its_name_and_all_it_holds(store: Store) -> Non
     store.writer.put(record("a.md"), pieces("one"))
     store.writer.record_listing("notes", listed=1, at=5.0)
     made = iter(("before", "after"))
-    assert store.catalog.remembered("roots", lambda: next(made)) == "before"
+    assert store.catalog.cached_by_revision("roots", lambda: next(made)) == "before"
     store.writer.move_collection("notes", "/new/papers")
     (moved,) = store.catalog.collections()
     assert (moved.name, moved.root, moved.listed, moved.synced_at) == ("notes", "/new/papers", 1, 5.0)
     assert store.writer.add_collection("/new/papers") == moved
     assert found(store, "one") == ["a.md#0"]
-    assert store.catalog.remembered("roots", lambda: next(made)) == "after"
+    assert store.catalog.cached_by_revision("roots", lambda: next(made)) == "after"
 
 
 def test_a_collection_that_was_emptied_can_be_removed(store: Store) -> None:
@@ -76,17 +76,17 @@ def test_a_collection_that_was_emptied_can_be_removed(store: Store) -> None:
     store.writer.skip(SkippedItem("more", "c.md", "why"))
     store.writer.skip(SkippedItem("notes", "d.md", "why"))
     made = iter(("before", "after"))
-    assert store.catalog.remembered("roots", lambda: next(made)) == "before"
+    assert store.catalog.cached_by_revision("roots", lambda: next(made)) == "before"
     store.writer.drop("more", ["a.md"])
-    store.catalog.remembered("roots", lambda: "between")
+    store.catalog.cached_by_revision("roots", lambda: "between")
     store.writer.remove_collection("more")
     assert [it.name for it in store.catalog.collections()] == ["notes"]
-    assert [it.path for it in store.catalog.skipped()] == ["d.md"]
-    assert store.catalog.remembered("roots", lambda: next(made)) == "after"
+    assert [it.path for it in store.catalog.skipped_items()] == ["d.md"]
+    assert store.catalog.cached_by_revision("roots", lambda: next(made)) == "after"
     assert found(store, "one") == ["b.md#0"]
     assert store.writer.add_collection("/work/more").listed == 0
     assert store.catalog.versions("more") == {}
-    assert [it.path for it in store.catalog.skipped()] == ["d.md"]
+    assert [it.path for it in store.catalog.skipped_items()] == ["d.md"]
 
 
 def test_no_collection_is_moved_onto_another(store: Store) -> None:
@@ -144,9 +144,9 @@ def test_versions_touch_and_drop(store: Store) -> None:
 
 def test_unchanged_chunks_keep_their_vectors(store: Store) -> None:
     store.writer.put(record("a.md"), pieces("one", "two", "three"))
-    store.vectors.put_vectors([it.key for it in store.vectors.pending()], np.eye(3, dtype=np.float32))
+    store.vectors.put_vectors([it.key for it in store.vectors.chunks_without_vector()], np.eye(3, dtype=np.float32))
     store.writer.put(record("a.md", digest="e"), pieces("zero", "one", "three"))
-    waiting = store.catalog.load([it.key for it in store.vectors.pending()])
+    waiting = store.catalog.load([it.key for it in store.vectors.chunks_without_vector()])
     assert [it.chunk.text for it in waiting] == ["zero"]
     assert store.catalog.counts().vectors == 2
 
@@ -161,13 +161,13 @@ def test_the_same_text_twice_in_a_record(store: Store) -> None:
 def test_skipping_drops_what_was_indexed_and_indexing_unskips(store: Store) -> None:
     store.writer.put(record("a.md"), pieces("one"))
     store.writer.skip(SkippedItem("notes", "a.md", "binary file", 3, 4))
-    assert store.catalog.skipped() == [SkippedItem("notes", "a.md", "binary file", 3, 4)]
+    assert store.catalog.skipped_items() == [SkippedItem("notes", "a.md", "binary file", 3, 4)]
     assert store.catalog.counts().records == 0
     store.writer.put(record("a.md"), pieces("one"))
-    assert store.catalog.skipped() == []
+    assert store.catalog.skipped_items() == []
     store.writer.skip(SkippedItem("notes", "b.md", "gone"))
     store.writer.unskip("notes", ["b.md"])
-    assert store.catalog.skipped() == []
+    assert store.catalog.skipped_items() == []
 
 
 def test_collections_have_unique_names_and_their_own_records(store: Store) -> None:
@@ -204,7 +204,7 @@ def test_export_is_ordered(store: Store) -> None:
 
 def test_load_gives_what_exists_in_the_order_asked(store: Store) -> None:
     store.writer.put(record("a.md"), pieces("one", "two"))
-    first, second = (it.key for it in store.vectors.pending())
+    first, second = (it.key for it in store.vectors.chunks_without_vector())
     assert [it.chunk.text for it in store.catalog.load([second, 10**9, first])] == ["two", "one"]
     assert store.catalog.load([]) == []
 
@@ -245,7 +245,9 @@ def test_a_scope_filters_before_ranking(store: Store, scope: Scope, expected: se
     store.writer.put(record("a.md", tags=("red",), mtime_ns=100 * 10**9), pieces("shared word"))
     store.writer.put(record("docs/b.md", tags=("blue",), mtime_ns=200 * 10**9), pieces("shared word"))
     store.writer.put(record("src/c.py", kind="code", mtime_ns=300 * 10**9), pieces("shared word"))
-    store.vectors.put_vectors([it.key for it in store.vectors.pending()], np.ones((3, 4), dtype=np.float32))
+    store.vectors.put_vectors(
+        [it.key for it in store.vectors.chunks_without_vector()], np.ones((3, 4), dtype=np.float32)
+    )
     assert set(found(store, "shared", scope)) == expected
     near = store.vectors.near(np.ones(4, dtype=np.float32), scope, 10)
     assert {f"{it.record.path}#0" for it in store.catalog.load([scored.key for scored in near])} == expected
@@ -256,7 +258,7 @@ def test_what_is_excluded_takes_no_place_of_the_limit(store: Store) -> None:
         store.writer.put(record(f"best-{number}.md"), pieces("word word word"))
     store.writer.put(record("last.md"), pieces("word and much else that makes it the worst match of all of them"))
     vectors = np.array([[1, 0]] * 5 + [[0, 1]], dtype=np.float32)
-    store.vectors.put_vectors([it.key for it in store.vectors.pending()], vectors)
+    store.vectors.put_vectors([it.key for it in store.vectors.chunks_without_vector()], vectors)
     scope = Scope(excluded=("best-*",))
     assert found(store, "word", scope, limit=1) == ["last.md#0"]
     (nearest,) = store.vectors.near(np.array([1, 0], dtype=np.float32), scope, 1)
@@ -265,7 +267,7 @@ def test_what_is_excluded_takes_no_place_of_the_limit(store: Store) -> None:
 
 def test_cosine_order_ties_and_zero_vectors(store: Store) -> None:
     store.writer.put(record("a.md"), pieces("one", "two", "three", "four"))
-    keys = [it.key for it in store.vectors.pending()]
+    keys = [it.key for it in store.vectors.chunks_without_vector()]
     matrix = np.array([[1, 0], [0, 1], [3, 3], [0, 0]], dtype=np.float32)
     store.vectors.put_vectors(keys, matrix)
     scored = store.vectors.near(np.array([2, 0], dtype=np.float32), Scope(), 10)
@@ -277,7 +279,7 @@ def test_cosine_order_ties_and_zero_vectors(store: Store) -> None:
 
 def test_vectors_can_be_read_back(store: Store) -> None:
     store.writer.put(record("a.md"), pieces("one", "two"))
-    first, second = (it.key for it in store.vectors.pending())
+    first, second = (it.key for it in store.vectors.chunks_without_vector())
     store.vectors.put_vectors([first], np.array([[0.5, 0.25]], dtype=np.float32))
     held = store.vectors.vectors([first, second, 10**9])
     assert list(held) == [first] and held[first].tolist() == [0.5, 0.25]
@@ -285,7 +287,7 @@ def test_vectors_can_be_read_back(store: Store) -> None:
 
 def test_vectors_of_vanished_chunks_are_not_kept(store: Store) -> None:
     store.writer.put(record("a.md"), pieces("one"))
-    (waiting,) = store.vectors.pending()
+    (waiting,) = store.vectors.chunks_without_vector()
     store.writer.drop("notes", ["a.md"])
     store.vectors.put_vectors([waiting.key], np.ones((1, 2), dtype=np.float32))
     assert store.catalog.counts().vectors == 0
@@ -296,7 +298,7 @@ def two_texts(store: Store) -> list[int]:
     """Two chunks with vectors of encoder "old"."""
     store.writer.put(record("a.md"), pieces("one", "two"))
     store.vectors.prepare_vectors("old")
-    keys = [it.key for it in store.vectors.pending("old")]
+    keys = [it.key for it in store.vectors.chunks_without_vector("old")]
     store.vectors.put_vectors(keys, np.array([[1, 0], [0, 1]], dtype=np.float32), "old")
     return keys
 
@@ -313,8 +315,8 @@ def test_a_second_encoder_fills_beside_the_first_and_takes_over_when_complete(st
     first, second = two_texts(store)
     assert not store.vectors.switch_vectors()
     store.vectors.prepare_vectors("new")
-    assert [it.key for it in store.vectors.pending("new")] == [first, second]
-    assert (store.vectors.pending("old"), store.vectors.pending("other")) == ([], [])
+    assert [it.key for it in store.vectors.chunks_without_vector("new")] == [first, second]
+    assert (store.vectors.chunks_without_vector("old"), store.vectors.chunks_without_vector("other")) == ([], [])
     store.vectors.put_vectors([first], np.array([[0, 1, 0]], dtype=np.float32), "new")
     store.vectors.put_vectors([first], np.array([[9, 9, 9]], dtype=np.float32), "other")
     store.vectors.prepare_vectors("new")  # as the next run does after an interruption
@@ -322,7 +324,7 @@ def test_a_second_encoder_fills_beside_the_first_and_takes_over_when_complete(st
     assert (made_by(store), vectors_of(store)) == (("old", "new"), (2, 1))
     assert store.vectors.near(np.array([1, 0], dtype=np.float32), Scope(), 1, "old")[0].key == first
     assert store.vectors.vectors([first])[first].tolist() == [1, 0]
-    assert [it.key for it in store.vectors.pending("new")] == [second]
+    assert [it.key for it in store.vectors.chunks_without_vector("new")] == [second]
     store.vectors.put_vectors([second], np.array([[1, 0, 0]], dtype=np.float32), "new")
     assert store.vectors.switch_vectors()
     assert (made_by(store), vectors_of(store)) == (("new", None), (2, 0))
@@ -351,8 +353,8 @@ def test_a_next_index_keeps_step_with_the_chunks(store: Store) -> None:
     store.vectors.put_vectors(keys, np.array([[0, 1, 0], [1, 0, 0]], dtype=np.float32), "new")
     store.writer.put(record("a.md", digest="e"), pieces("zero", "two"))
     assert vectors_of(store) == (1, 1)
-    (zero,) = (it.key for it in store.vectors.pending("old"))
-    assert [it.key for it in store.vectors.pending("new")] == [zero]
+    (zero,) = (it.key for it in store.vectors.chunks_without_vector("old"))
+    assert [it.key for it in store.vectors.chunks_without_vector("new")] == [zero]
     assert not store.vectors.switch_vectors()
     store.vectors.put_vectors([zero], np.array([[0, 0, 1]], dtype=np.float32), "new")
     store.writer.put(record("b.md"), pieces("gone"))
@@ -382,10 +384,10 @@ def test_beginning_again_drops_what_another_encoder_began(store: Store) -> None:
 
 def test_vectors_of_an_unknown_encoder_are_not_kept_for_a_known_one(store: Store) -> None:
     store.writer.put(record("a.md"), pieces("one"))
-    (waiting,) = store.vectors.pending()
+    (waiting,) = store.vectors.chunks_without_vector()
     store.vectors.put_vectors([waiting.key], np.ones((1, 2), dtype=np.float32))
     store.vectors.prepare_vectors("new")
-    assert store.vectors.pending("new") == [waiting]
+    assert store.vectors.chunks_without_vector("new") == [waiting]
     assert (made_by(store), vectors_of(store)) == (("new", None), (0, 0))
     assert store.vectors.near(np.ones(3, dtype=np.float32), Scope(), 1, "new") == []
 
@@ -541,7 +543,7 @@ NO_CHANGES = {
     "note": lambda store: store.writer.note("encoder", "x"),
     "mark": lambda store: store.writer.record_listing("notes", listed=7, at=1.0),
     "vectors": lambda store: store.vectors.put_vectors(
-        [it.key for it in store.vectors.pending()], np.ones((1, 2), dtype=np.float32)
+        [it.key for it in store.vectors.chunks_without_vector()], np.ones((1, 2), dtype=np.float32)
     ),
     "reading": lambda store: list(store.catalog.export()),
     "dropping nothing": lambda store: store.writer.drop("notes", ["never.md"]),
@@ -566,29 +568,31 @@ def test_what_is_remembered_lasts_until_a_record_changes(store: Store, change: s
     store.writer.put(record("a.md"), pieces("one"))
     count, other = Counter(), Counter()
     assert [
-        store.catalog.remembered("x", count),
-        store.catalog.remembered("x", count),
-        store.catalog.remembered("y", other),
+        store.catalog.cached_by_revision("x", count),
+        store.catalog.cached_by_revision("x", count),
+        store.catalog.cached_by_revision("y", other),
     ] == [1, 1, 1]
     (CHANGES | NO_CHANGES)[change](store)
     assert [
-        store.catalog.remembered("x", count),
-        store.catalog.remembered("x", count),
-        store.catalog.remembered("y", other),
+        store.catalog.cached_by_revision("x", count),
+        store.catalog.cached_by_revision("x", count),
+        store.catalog.cached_by_revision("y", other),
     ] == [made] * 3
 
 
 def test_what_could_not_be_made_is_not_remembered(store: Store) -> None:
     with pytest.raises(ZeroDivisionError):
-        store.catalog.remembered("x", lambda: 1 / 0)
-    assert store.catalog.remembered("x", lambda: None) is None
-    assert store.catalog.remembered("x", lambda: 1 / 0) is None
+        store.catalog.cached_by_revision("x", lambda: 1 / 0)
+    assert store.catalog.cached_by_revision("x", lambda: None) is None
+    assert store.catalog.cached_by_revision("x", lambda: 1 / 0) is None
 
 
 def test_what_is_remembered_may_rest_on_something_remembered(store: Store) -> None:
     count = Counter()
-    assert store.catalog.remembered("above", lambda: store.catalog.remembered("below", count) + 10) == 11
-    assert store.catalog.remembered("below", count) == 1
+    assert (
+        store.catalog.cached_by_revision("above", lambda: store.catalog.cached_by_revision("below", count) + 10) == 11
+    )
+    assert store.catalog.cached_by_revision("below", count) == 1
 
 
 def test_a_change_while_it_is_made_is_noticed_the_next_time(store: Store) -> None:
@@ -597,8 +601,8 @@ def test_a_change_while_it_is_made_is_noticed_the_next_time(store: Store) -> Non
         store.writer.put(record("a.md"), pieces("one"))
         return found
 
-    assert store.catalog.remembered("x", seen_then_changed) == 0
-    assert store.catalog.remembered("x", lambda: len(store.catalog.select(Scope()))) == 1
+    assert store.catalog.cached_by_revision("x", seen_then_changed) == 0
+    assert store.catalog.cached_by_revision("x", lambda: len(store.catalog.select(Scope()))) == 1
 
 
 def test_threads_share_what_one_of_them_makes(store: Store) -> None:
@@ -610,7 +614,7 @@ def test_threads_share_what_one_of_them_makes(store: Store) -> None:
 
     def ask() -> None:
         begin.wait()
-        results.append(store.catalog.remembered("x", slow))
+        results.append(store.catalog.cached_by_revision("x", slow))
 
     threads = [threading.Thread(target=ask) for _ in range(6)]
     for thread in threads:
@@ -626,8 +630,8 @@ def test_what_another_store_on_the_file_changes_is_noticed_by_every_thread(tmp_p
     count = Counter()
     with ThreadPoolExecutor(1) as pool:
         for expected in (1, 2, 3):
-            assert here.catalog.remembered("x", count) == expected
-            assert pool.submit(here.catalog.remembered, "x", count).result() == expected
+            assert here.catalog.cached_by_revision("x", count) == expected
+            assert pool.submit(here.catalog.cached_by_revision, "x", count).result() == expected
             there.writer.put(record("a.md"), pieces("one"))
             there.writer.drop("notes", ["a.md"])  # the records are as before, the state is another one
     here.close()
@@ -672,7 +676,7 @@ def test_chunks_that_contain_a_word(store: Store) -> None:
 
 def test_the_nearest_among_some(store: Store) -> None:
     store.writer.put(record("a.md"), pieces("one", "two", "three"))
-    keys = [it.key for it in store.vectors.pending()]
+    keys = [it.key for it in store.vectors.chunks_without_vector()]
     store.vectors.put_vectors(keys, np.array([[1, 0], [1, 1], [0, 1]], dtype=np.float32))
     query = np.array([1, 0], dtype=np.float32)
     assert [it.key for it in store.vectors.near(query, Scope(), 9, among={keys[1], keys[2]})] == [keys[1], keys[2]]

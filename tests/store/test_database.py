@@ -260,11 +260,11 @@ def test_what_is_remembered_lasts_until_the_file_changes(tmp_path: Path) -> None
     db = Database(tmp_path / "i.db", create=True)
     made: list[int] = []
     for _ in range(2):
-        db.remembered("x", lambda: made.append(1))
+        db.cached_by_revision("x", lambda: made.append(1))
     assert len(made) == 1
     with db.transaction() as connection:
         connection.execute("INSERT INTO manifest VALUES ('a', 'b')")
-    db.remembered("x", lambda: made.append(1))
+    db.cached_by_revision("x", lambda: made.append(1))
     assert len(made) == 2
     db.close()
 
@@ -374,23 +374,23 @@ def test_an_index_of_version_4_holds_all_it_held_and_takes_other_sources(tmp_pat
 def test_inside_a_moment_everything_stays_as_it_was_and_what_is_remembered_holds(tmp_path: Path) -> None:
     reading, writing = SqliteStore(tmp_path / "i.db"), SqliteStore(tmp_path / "i.db")
     writing.writer.note("a", "1")
-    with reading.catalog.moment():
+    with reading.catalog.snapshot():
         assert reading.catalog.metadata()["a"] == "1"
         writing.writer.note("a", "2")
-        with reading.catalog.moment():
+        with reading.catalog.snapshot():
             assert reading.catalog.metadata()["a"] == "1"
         assert reading.catalog.metadata()["a"] == "1"
         assert reading.db.rows("SELECT value FROM manifest WHERE key = 'a'") == [("1",)]
     assert reading.catalog.metadata()["a"] == "2"
-    with pytest.raises(KeyError), reading.catalog.moment():
+    with pytest.raises(KeyError), reading.catalog.snapshot():
         raise KeyError
     closed = SqliteStore(tmp_path / "i.db")
-    with pytest.raises(KeyError), closed.catalog.moment():
+    with pytest.raises(KeyError), closed.catalog.snapshot():
         closed.close()  # as another thread may
         raise KeyError
     writing.writer.note("a", "3")
     assert reading.catalog.metadata()["a"] == "3"
-    with reading.catalog.moment():
+    with reading.catalog.snapshot():
         assert reading.catalog.metadata()["a"] == "3"
     for store in (reading, writing):
         store.close()

@@ -97,17 +97,17 @@ def names(store: Store, **asked: object) -> list[str]:
         ({"parent": "saveall"}, ["walk"]),
         ({"modifiers": ("public",)}, ["Save", "SaveAll"]),
         ({"modifiers": ("Public", "async")}, ["Save"]),
-        ({"least": {"cognitive": 20}}, ["Reorder", "SaveAll"]),
-        ({"least": {"lines": 26}}, ["OrderRepository", "shop", "SaveAll"]),
-        ({"least": {"calls": 1, "parameters": 2}}, ["Save", "walk"]),
-        ({"least": {"calls": 10**30}}, []),
+        ({"min_metrics": {"cognitive": 20}}, ["Reorder", "SaveAll"]),
+        ({"min_metrics": {"lines": 26}}, ["OrderRepository", "shop", "SaveAll"]),
+        ({"min_metrics": {"calls": 1, "parameters": 2}}, ["Save", "walk"]),
+        ({"min_metrics": {"calls": 10**30}}, []),
         ({"order": "cyclomatic", "limit": 3}, ["Reorder", "SaveAll", "Save"]),
         ({"order": "lines", "limit": 2}, ["shop", "OrderRepository"]),
         ({"scope": Scope(paths=("lib/**",))}, ["IRepository", "Save", "Reorder"]),
         ({"scope": Scope(excluded=("src/**",)), "names": ("save",)}, ["Save"]),
         ({"scope": Scope(collections=("elsewhere",))}, []),
-        ({"wanted": lambda path: "base" in path, "names": ("ord",)}, ["Reorder"]),
-        ({"wanted": lambda path: "base" in path}, ["IRepository", "Save", "Reorder"]),
+        ({"path_filter": lambda path: "base" in path, "names": ("ord",)}, ["Reorder"]),
+        ({"path_filter": lambda path: "base" in path}, ["IRepository", "Save", "Reorder"]),
     ],
 )
 def test_what_is_wanted_is_found_in_order(store: Store, asked: dict[str, object], expected: list[str]) -> None:
@@ -117,7 +117,7 @@ def test_what_is_wanted_is_found_in_order(store: Store, asked: dict[str, object]
 def test_a_limit_cuts_but_all_are_counted(store: Store) -> None:
     found = store.symbols.definitions(SymbolQuery(names=("save",), limit=1))
     assert ([it.record.path for it in found.definitions], found.total) == (["lib/base.cs"], 3)
-    found = store.symbols.definitions(SymbolQuery(names=("save",), limit=0, least={"calls": 5}))
+    found = store.symbols.definitions(SymbolQuery(names=("save",), limit=0, min_metrics={"calls": 5}))
     assert (len(found.definitions), found.total, found.before_stats) == (1, 1, 3)
 
 
@@ -141,13 +141,13 @@ def test_a_definition_comes_whole_and_with_what_is_around_it(store: Store) -> No
     ],
 )
 def test_what_holds_a_line_innermost_first(store: Store, line: int, expected: list[str]) -> None:
-    found = store.symbols.around(store.catalog.records("src/shop.cs")[0], line)
+    found = store.symbols.definitions_at(store.catalog.records("src/shop.cs")[0], line)
     assert [it.symbol.name for it in found] == expected
     assert all(it.trail == tuple(expected[place + 1 :][::-1]) for place, it in enumerate(found))
 
 
 def test_headings_are_no_definitions(store: Store) -> None:
-    assert store.symbols.around(store.catalog.records("notes.md")[0], 3) == []
+    assert store.symbols.definitions_at(store.catalog.records("notes.md")[0], 3) == []
     assert store.symbols.definition_count() == len(SHOP) + len(OTHER)
     assert "heading" not in store.symbols.definition_kinds()
     assert "record" in store.symbols.definition_kinds()
@@ -161,7 +161,7 @@ def test_files_with_their_sizes_and_facets(store: Store) -> None:
     ]
     assert store.symbols.record_count() == 3
     assert store.symbols.files_with_definitions() == {("work", "lib/base.cs"), ("work", "src/shop.cs")}
-    assert store.symbols.lossy() == {("work", "src/shop.cs")}
+    assert store.symbols.lossy_records() == {("work", "src/shop.cs")}
 
 
 def test_what_changes_is_noticed(store: Store) -> None:
@@ -173,7 +173,7 @@ def test_what_changes_is_noticed(store: Store) -> None:
     assert store.symbols.definition_count() == 1 + len(OTHER)
     store.writer.drop("work", ["src/shop.cs"])
     assert names(store, names=("walk",)) == []
-    assert store.symbols.lossy() == set()
+    assert store.symbols.lossy_records() == set()
 
 
 def test_parents_that_make_no_sense_end_the_trail(store: Store) -> None:
@@ -222,7 +222,7 @@ SYMBOLS = st.builds(
     end_line=st.integers(3, 5),
     level=st.integers(0, 3),
     signature=st.just(""),
-    holds=st.just(""),
+    value_expression=st.just(""),
     parameters=st.just(()),
     parent=st.none() | st.integers(0, 3),
     modifiers=st.lists(st.sampled_from(["public", "static"]), max_size=2).map(tuple),
@@ -243,7 +243,7 @@ ASKED = st.builds(
     parent=st.sampled_from(["", "", "get", "x"]),
     modifiers=st.lists(st.sampled_from(["public", "static"]), max_size=1).map(tuple),
     scope=st.sampled_from([Scope(), Scope(paths=("b/**",)), Scope(excluded=("*.cs",))]),
-    least=st.sampled_from([{}, {"calls": 5}, {"lines": 3}]),
+    min_metrics=st.sampled_from([{}, {"calls": 5}, {"lines": 3}]),
     order=st.sampled_from(["", "", "lines", "returns"]),
     limit=st.integers(0, 4),
 )
@@ -261,8 +261,8 @@ def test_sqlite_answers_as_the_oracle_does(files: dict[str, list[Symbol]], quest
         for question in questions:
             assert sqlite.symbols.definitions(question) == memory.symbols.definitions(question)
         for path in files:
-            assert [sqlite.symbols.around(record(path), line) for line in range(1, 6)] == [
-                memory.symbols.around(record(path), line) for line in range(1, 6)
+            assert [sqlite.symbols.definitions_at(record(path), line) for line in range(1, 6)] == [
+                memory.symbols.definitions_at(record(path), line) for line in range(1, 6)
             ]
         assert sqlite.symbols.definition_count() == memory.symbols.definition_count()
         assert sqlite.symbols.definition_kinds() == memory.symbols.definition_kinds()

@@ -51,7 +51,7 @@ def fill(store: SqliteStore) -> None:
         for number in range(len(FRUITS)):
             put(store, number)
     store.vectors.prepare_vectors("e")
-    keys = [it.key for it in store.vectors.pending("e")]
+    keys = [it.key for it in store.vectors.chunks_without_vector("e")]
     rng = np.random.default_rng(3)
     store.vectors.put_vectors(keys, rng.normal(size=(len(keys), 8)).astype(np.float32), "e")
 
@@ -89,7 +89,7 @@ def mend(store: SqliteStore, *parts: str) -> list[str]:
 
 def test_a_sound_store_has_nothing_to_say_but_ok(store: SqliteStore) -> None:
     assert {it.state for it in store.maintenance.check(deep=True, progress=quiet)} == {"ok"}
-    assert store.maintenance.damaged() == {}
+    assert store.maintenance.damaged_parts() == {}
 
 
 def test_a_record_that_changes_is_sealed_anew(store: SqliteStore) -> None:
@@ -135,7 +135,7 @@ def test_what_is_damaged_is_not_shown(store: SqliteStore, what: str) -> None:
     run(store, SILENT[what])
     assert "f00.py" not in {it.record.path for it in store.catalog.load([1, 3, 5])}
     assert len(store.catalog.load([1, 3, 5])) == 2
-    assert "records" in store.maintenance.damaged()
+    assert "records" in store.maintenance.damaged_parts()
 
 
 def test_a_text_that_can_not_be_unpacked_is_left_out_of_lines(store: SqliteStore) -> None:
@@ -144,7 +144,7 @@ def test_a_text_that_can_not_be_unpacked_is_left_out_of_lines(store: SqliteStore
         store.catalog.text(store.catalog.records("f00.py")[0])
     assert store.lines.lines_between("c", "f01.py", [(1, 1)]) == [("banana shared words of file 1",)]
     assert store.lines.lines_between("c", "f00.py", [(1, 1)]) == [()]
-    assert "records" in store.maintenance.damaged()
+    assert "records" in store.maintenance.damaged_parts()
 
 
 def test_words_that_differ_from_the_catalog_are_made_anew(store: SqliteStore) -> None:
@@ -171,7 +171,7 @@ def test_a_destroyed_words_index_is_named_and_the_rest_answers(store: SqliteStor
     fresh = SqliteStore(store.db.path, create=False)
     with pytest.raises(PartDamaged, match=r"damaged words .*doctor --fix"):
         matched(fresh, "apple")
-    assert "words" in fresh.maintenance.damaged()
+    assert "words" in fresh.maintenance.damaged_parts()
     assert fresh.vectors.near(np.ones(8, dtype=np.float32), Scope(), 5)
     fresh.close()
 
@@ -183,7 +183,7 @@ def test_a_destroyed_index_of_names_is_done_without(store: SqliteStore) -> None:
     run(store, "UPDATE symbol_grams_data SET block = x'ff' WHERE id > 10")
     fresh = SqliteStore(store.db.path, create=False)
     assert [it.symbol.name for it in fresh.symbols.definitions(wanted).definitions] == before
-    assert "names" in fresh.maintenance.damaged()
+    assert "names" in fresh.maintenance.damaged_parts()
     fresh.close()
 
 
@@ -213,7 +213,7 @@ def test_vectors_that_changed_by_themselves_are_dropped(store: SqliteStore, sql:
     assert store.catalog.counts().vectors == 0
     assert problems(store) == set()
     store.vectors.prepare_vectors("e")
-    assert len(store.vectors.pending("e")) == store.catalog.counts().chunks
+    assert len(store.vectors.chunks_without_vector("e")) == store.catalog.counts().chunks
 
 
 def test_a_vector_of_another_length_fails_no_search(store: SqliteStore) -> None:
@@ -221,7 +221,7 @@ def test_a_vector_of_another_length_fails_no_search(store: SqliteStore) -> None:
     fresh = SqliteStore(store.db.path, create=False)
     with pytest.raises(PartDamaged, match="damaged vectors"):
         fresh.vectors.near(np.ones(8, dtype=np.float32), Scope(), 5)
-    assert "vectors" in fresh.maintenance.damaged()
+    assert "vectors" in fresh.maintenance.damaged_parts()
     fresh.close()
 
 
@@ -230,10 +230,10 @@ def test_what_was_mended_by_another_process_is_no_longer_damaged(store: SqliteSt
     other = SqliteStore(store.db.path, create=False)
     with pytest.raises(PartDamaged):
         matched(other, "apple")
-    assert "words" in other.maintenance.damaged()
+    assert "words" in other.maintenance.damaged_parts()
     mend(store, "words")
     assert matched(other, "apple") == {"f00.py"}
-    assert other.maintenance.damaged() == {}
+    assert other.maintenance.damaged_parts() == {}
     other.close()
 
 
@@ -257,7 +257,7 @@ def test_words_that_are_half_filled_are_not_asked(store: SqliteStore) -> None:
     killed_after_the_first_batch(store)
     with pytest.raises(PartDamaged, match="being rebuilt"):
         matched(store, "apple")
-    assert "words" in store.maintenance.damaged()
+    assert "words" in store.maintenance.damaged_parts()
     assert "words" in problems(store, deep=False)
 
 
@@ -267,7 +267,7 @@ def test_an_interrupted_filling_goes_on(store: SqliteStore) -> None:
     fill_text_index(store.db, lambda stage, done, total: seen.append(done), at_once=5)
     assert seen[0] == 10  # the first five were there
     assert problems(store) == set()
-    assert store.maintenance.damaged() == {}
+    assert store.maintenance.damaged_parts() == {}
     assert matched(store, "apple") == {"f00.py"}
 
 
@@ -305,7 +305,7 @@ def test_a_busy_database_is_not_damaged(store: SqliteStore) -> None:
     with store.db.transaction():
         found = waiting.maintenance.check(deep=True, progress=quiet)
     assert {it.state for it in found} == {"ok", "warning"}
-    assert waiting.maintenance.damaged() == {}
+    assert waiting.maintenance.damaged_parts() == {}
     waiting.close()
 
 
@@ -351,7 +351,7 @@ def test_records_of_what_can_not_be_read_again_stay(store: SqliteStore) -> None:
 
 def test_an_index_inside_a_table_is_made_anew_from_its_rows(store: SqliteStore) -> None:
     index = store.db.rows("SELECT rootpage FROM sqlite_schema WHERE name = 'calls_name'")[0][0]
-    store.maintenance.settle()
+    store.maintenance.checkpoint()
     page_size = 4096
     content = bytearray(store.db.path.read_bytes())
     at = content.index(b"called7", (index - 1) * page_size)

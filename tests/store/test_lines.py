@@ -44,10 +44,10 @@ def questions(draw: st.DrawFn) -> GrepQuery:
     return GrepQuery(
         terms=tuple(draw(st.lists(asked, min_size=1, max_size=3))),
         mode=mode,
-        every=draw(st.booleans()),
+        match_all=draw(st.booleans()),
         case_sensitive=mode not in ("word", "word-regex") and draw(st.booleans()),
         scope=draw(st.sampled_from([Scope(), Scope(paths=("*.py",)), Scope(kinds=("code",))])),
-        wanted=draw(st.sampled_from([None, lambda path: "b" in path])),
+        path_filter=draw(st.sampled_from([None, lambda path: "b" in path])),
         limit=draw(st.sampled_from([0, 1, 2, 50])),
         deadline_s=60.0,
     )

@@ -45,7 +45,7 @@ def make(path: Path) -> None:
     with store.writing(1.0):
         for file in range(FILES):
             put(store, f"f{file:02}.py", text_of(file))
-    store.maintenance.settle()
+    store.maintenance.checkpoint()
     store.close()
     assert sidecar.open_line_sidecar(line_sidecar_path(path)) is not None
 
@@ -110,7 +110,7 @@ def test_a_damaged_sidecar_is_made_anew(index: Path) -> None:
     store.close()
     made = sidecar.open_line_sidecar(line_sidecar_path(index))
     assert made is not None
-    made.segment.text.whole()
+    made.segment.text.load()
 
 
 def test_the_sidecar_of_another_index_is_not_taken(index: Path, tmp_path: Path) -> None:
@@ -302,11 +302,11 @@ def test_each_block_is_checked_when_it_is_first_read(bad: int) -> None:
         part = (block * BLOCK_BYTES, min((block + 1) * BLOCK_BYTES, len(content)))
         if part[0] <= bad < part[1]:
             with pytest.raises(LineIndexDamaged):
-                column.part(bad, bad + 1)
+                column.slice(bad, bad + 1)
             with pytest.raises(LineIndexDamaged):
                 column.at(np.array([part[0], part[1] - 1]))
         else:
-            assert len(column.part(*part)) == part[1] - part[0]
+            assert len(column.slice(*part)) == part[1] - part[0]
 
 
 def test_held_lines_follow_an_empty_index(tmp_path: Path) -> None:

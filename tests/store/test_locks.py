@@ -68,7 +68,7 @@ def test_the_holder_is_named(path: Path) -> None:
     assert "searching still works" in said and "stopped" not in said
     with write_lock(path, 10.0, "this test"):
         told = read_lock_owner(path)
-        assert told is not None and (told.pid, told.what, told.stopped) == (os.getpid(), "this test", False)
+        assert told is not None and (told.pid, told.operation, told.stopped) == (os.getpid(), "this test", False)
     assert read_lock_owner(path) is None
 
 
@@ -101,8 +101,9 @@ def test_a_killed_holder_holds_nothing(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"pid": "x"}', b'{"pid": -1, "started": "0", "what": "", "since": 0}',
-     b'{"pid": 1, "started": 0, "what": 3, "since": null}', b"9" * 5_000],
+    [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"pid": "x"}',
+     b'{"pid": -1, "started": "0", "operation": "", "since": 0}',
+     b'{"pid": 1, "started": 0, "operation": 3, "since": null}', b"9" * 5_000],
 )  # fmt: skip
 def test_whatever_a_lock_file_holds_it_names_nobody(path: Path, content: bytes) -> None:
     lock_path(path).write_bytes(content)
@@ -112,7 +113,7 @@ def test_whatever_a_lock_file_holds_it_names_nobody(path: Path, content: bytes) 
 
 
 def test_another_process_of_the_same_number_is_not_named(path: Path) -> None:
-    note = {"pid": os.getpid(), "started": "1", "what": "long ago", "since": 0.0, "stopped": False}
+    note = {"pid": os.getpid(), "started": "1", "operation": "long ago", "since": 0.0, "stopped": False}
     lock_path(path).write_text(json.dumps(note))
     assert read_lock_owner(path) is None
 

@@ -137,7 +137,7 @@ def test_readers_that_come_and_go_all_the_time_hold_up_nobody(tmp_path: Path) ->
     def read() -> None:
         own = SqliteStore(tmp_path / "i.db", create=False)
         while not done.is_set():
-            with own.db.moment():
+            with own.db.snapshot():
                 own.db.rows("SELECT count(*) FROM chunks")
                 time.sleep(0.03)
         own.close()
@@ -179,7 +179,9 @@ def test_a_large_file_waits_for_an_empty_log(
     assert emptied == [0]
 
 
-@pytest.mark.parametrize("whole", [lambda store: list(store.catalog.export()), lambda store: store.symbols.lossy()])
+@pytest.mark.parametrize(
+    "whole", [lambda store: list(store.catalog.export()), lambda store: store.symbols.lossy_records()]
+)
 def test_what_reads_everything_is_no_long_reader(
     store: SqliteStore, tmp_path: Path, whole: Callable[[SqliteStore], object]
 ) -> None:
@@ -192,7 +194,7 @@ def test_what_reads_everything_is_no_long_reader(
     def rows(*values: object) -> object:
         found = original(*values)  # type: ignore[arg-type]
         writer.writer.note("now", str(len(sizes)))
-        writer.maintenance.settle()
+        writer.maintenance.checkpoint()
         sizes.append((tmp_path / "i.db-wal").stat().st_size)
         return found
 

@@ -109,7 +109,7 @@ def test_of_a_hundred_words_the_most_common_are_paired(store: SqliteStore) -> No
 def test_a_word_twice_is_no_reason_to_pass_over_rows_that_it_counts_twice_in(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "i.db")
     terms = parse_query("refs ticket")
-    again = type(terms)((), (*terms.wanted, *terms.wanted))
+    again = type(terms)((), (*terms.optional, *terms.optional))
     assert pruning.prune_query(again, DocumentFrequencies(store.db.reader()), 1, lambda term: "x") is None
     store.close()
 

@@ -26,7 +26,7 @@ def put(store: Store, role: str = ROLE) -> None:
 
 
 def encode(store: Store, made_by: str) -> None:
-    keys = [it.key for it in store.vectors.pending(made_by)]
+    keys = [it.key for it in store.vectors.chunks_without_vector(made_by)]
     store.vectors.put_vectors(keys, np.ones((len(keys), 4), dtype=np.float32), made_by)
 
 
@@ -37,9 +37,9 @@ def texts(store: Store, keys: list[int]) -> list[str]:
 def test_only_the_others_wait_for_a_vector(store: Store) -> None:
     store.vectors.prepare_vectors("one")
     put(store)
-    assert texts(store, [it.key for it in store.vectors.pending("one")]) == ["the head"]
+    assert texts(store, [it.key for it in store.vectors.chunks_without_vector("one")]) == ["the head"]
     encode(store, "one")
-    assert store.vectors.pending("one") == []
+    assert store.vectors.chunks_without_vector("one") == []
     counts = store.catalog.counts()
     assert (counts.chunks, counts.unencoded, counts.encoded, counts.vectors) == (2, 1, 1, 1)
 
@@ -77,7 +77,7 @@ def test_a_chunk_with_another_role_is_another_chunk(store: Store, before: str, a
     encode(store, "one")
     put(store, after)
     assert store.catalog.counts().vectors == vectors
-    assert len(store.vectors.pending("one")) == store.catalog.counts().encoded - vectors
+    assert len(store.vectors.chunks_without_vector("one")) == store.catalog.counts().encoded - vectors
 
 
 def test_a_record_without_a_text_has_no_lines_and_counts_for_none(store: Store) -> None:

@@ -198,7 +198,7 @@ def test_every_question_keeps_to_the_scope(
             store.vectors.prepare_vectors("one")
             for record, found in rows:
                 put(store, record, found)
-            keys = [it.key for it in store.vectors.pending("one")]
+            keys = [it.key for it in store.vectors.chunks_without_vector("one")]
             store.vectors.put_vectors(keys, np.ones((len(keys), 4), dtype=np.float32), "one")
         for scope in wanted:
             within = scope_predicate(scope)
@@ -227,7 +227,7 @@ def record(path: str, kind: str = "commit", author: str = "Ada <a@x>", at: int =
 
 
 def test_what_was_worked_out_is_worked_out_anew_after_a_change(store: Store) -> None:
-    scope = Scope(facets=(FacetFilter("author", "ada", whole=False),), links=(LinkFilter("touches", "src/*"),))
+    scope = Scope(facets=(FacetFilter("author", "ada", exact=False),), links=(LinkFilter("touches", "src/*"),))
     put(store, record("1"), [Link("touches", "src/a", 1)])
     assert store.catalog.count(scope) == 1
     put(store, record("2"), [Link("touches", "src/b", 1)])
@@ -312,7 +312,7 @@ def test_chunks_are_found_before_words_where_they_are_kept_or_few(
         for number in range(6):
             put(opened, record(str(number)), [])
         put(opened, record("other", kind="doc", author="Bob"), [])
-        scope = replace(other, facets=(FacetFilter("author", "ada", whole=False),))
+        scope = replace(other, facets=(FacetFilter("author", "ada", exact=False),))
         assert len(opened.words.match(parse_query("word"), scope, ColumnWeights(), 9)) == 6
         assert listings(asked) == leads
 
@@ -338,7 +338,7 @@ def test_what_is_remembered_may_ask_for_a_scope_that_another_works_out(tmp_path:
     opened = SqliteStore(tmp_path / "index.db")
     opened.writer.add_collection("/work/notes")
     put(opened, record("1"), [])
-    scope = Scope(facets=(FacetFilter("author", "ada", whole=False),))
+    scope = Scope(facets=(FacetFilter("author", "ada", exact=False),))
     begun, waiting, changed = threading.Event(), threading.Event(), threading.Event()
     before, found = opened.catalog.current_members(), []
 
@@ -353,7 +353,7 @@ def test_what_is_remembered_may_ask_for_a_scope_that_another_works_out(tmp_path:
 
     makers = (
         lambda: found.append(before.cached("worked out", work_out)),
-        lambda: found.append(opened.catalog.remembered("resting", rest_on_it)),
+        lambda: found.append(opened.catalog.cached_by_revision("resting", rest_on_it)),
     )
     threads = [threading.Thread(target=it, daemon=True) for it in makers]
     for thread, event in zip(threads, (begun, waiting), strict=True):
@@ -371,7 +371,9 @@ def test_what_is_remembered_may_ask_for_a_scope_that_another_works_out(tmp_path:
 def test_words_and_meaning_share_what_was_worked_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with noted(tmp_path, monkeypatch) as (opened, asked):
         put(opened, record("1"), [Link("touches", "src/a", 1)])
-        opened.vectors.put_vectors([it.key for it in opened.vectors.pending()], np.ones((1, 4), dtype=np.float32))
+        opened.vectors.put_vectors(
+            [it.key for it in opened.vectors.chunks_without_vector()], np.ones((1, 4), dtype=np.float32)
+        )
         for others in (EVERYTHING, Scope(since=0.5)):
             asked.clear()
             scope = replace(others, links=(LinkFilter("touches", "src/**"),))
@@ -390,7 +392,7 @@ def test_the_first_of_many_are_asked_about_and_few_are_looked_up(
     with noted(tmp_path, monkeypatch) as (opened, asked):
         for number in range(6):
             put(opened, record(str(number), at=number), [])
-        scope = Scope(facets=(FacetFilter("author", "ada", whole=False),))
+        scope = Scope(facets=(FacetFilter("author", "ada", exact=False),))
         assert [it.path for it in opened.catalog.select(scope, 2)] == ["5", "4"]
         assert any("is_member" in sql for sql in asked) == (few == 0)
         asked.clear()
@@ -426,7 +428,7 @@ def test_hostile_globs_and_values_find_nothing(store: Store) -> None:
     put(store, record("1"), [Link("touches", "src/a", 1)])
     assert store.catalog.count(Scope(links=(LinkFilter("touches", "src/\udcff/*"),))) == 0
     assert store.catalog.count(Scope(facets=(FacetFilter("author", "\udcff' OR 1=1 --"),))) == 0
-    assert store.catalog.count(Scope(facets=(FacetFilter("a'\"]$.\x00", "x", whole=False),))) == 0
+    assert store.catalog.count(Scope(facets=(FacetFilter("a'\"]$.\x00", "x", exact=False),))) == 0
     with pytest.raises(BadInput):
         store.catalog.count(Scope(links=(LinkFilter("touches", "{"),)))
 

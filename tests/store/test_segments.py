@@ -120,7 +120,7 @@ def test_what_comes_in_its_way_is_no_failure_of_what_was_written(store: SqliteSt
         store.maintenance.optimize(quiet)
         other.execute("ROLLBACK")
         other.close()
-        assert store.maintenance.damaged() == {}
+        assert store.maintenance.damaged_parts() == {}
         store.maintenance.optimize(quiet)
     assert segments_of(store.db.path) == 1
     store.close()
@@ -135,5 +135,5 @@ def test_damage_is_noted(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) ->
         fill(store, MANY)
         store.maintenance.optimize(quiet)
     assert store.catalog.counts().records == MANY
-    assert "words" in store.maintenance.damaged()
+    assert "words" in store.maintenance.damaged_parts()
     store.close()

@@ -83,7 +83,7 @@ def clustered(count: int, *, seed: int = 1, clusters: int = 20) -> Matrix:
 def add(store: SqliteStore, path: str, matrix: Matrix) -> list[int]:
     """A record with a chunk for each row."""
     store.writer.put(record(path), pieces(*(f"{path} {place}" for place in range(len(matrix)))))
-    keys = [it.key for it in store.vectors.pending()]
+    keys = [it.key for it in store.vectors.chunks_without_vector()]
     store.vectors.put_vectors(keys, matrix[: len(keys)])
     return keys
 
@@ -106,7 +106,7 @@ def held_rows(store: SqliteStore) -> object:
 def replace_vectors(store: SqliteStore, made_by: str, matrix: Matrix) -> None:
     """Another encoder's vectors in the place of all there are; a row for each chunk."""
     store.vectors.prepare_vectors(made_by)
-    keys = [it.key for it in store.vectors.pending(made_by)]
+    keys = [it.key for it in store.vectors.chunks_without_vector(made_by)]
     store.vectors.put_vectors(keys, matrix[: len(keys)], made_by)
     store.vectors.switch_vectors()
 

@@ -30,7 +30,7 @@ def make(path: Path, matrix: Matrix) -> list[int]:
     store.writer.add_collection("/work/notes")
     with store.writing(1.0):
         keys = add(store, "a.md", matrix)
-    store.maintenance.settle()
+    store.maintenance.checkpoint()
     store.close()
     assert sidecar.open_vector_sidecar(vector_sidecar_path(path)) is not None
     return keys
@@ -192,7 +192,7 @@ def test_the_file_of_a_later_time_is_not_believed(tmp_path: Path) -> None:
         with store.writing(1.0):
             add(store, "b.md", clustered(30, seed=seed))
             add(store, "c.md", QUERY if source == path else -QUERY)
-        store.maintenance.settle()
+        store.maintenance.checkpoint()
         store.close()
     copy.replace(path)
     assert near(path) == exact(path)

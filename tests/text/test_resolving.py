@@ -23,7 +23,7 @@ ENTRIES: LinkedRecords = [
 def test_each_link_in_its_order_without_ghosts_and_links_to_oneself() -> None:
     found = [
         (it.record.collection, it.record.path, it.link.line, it.path)
-        for it in build_link_resolver(ENTRIES).resolved(ENTRIES)
+        for it in build_link_resolver(ENTRIES).resolve_all(ENTRIES)
     ]
     assert found == [
         ("notes", "docs/a.md", 1, "docs/b.md"),
@@ -44,4 +44,4 @@ def test_a_single_link_may_mean_its_own_record() -> None:
 def test_in_a_collection_that_nothing_is_known_of_everything_is_a_ghost() -> None:
     stranger, _ = entry("strangers", "a.md")
     assert build_link_resolver(ENTRIES).path_meant(stranger, Link("links_to", "a.md", 1)) is None
-    assert list(build_link_resolver([]).resolved([entry("notes", "a.md", "b", "a")])) == []
+    assert list(build_link_resolver([]).resolve_all([entry("notes", "a.md", "b", "a")])) == []

@@ -79,4 +79,4 @@ def test_targets(known: LinkTargets, target: str, source: str, path: str | None)
 
 @given(st.text(max_size=40), st.sampled_from(["docs/retry.md", "README.md", "a/b/c/d.md"]))
 def test_any_text_means_a_known_path_or_nothing(known: LinkTargets, target: str, source: str) -> None:
-    assert known.resolve(target, source) in {*known.places.values(), None}
+    assert known.resolve(target, source) in {*known.by_path.values(), None}

@@ -50,10 +50,12 @@ def ask(root: Path) -> Iterator[Callable[[str], Call]]:
     backstages: list[ServerRuntime] = []
 
     def of(profile: str) -> Call:
-        backstage = ServerRuntime()
-        backstages.append(backstage)
+        server_runtime = ServerRuntime()
+        backstages.append(server_runtime)
         environment = {"DOWSE_DATA_DIR": str(root.parent / "data"), "DOWSE_ENCODER": "hashing"}
-        made = make_profile(profile, roots=(), flags={}, environment=environment, cwd=root, backstage=backstage)
+        made = make_profile(
+            profile, roots=(), flags={}, environment=environment, cwd=root, server_runtime=server_runtime
+        )
         tools = bind_tools(made)
         if "index" in tools:
             tools["index"]({})

@@ -46,14 +46,14 @@ def crowded(root: Path) -> None:
 def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
     root = tmp_path_factory.mktemp("crowded")
     crowded(root)
-    backstage = ServerRuntime()
+    server_runtime = ServerRuntime()
     environment = {"DOWSE_DATA_DIR": str(root.parent / "data"), "DOWSE_ENCODER": "hashing"}
     tools = bind_tools(
-        make_profile("core", roots=(), flags={}, environment=environment, cwd=root, backstage=backstage)
+        make_profile("core", roots=(), flags={}, environment=environment, cwd=root, server_runtime=server_runtime)
     )  # fmt: skip
     tools["index"]({})
     yield lambda tool, /, **arguments: tools[tool](arguments)
-    backstage.close()
+    server_runtime.close()
 
 
 DEFAULTS: list[tuple[str, dict[str, Any]]] = [

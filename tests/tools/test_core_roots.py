@@ -34,15 +34,15 @@ class Server:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.data = home / "data"
-        self.backstage = ServerRuntime()
+        self.server_runtime = ServerRuntime()
         self.profile: ToolSet
 
     def start(self, *roots: Path, name: str = "core", **environment: str) -> Server:
         values = {"DOWSE_DATA_DIR": str(self.data), "DOWSE_ENCODER": "hashing", **environment}
         self.profile = make_profile(
-            name, roots=roots, flags={}, environment=values, cwd=self.home, backstage=self.backstage
+            name, roots=roots, flags={}, environment=values, cwd=self.home, server_runtime=self.server_runtime
         )
-        self.backstage.start()
+        self.server_runtime.start()
         return self
 
     def ask(self, tool: str, **arguments: object) -> ToolReply:
@@ -61,7 +61,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     write(made.home / "one", ONE)
     write(made.home / "two", TWO)
     yield made
-    made.backstage.close()
+    made.server_runtime.close()
 
 
 @pytest.fixture
@@ -234,11 +234,11 @@ def test_a_named_index_is_one_index_for_all_roots(server: Server) -> None:
 def test_documents_of_several_roots_are_in_the_index_of_none(server: Server) -> None:
     """The contract of ragdocs has one index for all documents: it lies in a place of its own."""
     server.start(Path("one"), name="core").ask("index")
-    server.backstage.close()
-    server.backstage = ServerRuntime()
+    server.server_runtime.close()
+    server.server_runtime = ServerRuntime()
     server.start(Path("one"), Path("two"), name="ragdocs")
-    for behind in server.backstage.runtimes():
-        behind.jobs.wait(behind.upkeep.index())
+    for behind in server.server_runtime.runtimes():
+        behind.jobs.wait(behind.maintenance.index())
     text = server.text_of("query_documents", query="alpacas badgers", min_score=0.0)
     assert str(server.home / "two/notes/deep.md") in text and str(server.home / "one/README.md") in text
     assert held(server, "one") == [str(server.home / "one")]

@@ -38,7 +38,7 @@ class LanguageRules:
     - `family`: files of the same family see each other's names.
     - `bare_members`: members are named without their object.
     - `modules`: an import names a Python module, a path, or a namespace.
-    - `reach`: where names of other files are visible without an import: nowhere, in the same folder, in the project.
+    - `implicit_scope`: where names of other files are visible without an import: nowhere, the folder, the project.
     - `open_types`: definitions of the same qualified name are parts of one type.
     - `defined_once`: with `open_types`: if several files define the type, a part extends only one of them.
     - `structural`: a type with the methods of an interface implements it.
@@ -50,7 +50,7 @@ class LanguageRules:
     family: str
     bare_members: bool = False
     modules: Literal["python", "path", "namespace"] = "namespace"
-    reach: Literal["file", "folder", "project"] = "project"
+    implicit_scope: Literal["file", "folder", "project"] = "project"
     overloads: bool = False
     case_sensitive: bool = True
     open_types: bool = False
@@ -61,11 +61,11 @@ class LanguageRules:
     delegates: bool = False
 
 
-_PYTHON_RULES = LanguageRules("python", modules="python", reach="file")
-_SCRIPT_RULES = LanguageRules("script", modules="path", reach="file", structural=True)
-_DOTNET_RULES = LanguageRules("dotnet", bare_members=True, reach="file", overloads=True, delegates=True)
-_JVM_RULES = LanguageRules("jvm", bare_members=True, reach="folder", overloads=True)
-_GO_RULES = LanguageRules("go", reach="folder", structural=True, virtual=False, split_methods=True)
+_PYTHON_RULES = LanguageRules("python", modules="python", implicit_scope="file")
+_SCRIPT_RULES = LanguageRules("script", modules="path", implicit_scope="file", structural=True)
+_DOTNET_RULES = LanguageRules("dotnet", bare_members=True, implicit_scope="file", overloads=True, delegates=True)
+_JVM_RULES = LanguageRules("jvm", bare_members=True, implicit_scope="folder", overloads=True)
+_GO_RULES = LanguageRules("go", implicit_scope="folder", structural=True, virtual=False, split_methods=True)
 _RUST_RULES = LanguageRules("rust", open_types=True, defined_once=True)
 _C_RULES = LanguageRules("c", bare_members=True, overloads=True, open_types=True)
 _PHP_RULES = LanguageRules("php")
@@ -137,20 +137,20 @@ class FileOutline:
     def _function_at(self, line: int) -> int | None:
         if not self.symbols or line < self.symbols[0].start_line:
             return None  # nearly all imports are above the first definition
-        around = self.enclosing(self.at_line(line))
+        around = self.enclosing_symbols(self.at_line(line))
         return next((it for it in around if self.symbols[it].kind in FUNCTION_KINDS), None)
 
     def visible_imports(self, local: str, symbol: int | None) -> tuple[FileImport, ...]:
         """Return the imports visible under a name at a symbol; those local to enclosing functions take precedence."""
-        found = self.imported.get(local, ())
+        found = self.imports_by_name.get(local, ())
         if all(it.within is None for it in found):
             return found
-        around = list(self.enclosing(symbol))
+        around = list(self.enclosing_symbols(symbol))
         inner = [it for it in found if it.within in around]
         return tuple(inner) or tuple(it for it in found if it.within is None)
 
     @cached_property
-    def imported(self) -> dict[str, tuple[FileImport, ...]]:
+    def imports_by_name(self) -> dict[str, tuple[FileImport, ...]]:
         """Imports by local name; `import a.b` also binds `a`."""
         found: dict[str, tuple[FileImport, ...]] = {}
         for imported in self.imports:
@@ -177,7 +177,7 @@ class FileOutline:
     def _assigned_at(self) -> dict[int, list[Symbol]]:
         found: dict[int, list[Symbol]] = {}
         for symbol in self.symbols:
-            if symbol.kind in VALUE_KINDS and symbol.holds:
+            if symbol.kind in VALUE_KINDS and symbol.value_expression:
                 found.setdefault(symbol.start_line, []).append(symbol)
         return found
 
@@ -196,7 +196,7 @@ class FileOutline:
     def constructors(self, owner: int) -> list[int]:
         return self._constructors.get(owner, [])
 
-    def enclosing(self, ordinal: int | None) -> Iterator[int]:
+    def enclosing_symbols(self, ordinal: int | None) -> Iterator[int]:
         """Yield the symbol and the symbols around it, innermost first."""
         while ordinal is not None and 0 <= ordinal < len(self.symbols):
             yield ordinal
@@ -205,14 +205,16 @@ class FileOutline:
             ordinal = parent if parent is not None and parent < ordinal else None
 
     def enclosing_class(self, ordinal: int | None) -> int | None:
-        return next((it for it in self.enclosing(ordinal) if self.symbols[it].kind in CLASS_KINDS), None)
+        return next((it for it in self.enclosing_symbols(ordinal) if self.symbols[it].kind in CLASS_KINDS), None)
 
     def trail(self, ordinal: int) -> tuple[str, ...]:
-        return tuple(self.symbols[it].name for it in self.enclosing(self.symbols[ordinal].parent))[::-1]
+        return tuple(self.symbols[it].name for it in self.enclosing_symbols(self.symbols[ordinal].parent))[::-1]
 
     def namespaces(self, ordinal: int | None) -> list[str]:
         """Return the full names of the namespaces around a symbol, innermost first, the global one last."""
-        parts = [self.symbols[it].name for it in self.enclosing(ordinal) if self.symbols[it].kind == "namespace"]
+        parts = [
+            self.symbols[it].name for it in self.enclosing_symbols(ordinal) if self.symbols[it].kind == "namespace"
+        ]
         full = ".".join(reversed(parts)).split(".") if parts else []
         return [".".join(full[:end]) for end in range(len(full), -1, -1)]
 
@@ -317,12 +319,12 @@ class FileSites:
             found.setdefault(site.symbol, []).append(site)
         return {symbol: tuple(sites) for symbol, sites in found.items()}
 
-    def inside(self, symbol: int | None) -> tuple[StoredCall, ...]:
+    def sites_inside(self, symbol: int | None) -> tuple[StoredCall, ...]:
         """Return the sites directly inside a definition, without those of nested definitions."""
         return self._by_symbol.get(symbol, ())
 
     @cached_property
-    def passing(self) -> tuple[StoredCall, ...]:
+    def sites_with_arguments(self) -> tuple[StoredCall, ...]:
         """Plain calls with arguments worth following."""
         return tuple(it for it in self.all if it.passed and it.kind == "call")
 
@@ -381,7 +383,7 @@ class FactIndex:
     def _read(self, name: str, family: str, sort: str) -> Iterable[NamedDefinition]:
         kinds: Sequence[str] = sorted(TYPE_KINDS if sort == "types" else FUNCTION_KINDS)
         modifier = "extension" if sort == "extensions" else ""
-        rows = self._view.named([name], kinds=kinds, modifier=modifier, limit=MAX_DEFINITIONS_PER_NAME)
+        rows = self._view.definitions_named([name], kinds=kinds, modifier=modifier, limit=MAX_DEFINITIONS_PER_NAME)
         if len(rows) >= MAX_DEFINITIONS_PER_NAME and sort == "functions":
             self._truncated_names.add(name)
         return (it for it in rows if it.name == name and rules_for(it.path).family == family)
@@ -390,21 +392,25 @@ class FactIndex:
         """Return every callable of this name, ignoring case."""
         found = self._callable.get(name)
         if found is None:
-            found = self._callable.put(name, tuple(self._view.named([name], kinds=sorted(CALLABLE_KINDS))))
+            found = self._callable.put(name, tuple(self._view.definitions_named([name], kinds=sorted(CALLABLE_KINDS))))
         return found
 
     def interfaces_named(self, name: str) -> list[NamedDefinition]:
         """Return the interfaces of this name in any language, ignoring case."""
-        return self._view.named([name], kinds=["interface"], limit=MAX_DEFINITIONS_PER_NAME)
+        return self._view.definitions_named([name], kinds=["interface"], limit=MAX_DEFINITIONS_PER_NAME)
 
     def members_named(self, name: str, records: Sequence[int]) -> list[NamedDefinition]:
-        return [it for it in self._view.named([name], within=records) if it.name == name]
+        return [it for it in self._view.definitions_named([name], within=records) if it.name == name]
 
-    def extending(self, name: str) -> tuple[NamedDefinition, ...]:
+    def definitions_extending(self, name: str) -> tuple[NamedDefinition, ...]:
         """Return the types with a base of this unqualified name."""
         folded = name.lower()
         found = self._extending.get(folded)
-        return found if found is not None else self._extending.put(folded, tuple(self._view.extending([folded])))
+        return (
+            found
+            if found is not None
+            else self._extending.put(folded, tuple(self._view.definitions_extending([folded])))
+        )
 
     def imported_as(self, targets: Sequence[str], member: str) -> list[str]:
         return self._view.imported_as(targets, member)
@@ -456,7 +462,7 @@ class CallQuery:
     - `owner`: the class or file that defines the name.
     - `at`: path and line instead of a name; selects the innermost definition there.
     - `width`, `nodes`: maximum branches per node and in total; 0 means no limit.
-    - `counted`: how many branches beyond `width` to count.
+    - `count_beyond_width`: how many branches beyond `width` to count.
     - `deadline_s`: time after which partial results are returned.
     """
 
@@ -469,10 +475,10 @@ class CallQuery:
     confidence: Confidence = "virtual"  # the minimum shown
     through_interfaces: bool = True
     scope: Scope = EVERYTHING
-    wanted: Callable[[str], bool] | None = None  # path filter, applied after the scope
+    path_filter: Callable[[str], bool] | None = None  # applied after the scope
     at: tuple[str, int] | None = None
     deadline_s: float = 5.0
-    counted: int = 0
+    count_beyond_width: int = 0
     with_references: bool = False  # whether passing, returning or storing a function counts as calling it
 
 
@@ -524,7 +530,7 @@ class CallTree:
     - `roots`: the definitions queried; `owners`: all classes that define the name.
     - `unresolved`: sites of that name (up) or inside it (down) without a known callee.
     - `visited`: number of definitions expanded; `total`: number of nodes.
-    - `cut`, `more`: as in `Node`, for the roots.
+    - `cut`, `more`: as in `CallNode`, for the roots.
     - `references`: sites that pass on, return or store a root (up), or functions that the roots treat so (down).
     - `possible`: if no certain caller is known, some calls of the name on an unknown receiver.
     - `more_possible`: number of further possible calls.
@@ -540,7 +546,7 @@ class CallTree:
     total: int
     truncated: bool
     cut: str = ""
-    seen: DiskFreshness = FRESHNESS_UNKNOWN
+    disk_freshness: DiskFreshness = FRESHNESS_UNKNOWN
     more: int = 0
     references: tuple[CallEdge, ...] = ()
     possible: tuple[CallEdge, ...] = ()

@@ -32,7 +32,7 @@ from dowse.callgraph.values import (
 )
 from dowse.model import Symbol
 from dowse.store.types import StoredCall, SymbolRef
-from dowse.text.regex import (
+from dowse.text.receiver_expressions import (
     CALL_RESULT_KEY,
     LAMBDA_PARAMETER,
     PARAMETER,
@@ -89,8 +89,8 @@ class CallSiteFilter:
         subtypes = self._context.overrides.subtypes_named(owner.name)
         self._own_names.add(symbol.name)
         self._names |= {it.name for it in types} | {it.name for it in subtypes}
-        self._names |= {name for it in owner.places for name in self._context.aliases.names_of(it)}
-        self._records |= {place.record for it in types for place in it.places} | {it.place.record for it in subtypes}
+        self._names |= {name for it in owner.definitions for name in self._context.aliases.names_of(it)}
+        self._records |= {place.record for it in types for place in it.definitions} | {it.ref.record for it in subtypes}
         self._is_coarse |= self._context.structures.may_miss_interfaces(target)
         self._is_imported |= self._context.aliases.is_imported(target)
         self._is_coarse |= "*" in self._names  # `using static` makes members visible as bare names
@@ -112,14 +112,14 @@ class CallSiteFilter:
             return site.record in self._records
         if not access_path.type:
             return True
-        last = parse_type(access_path.type).last
+        last = parse_type(access_path.type).last_name
         return last in self._names or last == "type" or _TYPE_PARAMETER.fullmatch(last) is not None
 
 
 class CandidateSites(NamedTuple):
     """Call sites with a name of some targets, with verdicts; `hit_site_limit`: there are more than the limit."""
 
-    judged: tuple[tuple[SiteVerdict, StoredCall], ...]
+    verdicts: tuple[tuple[SiteVerdict, StoredCall], ...]
     on_parameters: tuple[tuple[int, int], ...]
     hit_site_limit: bool
 
@@ -135,7 +135,7 @@ class CandidateFinder:
         known = self._known.get((targets, is_coarse))
         if known is None:
             known = self._find(targets, is_coarse)
-            self._known.put((targets, is_coarse), known, len(known.judged) + 1)
+            self._known.put((targets, is_coarse), known, len(known.verdicts) + 1)
         return known
 
     def _find(self, targets: tuple[SymbolRef, ...], is_coarse: bool) -> CandidateSites:
@@ -210,7 +210,7 @@ class ParameterValues:
     def owner(self, name: str, scope: ExpressionScope) -> SymbolRef | None:
         """Return the innermost function around with this parameter; for a field, the method that assigns it."""
         outline = self._context.facts.outline(scope.key)
-        around = list(outline.enclosing(scope.symbol))
+        around = list(outline.enclosing_symbols(scope.symbol))
         for ordinal in around:
             if outline.symbols[ordinal].kind in FUNCTION_KINDS and self._has(SymbolRef(scope.key, ordinal), name):
                 return SymbolRef(scope.key, ordinal)
@@ -277,7 +277,7 @@ class ParameterValues:
         """Return whether the site calls the function as an extension method, so that the receiver is its first
         argument."""
         known = self._context.resolver.resolve(site, ResolutionGuard(0)).targets
-        return any(it.place == owner and it.how == "extension method" for it in known)
+        return any(it.ref == owner and it.how == "extension method" for it in known)
 
     def _arguments_at(
         self, site: StoredCall, formal: FormalParameter, number: int, scope: ExpressionScope, guard: ResolutionGuard
@@ -323,7 +323,7 @@ class ParameterValues:
             if count >= _MAX_CALLS_FOLLOWED or not guard.spend(1):
                 guard.hit_limit = True
                 return
-            if any(it.place == owner for it in self._context.resolver.resolve(site, guard).targets):
+            if any(it.ref == owner for it in self._context.resolver.resolve(site, guard).targets):
                 yield site
 
     def _candidate_sites(self, owner: SymbolRef) -> Iterator[StoredCall]:
@@ -353,7 +353,7 @@ class ParameterValues:
         if of_class is None:
             return None
         subtypes = self._context.overrides.subtypes_named(of_class.name)
-        return {it.record for it in of_class.places} | {it.place.record for it in subtypes}
+        return {it.record for it in of_class.definitions} | {it.ref.record for it in subtypes}
 
     # --- fields, properties and events ---
 
@@ -372,7 +372,7 @@ class ParameterValues:
                 break
             scope = ExpressionScope(site.record, site.symbol)
             targets = self._context.evaluator.values(site.callee, scope, guard)
-            if any(isinstance(it, SymbolValue) and it.place == place for it in targets):
+            if any(isinstance(it, SymbolValue) and it.ref == place for it in targets):
                 expressions = [expression for _, expression in parse_entries(site.passed)]
                 values = tuple(
                     v for expression in expressions for v in self._context.evaluator.values(expression, scope, guard)
@@ -385,18 +385,18 @@ class ParameterValues:
         return tuple({it._replace(how=""): it for it in found}.values())
 
     def is_delegate_type(self, type: ResolvedType) -> bool:
-        if not type.places:
+        if not type.definitions:
             return type.name in library.DOTNET_DELEGATES or type.name.endswith(("EventHandler", "Callback", "Delegate"))
-        return self._context.facts.symbol(type.places[0]).kind == "delegate"
+        return self._context.facts.symbol(type.definitions[0]).kind == "delegate"
 
     def _select_overloads(self, values: AbstractValues, type: ResolvedType | None) -> AbstractValues:
         """Choose the overload that the delegate type accepts; if that is undecidable, mark each as one of several."""
-        symbol_values = [it for it in values if isinstance(it, SymbolValue) and self._is_function(it.place)]
+        symbol_values = [it for it in values if isinstance(it, SymbolValue) and self._is_function(it.ref)]
         others = tuple(it for it in values if it not in symbol_values)
         by_name: dict[tuple[int, int | None, str], list[SymbolValue]] = {}
         for symbol_value in symbol_values:
-            symbol = self._context.facts.symbol(symbol_value.place)
-            by_name.setdefault((symbol_value.place.record, symbol.parent, symbol.name), []).append(symbol_value)
+            symbol = self._context.facts.symbol(symbol_value.ref)
+            by_name.setdefault((symbol_value.ref.record, symbol.parent, symbol.name), []).append(symbol_value)
         return tuple(it for overloads in by_name.values() for it in self._best_overloads(overloads, type)) + others
 
     def _is_function(self, place: SymbolRef) -> bool:
@@ -405,7 +405,7 @@ class ParameterValues:
     def _best_overloads(self, overloads: list[SymbolValue], type: ResolvedType | None) -> list[SymbolValue]:
         wanted = self._delegate_parameters(type) if type is not None and len(overloads) > 1 else None
         if wanted is not None:
-            parameters = {it: self._context.facts.symbol(it.place).parameters for it in overloads}
+            parameters = {it: self._context.facts.symbol(it.ref).parameters for it in overloads}
             overloads = [it for it in overloads if len(parameters[it]) == len(wanted)] or overloads
             matching = [it for it in overloads if all(map(_accepts_type, parameters[it], wanted))]
             overloads = matching or overloads
@@ -413,8 +413,8 @@ class ParameterValues:
 
     def _delegate_parameters(self, type: ResolvedType) -> tuple[str, ...] | None:
         """Return the unqualified parameter types of a delegate, an empty string for an unknown one."""
-        if type.places:
-            return tuple(parse_type(it).last for it in self._context.facts.symbol(type.places[0]).parameters)
+        if type.definitions:
+            return tuple(parse_type(it).last_name for it in self._context.facts.symbol(type.definitions[0]).parameters)
         taken = library.delegate_parameters(type)
         return None if taken is None else tuple("" if it is None else it.name for it in taken)
 
@@ -426,7 +426,7 @@ class ParameterValues:
             return ""
         is_dotnet = self._context.facts.outline(reference.record).rules.delegates
         higher_order = library.DOTNET_HIGHER_ORDER if is_dotnet else library.PYTHON_HIGHER_ORDER
-        for site in self._context.facts.sites_in(reference.record).inside(reference.symbol):
+        for site in self._context.facts.sites_in(reference.record).sites_inside(reference.symbol):
             if site.name not in higher_order or site.kind in _NON_CALL_KINDS:
                 continue
             is_passed = any(expression == reference.callee for _, expression in parse_entries(site.passed))
@@ -442,7 +442,7 @@ class ParameterValues:
         if not guard.enter_parameter(what):
             return ()
         found: list[AbstractValue] = []
-        for site in self._context.facts.sites_in(scope.key).passing[:_MAX_LAMBDA_CALLS]:
+        for site in self._context.facts.sites_in(scope.key).sites_with_arguments[:_MAX_LAMBDA_CALLS]:
             site_scope = ExpressionScope(site.record, site.symbol)
             expressions = [expression for key, expression in parse_entries(site.passed) if key == number]
             if expressions and any(map(_is_lambda, self._callees(site, site_scope, guard))):
@@ -466,7 +466,7 @@ def _is_lambda(value: AbstractValue) -> bool:
 
 
 def _accepts_type(parameter: str, wanted: str) -> bool:
-    return not wanted or parse_type(parameter).last == wanted
+    return not wanted or parse_type(parameter).last_name == wanted
 
 
 def _spread_argument(key: str, expression: str, number: int, name: str) -> str:
@@ -547,16 +547,16 @@ class AssignedValues:
         return found
 
     def _evaluate(self, symbol_value: SymbolValue, guard: ResolutionGuard) -> AbstractValues:
-        place = symbol_value.place
+        place = symbol_value.ref
         symbol = self._context.facts.symbol(place)
         if symbol.kind == "enumMember":
             owner = self._context.classes.owner(place)
             return (InstanceValue(owner, is_exact_type=True, how=f"of type {owner.name}"),) if owner else ()
-        if not symbol.holds:
+        if not symbol.value_expression:
             return ()
         scope = ExpressionScope(place.record, place.ordinal, symbol_value.bindings, symbol_value.receiver_type)
         mark = "()" if symbol.kind in FUNCTION_KINDS else ""
-        values = self._context.evaluator.values(symbol.holds, scope, guard)
+        values = self._context.evaluator.values(symbol.value_expression, scope, guard)
         found = [it for value in values for it in self.follow_alias(value, guard)]
         if symbol.kind in _ASSIGNABLE_KINDS and self._context.facts.outline(place.record).rules.delegates:
             found += [
@@ -580,7 +580,7 @@ class AssignedValues:
 
     def follow_alias(self, value: AbstractValue, guard: ResolutionGuard) -> AbstractValues:
         """Follow a name that stands for another name, so that the result is never just a name."""
-        if isinstance(value, SymbolValue) and self._context.facts.symbol(value.place).kind in ALIAS_KINDS:
+        if isinstance(value, SymbolValue) and self._context.facts.symbol(value.ref).kind in ALIAS_KINDS:
             return self.values_of(value, guard)
         return (value,)
 
@@ -590,7 +590,7 @@ class AssignedValues:
             return [value]
         if isinstance(value, LibraryMemberValue):
             return [InstanceValue(it) for it in value.result_types]
-        if isinstance(value, SymbolValue) and self._context.facts.symbol(value.place).kind in ALIAS_KINDS:
+        if isinstance(value, SymbolValue) and self._context.facts.symbol(value.ref).kind in ALIAS_KINDS:
             return [it for it in self.values_of(value, guard) if isinstance(it, InstanceValue)]
         return []
 
@@ -649,7 +649,7 @@ class NameMentions:
         symbols = self._context.facts.outline(key).symbols
         flagged = ((it, has(it.callee), has(it.passed)) for it in self._context.facts.sites_containing(key, name))
         return FileMentions(
-            tuple(it.name for it in symbols if it.kind in _HOLDER_KINDS and has(it.holds)),
+            tuple(it.name for it in symbols if it.kind in _HOLDER_KINDS and has(it.value_expression)),
             tuple(it for it in flagged if (it[1] or it[2]) and it[0].kind != "refer"),
             tuple(
                 SymbolRef(key, ordinal)
@@ -702,7 +702,7 @@ class IndirectCallFinder:
         if outline.rules.modules != "python":
             return False
         parent = None if symbol.parent is None else outline.symbols[symbol.parent]
-        is_given = parent is not None and parent.kind in FUNCTION_KINDS and symbol.name in parent.holds
+        is_given = parent is not None and parent.kind in FUNCTION_KINDS and symbol.name in parent.value_expression
         is_decorated = any(it.rpartition(".")[2] not in _LIBRARY_DECORATORS for it in symbol.attributes)
         return is_given or symbol.name == DUNDER_CALL or (is_decorated and self._has_own_decorator(target))
 
@@ -771,14 +771,14 @@ class IndirectCallFinder:
                 for it in self._context.facts.sites_containing(site.record, LAMBDA_PARAMETER)
                 if LAMBDA_PARAMETER in it.callee
             )
-        return [name for it in targets for name in self._enter_function(it.place)]
+        return [name for it in targets for name in self._enter_function(it.ref)]
 
     def _follow_assignment(self, site: StoredCall) -> list[str]:
         """Record the files that define the assigned member, where it is most likely called, and return its name."""
         targets = self._context.evaluator.values(
             site.callee, ExpressionScope(site.record, site.symbol), ResolutionGuard(0)
         )
-        self._homes.setdefault(site.name, []).extend(it.place.record for it in targets if isinstance(it, SymbolValue))
+        self._homes.setdefault(site.name, []).extend(it.ref.record for it in targets if isinstance(it, SymbolValue))
         return [site.name]
 
     def _enter_function(self, place: SymbolRef) -> list[str]:
@@ -791,7 +791,9 @@ class IndirectCallFinder:
         outline = self._context.facts.outline(place.record)
         inner = _nested_functions(outline, place.ordinal)
         sites = self._context.facts.sites_in(place.record)
-        for site in sorted((it for one in inner for it in sites.inside(one)), key=lambda it: (it.line, it.ordinal)):
+        for site in sorted(
+            (it for one in inner for it in sites.sites_inside(one)), key=lambda it: (it.line, it.ordinal)
+        ):
             if site.kind == "refer":
                 continue
             if PARAMETER in site.callee:
@@ -799,14 +801,16 @@ class IndirectCallFinder:
             if PARAMETER in site.passed:
                 yield from self._follow_arguments(site) if site.kind != ASSIGN_SITE else self._follow_assignment(site)
         symbol = outline.symbols[place.ordinal]
-        if PARAMETER in symbol.holds or any(
+        if PARAMETER in symbol.value_expression or any(
             outline.symbols[it].kind in FUNCTION_KINDS for it in inner - {place.ordinal}
         ):
             yield symbol.name
         yield from (
             it.name
             for it in outline.symbols
-            if it.kind in VALUE_KINDS and PARAMETER in it.holds and (it.parent is None or it.parent == symbol.parent)
+            if it.kind in VALUE_KINDS
+            and PARAMETER in it.value_expression
+            and (it.parent is None or it.parent == symbol.parent)
         )
 
 

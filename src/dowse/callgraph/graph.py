@@ -62,8 +62,8 @@ class FoundEdge(NamedTuple):
     """An edge with the place of its near end, and of its far end unless that is at module level."""
 
     edge: CallEdge
-    near: SymbolRef
-    place: SymbolRef | None
+    near_end: SymbolRef
+    far_end: SymbolRef | None
 
 
 class EdgeFinder:
@@ -90,11 +90,11 @@ class EdgeFinder:
 
         Sites that cannot be resolved are appended to `unresolved`.
         """
-        wanted = self._matching(targets)
-        for sites in self._by_record(self._candidates(tuple(targets), with_unknown=unresolved is not None)):
+        wanted = self._with_constructors(targets)
+        for sites in self._group_by_record(self._candidates(tuple(targets), with_unknown=unresolved is not None)):
             yield from self._callers(sites, wanted)
             if unresolved is not None:
-                unresolved += self.unresolved(sites, with_outside=False)
+                unresolved += self.unresolved_edges(sites, with_outside=False)
                 unresolved += self._low_confidence(sites, wanted)
 
     def _candidates(self, targets: tuple[SymbolRef, ...], *, with_unknown: bool) -> list[StoredCall]:
@@ -107,7 +107,7 @@ class EdgeFinder:
             self._unfollowed.update(found_sites.on_parameters)
             passed -= set() if with_unknown or by_name else {"parameter"}
         left_out = "" if self._budget else "implied"  # every loop has one of these
-        sites = [it for verdict, it in found_sites.judged if verdict in passed and it.kind != left_out]
+        sites = [it for verdict, it in found_sites.verdicts if verdict in passed and it.kind != left_out]
         indirect = self._indirect_sites(targets, sites) if self._scans_left else {}
         if not indirect:
             return sites
@@ -118,9 +118,9 @@ class EdgeFinder:
         self, targets: tuple[SymbolRef, ...], found: Iterable[StoredCall]
     ) -> dict[tuple[int, int], StoredCall]:
         """Return sites that may call a target after it was passed on, returned or stored."""
-        wanted = self._matching(targets)
+        wanted = self._with_constructors(targets)
         named = islice((it for it in found if it.kind == "refer" and it.passed), _MAX_REFERENCES_FOLLOWED)
-        references = [it for it in named if any(reach.place in wanted for reach in self._resolve(it).targets)]
+        references = [it for it in named if any(resolved.ref in wanted for resolved in self._resolve(it).targets)]
         carriers = IndirectCallFinder(self._context, targets, self._scans_left)
         indirect = carriers.sites(references)
         self._scans_left = max(self._scans_left - carriers.scanned, 0)
@@ -142,7 +142,7 @@ class EdgeFinder:
         budget = self._budget
         if budget and self._unfollowed and (site.record, site.ordinal) in self._unfollowed:
             budget = 0
-        known = self._context.resolver.known(site, follows_parameters=budget > 0)
+        known = self._context.resolver.cached_resolution(site, follows_parameters=budget > 0)
         if known is not None:
             return known
         guard = ResolutionGuard(budget)
@@ -150,7 +150,7 @@ class EdgeFinder:
         self._budget = max(self._budget - guard.spent, 0)
         return found
 
-    def _by_record(self, sites: list[StoredCall]) -> Iterator[list[StoredCall]]:
+    def _group_by_record(self, sites: list[StoredCall]) -> Iterator[list[StoredCall]]:
         """Yield the sites of each wanted file; files load in small batches because a caller may stop early."""
         groups = [list(group) for _, group in groupby(sites, key=lambda it: it.record)]
         facts = self._context.facts
@@ -167,7 +167,7 @@ class EdgeFinder:
         self.hit_deadline |= self._rules.is_past_deadline()
         return self.hit_deadline
 
-    def _matching(self, targets: Sequence[SymbolRef]) -> frozenset[SymbolRef]:
+    def _with_constructors(self, targets: Sequence[SymbolRef]) -> frozenset[SymbolRef]:
         """Return the targets and the constructors of target classes, through which a class is called."""
         matching = set(targets)
         for target in targets:
@@ -182,9 +182,9 @@ class EdgeFinder:
             if self._rules.with_references and self._context.aliases.is_alias_definition(site):
                 continue
             resolution = self._resolve(site)
-            for reach in self._matching_targets(site, resolution, wanted) if resolution.targets else ():
-                for counted in self._as_call_or_reference(site, reach):
-                    groups.setdefault((site.symbol, counted.place, counted.is_reference), []).append(
+            for resolved in self._matching_targets(site, resolution, wanted) if resolution.targets else ():
+                for counted in self._as_call_or_reference(site, resolved):
+                    groups.setdefault((site.symbol, counted.ref, counted.is_reference), []).append(
                         (site, counted, resolution)
                     )
         for (caller, place, is_reference), found in groups.items():
@@ -195,42 +195,42 @@ class EdgeFinder:
             else:
                 yield FoundEdge(edge, place, far)
 
-    def _as_call_or_reference(self, site: StoredCall, reach: ResolvedTarget) -> Iterator[ResolvedTarget]:
+    def _as_call_or_reference(self, site: StoredCall, resolved: ResolvedTarget) -> Iterator[ResolvedTarget]:
         """Yield the target as a call or as a reference: a library function may call the functions passed to it."""
         if site.kind != "refer" or self._rules.with_references:
-            yield from (reach,) if self._is_sure_enough(reach.confidence) else ()
+            yield from (resolved,) if self._is_sure_enough(resolved.confidence) else ()
             return
         taker = self._context.parameter_values.library_caller(site)
-        if taker and reach.confidence != "possible":
-            yield reach._replace(how=f"passed to {taker}, which calls it")
+        if taker and resolved.confidence != "possible":
+            yield resolved._replace(how=f"passed to {taker}, which calls it")
         else:
-            yield reach._replace(how=site.passed or "named", is_reference=True)
+            yield resolved._replace(how=site.passed or "named", is_reference=True)
 
     def _of_group(self, found: list[tuple[StoredCall, ResolvedTarget, Resolution]]) -> CallEdge:
         lines = tuple(dict.fromkeys(it[0].line for it in found))
-        site, reach, resolution = min(found, key=lambda it: CONFIDENCE_ORDER[it[1].confidence])
-        return self.edge(site, reach.place, reach, resolution.receiver, lines)
+        site, resolved, resolution = min(found, key=lambda it: CONFIDENCE_ORDER[it[1].confidence])
+        return self.edge(site, resolved.ref, resolved, resolution.receiver, lines)
 
     def _matching_targets(
         self, site: StoredCall, resolution: Resolution, wanted: frozenset[SymbolRef]
     ) -> list[ResolvedTarget]:
         """Return the targets that a site reaches; dispatch through a base counts only if none is reached directly."""
-        landed = [it for it in resolution.targets if it.place in wanted]
+        landed = [it for it in resolution.targets if it.ref in wanted]
         if landed or not self._rules.through_interfaces:
             return landed
-        through = [reach for it in sorted(wanted) for reach in self._through_base(resolution, it)]
+        through = [resolved for it in sorted(wanted) for resolved in self._through_base(resolution, it)]
         return select_overloads(self._context.facts, through, site.arguments)
 
     def _through_base(self, resolution: Resolution, target: SymbolRef) -> Iterator[ResolvedTarget]:
         name = self._context.facts.symbol(target).name
-        for reach in resolution.targets:
-            if self._context.facts.symbol(reach.place).name != name:
+        for resolved in resolution.targets:
+            if self._context.facts.symbol(resolved.ref).name != name:
                 continue
-            landing = self._context.overrides.dispatch_to(reach, target)
+            landing = self._context.overrides.dispatch_to(resolved, target)
             if landing is not None:
                 yield landing
             else:
-                yield from (it for it in self._context.fallback.similar_implementers(reach) if it.place == target)
+                yield from (it for it in self._context.fallback.similar_implementers(resolved) if it.ref == target)
 
     def _low_confidence(self, sites: list[StoredCall], wanted: frozenset[SymbolRef]) -> Iterator[CallEdge]:
         """Yield sites that call an interface and reach a target only by a low-confidence guess."""
@@ -249,14 +249,14 @@ class EdgeFinder:
         for source in sources:
             sites = self._sites_of(source)
             if unresolved is not None:
-                unresolved += self.unresolved(sites, with_outside=True)
+                unresolved += self.unresolved_edges(sites, with_outside=True)
             groups: dict[tuple[SymbolRef, bool], list[tuple[StoredCall, ResolvedTarget, Resolution]]] = {}
             for site in sites:
                 if self._is_past_deadline():
                     break
                 resolution = self._resolve(site)
-                for reach in self._callee_targets(site, resolution):
-                    groups.setdefault((reach.place, reach.is_reference), []).append((site, reach, resolution))
+                for resolved in self._callee_targets(site, resolution):
+                    groups.setdefault((resolved.ref, resolved.is_reference), []).append((site, resolved, resolution))
             for (place, is_reference), found in groups.items():
                 if not self._rules.is_wanted(self._context.facts.outline(place.record).record):
                     continue
@@ -267,29 +267,31 @@ class EdgeFinder:
 
     def _sites_of(self, source: SymbolRef) -> list[StoredCall]:
         sites = [
-            it for it in self._context.facts.sites_in(source.record).inside(source.ordinal) if it.kind != ASSIGN_SITE
+            it
+            for it in self._context.facts.sites_in(source.record).sites_inside(source.ordinal)
+            if it.kind != ASSIGN_SITE
         ]
         if not self._rules.with_references:
             return sites
         return [it for it in sites if not self._context.aliases.is_alias_definition(it)]
 
     def _callee_targets(self, site: StoredCall, resolution: Resolution) -> Iterator[ResolvedTarget]:
-        for reach in resolution.targets:
-            yield from self._as_call_or_reference(site, reach)
+        for resolved in resolution.targets:
+            yield from self._as_call_or_reference(site, resolved)
             if site.kind == "refer" and not self._rules.with_references:
                 continue
             if not self._rules.through_interfaces or not self._is_sure_enough("virtual"):
                 continue
             overriding = [
-                it for it in self._context.overrides.overrides_of(reach) if self._is_sure_enough(it.confidence)
+                it for it in self._context.overrides.overrides_of(resolved) if self._is_sure_enough(it.confidence)
             ]
             yield from select_overloads(self._context.facts, overriding, site.arguments)
             if self._is_sure_enough("possible"):
-                yield from self._context.fallback.similar_implementers(reach)
+                yield from self._context.fallback.similar_implementers(resolved)
 
     # --- unresolved sites ---
 
-    def unresolved(self, sites: Iterable[StoredCall], *, with_outside: bool) -> Iterator[CallEdge]:
+    def unresolved_edges(self, sites: Iterable[StoredCall], *, with_outside: bool) -> Iterator[CallEdge]:
         """Yield sites without a target of sufficient confidence."""
         for site in sites:
             if site.kind in _UNREPORTED_KINDS or (site.kind == "decorate" and site.name == DUNDER_CALL):
@@ -302,8 +304,8 @@ class EdgeFinder:
                 self._outside.setdefault((site.record, name), []).append(site.line)
             if with_outside or not resolution.is_outside:
                 how = resolution.targets[0].how if resolution.targets else resolution.why
-                reach = ResolvedTarget(SymbolRef(site.record, 0), how, confidence="possible")
-                yield self.edge(site, None, reach, resolution.receiver, (site.line,))
+                resolved = ResolvedTarget(SymbolRef(site.record, 0), how, confidence="possible")
+                yield self.edge(site, None, resolved, resolution.receiver, (site.line,))
 
     def external(self) -> Iterator[ExternalCall]:
         """Yield the library calls met so far, in line order."""
@@ -322,7 +324,12 @@ class EdgeFinder:
         return CONFIDENCE_ORDER[confidence] <= self._least
 
     def edge(
-        self, site: StoredCall, callee: SymbolRef | None, reach: ResolvedTarget, receiver: str, lines: tuple[int, ...]
+        self,
+        site: StoredCall,
+        callee: SymbolRef | None,
+        resolved: ResolvedTarget,
+        receiver: str,
+        lines: tuple[int, ...],
     ) -> CallEdge:
         outline = self._context.facts.outline(site.record)
         return CallEdge(
@@ -331,8 +338,8 @@ class EdgeFinder:
             None if site.symbol is None else outline.definition(site.symbol),
             None if callee is None else self._context.facts.outline(callee.record).definition(callee.ordinal),
             receiver,
-            reach.confidence,
-            reach.how,
+            resolved.confidence,
+            resolved.how,
             lines,
         )
 
@@ -349,7 +356,7 @@ def _display_callee(callee: str) -> str:
 class CallRoots(NamedTuple):
     """The root definitions of a query; `owners` are all classes or files that define the name."""
 
-    places: tuple[SymbolRef, ...]
+    refs: tuple[SymbolRef, ...]
     owners: tuple[str, ...]
 
 
@@ -359,21 +366,21 @@ class RootFinder:
 
     def find(self, query: CallQuery) -> CallRoots:
         if query.at is not None:
-            return CallRoots(self.with_constructors([self._at(*query.at)]), ())
+            return CallRoots(self.with_constructors([self._find_at(*query.at)]), ())
         named = self._context.facts.callable_named(query.name.strip())
         rows = [it for it in named if not query.scope.collections or it.collection in query.scope.collections]
         exactly = [it for it in rows if it.name == query.name.strip()] or rows
         exactly = [self._with_owner(it) for it in exactly]
         owners = tuple(sorted({owner_name_of(it) for it in exactly}))
         selected = [it for it in exactly if not query.owner or _has_owner(it, query.owner)]
-        return CallRoots(self.with_constructors([it.place for it in selected]), owners)
+        return CallRoots(self.with_constructors([it.ref for it in selected]), owners)
 
     def _with_owner(self, it: NamedDefinition) -> NamedDefinition:
         """Set the receiver type as owner of a method defined outside its type, as in Go."""
-        owner = self._context.classes.owner(it.place) if it.kind == "method" and not it.trail else None
+        owner = self._context.classes.owner(it.ref) if it.kind == "method" and not it.trail else None
         return it._replace(trail=(owner.name,)) if owner else it
 
-    def _at(self, path: str, line: int) -> SymbolRef:
+    def _find_at(self, path: str, line: int) -> SymbolRef:
         name = path.rpartition("/")[2]
         files = [it for it in self._context.facts.files_named(name) if it.path == path]
         if not files:
@@ -420,7 +427,7 @@ _NO_LIMIT = 10**9  # stands for no limit
 class _Branch:
     """A tree node under construction; `path` holds the definitions from the root to it."""
 
-    found: FoundEdge
+    found_edge: FoundEdge
     path: frozenset[SymbolRef]
     branches: list[_Branch] = field(default_factory=list)
     cut: str = ""
@@ -433,11 +440,11 @@ def call_tree(context: ResolverContext, query: CallQuery, roots: CallRoots | Non
     edges = EdgeFinder(context, traversal_rules(query))
     roots = roots or RootFinder(context).find(query)
     builder = _TreeBuilder(edges, query)
-    branches, cut, more = builder.grow(roots.places)
+    branches, cut, more = builder.grow(roots.refs)
     possible = [] if branches or query.direction == "down" else list(map(_mark_unknown_receiver, builder.unresolved))
     return CallTree(
         query,
-        tuple(context.facts.outline(it.record).definition(it.ordinal) for it in roots.places),
+        tuple(context.facts.outline(it.record).definition(it.ordinal) for it in roots.refs),
         tuple(map(_freeze, branches)),
         roots.owners,
         tuple(islice(builder.unresolved, query.nodes or None)),
@@ -469,7 +476,7 @@ def check_call_query(query: CallQuery, *, is_named: bool = True) -> CallQuery:
 
 
 def traversal_rules(query: CallQuery) -> TraversalRules:
-    in_scope, wanted = scope_predicate(query.scope), query.wanted
+    in_scope, wanted = scope_predicate(query.scope), query.path_filter
 
     def is_wanted(record: Record) -> bool:
         return in_scope(record) and (wanted is None or wanted(record.path))
@@ -491,7 +498,7 @@ class _TreeBuilder:
         self._depth = query.depth
         self._width = query.width or _NO_LIMIT
         self._room = query.nodes or _NO_LIMIT
-        self._counted = query.counted
+        self._counted = query.count_beyond_width
         self._known: dict[tuple[SymbolRef, ...], tuple[list[FoundEdge], str, int]] = {}
         self.unresolved: list[CallEdge] = []
         self.references: list[CallEdge] = []  # of the root definitions
@@ -512,7 +519,7 @@ class _TreeBuilder:
         return first, cut, more
 
     def _expand(self, branch: _Branch) -> list[_Branch]:
-        place = branch.found.place
+        place = branch.found_edge.far_end
         if place is None:
             return []
         if place in branch.path:
@@ -528,7 +535,7 @@ class _TreeBuilder:
             shown = found[: self._room - self.total]
             found, cut, more = shown, "nodes", more + len(found) - len(shown)
         self.total += len(found)
-        return [_Branch(it, path | {it.near}) for it in found], cut, more
+        return [_Branch(it, path | {it.near_end}) for it in found], cut, more
 
     def _edges_for(self, places: tuple[SymbolRef, ...]) -> tuple[list[FoundEdge], str, int]:
         """Return at most `width` edges, the reason for a cut, and the number of further edges counted."""
@@ -547,8 +554,8 @@ class _TreeBuilder:
 
     def _mark_end(self, branch: _Branch) -> None:
         """Mark a leaf as cut: nothing beyond the last level is looked up."""
-        if branch.found.place is not None and not branch.cut:
-            branch.cut = "cycle" if branch.found.place in branch.path else "depth"
+        if branch.found_edge.far_end is not None and not branch.cut:
+            branch.cut = "cycle" if branch.found_edge.far_end in branch.path else "depth"
 
 
 def _mark_unknown_receiver(edge: CallEdge) -> CallEdge:
@@ -556,7 +563,7 @@ def _mark_unknown_receiver(edge: CallEdge) -> CallEdge:
 
 
 def _freeze(branch: _Branch) -> CallNode:
-    return CallNode(branch.found.edge, tuple(map(_freeze, branch.branches)), branch.cut, branch.more)
+    return CallNode(branch.found_edge.edge, tuple(map(_freeze, branch.branches)), branch.cut, branch.more)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -583,7 +590,7 @@ class Impact:
     touched: tuple[TouchedDefinition, ...]
     files_without_definitions: tuple[str, ...]
     files_not_indexed: tuple[str, ...]
-    seen: DiskFreshness = FRESHNESS_UNKNOWN
+    disk_freshness: DiskFreshness = FRESHNESS_UNKNOWN
 
 
 def impact(
@@ -708,7 +715,7 @@ class CallGraph:
         with self._context() as context:
             return call_tree(context, query)
 
-    def around(self, definition: Definition, query: CallQuery) -> CallTree:
+    def calls_of(self, definition: Definition, query: CallQuery) -> CallTree:
         """Return the call tree of exactly this definition; empty if the file no longer has it."""
         with self._context() as context:
             key = record_key_of(context, definition.record)
@@ -721,7 +728,7 @@ class CallGraph:
         with self._context() as context:
             return structural_implementers(context, name, collections)
 
-    def imported(self, record: Record, link: Link) -> Record | None:
+    def resolve_import(self, record: Record, link: Link) -> Record | None:
         """Return the indexed file that an import of the record refers to."""
         with self._context() as context:
             return resolve_import(context, record, link)
@@ -743,8 +750,8 @@ class CallGraph:
     @contextmanager
     def _context(self) -> Iterator[ResolverContext]:
         """Provide the cached resolver for the index revision that is read inside the block."""
-        with self._view.moment():
-            yield self._view.remembered("call graph", lambda: ResolverContext(self._view, self._outlines))
+        with self._view.snapshot():
+            yield self._view.cached_by_revision("call graph", lambda: ResolverContext(self._view, self._outlines))
 
 
 def _is_unchanged_definition(outline: FileOutline, definition: Definition) -> bool:

@@ -57,11 +57,11 @@ class Aliases:
         owner = self._instantiated_type(target)
         if owner is not None:
             yield from (owner.name, *_CONSTRUCTOR_NAMES)
-            for it in owner.places:  # a class may be spread over several files
-                yield from self._imported_as(self._context.facts.outline(it.record), it.ordinal)
+            for definition in owner.definitions:  # a class may be spread over several files
+                yield from self._imported_as(self._context.facts.outline(definition.record), definition.ordinal)
             yield from (it.name for it in self._context.overrides.subtypes_named(owner.name)[:_MAX_SUBCLASS_NAMES])
         parent = None if symbol.parent is None else outline.symbols[symbol.parent]
-        if parent is not None and parent.kind in FUNCTION_KINDS and symbol.name in parent.holds:
+        if parent is not None and parent.kind in FUNCTION_KINDS and symbol.name in parent.value_expression:
             yield DUNDER_CALL  # a caller of the returned function does not name it
 
     def _instantiated_type(self, target: SymbolRef) -> ResolvedType | None:
@@ -102,7 +102,7 @@ class Aliases:
             for site in sites
             if suffix or site.kind == "refer"
             for it in self._context.facts.outline(site.record).assigned_at(site.line)
-            if it.holds == site.callee + suffix
+            if it.value_expression == site.callee + suffix
         }
 
     def assignment_names(self, target: SymbolRef) -> frozenset[str]:
@@ -115,7 +115,9 @@ class Aliases:
         outline = self._context.facts.outline(site.record)
         if site.kind != "refer" or (site.symbol is not None and outline.symbols[site.symbol].kind in FUNCTION_KINDS):
             return False
-        return any(it.kind in VALUE_KINDS and it.holds == site.callee for it in outline.assigned_at(site.line))
+        return any(
+            it.kind in VALUE_KINDS and it.value_expression == site.callee for it in outline.assigned_at(site.line)
+        )
 
 
 def _python_names(path: str) -> list[str]:
@@ -164,7 +166,7 @@ class ModuleResolver:
         folder = posixpath.dirname(outline.record.path)
         path = name.lstrip(".").replace(".", "/")
         if not name.startswith("."):
-            return self._nearest(self._files_for(path), outline, path)
+            return self._choose_nearest(self._files_for(path), outline, path)
         for _ in range(len(name) - len(name.lstrip(".")) - 1):
             folder = posixpath.dirname(folder)
         wanted = posixpath.join(folder, path) if path else folder
@@ -192,7 +194,7 @@ class ModuleResolver:
         in_collection = [it for it in same_name if it.collection == outline.record.collection]
         return in_collection[0].key if in_collection else None
 
-    def _nearest(self, found: list[NamedFile], outline: FileOutline, path: str) -> int | None:
+    def _choose_nearest(self, found: list[NamedFile], outline: FileOutline, path: str) -> int | None:
         """Prefer the root of the importing file's own package, then a folder above it, then any.
 
         No package is a module root. A standard library name never matches a distant module.
@@ -248,7 +250,7 @@ class ModuleResolver:
 
     # --- members of modules ---
 
-    def imported(self, it: FileImport, local: str, home: int, guard: ResolutionGuard) -> AbstractValues:
+    def resolve_import(self, it: FileImport, local: str, home: int, guard: ResolutionGuard) -> AbstractValues:
         """Return the values of an imported name."""
         if it.member:
             return self.member(self.module(it.module, home), it.member, guard)
@@ -258,7 +260,7 @@ class ModuleResolver:
 
     def member(self, module: ModuleValue, name: str, guard: ResolutionGuard) -> AbstractValues:
         if module.file is not None:
-            found = self._defined(module.file, name, guard)
+            found = self._lookup_in_file(module.file, name, guard)
             if found:
                 return found
         joint = "" if module.name.endswith(".") else "."
@@ -270,7 +272,7 @@ class ModuleResolver:
     def _has_submodules(self, module: ModuleValue) -> bool:
         return self._context.facts.outline(module.home).rules.modules == "python"
 
-    def _defined(self, file: int, name: str, guard: ResolutionGuard) -> AbstractValues:
+    def _lookup_in_file(self, file: int, name: str, guard: ResolutionGuard) -> AbstractValues:
         """Return what the file defines or imports under this name."""
         outline = self._context.facts.outline(file)
         found: AbstractValues = tuple(SymbolValue(SymbolRef(file, it)) for it in outline.children(None, name))
@@ -286,7 +288,9 @@ class ModuleResolver:
 
     def _re_exported(self, outline: FileOutline, name: str, guard: ResolutionGuard) -> AbstractValues:
         found = [
-            value for it in outline.visible_imports(name, None) for value in self.imported(it, name, outline.key, guard)
+            value
+            for it in outline.visible_imports(name, None)
+            for value in self.resolve_import(it, name, outline.key, guard)
         ]
         if not found and name == "default":
             found = list(_default_export(outline))
@@ -296,9 +300,9 @@ class ModuleResolver:
         """Return the values that `from m import *` gives for a name; the last import wins."""
         if name.startswith("_"):
             return ()
-        for imported in reversed(outline.imported.get("*", ())):
+        for imported in reversed(outline.imports_by_name.get("*", ())):
             module = self.module(imported.module, outline.key)
-            found = self._defined(module.file, name, guard) if module.file is not None else ()
+            found = self._lookup_in_file(module.file, name, guard) if module.file is not None else ()
             if found:
                 return found
         return ()
@@ -341,10 +345,10 @@ class Namespaces:
     def member(self, namespace: NamespaceValue, name: str) -> AbstractValues:
         """Return a definition in the namespace, or the nested namespace."""
         outline = self._context.facts.outline(namespace.home)
-        found = self.defined(name, namespace.names, outline)
+        found = self.lookup(name, namespace.names, outline)
         return found or (NamespaceValue(tuple(f"{it}.{name}" for it in namespace.names), namespace.home),)
 
-    def defined(self, name: str, namespaces: Sequence[str], outline: FileOutline) -> AbstractValues:
+    def lookup(self, name: str, namespaces: Sequence[str], outline: FileOutline) -> AbstractValues:
         """Return the definitions of a name in the first of the namespaces that has it."""
         rows = self._rows(name, outline)
         for namespace in namespaces if rows else ():
@@ -353,15 +357,15 @@ class Namespaces:
                 return self._to_values(found, outline)
         return ()
 
-    def imported(self, it: FileImport, outline: FileOutline, guard: ResolutionGuard) -> AbstractValues:
+    def resolve_import(self, it: FileImport, outline: FileOutline, guard: ResolutionGuard) -> AbstractValues:
         """Return the values of a single-name import: a definition, a member of a type, or a namespace."""
         full = dotted_namespace(f"{it.module}.{it.member}" if it.member else it.module)
         namespace, _, name = full.rpartition(".")
-        found = self.defined(name, [namespace], outline)
+        found = self.lookup(name, [namespace], outline)
         if found:
             return found
         holder, _, type_name = namespace.rpartition(".")
-        owners = self.defined(type_name, [holder], outline) if type_name else ()
+        owners = self.lookup(type_name, [holder], outline) if type_name else ()
         members = [
             value for owner in owners if isinstance(owner, SymbolValue) for value in self._static(owner, name, guard)
         ]
@@ -369,13 +373,13 @@ class Namespaces:
 
     def wildcard_import(self, outline: FileOutline, name: str, guard: ResolutionGuard) -> AbstractValues:
         """Return the values that wildcard imports of namespaces or types give for a name."""
-        opened = [dotted_namespace(it.module) for it in outline.imported.get("*", ())]
-        found = self.defined(name, opened, outline)
+        opened = [dotted_namespace(it.module) for it in outline.imports_by_name.get("*", ())]
+        found = self.lookup(name, opened, outline)
         if found:
             return found
         for full in opened:
             holder, _, type_name = full.rpartition(".")
-            owners = self.defined(type_name, [holder], outline)
+            owners = self.lookup(type_name, [holder], outline)
             members = [
                 value
                 for owner in owners
@@ -388,16 +392,16 @@ class Namespaces:
 
     def _static(self, owner: SymbolValue, name: str, guard: ResolutionGuard) -> AbstractValues:
         classes = self._context.classes
-        return classes.member(classes.type_of(owner.place), name, guard)
+        return classes.member(classes.type_of(owner.ref), name, guard)
 
     def visible_without_import(self, outline: FileOutline, name: str) -> AbstractValues:
         """Return definitions visible without an import: in the same folder, or anywhere in the project."""
         rows = [it for it in self._rows(name, outline) if it.collection == outline.record.collection]
         top = [it for it in rows if not self._is_member(it)]
         folder = posixpath.dirname(outline.record.path)
-        beside = [it for it in top if posixpath.dirname(it.path) == folder]
-        if beside or outline.rules.reach != "project":
-            return self._to_values(beside, outline)
+        same_folder = [it for it in top if posixpath.dirname(it.path) == folder]
+        if same_folder or outline.rules.implicit_scope != "project":
+            return self._to_values(same_folder, outline)
         return self._to_values(top, outline)
 
     def unique_type(self, outline: FileOutline, name: str) -> AbstractValues:
@@ -409,7 +413,7 @@ class Namespaces:
     def _rows(self, name: str, outline: FileOutline) -> Sequence[NamedDefinition]:
         facts, family = self._context.facts, outline.rules.family
         types = facts.types_named(name, family)
-        if outline.rules.reach == "file":
+        if outline.rules.implicit_scope == "file":
             return types  # with file-level visibility, functions are always members of types
         functions = facts.functions_named(name, family)
         if outline.rules.split_methods:  # methods are outside types, but reachable only through them
@@ -417,12 +421,12 @@ class Namespaces:
         return (*types, *functions)
 
     def _is_member(self, it: NamedDefinition) -> bool:
-        symbols = self._context.facts.outline(it.place.record).symbols
-        parent = symbols[it.place.ordinal].parent
+        symbols = self._context.facts.outline(it.ref.record).symbols
+        parent = symbols[it.ref.ordinal].parent
         return parent is not None and symbols[parent].kind != "namespace"
 
     def _to_values(self, found: Iterable[NamedDefinition], outline: FileOutline) -> AbstractValues:
-        return tuple(SymbolValue(it.place) for it in nearest_definitions(list(found), outline))
+        return tuple(SymbolValue(it.ref) for it in nearest_definitions(list(found), outline))
 
 
 def nearest_definitions(found: list[NamedDefinition], outline: FileOutline) -> list[NamedDefinition]:
@@ -481,16 +485,18 @@ class NameScopes:
         if known is not None:
             return known
         previous, guard.hit_limit = guard.hit_limit, False
-        found = self._in_file(name, scope, guard, is_type) or self._outside_file(name, scope, guard)
+        found = self._lookup_in_file(name, scope, guard, is_type) or self._outside_file(name, scope, guard)
         if not guard.hit_limit:
             self._known.put(key, found)
         guard.hit_limit |= previous
         return found
 
-    def _in_file(self, name: str, scope: ExpressionScope, guard: ResolutionGuard, is_type: bool) -> AbstractValues:
+    def _lookup_in_file(
+        self, name: str, scope: ExpressionScope, guard: ResolutionGuard, is_type: bool
+    ) -> AbstractValues:
         """Look the name up in the enclosing definitions and at the top of the file."""
         outline = self._context.facts.outline(scope.key)
-        for ordinal in outline.enclosing(scope.symbol):
+        for ordinal in outline.enclosing_symbols(scope.symbol):
             kind = outline.symbols[ordinal].kind
             if kind in CLASS_KINDS:
                 found = self._in_class(name, outline, ordinal, scope, guard)
@@ -499,7 +505,7 @@ class NameScopes:
             found = self._visible(found, outline, is_type)
             if found:
                 return found
-        return self._visible(self._at_top(name, outline, scope, guard), outline, is_type)
+        return self._visible(self._lookup_at_top(name, outline, scope, guard), outline, is_type)
 
     def _in_class(
         self, name: str, outline: FileOutline, ordinal: int, scope: ExpressionScope, guard: ResolutionGuard
@@ -511,7 +517,7 @@ class NameScopes:
         found = classes.member(own_type, name, guard)
         return tuple(it._replace(how="in its own class") if isinstance(it, SymbolValue) else it for it in found)
 
-    def _at_top(
+    def _lookup_at_top(
         self, name: str, outline: FileOutline, scope: ExpressionScope, guard: ResolutionGuard
     ) -> AbstractValues:
         imports = outline.visible_imports(name, scope.symbol)
@@ -522,9 +528,9 @@ class NameScopes:
         if any(outline.symbols[it].kind != "variable" for it in own_ordinals):
             return _symbol_values(outline, own_ordinals)
         if outline.rules.modules == "namespace":
-            imported = [v for it in imports for v in self._context.namespaces.imported(it, outline, guard)]
+            imported = [v for it in imports for v in self._context.namespaces.resolve_import(it, outline, guard)]
         else:
-            imported = [v for it in imports for v in self._context.modules.imported(it, name, outline.key, guard)]
+            imported = [v for it in imports for v in self._context.modules.resolve_import(it, name, outline.key, guard)]
         return (*_symbol_values(outline, own_ordinals), *imported)
 
     def _outside_file(self, name: str, scope: ExpressionScope, guard: ResolutionGuard) -> AbstractValues:
@@ -533,8 +539,8 @@ class NameScopes:
             return self._context.modules.wildcard_import(outline, name, guard) or _builtin(name, outline)
         namespaces = self._context.namespaces
         around = outline.namespaces(scope.symbol)
-        found = namespaces.defined(name, around, outline) or namespaces.wildcard_import(outline, name, guard)
-        if not found and outline.rules.reach != "file":
+        found = namespaces.lookup(name, around, outline) or namespaces.wildcard_import(outline, name, guard)
+        if not found and outline.rules.implicit_scope != "file":
             found = namespaces.visible_without_import(outline, name)
         found = found or namespaces.unique_type(outline, name)
         return found or (NamespaceValue(tuple(f"{it}.{name}" if it else name for it in around), scope.key),)
@@ -547,7 +553,7 @@ class NameScopes:
         return tuple(it for it in found if not isinstance(it, SymbolValue) or self._is_visible(it, outline, is_type))
 
     def _is_visible(self, it: SymbolValue, outline: FileOutline, is_type: bool) -> bool:
-        kind = self._context.facts.symbol(it.place).kind
+        kind = self._context.facts.symbol(it.ref).kind
         if kind == "method" and outline.rules.split_methods:
             return False
         if is_type and outline.rules.bare_members:

@@ -49,7 +49,14 @@ from dowse.callgraph.values import (
 from dowse.model import Symbol
 from dowse.store.types import NamedDefinition, StoredCall, SymbolRef
 from dowse.store.view import StoreView
-from dowse.text.regex import CALL_RESULT_KEY, PARAMETER, UNKNOWN_ROOT, AccessPath, parse_entries, parse_expression
+from dowse.text.receiver_expressions import (
+    CALL_RESULT_KEY,
+    PARAMETER,
+    UNKNOWN_ROOT,
+    AccessPath,
+    parse_entries,
+    parse_expression,
+)
 
 # --------------------------------------------------------------------------------------------------
 # Results of call resolution.
@@ -63,7 +70,7 @@ class ResolvedTarget(NamedTuple):
     `is_overridable`: the receiver may also be of a subtype.
     """
 
-    place: SymbolRef
+    ref: SymbolRef
     how: str
     receiver_type: ResolvedType | None = None
     is_overridable: bool = False
@@ -94,9 +101,9 @@ _OPTIONAL_PARAMETER = re.compile(r"[^=!<>]=(?![=>])|\bparams\b|\.\.\.|\*|\bvarar
 
 def select_overloads(facts: FactIndex, targets: Sequence[ResolvedTarget], arguments: int) -> list[ResolvedTarget]:
     """In languages with overloads, keep the targets that accept the arguments; all, if none seems to."""
-    if len(targets) < 2 or not all(facts.outline(it.place.record).rules.overloads for it in targets):
+    if len(targets) < 2 or not all(facts.outline(it.ref.record).rules.overloads for it in targets):
         return list(targets)
-    symbols = [facts.symbol(it.place) for it in targets]
+    symbols = [facts.symbol(it.ref) for it in targets]
     wanted = [arguments + (it.how == "extension method") for it in targets]
     exactly = [
         it for it, symbol, count in zip(targets, symbols, wanted, strict=True) if _parameter_count(symbol) == count
@@ -120,8 +127,8 @@ def _accepts_count(symbol: Symbol, arguments: int) -> bool:
 
 def _mark_ambiguous(chosen: list[ResolvedTarget], facts: FactIndex) -> list[ResolvedTarget]:
     """Lower the confidence of overloads with equal parameter counts: only argument types could decide."""
-    symbols = [facts.symbol(it.place) for it in chosen]
-    owners = [(it.place.record, symbol.parent, symbol.name) for it, symbol in zip(chosen, symbols, strict=True)]
+    symbols = [facts.symbol(it.ref) for it in chosen]
+    owners = [(it.ref.record, symbol.parent, symbol.name) for it, symbol in zip(chosen, symbols, strict=True)]
     return [
         it._replace(confidence="virtual", how=f"one of {owners.count(owner)} overloads")
         if owners.count(owner) > 1 and it.confidence == "exact"
@@ -146,7 +153,7 @@ class Resolver:
             100_000
         )  # results for which parameters were not followed
 
-    def known(self, site: StoredCall, *, follows_parameters: bool) -> Resolution | None:
+    def cached_resolution(self, site: StoredCall, *, follows_parameters: bool) -> Resolution | None:
         """Return the cached result; one without parameters followed counts only if `follows_parameters` is false."""
         key = _resolution_key(site)
         found = self._followed.get(key)
@@ -181,7 +188,7 @@ class Resolver:
             receiver = receiver or next(filter(None, (self._type_name(it, guard) for it in receivers)), "")
             targets = list(self._targets(callees, site, guard))
             for target in targets or self._context.fallback.through_subclasses(access_path, receivers):
-                found.setdefault(target.place, target)
+                found.setdefault(target.ref, target)
             if not targets:
                 reasons.append(_failure_reason(access_path, receivers, callees))
         chosen = select_overloads(self._context.facts, list(found.values()), site.arguments)
@@ -210,7 +217,7 @@ class Resolver:
 
     def _in_class_method(self, scope: ExpressionScope) -> bool:
         outline = self._context.facts.outline(scope.key)
-        return any("classmethod" in outline.symbols[it].modifiers for it in outline.enclosing(scope.symbol))
+        return any("classmethod" in outline.symbols[it].modifiers for it in outline.enclosing_symbols(scope.symbol))
 
     # --- callees to definitions ---
 
@@ -234,24 +241,24 @@ class Resolver:
             plain = self._targets_of_symbol(symbol_value._replace(alternatives=1), site, guard)
             yield from (it._replace(how=how, confidence="possible") for it in plain)
             return
-        symbol = self._context.facts.symbol(symbol_value.place)
+        symbol = self._context.facts.symbol(symbol_value.ref)
         if site.kind == "raise" and symbol.kind not in CLASS_KINDS | VALUE_KINDS:
             return
         if symbol.kind in FUNCTION_KINDS:
             yield ResolvedTarget(
-                symbol_value.place,
-                symbol_value.how or self._location(symbol_value.place, site),
+                symbol_value.ref,
+                symbol_value.how or self._location(symbol_value.ref, site),
                 symbol_value.receiver_type,
                 symbol_value.is_overridable,
             )
             if symbol.attributes and not symbol_value.is_undecorated and site.kind not in ("refer", "decorate"):
-                yield from self._wrappers(symbol_value.place, symbol, guard)
+                yield from self._wrappers(symbol_value.ref, symbol, guard)
         elif symbol.kind in CLASS_KINDS and site.kind == "refer":
             # A class is named for many reasons: to catch it, to compare with it, to inherit from it.
-            yield ResolvedTarget(symbol_value.place, "named, possibly not called", confidence="possible")
+            yield ResolvedTarget(symbol_value.ref, "named, possibly not called", confidence="possible")
         elif symbol.kind in CLASS_KINDS:
             yield from self._constructors(
-                self._context.classes.type_of(symbol_value.place), f"creates {symbol.name}", guard
+                self._context.classes.type_of(symbol_value.ref), f"creates {symbol.name}", guard
             )
         elif symbol.kind in VALUE_KINDS:
             for value in self._context.assigned_values.values_of(symbol_value, guard):
@@ -278,8 +285,8 @@ class Resolver:
             for value in wrappers:
                 if isinstance(value, InstanceValue):
                     yield from (target._replace(how=how) for target in self._targets_of_instance(value, guard))
-                elif isinstance(value, SymbolValue) and value.place != place and self._is_function(value.place):
-                    yield ResolvedTarget(value.place, how)
+                elif isinstance(value, SymbolValue) and value.ref != place and self._is_function(value.ref):
+                    yield ResolvedTarget(value.ref, how)
             break  # the outermost decorator decides
         guard.leave(what)
 
@@ -292,13 +299,13 @@ class Resolver:
         return f"from {self._context.facts.outline(place.record).record.path}"
 
     def _targets_of_instance(self, object: InstanceValue, guard: ResolutionGuard) -> Iterator[ResolvedTarget]:
-        for value in self._context.classes.member(object.type, _OBJECT_CALL, guard) if object.type.places else ():
+        for value in self._context.classes.member(object.type, _OBJECT_CALL, guard) if object.type.definitions else ():
             if isinstance(value, SymbolValue):
-                yield ResolvedTarget(value.place, object.how, object.type, is_overridable=not object.is_exact_type)
+                yield ResolvedTarget(value.ref, object.how, object.type, is_overridable=not object.is_exact_type)
 
     def _constructors(self, type: ResolvedType, how: str, guard: ResolutionGuard) -> Iterator[ResolvedTarget]:
         """Yield the constructors of a type, or the type itself if it declares none."""
-        for place in self._context.classes.constructors(type, guard) or type.places[:1]:
+        for place in self._context.classes.constructors(type, guard) or type.definitions[:1]:
             yield ResolvedTarget(place, how, type)
 
     def external_name(self, site: StoredCall, resolution: Resolution) -> str:
@@ -321,8 +328,8 @@ class Resolver:
             return value.name
         if not isinstance(value, SymbolValue):
             return external_value_name(value)
-        if self._context.facts.symbol(value.place).kind in CLASS_KINDS:
-            return self._context.facts.symbol(value.place).name
+        if self._context.facts.symbol(value.ref).kind in CLASS_KINDS:
+            return self._context.facts.symbol(value.ref).name
         return next((it.type.name for it in self._context.assigned_values.instances(value, guard)), "")
 
 
@@ -343,7 +350,9 @@ def _imported_name(access_path: AccessPath, it: FileImport) -> str:
 
 def _as_class(value: AbstractValue) -> AbstractValue:
     """Return the class: the type in `new T()` is written like an instance of it."""
-    return SymbolValue(value.type.places[0]) if isinstance(value, InstanceValue) and value.type.places else value
+    return (
+        SymbolValue(value.type.definitions[0]) if isinstance(value, InstanceValue) and value.type.definitions else value
+    )
 
 
 def _failure_reason(access_path: AccessPath, receivers: AbstractValues, callees: AbstractValues) -> str:
@@ -351,7 +360,7 @@ def _failure_reason(access_path: AccessPath, receivers: AbstractValues, callees:
         name = value.name if isinstance(value, LibraryMemberValue) else external_value_name(value)
         if name:
             return f"{OUTSIDE_PREFIX} {name}"
-        if isinstance(value, InstanceValue) and not value.type.places:
+        if isinstance(value, InstanceValue) and not value.type.definitions:
             return f"{OUTSIDE_PREFIX} {value.type.name}"
         if isinstance(value, SuperValue):
             return f"{OUTSIDE_PREFIX} a base of {value.type.name}"
@@ -407,7 +416,7 @@ class Evaluator:
         """Bind written type arguments: `Create<User>` returns a User where the signature returns a T."""
         types = [self._context.types.resolve(it, scope, guard) for it in type_arguments(written)]
         if isinstance(value, SymbolValue):
-            names = self._context.types.parameters(value.place)
+            names = self._context.types.parameters(value.ref)
             bindings = tuple((name, it) for name, it in zip(names, types, strict=False) if it is not None)
             return value._replace(bindings=(*bindings, *value.bindings))
         if isinstance(value, ExternalValue | NamespaceValue) and len(types) == 1 and types[0] is not None:
@@ -445,9 +454,9 @@ class Evaluator:
     def instance_of(self, text: str, scope: ExpressionScope, guard: ResolutionGuard) -> AbstractValues:
         """Return an instance of a written type; for `type[Foo]`, the class itself."""
         written = parse_type(text)
-        if written.last in ("type", "Type") and written.arguments:
+        if written.last_name in ("type", "Type") and written.arguments:
             named = self._context.types.resolve(written.arguments[0].name, scope, guard)
-            return tuple(SymbolValue(it) for it in named.places[:1]) if named else ()
+            return tuple(SymbolValue(it) for it in named.definitions[:1]) if named else ()
         found = self._context.types.resolve(text, scope, guard)
         return (InstanceValue(found, how=f"of type {found.name}"),) if found else ()
 
@@ -463,7 +472,7 @@ class Evaluator:
         if step == "()":
             return self._context.call_results.results_of(value, guard)
         if step == "!":
-            return self._context.elements.awaited(value, guard)
+            return self._context.elements.await_value(value, guard)
         return self._context.elements.element(value, guard, step[1:-1])
 
 
@@ -504,7 +513,7 @@ class NameFallback:
         ):
             return []
         own_type = next((it.type for it in receivers if isinstance(it, InstanceValue | SuperValue)), None)
-        if own_type is None or not own_type.places:
+        if own_type is None or not own_type.definitions:
             return []
         return self._members_in_subclasses(own_type, access_path.steps[0][1:], after=access_path.root == "super")
 
@@ -512,15 +521,15 @@ class NameFallback:
         classes = self._context.classes
         found: dict[object, ResolvedTarget] = {}
         for row in self._context.overrides.subtypes_named(own_type.name)[:_MAX_MIXIN_SUBCLASSES]:
-            subtype = classes.type_of(row.place)
+            subtype = classes.type_of(row.ref)
             ancestors = classes.ancestry(subtype)
-            at = next((place for place, it in enumerate(ancestors) if it.places == own_type.places), None)
+            at = next((place for place, it in enumerate(ancestors) if it.definitions == own_type.definitions), None)
             if at is None:
                 continue
             for value in classes.member_in(subtype, ancestors[at + 1 :] if after else ancestors, name):
                 if isinstance(value, SymbolValue):
                     found.setdefault(
-                        value.place, ResolvedTarget(value.place, f"in {subtype.name}", subtype, confidence="virtual")
+                        value.ref, ResolvedTarget(value.ref, f"in {subtype.name}", subtype, confidence="virtual")
                     )
         return list(found.values())
 
@@ -538,7 +547,7 @@ class NameFallback:
         ]
         owners = {(it.trail, it.path) for it in rows}
         return (
-            [ResolvedTarget(it.place, "name match only", confidence="possible") for it in rows]
+            [ResolvedTarget(it.ref, "name match only", confidence="possible") for it in rows]
             if len(owners) == 1
             else []
         )
@@ -551,19 +560,19 @@ class NameFallback:
         if (
             not target.is_overridable
             or receiver_type is None
-            or not receiver_type.places
+            or not receiver_type.definitions
             or self._context.overrides.subtypes_named(receiver_type.name)
         ):
             return []
         facts = self._context.facts
-        if facts.symbol(receiver_type.places[0]).kind != "interface":
+        if facts.symbol(receiver_type.definitions[0]).kind != "interface":
             return []
-        family = facts.outline(receiver_type.places[0].record).rules.family
-        rows = facts.functions_named(facts.symbol(target.place).name, family)
+        family = facts.outline(receiver_type.definitions[0].record).rules.family
+        rows = facts.functions_named(facts.symbol(target.ref).name, family)
         return [
-            ResolvedTarget(it.place, f"named like {receiver_type.name}", receiver_type, confidence="possible")
+            ResolvedTarget(it.ref, f"named like {receiver_type.name}", receiver_type, confidence="possible")
             for it in rows
-            if it.place != target.place and _is_similar_name(receiver_type.name, it)
+            if it.ref != target.ref and _is_similar_name(receiver_type.name, it)
         ]
 
 
@@ -604,39 +613,42 @@ class DynamicDispatch:
         found: dict[SymbolRef, NamedDefinition] = {}
         waiting, seen = [name], {name.lower()}
         while waiting and len(found) < MAX_SUBTYPES:
-            for subtype in self._context.facts.extending(waiting.pop(0)):
-                found.setdefault(subtype.place, subtype)
+            for subtype in self._context.facts.definitions_extending(waiting.pop(0)):
+                found.setdefault(subtype.ref, subtype)
                 if subtype.name.lower() not in seen:
                     seen.add(subtype.name.lower())
                     waiting.append(subtype.name)
         return self._subtypes.put(name, tuple(found.values()))
 
-    def overrides_of(self, reach: ResolvedTarget) -> Iterator[ResolvedTarget]:
+    def overrides_of(self, resolved: ResolvedTarget) -> Iterator[ResolvedTarget]:
         """Yield the other definitions that a dynamically dispatched call may reach, ordered by file and line."""
-        receiver_type = self._open_type(reach)
+        receiver_type = self._open_type(resolved)
         if receiver_type is None:
             return
         found: dict[SymbolRef, ResolvedTarget] = {}
-        for override in (*self._declared_overrides(reach, receiver_type), *self._structural(reach, receiver_type)):
-            found.setdefault(override.place, override)
+        for override in (
+            *self._declared_overrides(resolved, receiver_type),
+            *self._structural(resolved, receiver_type),
+        ):
+            found.setdefault(override.ref, override)
         yield from found.values()
 
-    def _open_type(self, reach: ResolvedTarget) -> ResolvedType | None:
+    def _open_type(self, resolved: ResolvedTarget) -> ResolvedType | None:
         """Return the receiver type of a call if a subtype may override the method."""
-        receiver_type = reach.receiver_type
-        if not reach.is_overridable or receiver_type is None or not receiver_type.places:
+        receiver_type = resolved.receiver_type
+        if not resolved.is_overridable or receiver_type is None or not receiver_type.definitions:
             return None
-        rules = self._context.facts.outline(receiver_type.places[0].record).rules
+        rules = self._context.facts.outline(receiver_type.definitions[0].record).rules
         return receiver_type if rules.virtual or self._kind(receiver_type) in _ABSTRACT_KINDS else None
 
     def _kind(self, type: ResolvedType) -> str:
-        return self._context.facts.symbol(type.places[0]).kind
+        return self._context.facts.symbol(type.definitions[0]).kind
 
-    def _structural(self, reach: ResolvedTarget, receiver_type: ResolvedType) -> Iterator[ResolvedTarget]:
+    def _structural(self, resolved: ResolvedTarget, receiver_type: ResolvedType) -> Iterator[ResolvedTarget]:
         """Yield methods of types that implement the interface structurally."""
-        name = self._context.facts.symbol(reach.place).name
+        name = self._context.facts.symbol(resolved.ref).name
         implementers = self._context.structures.implementers(receiver_type)
-        for implementer in implementers.found:
+        for implementer in implementers.implementers:
             for place in implementer.members.get(name, ()):
                 if self._is_implementation(place):
                     yield ResolvedTarget(
@@ -647,33 +659,33 @@ class DynamicDispatch:
         owner = self._context.classes.owner(place)
         return owner is None or self._kind(owner) not in _ABSTRACT_KINDS
 
-    def _declared_overrides(self, reach: ResolvedTarget, receiver_type: ResolvedType) -> Iterator[ResolvedTarget]:
+    def _declared_overrides(self, resolved: ResolvedTarget, receiver_type: ResolvedType) -> Iterator[ResolvedTarget]:
         """Yield methods of types that declare to extend or implement the receiver type."""
         facts, classes = self._context.facts, self._context.classes
-        yield from self._protocol_implementers(reach, receiver_type)
+        yield from self._protocol_implementers(resolved, receiver_type)
         rows = self.subtypes_named(receiver_type.name)
         if not rows:
             return
-        places = {it.place for it in rows}
-        name = facts.symbol(reach.place).name
+        places = {it.ref for it in rows}
+        name = facts.symbol(resolved.ref).name
         for method in self._members_of_subtypes(receiver_type.name, name):
-            owner = classes.owner(method.place)
-            if owner is None or method.place == reach.place or places.isdisjoint(owner.places):
+            owner = classes.owner(method.ref)
+            if owner is None or method.ref == resolved.ref or places.isdisjoint(owner.definitions):
                 continue
-            if owner.places != receiver_type.places and classes.inherits(owner, receiver_type):
-                yield self._via_base(method.place, receiver_type)
+            if owner.definitions != receiver_type.definitions and classes.inherits(owner, receiver_type):
+                yield self._via_base(method.ref, receiver_type)
         if self._kind(receiver_type) in _ABSTRACT_KINDS:
-            yield from self._inherited(rows, name, reach, receiver_type)
+            yield from self._inherited_targets(rows, name, resolved, receiver_type)
 
     def _members_of_subtypes(self, type_name: str, name: str) -> tuple[NamedDefinition, ...]:
         """Return the definitions of this name in files with subtypes of the named type."""
         known = self._members_below.get((type_name, name))
         if known is None:
             facts = self._context.facts
-            records = sorted({it.place.record for it in self.subtypes_named(type_name)})
+            records = sorted({it.ref.record for it in self.subtypes_named(type_name)})
             known = tuple(facts.members_named(name, records))
             self._members_below.put((type_name, name), known, len(known) + 1)
-            facts.prefetch(it.place.record for it in known)
+            facts.prefetch(it.ref.record for it in known)
         return known
 
     # --- Python protocols: classes implement them without declaring it ---
@@ -682,69 +694,71 @@ class DynamicDispatch:
     def _protocols(self) -> dict[str, list[ResolvedType]]:
         """Protocols by the names of their members."""
         facts = self._context.facts
-        rows = [it for it in facts.extending(_PROTOCOL_BASE) if it.path.endswith((".py", ".pyi"))][:_MAX_PROTOCOLS]
-        facts.prefetch(it.place.record for it in rows)
+        rows = [it for it in facts.definitions_extending(_PROTOCOL_BASE) if it.path.endswith((".py", ".pyi"))][
+            :_MAX_PROTOCOLS
+        ]
+        facts.prefetch(it.ref.record for it in rows)
         found: dict[str, list[ResolvedType]] = {}
         for protocol in rows:
-            for name in self._members(self._context.classes.type_of(protocol.place)):
-                found.setdefault(name, []).append(self._context.classes.type_of(protocol.place))
+            for name in self._members(self._context.classes.type_of(protocol.ref)):
+                found.setdefault(name, []).append(self._context.classes.type_of(protocol.ref))
         return found
 
     def _members(self, type: ResolvedType) -> list[str]:
-        outlines = ((self._context.facts.outline(it.record), it.ordinal) for it in type.places)
+        outlines = ((self._context.facts.outline(it.record), it.ordinal) for it in type.definitions)
         return [name for outline, ordinal in outlines for name in outline.member_names(ordinal)]
 
     def _fits(self, type: ResolvedType, protocol: ResolvedType) -> bool:
         """Return whether the class has every member of the protocol."""
-        is_other = type.places != protocol.places
+        is_other = type.definitions != protocol.definitions
         return is_other and all(self._context.classes.member(type, name) for name in self._members(protocol))
 
-    def _protocol_implementers(self, reach: ResolvedTarget, receiver_type: ResolvedType) -> Iterator[ResolvedTarget]:
+    def _protocol_implementers(self, resolved: ResolvedTarget, receiver_type: ResolvedType) -> Iterator[ResolvedTarget]:
         """Yield methods of classes that satisfy a protocol without declaring it."""
         facts, classes = self._context.facts, self._context.classes
-        name = facts.symbol(reach.place).name
-        if not any(it.places == receiver_type.places for it in self._protocols.get(name, ())):
+        name = facts.symbol(resolved.ref).name
+        if not any(it.definitions == receiver_type.definitions for it in self._protocols.get(name, ())):
             return
-        family = facts.outline(receiver_type.places[0].record).rules.family
+        family = facts.outline(receiver_type.definitions[0].record).rules.family
         rows = facts.functions_named(name, family)[:_MAX_SUBTYPES_CHECKED]
-        facts.prefetch(it.place.record for it in rows)
+        facts.prefetch(it.ref.record for it in rows)
         for method in rows:
-            owner = classes.owner(method.place)
+            owner = classes.owner(method.ref)
             if owner is not None and self._fits(owner, receiver_type) and not classes.inherits(owner, receiver_type):
                 yield ResolvedTarget(
-                    method.place, f"implements protocol {receiver_type.name}", receiver_type, confidence="virtual"
+                    method.ref, f"implements protocol {receiver_type.name}", receiver_type, confidence="virtual"
                 )
 
-    def _inherited(
-        self, rows: tuple[NamedDefinition, ...], name: str, reach: ResolvedTarget, receiver_type: ResolvedType
+    def _inherited_targets(
+        self, rows: tuple[NamedDefinition, ...], name: str, resolved: ResolvedTarget, receiver_type: ResolvedType
     ) -> Iterator[ResolvedTarget]:
         """Yield interface methods that a class implements by inheriting them from another class."""
         classes = self._context.classes
-        seen = {reach.place}
+        seen = {resolved.ref}
         for row in rows[:_MAX_SUBTYPES_CHECKED]:
-            subtype = classes.type_of(row.place)
+            subtype = classes.type_of(row.ref)
             if classes.own_members(subtype, name) or not classes.inherits(subtype, receiver_type):
                 continue
             for found in classes.member(subtype, name):
-                if isinstance(found, SymbolValue) and found.place not in seen:
-                    seen.add(found.place)
-                    owner = classes.owner(found.place)
+                if isinstance(found, SymbolValue) and found.ref not in seen:
+                    seen.add(found.ref)
+                    owner = classes.owner(found.ref)
                     if owner is not None and not classes.inherits(owner, receiver_type):
-                        yield self._via_base(found.place, receiver_type)
+                        yield self._via_base(found.ref, receiver_type)
 
     def _via_base(self, place: SymbolRef, receiver_type: ResolvedType) -> ResolvedTarget:
         kind = self._kind(receiver_type)
         sort = kind if kind in _ABSTRACT_KINDS else "base"
         return ResolvedTarget(place, f"through {sort} {receiver_type.name}", receiver_type, confidence="virtual")
 
-    def dispatch_to(self, reach: ResolvedTarget, target: SymbolRef) -> ResolvedTarget | None:
+    def dispatch_to(self, resolved: ResolvedTarget, target: SymbolRef) -> ResolvedTarget | None:
         """Return how a dynamically dispatched call may reach this definition, or None."""
-        receiver_type = self._open_type(reach)
+        receiver_type = self._open_type(resolved)
         if receiver_type is None:
             return None
-        if any(receiver_type.places == it.places for it in self._nominal_supertypes(target)):
+        if any(receiver_type.definitions == it.definitions for it in self._nominal_supertypes(target)):
             return ResolvedTarget(target, f"through {receiver_type.name}", receiver_type, confidence="virtual")
-        return next((it for it in self._structural(reach, receiver_type) if it.place == target), None)
+        return next((it for it in self._structural(resolved, receiver_type) if it.ref == target), None)
 
     def supertypes(self, target: SymbolRef) -> tuple[ResolvedType, ...]:
         """Return the indexed types, except the target's own, on which a call may reach the target."""
@@ -756,17 +770,17 @@ class DynamicDispatch:
             return known
         classes = self._context.classes
         owner = classes.owner(target)
-        found = {it.places: it for it in classes.ancestry(owner)[1:] if it.places} if owner else {}
+        found = {it.definitions: it for it in classes.ancestry(owner)[1:] if it.definitions} if owner else {}
         name = self._context.facts.symbol(target).name
         for row in self.subtypes_named(owner.name)[:_MAX_SUBTYPES_CHECKED] if owner else ():
-            subtype = classes.type_of(row.place)
+            subtype = classes.type_of(row.ref)
             if any(
-                isinstance(symbol_value, SymbolValue) and symbol_value.place == target
+                isinstance(symbol_value, SymbolValue) and symbol_value.ref == target
                 for symbol_value in classes.member(subtype, name)
             ):
-                found |= {above.places: above for above in classes.ancestry(subtype) if above.places}
+                found |= {above.definitions: above for above in classes.ancestry(subtype) if above.definitions}
         if owner is not None:
-            found |= {it.places: it for it in self._protocols.get(name, ()) if self._fits(owner, it)}
+            found |= {it.definitions: it for it in self._protocols.get(name, ()) if self._fits(owner, it)}
         return self._supertypes.put(target, tuple(found.values()))
 
 
@@ -794,13 +808,13 @@ class CallResults:
         return (value,) if isinstance(value, ExternalValue | NamespaceValue) else ()
 
     def _results_of_symbol(self, symbol_value: SymbolValue, guard: ResolutionGuard) -> AbstractValues:
-        symbol = self._context.facts.symbol(symbol_value.place)
+        symbol = self._context.facts.symbol(symbol_value.ref)
         if symbol.kind == "delegate":
             return self._context.assigned_values.values_of(symbol_value, guard)
         if symbol.kind in TYPE_KINDS - {"typeAlias"}:
             return (
                 InstanceValue(
-                    self._context.classes.type_of(symbol_value.place), is_exact_type=True, how=f"creates {symbol.name}"
+                    self._context.classes.type_of(symbol_value.ref), is_exact_type=True, how=f"creates {symbol.name}"
                 ),
             )
         values = self._context.assigned_values.values_of(symbol_value, guard)
@@ -814,11 +828,11 @@ class CallResults:
 
     def _results_of_instance(self, object: InstanceValue, guard: ResolutionGuard) -> AbstractValues:
         type = object.type
-        if not type.places:
+        if not type.definitions:
             return tuple(InstanceValue(it) for it in library.library_result_types(type))
-        if self._context.facts.symbol(type.places[0]).kind == "delegate":
+        if self._context.facts.symbol(type.definitions[0]).kind == "delegate":
             return self._context.assigned_values.values_of(
-                SymbolValue(type.places[0], bindings=self._context.classes.bindings(type)), guard
+                SymbolValue(type.definitions[0], bindings=self._context.classes.bindings(type)), guard
             )
         callers = self._context.classes.member(type, _CALL_METHOD, guard)
         # `cls()` creates an instance of the class that the method was looked up on.

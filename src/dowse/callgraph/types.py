@@ -41,7 +41,7 @@ from dowse.callgraph.values import (
 )
 from dowse.model import Symbol
 from dowse.store.types import Definition, NamedDefinition, SymbolRef
-from dowse.text.regex import ANY_KEY, CALL_RESULT_KEY, DICT_KEY_PREFIX, parse_entries
+from dowse.text.receiver_expressions import ANY_KEY, CALL_RESULT_KEY, DICT_KEY_PREFIX, parse_entries
 
 if TYPE_CHECKING:
     from dowse.callgraph.resolver import ResolverContext
@@ -115,7 +115,7 @@ def _first_type(constraints: str) -> str:
 
 def _from_bases(symbol: Symbol) -> dict[str, str]:
     bases = [parse_type(base) for base in symbol.bases]
-    declared = [it for it in bases if it.last in _GENERIC_BASES and it.arguments]
+    declared = [it for it in bases if it.last_name in _GENERIC_BASES and it.arguments]
     return {name: "" for base in declared or bases for name in _type_variables(base)}
 
 
@@ -144,10 +144,10 @@ class TypeResolver:
         is_parameter, bound_type = self._parameter(text.name, scope, guard)
         if is_parameter:
             return bound_type
-        if text.last in ("Type", "type") and text.arguments:
+        if text.last_name in ("Type", "type") and text.arguments:
             return None  # a class passed as a value: calls on it are not calls on an instance
         arguments = tuple(self.resolve_parsed(it, scope, guard) or ResolvedType(it.name) for it in text.arguments)
-        return self._named(text, scope, guard)._replace(arguments=arguments)
+        return self._resolve_named(text, scope, guard)._replace(arguments=arguments)
 
     def _parameter(self, name: str, scope: ExpressionScope, guard: ResolutionGuard) -> tuple[bool, ResolvedType | None]:
         """Return whether the name is a type parameter, and the type it is bound to."""
@@ -155,7 +155,7 @@ class TypeResolver:
             if bound_name == name:
                 return True, bound_type
         outline = self._context.facts.outline(scope.key)
-        for ordinal in outline.enclosing(scope.symbol):
+        for ordinal in outline.enclosing_symbols(scope.symbol):
             constraint = self.parameters(SymbolRef(scope.key, ordinal)).get(name)
             if constraint is not None:
                 beyond = ExpressionScope(scope.key, outline.symbols[ordinal].parent)
@@ -169,31 +169,29 @@ class TypeResolver:
             known = self._parameters.put(place, type_parameters(outline, place.ordinal))
         return known
 
-    def _named(self, text: WrittenType, scope: ExpressionScope, guard: ResolutionGuard) -> ResolvedType:
+    def _resolve_named(self, text: WrittenType, scope: ExpressionScope, guard: ResolutionGuard) -> ResolvedType:
         first, *rest = text.name.split(".")
         values = self._context.scopes.find(first, scope, guard, is_type=True)
         for name in rest:
             values = tuple(v for value in values for v in self._context.members.member(value, name, guard))
         found = next((it for value in values for it in self._types(value, guard)), None)
-        return found or ResolvedType(text.last)
+        return found or ResolvedType(text.last_name)
 
     def _is_class(self, symbol_value: SymbolValue) -> bool:
-        return self._context.facts.symbol(symbol_value.place).kind in TYPE_KINDS - {"typeAlias"}
+        return self._context.facts.symbol(symbol_value.ref).kind in TYPE_KINDS - {"typeAlias"}
 
     def _types(self, value: AbstractValue, guard: ResolutionGuard) -> list[ResolvedType]:
         """Return the types that a value names: a class, or an alias of one."""
         if not isinstance(value, SymbolValue):
             return []
-        kind = self._context.facts.symbol(value.place).kind
+        kind = self._context.facts.symbol(value.ref).kind
         if self._is_class(value):
-            return [self._context.classes.type_of(value.place)]
+            return [self._context.classes.type_of(value.ref)]
         if kind not in ALIAS_KINDS:
             return []
         values: AbstractValues = self._context.assigned_values.values_of(value, guard)
         named = [
-            self._context.classes.type_of(it.place)
-            for it in values
-            if isinstance(it, SymbolValue) and self._is_class(it)
+            self._context.classes.type_of(it.ref) for it in values if isinstance(it, SymbolValue) and self._is_class(it)
         ]
         # An alias may be declared as the type itself: `using Users = List<User>`, `Users: TypeAlias = list[User]`.
         return named or [it.type for it in values if isinstance(it, InstanceValue) and kind == "typeAlias"]
@@ -236,28 +234,30 @@ class ClassHierarchy:
         ]
         if outline.rules.defined_once:
             rows = self._of_one_type(rows, place)
-        wanted = [it.place for it in rows if outline.rules.open_types or _is_partial(facts.symbol(it.place))]
+        wanted = [it.ref for it in rows if outline.rules.open_types or _is_partial(facts.symbol(it.ref))]
         return tuple(sorted({*wanted, place}))
 
     def _of_one_type(self, rows: list[NamedDefinition], place: SymbolRef) -> list[NamedDefinition]:
         """If several files define a type of this name, keep only the parts that belong to the same one."""
         facts = self._context.facts
-        whole = [it for it in rows if "impl" not in facts.symbol(it.place).modifiers]
+        whole = [it for it in rows if "impl" not in facts.symbol(it.ref).modifiers]
         if len(whole) < 2:
             return rows
-        meant = {it.place: self._meant(it, whole) for it in rows}
-        return [it for it in rows if meant[it.place] == meant.get(place)]
+        meant = {it.ref: self._meant(it, whole) for it in rows}
+        return [it for it in rows if meant[it.ref] == meant.get(place)]
 
     def _meant(self, part: NamedDefinition, whole: list[NamedDefinition]) -> SymbolRef:
         """Return the type that a partial definition extends: in its file, else imported by it, else the nearest."""
-        if any(it.place == part.place for it in whole):
-            return part.place
-        outline = self._context.facts.outline(part.place.record)
+        if any(it.ref == part.ref for it in whole):
+            return part.ref
+        outline = self._context.facts.outline(part.ref.record)
         imports = outline.visible_imports(part.name, None)
-        imported = [v for it in imports for v in self._context.namespaces.imported(it, outline, ResolutionGuard())]
-        places = [it.place for it in imported if isinstance(it, SymbolValue)]
-        found = next((it.place for it in whole if it.place in places), None)
-        return found or nearest_definitions(whole, outline)[0].place
+        imported = [
+            v for it in imports for v in self._context.namespaces.resolve_import(it, outline, ResolutionGuard())
+        ]
+        places = [it.ref for it in imported if isinstance(it, SymbolValue)]
+        found = next((it.ref for it in whole if it.ref in places), None)
+        return found or nearest_definitions(whole, outline)[0].ref
 
     def enclosing_class(self, scope: ExpressionScope) -> ResolvedType | None:
         """Return the innermost class around an expression."""
@@ -287,7 +287,7 @@ class ClassHierarchy:
     def bases(self, type: ResolvedType, guard: ResolutionGuard) -> list[ResolvedType]:
         found: list[ResolvedType] = []
         bindings = self.bindings(type)
-        for place in type.places:
+        for place in type.definitions:
             outline = self._context.facts.outline(place.record)
             symbol = outline.symbols[place.ordinal]
             scope = ExpressionScope(place.record, symbol.parent, bindings)
@@ -297,12 +297,12 @@ class ClassHierarchy:
 
     def bindings(self, type: ResolvedType) -> TypeBindings:
         """Return the type arguments bound to the parameters of a generic type."""
-        if not type.arguments or not type.places:
+        if not type.arguments or not type.definitions:
             return ()
-        return tuple(zip(self._context.types.parameters(type.places[0]), type.arguments, strict=False))
+        return tuple(zip(self._context.types.parameters(type.definitions[0]), type.arguments, strict=False))
 
     def inherits(self, type: ResolvedType, base: ResolvedType) -> bool:
-        return any(it.places == base.places for it in self.ancestry(type)) if base.places else False
+        return any(it.definitions == base.definitions for it in self.ancestry(type)) if base.definitions else False
 
     # --- members ---
 
@@ -331,28 +331,30 @@ class ClassHierarchy:
 
     def _is_taken_in(self, entry: ResolvedType, receiver_type: ResolvedType) -> bool:
         """Return whether a type gets the interface's methods by embedding it, as Go structs do."""
-        if not entry.places or not receiver_type.places or entry.places == receiver_type.places:
+        if not entry.definitions or not receiver_type.definitions or entry.definitions == receiver_type.definitions:
             return False
         symbol = self._context.facts.symbol
-        if self._context.facts.outline(entry.places[0].record).rules.virtual:
+        if self._context.facts.outline(entry.definitions[0].record).rules.virtual:
             return False
-        return symbol(entry.places[0]).kind == "interface" != symbol(receiver_type.places[0]).kind
+        return symbol(entry.definitions[0]).kind == "interface" != symbol(receiver_type.definitions[0]).kind
 
     def own_members(self, type: ResolvedType, name: str) -> list[SymbolRef]:
         """Return the members of this name that the type itself defines."""
         outline = self._context.facts.outline
         found = [
-            SymbolRef(it.record, child) for it in type.places for child in outline(it.record).children(it.ordinal, name)
+            SymbolRef(it.record, child)
+            for it in type.definitions
+            for child in outline(it.record).children(it.ordinal, name)
         ]
-        if not found and type.places and outline(type.places[0].record).rules.split_methods:
+        if not found and type.definitions and outline(type.definitions[0].record).rules.split_methods:
             return self._split_off(type, name)
         return found
 
     def _split_off(self, type: ResolvedType, name: str) -> list[SymbolRef]:
         """Return methods of the type that are defined in other files, or above the type."""
-        outline = self._context.facts.outline(type.places[0].record)
+        outline = self._context.facts.outline(type.definitions[0].record)
         rows = self._context.facts.extensions_named(name, outline.rules.family)
-        return [it.place for it in rows if self._is_beside(outline, it.path) and self._receiver(it.place) == type.name]
+        return [it.ref for it in rows if self._is_beside(outline, it.path) and self._receiver(it.ref) == type.name]
 
     def _is_beside(self, outline: FileOutline, path: str) -> bool:
         return posixpath.dirname(path) == posixpath.dirname(outline.record.path)
@@ -361,7 +363,7 @@ class ClassHierarchy:
         """Return the receiver type of a method defined outside its type."""
         symbol = self._context.facts.symbol(place)
         is_split_off = "extension" in symbol.modifiers and symbol.parameters
-        return parse_type(symbol.parameters[0]).last if is_split_off else ""
+        return parse_type(symbol.parameters[0]).last_name if is_split_off else ""
 
     def constructors(self, type: ResolvedType, guard: ResolutionGuard | None = None) -> list[SymbolRef]:
         """Return the type's constructors, else those of the first ancestor that has any."""
@@ -369,7 +371,7 @@ class ClassHierarchy:
         for entry in self.ancestry(type, guard):
             found = [
                 SymbolRef(it.record, child)
-                for it in entry.places
+                for it in entry.definitions
                 for child in outline(it.record).constructors(it.ordinal)
             ]
             if found:
@@ -391,31 +393,31 @@ class ClassHierarchy:
         candidates = (
             it for it in rows if it.collection == outline.record.collection and self._is_beside(outline, it.path)
         )
-        return next((self.type_of(it.place) for it in candidates), None)
+        return next((self.type_of(it.ref) for it in candidates), None)
 
     def unknown_base(self, type: ResolvedType, guard: ResolutionGuard) -> str:
         """Return the name of an ancestor that is not indexed, or an empty string."""
-        outside = (it.name for it in self.ancestry(type, guard) if not it.places)
+        outside = (it.name for it in self.ancestry(type, guard) if not it.definitions)
         return next((it for it in outside if it not in ("object", "Object")), "")
 
 
 def _c3_merge(lines: list[tuple[ResolvedType, ...]], start: ResolvedType) -> list[ResolvedType]:
     """Return the C3 linearization of several bases; if none exists, fall back to first come, first served."""
     found: list[ResolvedType] = []
-    seen = {start.places or start.name}
+    seen = {start.definitions or start.name}
     rest = [list(ancestors) for ancestors in lines if ancestors]
     while rest and len(found) < _MAX_ANCESTORS:
         heads = [ancestors[0] for ancestors in rest]
-        tails = {it.places or it.name for ancestors in rest for it in ancestors[1:]}
-        head = next((it for it in heads if (it.places or it.name) not in tails), heads[0])
-        identity = head.places or head.name
+        tails = {it.definitions or it.name for ancestors in rest for it in ancestors[1:]}
+        head = next((it for it in heads if (it.definitions or it.name) not in tails), heads[0])
+        identity = head.definitions or head.name
         if identity not in seen:
             seen.add(identity)
             found.append(head)
         rest = [
             remaining
             for ancestors in rest
-            if (remaining := [it for it in ancestors if (it.places or it.name) != identity])
+            if (remaining := [it for it in ancestors if (it.definitions or it.name) != identity])
         ]
     return found
 
@@ -465,7 +467,7 @@ class Implementer(NamedTuple):
     """A type or object literal with the methods of an interface; `members` are its definitions of them."""
 
     name: str
-    place: SymbolRef
+    ref: SymbolRef
     members: dict[str, tuple[SymbolRef, ...]]
 
 
@@ -475,7 +477,7 @@ class Implementers(NamedTuple):
     `is_guess`: they share only a method that many types have. `total` includes those left out.
     """
 
-    found: tuple[Implementer, ...] = ()
+    implementers: tuple[Implementer, ...] = ()
     is_guess: bool = False
     total: int = 0
 
@@ -505,10 +507,10 @@ class StructuralTypes:
         self._known: BoundedCache[tuple[SymbolRef, ...], Implementers] = BoundedCache(5_000)
 
     def implementers(self, interface: ResolvedType) -> Implementers:
-        known = self._known.get(interface.places)
+        known = self._known.get(interface.definitions)
         if known is None:
             found = self._find(interface) if self._is_structural(interface) else _NO_IMPLEMENTERS
-            known = self._known.put(interface.places, found)
+            known = self._known.put(interface.definitions, found)
         return known
 
     def interfaces(self, target: SymbolRef) -> Iterator[ResolvedType]:
@@ -520,18 +522,18 @@ class StructuralTypes:
         name = facts.symbol(target).name
         asking: dict[tuple[SymbolRef, ...], ResolvedType] = {}
         for method in facts.functions_named(name, outline.rules.family)[:_MAX_METHODS_COMPARED]:
-            owner = self._context.classes.owner(method.place)
+            owner = self._context.classes.owner(method.ref)
             if owner is not None and self._is_structural(owner):
                 subtypes = self._context.overrides.subtypes_named(owner.name)[:_MAX_EMBEDDING_TYPES]
-                above = (self._context.classes.type_of(subtype.place) for subtype in subtypes)
-                asking |= {one.places: one for one in (owner, *filter(self._is_structural, above))}
+                above = (self._context.classes.type_of(subtype.ref) for subtype in subtypes)
+                asking |= {one.definitions: one for one in (owner, *filter(self._is_structural, above))}
                 if len(asking) >= _MAX_INTERFACES:
                     break
         for interface in asking.values():
-            if any(target in it.members.get(name, ()) for it in self.implementers(interface).found):
+            if any(target in it.members.get(name, ()) for it in self.implementers(interface).implementers):
                 yield interface
                 subtypes = self._context.overrides.subtypes_named(interface.name)[:_MAX_EMBEDDING_TYPES]
-                yield from (self._context.classes.type_of(subtype.place) for subtype in subtypes)
+                yield from (self._context.classes.type_of(subtype.ref) for subtype in subtypes)
 
     def may_miss_interfaces(self, target: SymbolRef) -> bool:
         """Return whether this method name is so common that some interfaces with it are not known."""
@@ -540,25 +542,25 @@ class StructuralTypes:
         return outline.rules.structural and self._context.facts.exceeds_limit(name, outline.rules.family)
 
     def _is_structural(self, type: ResolvedType) -> bool:
-        if not type.places or not self._context.facts.outline(type.places[0].record).rules.structural:
+        if not type.definitions or not self._context.facts.outline(type.definitions[0].record).rules.structural:
             return False
-        return self._context.facts.symbol(type.places[0]).kind == "interface"
+        return self._context.facts.symbol(type.definitions[0]).kind == "interface"
 
     def _find(self, interface: ResolvedType) -> Implementers:
         required = self._required_methods(interface)
         if not required:
             return _NO_IMPLEMENTERS  # every type would implement it
-        home = self._context.facts.outline(interface.places[0].record)
+        home = self._context.facts.outline(interface.definitions[0].record)
         rows = min((self._rows(name, interface) for name in required), key=len)
-        self._context.facts.prefetch(it.place.record for it in rows)
-        found = [it for it in self._types_with_all(rows, required, interface) if it.place not in interface.places]
+        self._context.facts.prefetch(it.ref.record for it in rows)
+        found = [it for it in self._types_with_all(rows, required, interface) if it.ref not in interface.definitions]
         is_common = len(required) == 1 and (
             len(found) > _COMMON_METHOD_TYPES or next(iter(required)).lower() in _UBIQUITOUS_METHODS
         )
         is_guess = is_common or len(rows) >= _MAX_METHODS_COMPARED  # or there are too many methods to compare
         if home.rules.family == "go" and any(name[:1].islower() for name in required):
             folder = posixpath.dirname(home.record.path)
-            found = [it for it in found if posixpath.dirname(self._path(it.place)) == folder]
+            found = [it for it in found if posixpath.dirname(self._path(it.ref)) == folder]
         return Implementers(tuple(found[:_MAX_GUESSED_IMPLEMENTERS] if is_guess else found), is_guess, len(found))
 
     def _path(self, place: SymbolRef) -> str:
@@ -567,7 +569,7 @@ class StructuralTypes:
     def _required_methods(self, interface: ResolvedType) -> dict[str, Symbol]:
         """Return the methods an interface requires, including those of embedded interfaces."""
         found: dict[str, Symbol] = {}
-        for place in (place for entry in self._context.classes.ancestry(interface) for place in entry.places):
+        for place in (place for entry in self._context.classes.ancestry(interface) for place in entry.definitions):
             outline = self._context.facts.outline(place.record)
             for symbol in outline.symbols:
                 if (
@@ -579,7 +581,7 @@ class StructuralTypes:
         return found
 
     def _rows(self, name: str, interface: ResolvedType) -> list[NamedDefinition]:
-        outline = self._context.facts.outline(interface.places[0].record)
+        outline = self._context.facts.outline(interface.definitions[0].record)
         rows = self._context.facts.functions_named(name, outline.rules.family)
         return [it for it in rows if it.collection == outline.record.collection][:_MAX_METHODS_COMPARED]
 
@@ -590,24 +592,24 @@ class StructuralTypes:
         classes, symbol = self._context.classes, self._context.facts.symbol
         owners: dict[tuple[SymbolRef, ...], ResolvedType] = {}
         for method in rows:
-            owner = classes.owner(method.place)
+            owner = classes.owner(method.ref)
             if owner is None:
-                yield from self._object_literals(method.place, required, interface)
+                yield from self._object_literals(method.ref, required, interface)
                 continue
             subtypes = self._context.overrides.subtypes_named(owner.name)[:_MAX_EMBEDDING_TYPES]
-            for one in (owner, *(classes.type_of(subtype.place) for subtype in subtypes)):
-                owners.setdefault(one.places, one)
+            for one in (owner, *(classes.type_of(subtype.ref) for subtype in subtypes)):
+                owners.setdefault(one.definitions, one)
         for type in list(owners.values())[:_MAX_TYPES_COMPARED]:
-            if symbol(type.places[0]).kind != "interface":
+            if symbol(type.definitions[0]).kind != "interface":
                 members = {name: self._matching_members(type, one) for name, one in required.items()}
                 if all(members.values()):
-                    yield Implementer(type.name, type.places[0], members)
+                    yield Implementer(type.name, type.definitions[0], members)
 
     def _matching_members(self, type: ResolvedType, required: Symbol) -> tuple[SymbolRef, ...]:
         facts = self._context.facts
-        found = (it.place for it in self._context.classes.member(type, required.name) if isinstance(it, SymbolValue))
-        family = facts.outline(type.places[0].record).rules.family
-        free = set(self._context.types.parameters(type.places[0]))
+        found = (it.ref for it in self._context.classes.member(type, required.name) if isinstance(it, SymbolValue))
+        family = facts.outline(type.definitions[0].record).rules.family
+        free = set(self._context.types.parameters(type.definitions[0]))
         fits = self._fits_go if family == "go" else _fits_script
         return tuple(it for it in found if fits(required, facts.symbol(it), free))
 
@@ -615,9 +617,9 @@ class StructuralTypes:
         if it.kind not in FUNCTION_KINDS:
             return False
         passed = it.parameters["extension" in it.modifiers :]
-        if len(passed) != len(required.parameters) or bool(it.holds) != bool(required.holds):
+        if len(passed) != len(required.parameters) or bool(it.value_expression) != bool(required.value_expression):
             return False
-        pairs = zip((*passed, it.holds), (*required.parameters, required.holds), strict=True)
+        pairs = zip((*passed, it.value_expression), (*required.parameters, required.value_expression), strict=True)
         return all(self._may_be_same(written, expected, free) for written, expected in pairs)
 
     def _may_be_same(self, written: str, expected: str, free: set[str]) -> bool:
@@ -648,11 +650,11 @@ class StructuralTypes:
                 not is_around
                 or ordinal == place.ordinal
                 or holder.kind not in FUNCTION_KINDS | VALUE_KINDS
-                or not holder.holds
+                or not holder.value_expression
             ):
                 continue
             values = self._context.evaluator.values(
-                holder.holds, ExpressionScope(place.record, ordinal), ResolutionGuard()
+                holder.value_expression, ExpressionScope(place.record, ordinal), ResolutionGuard()
             )
             if any(isinstance(it, InstanceValue) and _is_or_contains(it.type, interface) for it in values):
                 members: dict[str, list[SymbolRef]] = {}
@@ -667,23 +669,23 @@ class StructuralTypes:
 def structural_implementers(context: ResolverContext, name: str, collections: Sequence[str]) -> list[Definition]:
     """Return the types that implement an interface of this name structurally, each with a note that says so."""
     interfaces = [
-        context.classes.type_of(it.place)
+        context.classes.type_of(it.ref)
         for it in context.facts.interfaces_named(name)
         if not collections or it.collection in collections
     ]
     found: dict[SymbolRef, Definition] = {}
     for interface in interfaces:
-        named = {it.place for it in context.overrides.subtypes_named(interface.name)}
+        named = {it.ref for it in context.overrides.subtypes_named(interface.name)}
         structural = context.structures.implementers(interface)
-        for implementer in structural.found:
-            if implementer.place not in named:
-                definition = context.facts.outline(implementer.place.record).definition(implementer.place.ordinal)
-                found.setdefault(implementer.place, replace(definition, note=structural.note(interface.name)))
+        for implementer in structural.implementers:
+            if implementer.ref not in named:
+                definition = context.facts.outline(implementer.ref.record).definition(implementer.ref.ordinal)
+                found.setdefault(implementer.ref, replace(definition, note=structural.note(interface.name)))
     return sorted(found.values(), key=lambda it: (it.record.collection, it.record.path, it.ordinal))
 
 
 def _is_or_contains(type: ResolvedType, interface: ResolvedType) -> bool:
-    return any(it.places == interface.places for it in (type, *type.arguments))
+    return any(it.definitions == interface.definitions for it in (type, *type.arguments))
 
 
 def _normalize_go_type(written: str) -> str:
@@ -702,7 +704,7 @@ def _fits_script(required: Symbol, it: Symbol, _free: Iterable[str]) -> bool:
     )
     if len(it.parameters) > len(required.parameters) and not is_optional:
         return False
-    written, expected = it.holds.strip(":;"), required.holds.strip(":;")
+    written, expected = it.value_expression.strip(":;"), required.value_expression.strip(":;")
     return written == expected or written not in _PRIMITIVE_TYPES or expected not in _PRIMITIVE_TYPES
 
 
@@ -728,12 +730,12 @@ class ExtensionMethods:
         """Return the extension methods of this name whose first parameter accepts the type."""
         family = self._family(type)
         rows = self._context.facts.extensions_named(name, family) if family else ()
-        found = (self._match(it.place, type, guard) for it in rows)
+        found = (self._match(it.ref, type, guard) for it in rows)
         return tuple(it for it in found if it is not None)
 
     def _family(self, type: ResolvedType) -> str:
         # Only C# extraction sets the `extension` modifier so far; Kotlin and Swift could use it, too.
-        places = type.places
+        places = type.definitions
         return self._context.facts.outline(places[0].record).rules.family if places else "dotnet"
 
     def _match(self, place: SymbolRef, type: ResolvedType, guard: ResolutionGuard) -> SymbolValue | None:
@@ -763,18 +765,18 @@ class ExtensionMethods:
     def _match_constraint(
         self, place: SymbolRef, wanted: WrittenType, constraint: str, type: ResolvedType, guard: ResolutionGuard
     ) -> SymbolValue | None:
-        limit = parse_type(constraint).last
+        limit = parse_type(constraint).last_name
         if limit and all(it.name != limit for it in self._context.classes.ancestry(type, guard)):
             return None
         return SymbolValue(place, None, ((wanted.name, type),), how="extension method")
 
 
 def _accepts_receiver(wanted: WrittenType, type: ResolvedType, parameters: set[str]) -> bool:
-    is_sequence = wanted.last in _SEQUENCE_INTERFACES and type.name in _SEQUENCE_TYPES
-    if wanted.last != type.name and not is_sequence:
+    is_sequence = wanted.last_name in _SEQUENCE_INTERFACES and type.name in _SEQUENCE_TYPES
+    if wanted.last_name != type.name and not is_sequence:
         return False
     pairs = zip(wanted.arguments, type.arguments, strict=False)
-    return all(wanted.name in parameters or wanted.last == argument.name for wanted, argument in pairs)
+    return all(wanted.name in parameters or wanted.last_name == argument.name for wanted, argument in pairs)
 
 
 def _infer_bindings(wanted: WrittenType, type: ResolvedType, parameters: set[str]) -> TypeBindings:
@@ -821,9 +823,9 @@ class MemberLookup:
         return (value,)
 
     def _member_of_symbol(self, symbol_value: SymbolValue, name: str, guard: ResolutionGuard) -> AbstractValues:
-        kind = self._context.facts.symbol(symbol_value.place).kind
+        kind = self._context.facts.symbol(symbol_value.ref).kind
         if kind in TYPE_KINDS - {"typeAlias"}:
-            own_type = self._context.classes.type_of(symbol_value.place)
+            own_type = self._context.classes.type_of(symbol_value.ref)
             found = self._context.classes.member(own_type, name, guard)
             of_class = tuple(
                 it._replace(is_overridable=False, how=f"on {own_type.name}")
@@ -832,7 +834,7 @@ class MemberLookup:
             )
             return of_class or self._from_unknown_base(own_type, guard)
         if kind == "namespace" or (kind == "enumMember" and name.isdigit()):
-            return self._inside(symbol_value, kind, name, guard)
+            return self._lookup_inside(symbol_value, kind, name, guard)
         if name in _DELEGATE_INVOKERS and kind in FUNCTION_KINDS:
             return (symbol_value,)
         if kind in ALIAS_KINDS:
@@ -842,24 +844,24 @@ class MemberLookup:
             )
         return ()
 
-    def _inside(self, symbol_value: SymbolValue, kind: str, name: str, guard: ResolutionGuard) -> AbstractValues:
+    def _lookup_inside(self, symbol_value: SymbolValue, kind: str, name: str, guard: ResolutionGuard) -> AbstractValues:
         """Return a definition in a namespace, or the content of an enum variant by its number."""
-        outline = self._context.facts.outline(symbol_value.place.record)
+        outline = self._context.facts.outline(symbol_value.ref.record)
         if kind == "namespace":
             return tuple(
-                SymbolValue(SymbolRef(outline.key, it)) for it in outline.children(symbol_value.place.ordinal, name)
+                SymbolValue(SymbolRef(outline.key, it)) for it in outline.children(symbol_value.ref.ordinal, name)
             )
-        written = parse_type(outline.symbols[symbol_value.place.ordinal].signature.partition("(")[2].join(("(", "")))
-        scope = ExpressionScope(outline.key, outline.symbols[symbol_value.place.ordinal].parent)
-        bare = [it.arguments[0] if it.last in _RUST_POINTERS and it.arguments else it for it in written.arguments]
+        written = parse_type(outline.symbols[symbol_value.ref.ordinal].signature.partition("(")[2].join(("(", "")))
+        scope = ExpressionScope(outline.key, outline.symbols[symbol_value.ref.ordinal].parent)
+        bare = [it.arguments[0] if it.last_name in _RUST_POINTERS and it.arguments else it for it in written.arguments]
         types = [self._context.types.resolve_parsed(it, scope, guard) for it in bare]
         found = types[int(name)] if int(name) < len(types) else None
         return (InstanceValue(found, how=f"of type {found.name}"),) if found else ()
 
     def _member_of_object_literal(self, symbol_value: SymbolValue, name: str) -> AbstractValues:
         """Return a function of an object literal assigned to a variable: `const api = { save() {} }`."""
-        outline = self._context.facts.outline(symbol_value.place.record)
-        variable = outline.symbols[symbol_value.place.ordinal]
+        outline = self._context.facts.outline(symbol_value.ref.record)
+        variable = outline.symbols[symbol_value.ref.ordinal]
         if outline.rules.family != "script" or variable.kind != "variable":
             return ()
         inside = (
@@ -873,12 +875,12 @@ class MemberLookup:
         return tuple(
             SymbolValue(SymbolRef(outline.key, it), how=f"in {variable.name}")
             for it in inside
-            if it != symbol_value.place.ordinal
+            if it != symbol_value.ref.ordinal
         )
 
     def member_of_type(self, object: InstanceValue, name: str, guard: ResolutionGuard) -> AbstractValues:
         type = object.type
-        found = self._context.classes.member(type, name, guard) if type.places else ()
+        found = self._context.classes.member(type, name, guard) if type.definitions else ()
         if found:
             return tuple(self._looked_up_on(it, object) for it in found if isinstance(it, SymbolValue))
         if name in CONTEXT_ENTRY_METHODS:
@@ -887,13 +889,13 @@ class MemberLookup:
         if extending:
             return extending
         for entry in self._context.classes.ancestry(type, guard):
-            result_types = () if entry.places else library.library_member_types(entry, name)
+            result_types = () if entry.definitions else library.library_member_types(entry, name)
             if result_types:
                 return (LibraryMemberValue(result_types, entry.name),)
         return (ExternalValue("object"),) if name in _UNIVERSAL_METHODS else self._from_unknown_base(type, guard)
 
     def _looked_up_on(self, symbol_value: SymbolValue, object: InstanceValue) -> SymbolValue:
-        symbol = self._context.facts.symbol(symbol_value.place)
+        symbol = self._context.facts.symbol(symbol_value.ref)
         is_private = symbol.name.startswith("__") and not symbol.name.endswith("__")  # Python mangles the name
         is_exact_type = object.is_exact_type and symbol_value.receiver_type == object.type
         is_overridable = not is_exact_type and not is_private and _NON_VIRTUAL_MODIFIERS.isdisjoint(symbol.modifiers)
@@ -929,7 +931,7 @@ class ElementAccess:
             return tuple(dict.fromkeys(found))
         for object in self._context.assigned_values.instances(value, guard):
             for entry in self._context.classes.ancestry(object.type, guard):
-                if not entry.places:
+                if not entry.definitions:
                     types = _tuple_element(library.library_element_types(entry), entry, key)
                     found += [InstanceValue(it, how=f"element of type {it.name}") for it in types]
                 else:
@@ -988,10 +990,10 @@ class ElementAccess:
 
     def _iterator_elements(self, value: AbstractValue, type: ResolvedType, guard: ResolutionGuard) -> AbstractValues:
         """Return the elements of an iterator; an object that is its own iterator would recurse forever."""
-        is_itself = isinstance(value, InstanceValue) and value.type.places == type.places
+        is_itself = isinstance(value, InstanceValue) and value.type.definitions == type.definitions
         return self._context.members.member(value, "__next__", guard) if is_itself else self.element(value, guard)
 
-    def awaited(self, value: AbstractValue, guard: ResolutionGuard) -> AbstractValues:
+    def await_value(self, value: AbstractValue, guard: ResolutionGuard) -> AbstractValues:
         instances = self._context.assigned_values.instances(value, guard)
         return tuple(
             InstanceValue(it, o.is_exact_type, o.how) for o in instances for it in library.library_awaited_types(o.type)

@@ -10,10 +10,10 @@ from dowse.store.types import SymbolRef
 
 
 class ResolvedType(NamedTuple):
-    """A resolved type; `places` are its definitions: several for a partial class, none for a library type."""
+    """A resolved type; `definitions` are its definitions: several for a partial class, none for a library type."""
 
     name: str
-    places: tuple[SymbolRef, ...] = ()
+    definitions: tuple[SymbolRef, ...] = ()
     arguments: tuple[ResolvedType, ...] = ()
 
 
@@ -28,7 +28,7 @@ class SymbolValue(NamedTuple):
     `is_overridable`: the receiver may be of a subtype, so an override may be meant.
     """
 
-    place: SymbolRef
+    ref: SymbolRef
     receiver_type: ResolvedType | None = None
     bindings: TypeBindings = ()
     is_overridable: bool = False
@@ -90,7 +90,7 @@ class ExpressionScope(NamedTuple):
 
 
 class LiteralValue(NamedTuple):
-    """A list, tuple or dict literal, or a lambda; `text` follows the grammar of `dowse.text.regex`."""
+    """A list, tuple or dict literal, or a lambda; `text` follows the grammar of `dowse.text.receiver_expressions`."""
 
     text: str
     scope: ExpressionScope
@@ -189,7 +189,7 @@ class WrittenType(NamedTuple):
     arguments: tuple[WrittenType, ...] = ()
 
     @property
-    def last(self) -> str:
+    def last_name(self) -> str:
         return self.name.rpartition(".")[2]
 
 
@@ -244,7 +244,11 @@ def _parse_single(tokens: list[str], at: int, depth: int) -> tuple[WrittenType, 
             continue
         is_python = tokens[at] == "["
         arguments, at = _parse_list(tokens, at + 1, depth)
-        read = arguments[0] if is_python and read.last in _WRAPPERS and arguments else WrittenType(read.name, arguments)
+        read = (
+            arguments[0]
+            if is_python and read.last_name in _WRAPPERS and arguments
+            else WrittenType(read.name, arguments)
+        )
     return read, at
 
 

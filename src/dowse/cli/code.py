@@ -116,7 +116,7 @@ def symbols_command(
         parent=parent,
         modifiers=modifiers,
         scope=make_scope((), paths, (), None, None, not_paths),
-        least=dict(map(_parse_metric_bound, bounds)),
+        min_metrics=dict(map(_parse_metric_bound, bounds)),
         order=order or "",
         limit=exact_result_limit(workspace.settings, flags),
     )
@@ -124,12 +124,14 @@ def symbols_command(
         display = PathDisplay.of(engine.collections(), workspace)
         if as_audit:
             return _print_audit(engine.code.audit(min_bytes), display, as_json)
-        answer = _find_at_line(engine, display, at) if at else engine.symbols(display.asked(query), structural=True)
+        answer = (
+            _find_at_line(engine, display, at) if at else engine.symbols(display.from_input(query), structural=True)
+        )
         bodies = engine.code.bodies(answer.definitions, max_lines=max_lines, total_lines=total_lines) if body else []
     if as_json:
         click.echo(json.dumps(json_with_root(symbols_json(answer, bodies), display), ensure_ascii=False))
     else:
-        answer = display.shown(answer)
+        answer = display.to_display(answer)
         click.echo("\n".join(_symbol_lines(answer, bodies, stats or bool(order) or bool(bounds))))
     return 0 if answer.definitions else 1
 
@@ -147,7 +149,7 @@ def _find_at_line(engine: Engine, display: PathDisplay, text: str) -> SymbolAnsw
     location = _FILE_LINE_PATTERN.fullmatch(text)
     if location is None:
         raise BadInput(f"--at needs FILE:LINE, such as src/app.py:12, not {text!r}")
-    definitions = engine.code.containing(display.target(location["path"]), int(location["line"]))
+    definitions = engine.code.definitions_at(display.target(location["path"]), int(location["line"]))
     return SymbolAnswer(tuple(definitions), len(definitions), len(definitions), 1, len(definitions))
 
 
@@ -159,7 +161,11 @@ def _symbol_lines(answer: SymbolAnswer, bodies: list[DefinitionBody], with_stats
             lines += body_text(bodies[position])
     cut = f" (showing the first {len(answer.definitions):,}; -k shows more)"
     counted = f"{answer.total:,} definition{'' if answer.total == 1 else 's'}"
-    return [*lines, f"{counted}{cut if answer.total > len(answer.definitions) else ''}", *answer.seen.sentences()]
+    return [
+        *lines,
+        f"{counted}{cut if answer.total > len(answer.definitions) else ''}",
+        *answer.disk_freshness.sentences(),
+    ]
 
 
 def _print_audit(audit: SymbolAudit, display: PathDisplay, as_json: bool) -> int:
@@ -170,7 +176,7 @@ def _print_audit(audit: SymbolAudit, display: PathDisplay, as_json: bool) -> int
         f"{audit.with_definitions:,} of {audit.files:,} files of known languages have definitions; "
         f"{audit.unreadable:,} could not be read, {audit.lossy:,} only in part (invalid text)"
     )
-    for file in display.shown(audit.files_without_definitions[:_MAX_AUDIT_FILES]):
+    for file in display.to_display(audit.files_without_definitions[:_MAX_AUDIT_FILES]):
         click.echo(f"{file.path}  {file.size:,} bytes: {file.reason or 'unknown reason'}")
     if len(audit.files_without_definitions) > _MAX_AUDIT_FILES:
         click.echo(f"… and {len(audit.files_without_definitions) - _MAX_AUDIT_FILES:,} more; --json lists all")
@@ -248,21 +254,21 @@ def calls_command(
         nodes,
         confidence,
         scope=make_scope((), paths, (), None, None, not_paths),
-        counted=MAX_COUNTED_CALLERS,
+        count_beyond_width=MAX_COUNTED_CALLERS,
     )
     workspace = workspace_of(root, flags)
     with open_ready_engine(workspace) as engine:
         display = PathDisplay.of(engine.collections(), workspace)
         if location is not None:
             query = replace(query, at=(display.target(location["path"]), int(location["line"])))
-        tree = engine.calls(display.asked(query))
+        tree = engine.calls(display.from_input(query))
         if as_json:
             click.echo(json.dumps(json_with_root(tree_json(tree), display), ensure_ascii=False))
         elif tree.roots:
-            tree = display.shown(tree)
-            click.echo("\n".join((tree_text(tree, with_unresolved=unresolved), *tree.seen.sentences())))
+            tree = display.to_display(tree)
+            click.echo("\n".join((tree_text(tree, with_unresolved=unresolved), *tree.disk_freshness.sentences())))
         else:
-            click.echo(f"no function or class named {name!r}; {engine.completeness(tree.seen).sentence(0)}")
+            click.echo(f"no function or class named {name!r}; {engine.completeness(tree.disk_freshness).sentence(0)}")
     return 0 if tree.roots else 1
 
 
@@ -308,14 +314,14 @@ def impact_command(
     with open_ready_engine(workspace) as engine:
         display = PathDisplay.of(engine.collections(), workspace)
         impact = _work_tree_impact(
-            engine, workspace, display.asked(query), Path.cwd() if root is None else workspace.root
+            engine, workspace, display.from_input(query), Path.cwd() if root is None else workspace.root
         )
     if as_json:
         click.echo(json.dumps(json_with_root(impact_json(impact), display), ensure_ascii=False))
     else:
-        impact = display.shown(impact)
+        impact = display.to_display(impact)
         text = impact_text(impact) or "no changes since the last commit"
-        click.echo("\n".join((text, *impact.seen.sentences())))
+        click.echo("\n".join((text, *impact.disk_freshness.sentences())))
     return 0 if impact.touched or impact.files_without_definitions or impact.files_not_indexed else 1
 
 
@@ -324,7 +330,7 @@ def _work_tree_impact(engine: Engine, workspace: Workspace, query: CallQuery, fo
     if not roots:
         raise BadInput(f"{workspace.root} is not indexed; run `dowse index` first")
     collection = max(roots, key=lambda it: len(it.root))
-    changes = engine.code.uncommitted(collection, folder)
+    changes = engine.code.uncommitted_lines(collection, folder)
     if changes.problem:
         raise BadInput(f"{changes.problem}; `dowse impact` needs a git work tree with a commit")
     return engine.impact(changes.lines, query, collection.name)
@@ -373,11 +379,11 @@ def why_command(
     with open_ready_engine(workspace) as engine:
         display = PathDisplay.of(engine.collections(), workspace)
         answer = engine.why(display.target(target), budget, collection)
-        completeness = engine.completeness(answer.seen)
+        completeness = engine.completeness(answer.disk_freshness)
         if as_json:
             click.echo(json.dumps(json_with_root(why_json(answer, completeness), display), ensure_ascii=False))
         else:
-            click.echo(_format_why(display.shown(answer)))
+            click.echo(_format_why(display.to_display(answer)))
     return 0 if answer.subject else 1
 
 
@@ -445,9 +451,9 @@ def related_command(
     with open_ready_engine(workspace) as engine:
         display = PathDisplay.of(engine.collections(), workspace)
         answer = engine.related(display.target(thing), kinds, limit, collection)
-        completeness = engine.completeness(answer.seen)
+        completeness = engine.completeness(answer.disk_freshness)
         if as_json:
             click.echo(json.dumps(json_with_root(related_json(answer, completeness), display), ensure_ascii=False))
         else:
-            click.echo(related_text(display.shown(answer), completeness))
+            click.echo(related_text(display.to_display(answer), completeness))
     return 0 if answer.groups else 1

@@ -61,12 +61,12 @@ def run_with_healing(command: Callable[[], object], workspaces: list[Workspace])
     except IndexDamaged:
         if not any(it.engines for it in workspaces):
             raise
-        for it in workspaces:
-            it.heal()
+        for workspace in workspaces:
+            workspace.heal()
         command()
         return
-    for it in workspaces:
-        it.heal_found_damage()
+    for workspace in workspaces:
+        workspace.heal_found_damage()
 
 
 @contextmanager

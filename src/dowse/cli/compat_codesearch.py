@@ -137,7 +137,7 @@ _LINE_COUNT = click.IntRange(0)
 @threads_option
 def find(pattern: str, contents: bool, max_depth: int, hidden: bool, no_ignore: bool, **options: Any) -> None:  # noqa: ANN401
     """Find files on disk as they are now, by name or by contents."""
-    reach = ListingScope(hidden=hidden, ignored=no_ignore, max_depth=max_depth)
+    reach = ListingScope(include_hidden=hidden, include_ignored=no_ignore, max_depth=max_depth)
     names = _make_name_query(pattern, options, "files", reach=reach)
     tools = FileTools(_open_tools(options["directory"]))
     _print_lines(file_lines((tools.contents(names) if contents else tools.live(names)).data))
@@ -169,7 +169,9 @@ def fast(
     names = _make_name_query(pattern, options, only, min_bytes=min_size, max_bytes=max_size)
     _print_lines(
         file_lines(
-            FileTools(_open_tools(options["directory"], ext=options["ext"], renew=auto_reindex)).indexed(names).data
+            FileTools(_open_tools(options["directory"], ext=options["ext"], renew=auto_reindex))
+            .find_indexed(names)
+            .data
         )
     )
 
@@ -198,14 +200,14 @@ def grep(pattern: str, directory: Path, ext: str, auto_reindex: bool, **options:
         choose_grep_mode(
             regex=options["regex"], phrase=options["phrase"], substring=False if options["exact"] else None
         ),
-        every=options["every"],
+        match_all=options["every"],
         ext=ext,
         excluded=(*options["exclude_dir"], *options["exclude"]),
         limit=options["max_results"],
-        around=_context_lines(options),
+        context_lines=_context_lines(options),
         count_only=options["count"],
     )
-    _print_lines(grep_lines(GrepTool(_open_tools(directory, ext=ext, renew=auto_reindex)).found(request).data))
+    _print_lines(grep_lines(GrepTool(_open_tools(directory, ext=ext, renew=auto_reindex)).run(request).data))
 
 
 @click.command("def-audit")
@@ -259,7 +261,7 @@ def _make_name_query(pattern: str, options: Mapping[str, Any], only: EntryType, 
         ext=options["ext"],
         regex=options["regex"],
         ignore_case=options["ignore_case"],
-        only=only,
+        entry_type=only,
         count_only=options["count"],
         **more,
     )
@@ -394,7 +396,7 @@ def serve(
         extra_extensions=ext or None,
     )
     serve_with(
-        lambda backstage: codesearch_profile(workspace, backstage, split_commas(ext), metrics=metrics),
+        lambda server_runtime: codesearch_profile(workspace, server_runtime, split_commas(ext), metrics=metrics),
         {"DOWSE_LOG_LEVEL": log_level, **os.environ},
     )
 

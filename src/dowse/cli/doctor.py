@@ -144,9 +144,9 @@ def _check_write_lock(index: Path) -> Finding:
     if holder is None:
         return Finding("lock", "ok", "no process is writing to the index")
     if holder.stopped:
-        text = f"{holder.told()} holds the write lock but is stopped"
+        text = f"{holder.describe()} holds the write lock but is stopped"
         return Finding("lock", "problem", text, f"kill -CONT {holder.pid}, or kill that process")
-    return Finding("lock", "ok", f"{holder.told()} is writing to the index")
+    return Finding("lock", "ok", f"{holder.describe()} is writing to the index")
 
 
 def _check_sqlite() -> Finding:
@@ -290,7 +290,7 @@ def _update_index(workspace: Workspace, progress: ProgressCallback) -> Iterator[
 def _empty_wal(workspace: Workspace) -> Iterator[str]:
     try:
         with workspace.open(create=False) as engine:
-            engine.indexing.settle()
+            engine.indexing.checkpoint()
     except DowseError as error:
         yield f"the write-ahead log cannot be emptied: {error}"
     else:
@@ -323,14 +323,16 @@ def check_index(workspace: Workspace, progress: ProgressCallback, *, deep: bool)
 
 
 def _check_roots(engine: Engine) -> Iterator[Finding]:
-    for it in engine.collections():
-        if not is_intact_root(Path(it.root)):
-            text = f"{it.root} is missing; its indexed data is kept"
+    for collection in engine.collections():
+        if not is_intact_root(Path(collection.root)):
+            text = f"{collection.root} is missing; its indexed data is kept"
             yield Finding("roots", "warning", text, "make it available, or `dowse rebuild --drop-missing`")
-        elif not it.synced_at:
-            yield Finding("roots", "warning", f"{it.root} is only partly indexed", f"dowse index {it.root}")
+        elif not collection.synced_at:
+            yield Finding(
+                "roots", "warning", f"{collection.root} is only partly indexed", f"dowse index {collection.root}"
+            )
         else:
-            yield Finding("roots", "ok", f"{it.root}, {it.listed:,} files")
+            yield Finding("roots", "ok", f"{collection.root}, {collection.listed:,} files")
 
 
 def _check_skipped_files(engine: Engine) -> Iterator[Finding]:

@@ -108,20 +108,20 @@ def grep_command(
     query = GrepQuery(
         terms=patterns,
         mode=mode or "regex",
-        every=every,
+        match_all=every,
         case_sensitive=not ignore_case,
         scope=make_scope(FILE_KINDS, paths=paths, excluded=not_paths),
         limit=_DEFAULT_FILES if flags.get("limit") is None else workspace.settings.limit,
     )
     with open_ready_engine(workspace) as engine:
         display = PathDisplay.of(engine.collections(), workspace)
-        answer = engine.grep(display.asked(query))
+        answer = engine.grep(display.from_input(query))
         shown = list(load_shown_files(engine, answer, around))
-        completeness = engine.completeness(answer.seen)
+        completeness = engine.completeness(answer.disk_freshness)
     if as_json:
         click.echo(json.dumps(json_with_root(grep_json(answer, shown, completeness), display), ensure_ascii=False))
         return 0 if answer.files else 1
-    shown, completeness = display.shown(shown), display.shown(completeness)
+    shown, completeness = display.to_display(shown), display.to_display(completeness)
     printed = _GrepFormatter(around, _make_match_finder(query), is_grouped=screen_size() is not None)
     for line in printed.counts(shown, only_files) if only_count or only_files else printed.lines(shown):
         click.echo(line)
@@ -139,17 +139,17 @@ class _GrepFormatter:
     programs and editors expect.
     """
 
-    around: ContextLines
+    context: ContextLines
     find_matches: Callable[[str], list[Span]]
     is_grouped: bool
 
     def counts(self, shown: Sequence[ShownFile], only_files: bool) -> Iterator[str]:
         for name, file in _with_display_names(shown):
-            yield name if only_files else f"{name}:{len(file.found.lines)}"
+            yield name if only_files else f"{name}:{len(file.file.lines)}"
 
     def lines(self, shown: Sequence[ShownFile]) -> Iterator[str]:
         for position, (name, file) in enumerate(_with_display_names(shown)):
-            if position and (self.is_grouped or self.around):
+            if position and (self.is_grouped or self.context):
                 yield "" if self.is_grouped else "--"
             if self.is_grouped:
                 yield name
@@ -158,7 +158,7 @@ class _GrepFormatter:
     def _excerpt_lines(self, name: str, excerpts: Sequence[Excerpt]) -> Iterator[str]:
         """Print a colon after the number of a matching line, and a dash after that of a context line."""
         for position, excerpt in enumerate(excerpts):
-            if position and self.around:
+            if position and self.context:
                 yield "--"
             matches = set(excerpt.matches)
             for row, text in enumerate(excerpt.lines):
@@ -169,9 +169,9 @@ class _GrepFormatter:
 
 
 def _with_display_names(shown: Sequence[ShownFile]) -> Iterator[tuple[str, ShownFile]]:
-    several = len({file.found.collection for file in shown}) > 1
+    several = len({file.file.collection for file in shown}) > 1
     for file in shown:
-        name = f"[{file.found.collection}] {file.found.path}" if several else file.found.path
+        name = f"[{file.file.collection}] {file.file.path}" if several else file.file.path
         yield style(name, fg="magenta"), file
 
 
@@ -274,13 +274,13 @@ def find_command(
         max_depth,
         limit=exact_result_limit(workspace.settings, flags),
     )
-    reach = ListingScope(hidden=hidden, ignored=no_ignore, max_depth=max_depth)
+    listing_scope = ListingScope(include_hidden=hidden, include_ignored=no_ignore, max_depth=max_depth)
     if live or contents:
         disk = DiskQueries.at(directory_of(workspace), workspace.settings)
         display = PathDisplay.of(disk.roots, workspace)
         if contents:
-            return _print_contents(disk.find_contents(query, reach), display, as_json, count_only)
-        return _print_names(disk.find(query, reach), display, as_json, count_only)
+            return _print_contents(disk.find_contents(query, listing_scope), display, as_json, count_only)
+        return _print_names(disk.find(query, listing_scope), display, as_json, count_only)
     with open_ready_engine(workspace) as engine:
         display = PathDisplay.of(engine.collections(), workspace)
         return _print_names(engine.find(query), display, as_json, count_only)
@@ -307,9 +307,9 @@ def _print_names(answer: NameAnswer, display: PathDisplay, as_json: bool, count_
     elif count_only:
         click.echo(str(answer.total))
     else:
-        for sentence in display.shown(answer.seen).sentences():
+        for sentence in display.to_display(answer.disk_freshness).sentences():
             click.echo(f"dowse: {sentence}", err=True)
-        for entry in display.shown(answer.entries):
+        for entry in display.to_display(answer.entries):
             click.echo(f"{entry.path}/" if entry.is_directory else entry.path)
         _print_truncation(len(answer.entries), answer.total)
     return 0 if answer.total else 1
@@ -322,7 +322,7 @@ def _print_contents(answer: ContentAnswer, display: PathDisplay, as_json: bool, 
     elif count_only:
         click.echo(str(answer.total_files))
     else:
-        for entry, matches in display.shown(answer.files):
+        for entry, matches in display.to_display(answer.files):
             for match in matches:
                 click.echo(f"{entry.path}:{match.line}:{match.text}")
         _print_truncation(len(answer.files), answer.total_files)
@@ -356,7 +356,7 @@ def read_command(target: str, collection: str | None, root: Path | None, as_json
         display = PathDisplay.of(engine.collections(), workspace)
         passage = find_passage(engine, display.target(target), collection)
     data = json_with_root(passage_json(passage), display)
-    passage = display.shown(passage)
+    passage = display.to_display(passage)
     if passage.freshness != "fresh":
         click.echo(
             f"dowse: {passage.record.path} is {passage.freshness} since it was indexed; run `dowse index`", err=True

@@ -257,7 +257,7 @@ def run_background_finish(workspace: Workspace) -> None:
     with workspace.open(create=False, heals=False) as engine:
         jobs = JobQueue(history=JobLog(workspace.index))
         requests = MaintenanceRequests(lambda: engine, jobs, workspace.settings, workspace.index, vectors=True)
-        requests.take([workspace.root])
+        requests.add_roots([workspace.root])
         if requests.read_history() is None:
             requests.encode()
         reason = ""

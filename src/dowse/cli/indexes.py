@@ -86,7 +86,7 @@ def _index_json(stored: StoredIndex, places: DataPaths) -> dict[str, object]:
     return {
         "name": stored.name,
         "index": str(stored.index),
-        "roots": [{"path": str(root), "exists": root not in stored.missing} for root in stored.roots],
+        "roots": [{"path": str(root), "exists": root not in stored.missing_roots} for root in stored.roots],
         "bytes": stored.size,
         "changed_at": format_iso(stored.changed_at),
         "used_by": describe_index_user(stored, places),
@@ -95,7 +95,8 @@ def _index_json(stored: StoredIndex, places: DataPaths) -> dict[str, object]:
 
 def _index_line_text(stored: StoredIndex, width: int = 0, used: str = "") -> str:
     roots = (
-        ", ".join(f"{root}{' (gone)' if root in stored.missing else ''}" for root in stored.roots) or _UNREADABLE_INDEX
+        ", ".join(f"{root}{' (gone)' if root in stored.missing_roots else ''}" for root in stored.roots)
+        or _UNREADABLE_INDEX
     )
     age = format_ago(stored.changed_at, time.time())
     return f"{stored.name:<{width}}  {_megabytes(stored.size):>9}  {age:>10}  {roots}{f'  [{used}]' if used else ''}"

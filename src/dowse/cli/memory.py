@@ -153,14 +153,14 @@ def memories_command(
         checked = zip(
             listed.records,
             engine.memory.validities(listed.records),
-            map(engine.memory.stale, listed.records),
+            map(engine.memory.staleness, listed.records),
             strict=True,
         )
         found = [it for it in checked if it[2] or not only_stale]
         shown = found[: exact_result_limit(workspace.settings, flags)]
         display = PathDisplay.of(engine.collections(), workspace)
         data, now = [memory_json(engine, *it) for it in shown], engine.clock.now()
-    notes = listed.seen.sentences()
+    notes = listed.disk_freshness.sentences()
     if as_json:
         answer = json_with_root({"count": len(found), "memories": data, "notes": notes}, display)
         click.echo(json.dumps(answer, ensure_ascii=False))

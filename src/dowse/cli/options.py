@@ -199,7 +199,7 @@ class PathDisplay:
             else full
         )
 
-    def shown(self, answer: T) -> T:
+    def to_display(self, answer: T) -> T:
         """Return the answer with every path converted for a person in the current directory."""
         return cast(T, self._walk(answer))
 
@@ -221,8 +221,8 @@ class PathDisplay:
         converted = {name: self._walk(value) for name, value in values.items()}
         if "path" in values and "collection" in values:
             converted["path"] = self.show(values["path"], values["collection"])
-        if values.get("place") and isinstance(item, Hit):
-            converted["place"] = self.show(values["place"])
+        if values.get("display_path") and isinstance(item, Hit):
+            converted["display_path"] = self.show(values["display_path"])
         for name in _ROOT_PATH_FIELDS.get(type(item).__name__, ()):
             converted[name] = tuple(map(self.show, values[name]))
         record = values.get("record")
@@ -255,7 +255,7 @@ class PathDisplay:
             return ""
         return max((it for it in self._roots.values() if _is_path_below(full, it)), key=len, default="")
 
-    def asked(self, query: T) -> T:
+    def from_input(self, query: T) -> T:
         """Return the query with globs relative to the root.
 
         Globs that start with ./ or ../, or name an existing path, are taken as relative to the current directory.

@@ -94,19 +94,19 @@ def _add_bar(bars: Bars, phase: ProgressPhase) -> Callable[[ProgressPhase], None
 @contextmanager
 def _print_progress_lines() -> Iterator[Callable[[ProgressPhase], None]]:
     """Print nothing for short work, then a line at intervals, even during a long step."""
-    pace, ended = ProgressRate(), threading.Event()
+    rate, ended = ProgressRate(), threading.Event()
 
     def print_lines() -> None:
         while not ended.wait(PROGRESS_LINE_SECONDS):
-            if pace.stage:
-                eta_s = pace.eta_s if pace.done < pace.total else None
+            if rate.stage:
+                eta_s = rate.eta_s if rate.done < rate.total else None
                 left = "" if eta_s is None else f", about {format_duration(eta_s)} left"
-                click.echo(f"{pace.stage}: {pace.done:,} of {pace.total:,}{left}", err=True)
+                click.echo(f"{rate.stage}: {rate.done:,} of {rate.total:,}{left}", err=True)
 
     thread = threading.Thread(target=print_lines, name="dowse-progress", daemon=True)
     thread.start()
     try:
-        yield lambda phase: pace.note(phase.name, phase.done, phase.total, time.monotonic())
+        yield lambda phase: rate.note(phase.name, phase.done, phase.total, time.monotonic())
     finally:
         ended.set()
         thread.join()

@@ -307,7 +307,7 @@ def search_command(
             size = screen_size()
             layout = HitLayout(lines, size.columns if size else None, explain)
             hint = " (-k shows more)" if len(answer.hits) == search_query.limit else ""
-            click.echo(format_answer(opened.shown(answer), layout, hint))
+            click.echo(format_answer(opened.to_display(answer), layout, hint))
     return 0 if answer.hits else 1
 
 
@@ -325,14 +325,14 @@ class SearchedRoots:
 
             return search_roots(query, self.engines)
         [(engine, display)] = zip(self.engines.values(), self.paths.values(), strict=True)
-        return engine.search(display.asked(query))
+        return engine.search(display.from_input(query))
 
-    def shown(self, answer: Answer) -> Answer:
+    def to_display(self, answer: Answer) -> Answer:
         """Return the answer with paths for a person in the current directory."""
         if len(self.paths) > 1:
-            return replace(answer, hits=tuple(self.paths[hit.root].shown(hit) for hit in answer.hits))
+            return replace(answer, hits=tuple(self.paths[hit.root].to_display(hit) for hit in answer.hits))
         [display] = self.paths.values()
-        return display.shown(answer)
+        return display.to_display(answer)
 
     def to_json(self, answer: Answer) -> dict[str, object]:
         """Convert the answer to JSON; with several roots, each hit names its own."""

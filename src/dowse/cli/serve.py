@@ -94,7 +94,7 @@ def daemon_command(
 def _run_server(start: LaunchConfig, detached: bool) -> int:
     if detached:
         os.umask(0o077)
-    listening = acquire_socket(start.place)
+    listening = acquire_socket(start.socket_paths)
     from dowse.server.sharing.daemon import run_daemon
 
     run_daemon(start, listening, detached=detached)
@@ -103,14 +103,14 @@ def _run_server(start: LaunchConfig, detached: bool) -> int:
 
 def _ensure_server(start: LaunchConfig) -> None:
     """Connect as a client for a moment: success means that a server with these settings runs."""
-    with start.reach().connect_or_start() as connection:
+    with start.daemon_client().connect_or_start() as connection:
         connection.settimeout(_SHUTDOWN_TIMEOUT_S)
         connection.shutdown(socket.SHUT_WR)
         connection.recv(1)
 
 
 def _server_state(start: LaunchConfig) -> HelloReply:
-    place = start.place
+    place = start.socket_paths
     connection = connect_socket(place)
     reply = None if connection is None else _send_verb(connection, start, "status")
     where = {"index": str(start.workspace.index), "socket": str(place.socket), "log": str(place.log)}
@@ -123,7 +123,7 @@ def _server_state(start: LaunchConfig) -> HelloReply:
 
 def _stop_server(start: LaunchConfig) -> bool:
     """Stop the server and return whether one was running; its connection closes when its process exits."""
-    connection = connect_socket(start.place)
+    connection = connect_socket(start.socket_paths)
     if connection is None or _send_verb(connection, start, "stop", keep=True) is None:
         return False
     with connection:
@@ -133,7 +133,7 @@ def _stop_server(start: LaunchConfig) -> bool:
         except ConnectionError:
             pass
         except TimeoutError:
-            raise BadInput(f"the shared server did not stop; kill process {socket_owner(start.place)}") from None
+            raise BadInput(f"the shared server did not stop; kill process {socket_owner(start.socket_paths)}") from None
     return True
 
 
@@ -144,7 +144,7 @@ def _send_verb(
         reply = exchange_hello(connection, start.hello(verb))
     except DaemonUnavailable:
         connection.close()
-        raise BadInput(f"the shared server does not answer; kill process {socket_owner(start.place)}") from None
+        raise BadInput(f"the shared server does not answer; kill process {socket_owner(start.socket_paths)}") from None
     if not keep or reply is None:
         connection.close()
     if reply is not None and not reply.get("ok"):

@@ -45,12 +45,12 @@ def watch_command(root: Path | None, as_json: bool, **flags: Any) -> None:  # no
             stopping.set()  # otherwise no process would run the jobs of an index that this one leads
 
     runtime.jobs.on_end = tell
-    index_runtime = runtime.behind(workspace, workspace.root, asks=False)
+    index_runtime = runtime.index_runtime(workspace, workspace.root, asks=False)
     runtime.start()
     leads = None
     try:
         while not stopping.wait(0.2):
-            status = index_runtime.upkeep.leader_status()
+            status = index_runtime.maintenance.leader_status()
             if leads != status.leader and status.leader is not None:
                 leads = status.leader
                 watcher = "this process" if status.leading else f"process {leads} (this one is on standby)"

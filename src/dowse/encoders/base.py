@@ -40,7 +40,7 @@ CONTRACT_DUPLICATE_SIMILARITY = 0.85
 class EncoderTraits:
     """Measured properties of an encoder.
 
-    - `worth`: weight of its ranking relative to a lexical one (1 is equal).
+    - `ranking_weight`: weight of its ranking relative to a lexical one (1 is equal).
     - `similarity_floor`: the cosine below which two texts are unrelated; 0 if unknown.
     - `duplicate_similarity`: the cosine above which two passages have the same content.
     - `min_confidence`: minimum confidence of the best hit for the index to cover a question.
@@ -48,7 +48,7 @@ class EncoderTraits:
       encoder was calibrated without it, and without the two rules of the planner that belong to it.
     """
 
-    worth: float = 1.0
+    ranking_weight: float = 1.0
     similarity_floor: float = 0.0
     duplicate_similarity: float = CONTRACT_DUPLICATE_SIMILARITY
     min_confidence: float = 0.0911

@@ -71,7 +71,7 @@ class VectorCache:
             self._run_safely(lambda: self._mark_used(stale))
         return found
 
-    def lacking(self, digests: Sequence[bytes]) -> int:
+    def count_missing(self, digests: Sequence[bytes]) -> int:
         """Return how many of these digests are not cached."""
         found: list[bytes] = []
         self._run_safely(lambda: self._find(digests, found))

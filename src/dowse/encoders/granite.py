@@ -52,7 +52,9 @@ class GraniteEncoder:
 
     @property
     def traits(self) -> EncoderTraits:
-        return EncoderTraits(worth=0.94, similarity_floor=0.62, duplicate_similarity=0.94, min_confidence=0.0911)
+        return EncoderTraits(
+            ranking_weight=0.94, similarity_floor=0.62, duplicate_similarity=0.94, min_confidence=0.0911
+        )
 
     @property
     def fingerprint(self) -> str:

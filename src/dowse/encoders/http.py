@@ -64,7 +64,7 @@ class HttpReply:
 
 
 def parse_reply(reply: HttpReply, *, secret: str = "") -> object:
-    """Return the JSON of a successful reply, with all numbers as floats; raise `Failure` for any other."""
+    """Return the JSON of a successful reply, with all numbers as floats; raise `RequestFailure` for any other."""
     if 200 <= reply.status < 300:
         return _parse_reply_json(reply.content)
     raise _failure_of_reply(reply, secret)
@@ -143,7 +143,7 @@ def embedding_dialect(kind: str, url: str) -> EmbeddingDialect:
 
 
 def normalize_rows(rows: Sequence[object], count: int, dimension: int | None = None) -> Matrix:
-    """Normalise the rows to unit vectors. Raise `Failure` unless there are `count` finite rows of one dimension."""
+    """Normalise rows to unit vectors. Raise `RequestFailure` unless there are `count` finite rows of one dimension."""
     import numpy as np
 
     if len(rows) != count:

@@ -48,7 +48,7 @@ class StaticEncoder:
 
     @property
     def traits(self) -> EncoderTraits:
-        return EncoderTraits(worth=0.23, similarity_floor=0.2, min_confidence=0.1338, unknown_word_penalty=0.5)
+        return EncoderTraits(ranking_weight=0.23, similarity_floor=0.2, min_confidence=0.1338, unknown_word_penalty=0.5)
 
     @property
     def fingerprint(self) -> str:
@@ -147,7 +147,7 @@ class HashingEncoder:
     @property
     def traits(self) -> EncoderTraits:
         # BM25 ranks words better. With weight 0, these candidates only fill up the ranking behind BM25 matches.
-        return EncoderTraits(worth=0.0)
+        return EncoderTraits(ranking_weight=0.0)
 
     @property
     def fingerprint(self) -> str:

@@ -69,14 +69,16 @@ class DiskQueries:
         source = make_file_source(root, settings)
         return cls([Collection(root.name or "root", str(root))], settings, lambda _: source)
 
-    def find(self, query: NameQuery, reach: ListingScope) -> NameAnswer:
-        return find_names(list_names(self._entries(reach)), query)
+    def find(self, query: NameQuery, listing_scope: ListingScope) -> NameAnswer:
+        return find_names(list_names(self._entries(listing_scope)), query)
 
-    def find_contents(self, query: NameQuery, reach: ListingScope, *, deadline_s: float = 10.0) -> ContentAnswer:
-        files = [it for it in filter_entries(self._entries(reach), query) if not it.is_directory]
+    def find_contents(
+        self, query: NameQuery, listing_scope: ListingScope, *, deadline_s: float = 10.0
+    ) -> ContentAnswer:
+        files = [it for it in filter_entries(self._entries(listing_scope), query) if not it.is_directory]
         return find_contents(files, self._read_text, query, deadline_s=deadline_s)
 
-    def _entries(self, reach: ListingScope) -> Iterator[NameEntry]:
+    def _entries(self, listing_scope: ListingScope) -> Iterator[NameEntry]:
         from dowse.ingest.sources.files import list_file_names  # imports everything that listing needs
 
         for collection in self.roots:
@@ -84,7 +86,7 @@ class DiskQueries:
             if is_redirected_root(root):
                 continue
             for item in list_file_names(
-                str(root.resolve()), reach, exclude=self.settings.exclude, use_gitignore=self.settings.gitignore
+                str(root.resolve()), listing_scope, exclude=self.settings.exclude, use_gitignore=self.settings.gitignore
             ):
                 yield NameEntry(collection.name, item.path, item.size)
 
@@ -111,7 +113,8 @@ class CodeService:
 
         seen = self._freshness.ensure()
         return replace(
-            search_lines(self._core.view(), replace(query, scope=self._core.expand_scope(query.scope))), seen=seen
+            search_lines(self._core.view(), replace(query, scope=self._core.expand_scope(query.scope))),
+            disk_freshness=seen,
         )
 
     def excerpts(self, record: Record, lines: Iterable[int], before: int = 0, after: int = 0) -> list[Excerpt]:
@@ -133,9 +136,9 @@ class CodeService:
         if structural and wanted.base.strip():
             implementing = self.call_graph().implementers(wanted.base.strip(), asked.scope.collections)
             answer = append_implementers(self._core.view(), asked, answer, implementing)
-        return replace(answer, seen=seen)
+        return replace(answer, disk_freshness=seen)
 
-    def containing(self, path: str, line: int, collection: str | None = None) -> list[Definition]:
+    def definitions_at(self, path: str, line: int, collection: str | None = None) -> list[Definition]:
         """Return the definitions that contain this line, innermost first."""
         record = self._core.one_record(path, collection)
         # Check only this file, because callers ask about many files in a row.
@@ -152,24 +155,26 @@ class CodeService:
         """List files of known languages that yielded no definition, and why."""
         return audit_symbols(self._core.view(), min_bytes)
 
-    def find(self, query: NameQuery, reach: ListingScope | None = None) -> NameAnswer:
-        """Find files and directories by name: indexed ones, or those on disk within `reach`."""
-        if reach is None:
+    def find(self, query: NameQuery, listing_scope: ListingScope | None = None) -> NameAnswer:
+        """Find files and directories by name: indexed ones, or those on disk within `listing_scope`."""
+        if listing_scope is None:
             seen = self._freshness.ensure()
-            return replace(find_names(indexed_names(self._core.view()), query), seen=seen)
-        return self._disk_queries().find(query, reach)
+            return replace(find_names(indexed_names(self._core.view()), query), disk_freshness=seen)
+        return self._disk_queries().find(query, listing_scope)
 
-    def find_contents(self, query: NameQuery, reach: ListingScope, *, deadline_s: float = 10.0) -> ContentAnswer:
+    def find_contents(
+        self, query: NameQuery, listing_scope: ListingScope, *, deadline_s: float = 10.0
+    ) -> ContentAnswer:
         """Find matching lines in files on disk, without the index. The query's other conditions select the files."""
-        return self._disk_queries().find_contents(query, reach, deadline_s=deadline_s)
+        return self._disk_queries().find_contents(query, listing_scope, deadline_s=deadline_s)
 
     def _disk_queries(self) -> DiskQueries:
-        return DiskQueries(self._core.collections(), self._settings, self._sources.of)
+        return DiskQueries(self._core.collections(), self._settings, self._sources.source_of)
 
     def _body_source(self, record: Record) -> TextLines:
         """Return the file from disk if it is unchanged, else its indexed text, where the line numbers are right."""
         item = Item(record.path, record.size, record.mtime_ns)
-        source = self._sources.of(record.collection)
+        source = self._sources.source_of(record.collection)
         if source.freshness(item) == "fresh":
             try:
                 return text_lines(decode(source.read(item)[1]))
@@ -182,15 +187,17 @@ class CodeService:
     def calls(self, query: CallQuery) -> CallTree:
         """Return callers or callees as a tree; every edge has its confidence and evidence."""
         seen = self._freshness.ensure()
-        return replace(self.call_graph().calls(replace(query, scope=self._core.expand_scope(query.scope))), seen=seen)
+        return replace(
+            self.call_graph().calls(replace(query, scope=self._core.expand_scope(query.scope))), disk_freshness=seen
+        )
 
     def impact(self, changes: Mapping[str, LineSpans], query: CallQuery, collection: str | None = None) -> Impact:
         """Return the definitions that contain the changed lines, and their callers up to the query's depth."""
         seen = self._freshness.ensure()
         asked = replace(query, scope=self._core.expand_scope(query.scope))
-        return replace(self.call_graph().impact(changes, asked, collection), seen=seen)
+        return replace(self.call_graph().impact(changes, asked, collection), disk_freshness=seen)
 
-    def uncommitted(self, collection: Collection, place: Path | None = None) -> UncommittedLines:
+    def uncommitted_lines(self, collection: Collection, place: Path | None = None) -> UncommittedLines:
         """Return the lines of a root that differ from the last commit.
 
         The repository is the one below the root that contains `place`, else the one around the root, else all below it.
@@ -267,7 +274,7 @@ class ExplainService:
         seen = self._freshness.ensure()
         self._check_collection(collection)
         besides = (*self._status.index_notes(), *seen.sentences())
-        return replace(explain(self._why_context(), target, budget_tokens, collection, besides), seen=seen)
+        return replace(explain(self._why_context(), target, budget_tokens, collection, besides), disk_freshness=seen)
 
     def related(
         self, target: str, kinds: Sequence[str] = (), limit: int = 5, collection: str | None = None
@@ -277,7 +284,7 @@ class ExplainService:
 
         seen = self._freshness.ensure()
         self._check_collection(collection)
-        return replace(find_related(self._why_context(), target, kinds, limit, collection), seen=seen)
+        return replace(find_related(self._why_context(), target, kinds, limit, collection), disk_freshness=seen)
 
     def _check_collection(self, collection: str | None) -> None:
         if collection is not None:
@@ -291,12 +298,12 @@ class ExplainService:
             self._code.call_graph(),
             self._repositories.history_of,
             self._repositories.file_of,
-            self._written,
-            lambda record: [it.why for it in self._memory.stale(record)],
+            self._line_commits,
+            lambda record: [it.why for it in self._memory.staleness(record)],
             self._core.clock.now(),
         )
 
-    def _written(self, record: Record, span: LineSpan) -> LineCommits:
+    def _line_commits(self, record: Record, span: LineSpan) -> LineCommits:
         """Return the commits of a span, if it is short enough and git answers in time."""
         from dowse.lookup.why_target import LineCommits
 

@@ -164,7 +164,7 @@ class UncommittedLinesCache:
     def __init__(self) -> None:
         self._known: dict[Path, tuple[_FileState, ChangedSpans]] = {}
 
-    def of(self, place: Path) -> ChangedSpans:
+    def lines_of(self, place: Path) -> ChangedSpans:
         """Return the lines of the work tree file that differ from the last commit; all lines if only one side has the
         file."""
         from dowse.git.runner import path_spellings
@@ -215,7 +215,7 @@ class Clock:
     now: Callable[[], float] = time.time
     elapsed: Callable[[], float] = time.monotonic
 
-    def moment(self) -> TimePoint:
+    def time_point(self) -> TimePoint:
         return TimePoint(self.elapsed(), self.now())
 
 
@@ -320,7 +320,7 @@ class CollectionSources:
         if isinstance(former, CommitSource):
             former.close()
 
-    def of(self, collection: str) -> Source:
+    def source_of(self, collection: str) -> Source:
         source = self._known.get(collection)
         if source is None or isinstance(source, FileSource | CommitSource):
             known = self._core.collection(collection)
@@ -334,7 +334,7 @@ class CollectionSources:
         self, history: Collection, only: tuple[str, ...] | None = None, cut: tuple[str, str] | None = None
     ) -> CommitSource:
         place, settings = git_directory_of_history(history.root), self._settings
-        withholding = self.withholding(self.work_trees(history) or [place])
+        withholding = self.redaction_for(self.work_trees(history) or [place])
         return CommitSource(place, settings.max_commits, settings.diff_lines, only, cut, withholding)
 
     def work_trees(self, history: Collection) -> list[Path]:
@@ -343,7 +343,7 @@ class CollectionSources:
         home = git_directory_of_history(history.root)
         return [Path(it) for it in noted if is_work_tree(it) and common_directory_of(it).resolve() == home]
 
-    def withholding(self, tops: Sequence[Path]) -> Redaction:
+    def redaction_for(self, tops: Sequence[Path]) -> Redaction:
         """Return the filter for changes in a repository with these work trees.
 
         Files inside a root follow the rules of that root. Files outside every root are filtered as if the work tree
@@ -370,7 +370,7 @@ class CollectionSources:
 
     def read_text(self, record: Record) -> str | None:
         """Return the record's current text from its source; None if the source cannot read it."""
-        source = self.of(record.collection)
+        source = self.source_of(record.collection)
         try:
             item, data = source.read(Item(record.path, record.size, record.mtime_ns))
         except Unreadable:
@@ -385,12 +385,12 @@ class CollectionSources:
         """Return the source of a collection's files on disk."""
         return self.files_at(Path(self._core.collection(collection).root))
 
-    def files_at(self, root: Path, under: tuple[str, ...] = ()) -> FileSource:
+    def files_at(self, root: Path, subpaths: tuple[str, ...] = ()) -> FileSource:
         known = {Path(it.root): it for it in self._core.collections()}
         if root in known and known[root].source == MEMORIES:
-            return memory_source(root, under, show_secrets=self._settings.show_secrets)
+            return memory_source(root, subpaths, show_secrets=self._settings.show_secrets)
         inner = frozenset(it for it in known if root in it.parents)
-        return make_file_source(root, self._settings, under, exclude=self._index_file_globs(root), barred=inner)
+        return make_file_source(root, self._settings, subpaths, exclude=self._index_file_globs(root), barred=inner)
 
     def _source_kind(self, root: Path) -> str:
         """Return the source kind of a directory. Its name decides, so that memories are never indexed as documents."""
@@ -414,7 +414,7 @@ class CollectionSources:
 def make_file_source(
     root: Path,
     settings: Settings,
-    under: tuple[str, ...] = (),
+    subpaths: tuple[str, ...] = (),
     *,
     exclude: Iterable[str] = (),
     barred: frozenset[Path] = frozenset(),
@@ -429,7 +429,7 @@ def make_file_source(
         use_gitignore=settings.gitignore,
         show_secrets=settings.show_secrets,
         max_file_bytes=settings.max_file_bytes,
-        under=under,
-        barred=barred | {DataPaths.of(settings).data_dir, root / MEMORIES_FOLDER},
+        paths=subpaths,
+        barred_directories=barred | {DataPaths.of(settings).data_dir, root / MEMORIES_FOLDER},
         is_stored=True,
     )

@@ -59,7 +59,7 @@ class ResumablePass:
         # Start of the last completed pass.
         self.seen_at = TimePoint()
 
-    def go_on(self, begun: TimePoint, slice_s: float, *, always: bool) -> tuple[int, set[FileKey]]:
+    def resume(self, begun: TimePoint, slice_s: float, *, always: bool) -> tuple[int, set[FileKey]]:
         """Continue the pass; return the number of steps made and the places they yielded."""
         started = self._elapsed()
         if started < self._due:
@@ -104,7 +104,7 @@ class ScanResult:
 
     as_of: float
     complete: bool
-    looked: int
+    checked: int
     outstanding: Mapping[FileKey, FileStamp]
     notes: tuple[str, ...] = ()
 
@@ -143,20 +143,22 @@ class DiskScan:
         """Whether a watcher indexes changes."""
         return self._pending is not None
 
-    def take(self) -> ScanResult:
-        started = self._clock.moment()
-        with self._turn, self._store.catalog.moment():
-            looked = self._look(started) if self._complete_up_to() < started else 0  # another thread scanned meanwhile
+    def scan(self) -> ScanResult:
+        started = self._clock.time_point()
+        with self._turn, self._store.catalog.snapshot():
+            looked = (
+                self._collect_changes(started) if self._complete_up_to() < started else 0
+            )  # another thread scanned meanwhile
             is_complete = self._complete_up_to() >= started
             if len(self._suspects) <= _MAX_RECHECKED_FILES or (is_complete and not self._is_reported):
-                self._outstanding = self._checked(self._suspects)
+                self._outstanding = self._check_stamps(self._suspects)
                 self._suspects = set(self._outstanding)  # checked again by every scan until they no longer differ
             return ScanResult(self._as_of(), is_complete, looked, self._outstanding, self._missing_notes())
 
     def check(self, places: Iterable[FileKey]) -> dict[FileKey, FileStamp]:
         """Return which of these files differ now."""
         with self._turn:
-            return self._checked(set(places))
+            return self._check_stamps(set(places))
 
     def is_known(self, place: FileKey) -> bool:
         return bool(self._store.catalog.versions(place[0], (place[1],)))
@@ -171,7 +173,7 @@ class DiskScan:
 
     # --- finding candidates ---
 
-    def _look(self, started: TimePoint) -> int:
+    def _collect_changes(self, started: TimePoint) -> int:
         """Collect candidates from the watcher, or by a scan if it does not know; return the number of files checked."""
         pending = self._pending() if self._pending else None
         self._is_reported = pending is not None
@@ -187,8 +189,8 @@ class DiskScan:
         """Scan names, which is quick, then every file if that is due."""
         always = self.is_small()
         slice_s = self._patience_s if always or self._is_first else _SCAN_SLICE_S
-        looked, moved = self._moved.go_on(started, slice_s, always=always)
-        more, changed = self._changed.go_on(started, slice_s, always=always)
+        looked, moved = self._moved.resume(started, slice_s, always=always)
+        more, changed = self._changed.resume(started, slice_s, always=always)
         self._suspects |= moved | changed
         self._is_first = False
         return looked + more
@@ -196,13 +198,13 @@ class DiskScan:
     def _moved_steps(self) -> Iterator[FileKey | None]:
         for collection, disk in self._available_disks():
             known = self._known.get(collection.name) or self._read_known(collection.name)
-            yield from _as_places(collection.name, disk.moved(known, collection.synced_at))
+            yield from _as_places(collection.name, disk.find_moved(known, collection.synced_at))
 
     def _changed_steps(self) -> Iterator[FileKey | None]:
         for collection, disk in self._available_disks():
             known = self._read_known(collection.name)
-            skipped = self._skipped(collection.name).values()
-            yield from _as_places(collection.name, disk.changed(known, skipped))
+            skipped = self._skipped_items(collection.name).values()
+            yield from _as_places(collection.name, disk.find_changed(known, skipped))
 
     def _read_known(self, collection: str) -> KnownFiles:
         """Load the indexed names and versions. This is slow, so name scans reuse the last load; `check` reads the store
@@ -212,13 +214,13 @@ class DiskScan:
 
     # --- checking candidates ---
 
-    def _checked(self, places: set[FileKey]) -> dict[FileKey, FileStamp]:
+    def _check_stamps(self, places: set[FileKey]) -> dict[FileKey, FileStamp]:
         found: dict[FileKey, FileStamp] = {}
         for collection, disk in self._available_disks():
             paths = {path for name, path in places if name == collection.name}
             if paths:
                 versions = self._store.catalog.versions(collection.name, paths)
-                outstanding = disk.outstanding(paths, versions, self._skipped(collection.name))
+                outstanding = disk.find_outstanding(paths, versions, self._skipped_items(collection.name))
                 dropped = not keeps_deleted_files(self._store.catalog, collection.name)
                 found |= {
                     (collection.name, it): stamp
@@ -227,8 +229,8 @@ class DiskScan:
                 }
         return found
 
-    def _skipped(self, collection: str) -> dict[str, SkippedItem]:
-        return {it.path: it for it in self._store.catalog.skipped() if it.collection == collection}
+    def _skipped_items(self, collection: str) -> dict[str, SkippedItem]:
+        return {it.path: it for it in self._store.catalog.skipped_items() if it.collection == collection}
 
     def _available_disks(self) -> Iterator[tuple[Collection, CollectionDisk]]:
         for collection in self._store.catalog.collections():
@@ -351,14 +353,14 @@ _REPAIR_CLOSE_WAIT_S: Final = 2.0
 class FreshnessResult:
     """The freshness of an answer, and the step that determined it."""
 
-    seen: DiskFreshness
+    disk_freshness: DiskFreshness
     step: Step
 
 
 class FreshnessChecker:
-    def __init__(self, look: DiskScan, repairs: InlineReindex, clock: Clock, repair_s: float) -> None:
-        self._look = look
-        self._repairs = repairs
+    def __init__(self, look: DiskScan, inline_reindex: InlineReindex, clock: Clock, repair_s: float) -> None:
+        self._disk_scan = look
+        self._inline_reindex = inline_reindex
         self._clock = clock
         self._repair_s = repair_s
         worth_s = min(max(repair_s, _MIN_REPAIR_SECONDS), _MAX_REPAIR_SECONDS)
@@ -366,34 +368,38 @@ class FreshnessChecker:
         # Files whose reindexing changed nothing, by stamp. They are not tried again until they change.
         self._tried: dict[FileKey, FileStamp] = {}
 
-    def look(self) -> FreshnessResult:
+    def check(self) -> FreshnessResult:
         """Check the disk before an answer."""
         began = self._clock.elapsed()
-        return self._repair_and_report(self._look.take(), began)
+        return self._repair_and_report(self._disk_scan.scan(), began)
 
     def check_files(self, places: Iterable[FileKey], as_of: float = 0.0) -> FreshnessResult | None:
         """Check files that an answer found; None if nothing could be done about them."""
         began = self._clock.elapsed()
-        outstanding = self._look.check(places)
+        outstanding = self._disk_scan.check(places)
         if not self._select_quick(outstanding):
             return None
         return self._repair_and_report(ScanResult(as_of, False, len(outstanding), outstanding), began)
 
     def close(self) -> None:
-        self._repairs.close(_REPAIR_CLOSE_WAIT_S)
+        self._inline_reindex.close(_REPAIR_CLOSE_WAIT_S)
 
-    def _repair_and_report(self, sighting: ScanResult, began: float) -> FreshnessResult:
-        quick = self._select_quick(sighting.outstanding)
-        why = self._repairs.run(self._paths_by_collection(quick), self._repair_s) if quick else ""
-        left = self._recheck(sighting.outstanding, quick, why) if quick else self._told(sighting.outstanding)
+    def _repair_and_report(self, scan_result: ScanResult, began: float) -> FreshnessResult:
+        quick = self._select_quick(scan_result.outstanding)
+        why = self._inline_reindex.run(self._paths_by_collection(quick), self._repair_s) if quick else ""
+        left = (
+            self._recheck(scan_result.outstanding, quick, why)
+            if quick
+            else self._files_to_report(scan_result.outstanding)
+        )
         paths = sorted(path for _, path in left)
-        why = why or ("" if self._look.is_watched or set(left) <= set(quick) else _REINDEX_HINT)
-        notes = tuple(filter(None, (why if left else "", *sighting.notes)))
-        seen = DiskFreshness(sighting.as_of, len(paths), tuple(paths[:_MAX_EXAMPLES]), notes, sighting.complete)
+        why = why or ("" if self._disk_scan.is_watched or set(left) <= set(quick) else _REINDEX_HINT)
+        notes = tuple(filter(None, (why if left else "", *scan_result.notes)))
+        seen = DiskFreshness(scan_result.as_of, len(paths), tuple(paths[:_MAX_EXAMPLES]), notes, scan_result.complete)
         took_ms = (self._clock.elapsed() - began) * 1000
-        found = len(sighting.outstanding)
+        found = len(scan_result.outstanding)
         note = f"{found:,} changed, {max(0, found - len(left)):,} of them indexed first" if found else ""
-        return FreshnessResult(seen, Step("freshness", sighting.looked, found, round(took_ms, 3), note))
+        return FreshnessResult(seen, Step("freshness", scan_result.checked, found, round(took_ms, 3), note))
 
     def _select_quick(self, outstanding: Mapping[FileKey, FileStamp]) -> list[FileKey]:
         """Return the changed files to index before the answer: few, small, and not tried before."""
@@ -420,13 +426,13 @@ class FreshnessChecker:
         directory, _, name = place[1].rpartition("/")
         if name not in IGNORE_FILE_NAMES:
             return place[1]
-        return directory if directory or self._look.is_small() else None
+        return directory if directory or self._disk_scan.is_small() else None
 
     def _recheck(self, before: Mapping[FileKey, FileStamp], quick: list[FileKey], why: str) -> list[FileKey]:
-        after = self._look.check(before)
+        after = self._disk_scan.check(before)
         if not why:
             self._remember(quick, before, after)
-        return self._told(after)
+        return self._files_to_report(after)
 
     def _remember(
         self, quick: list[FileKey], before: Mapping[FileKey, FileStamp], after: Mapping[FileKey, FileStamp]
@@ -436,9 +442,9 @@ class FreshnessChecker:
         # Deleted files that stay indexed because the root is empty are not remembered: retrying them is cheap.
         self._tried |= {it: before[it] for it in quick if after.get(it) == before[it] != MISSING_STAMP}
 
-    def _told(self, outstanding: Mapping[FileKey, FileStamp]) -> list[FileKey]:
+    def _files_to_report(self, outstanding: Mapping[FileKey, FileStamp]) -> list[FileKey]:
         """Return the changed files to report. Files that are not indexed and need not be are left out."""
-        return [it for it, stamp in outstanding.items() if self._tried.get(it) != stamp or self._look.is_known(it)]
+        return [it for it, stamp in outstanding.items() if self._tried.get(it) != stamp or self._disk_scan.is_known(it)]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -455,19 +461,19 @@ _HISTORY_CLOSE_WAIT_S: Final = 2.0
 class RefCheck:
     """Finds outdated histories and updates them if few commits changed.
 
-    `behind` returns the outdated histories with the state of their repositories. The answer waits for `repairs` at most
-    `repair_s`.
+    `outdated` returns the outdated histories with the state of their repositories. The answer waits for
+    `inline_reindex` at most `repair_s`.
     """
 
     def __init__(
         self,
-        behind: Callable[[], Mapping[str, str]],
-        repairs: InlineReindex,
+        outdated: Callable[[], Mapping[str, str]],
+        inline_reindex: InlineReindex,
         elapsed: Callable[[], float],
         repair_s: float,
     ) -> None:
-        self._behind = behind
-        self._repairs = repairs
+        self._find_outdated = outdated
+        self._inline_reindex = inline_reindex
         self._elapsed = elapsed
         self._repair_s = repair_s
         self._turn = threading.Lock()
@@ -477,26 +483,26 @@ class RefCheck:
         # States whose repair changed nothing. They are not tried again until they change.
         self._tried: dict[str, str] = {}
 
-    def look(self) -> tuple[str, ...]:
+    def check(self) -> tuple[str, ...]:
         """Update outdated histories if that is quick; return sentences about those left."""
-        behind = self._poll()
-        untried = [name for name, state in behind.items() if self._tried.get(name) != state]
+        outdated = self._poll()
+        untried = [name for name, state in outdated.items() if self._tried.get(name) != state]
         if untried and self._repair_s:
-            reason = self._repairs.run(dict.fromkeys(untried, ()), self._repair_s)
-            left = self._behind()
-            self._remember(behind, left, untried)
+            reason = self._inline_reindex.run(dict.fromkeys(untried, ()), self._repair_s)
+            left = self._find_outdated()
+            self._remember(outdated, left, untried)
             self._seen = left
             return _outdated_sentences(left, reason)
-        return _outdated_sentences(behind, "")
+        return _outdated_sentences(outdated, "")
 
     def close(self) -> None:
-        self._repairs.close(_HISTORY_CLOSE_WAIT_S)
+        self._inline_reindex.close(_HISTORY_CLOSE_WAIT_S)
 
     def _poll(self) -> Mapping[str, str]:
         with self._turn:
             began = self._elapsed()
             if began >= self._due:
-                self._seen = self._behind()
+                self._seen = self._find_outdated()
                 self._took_s.append(self._elapsed() - began)
                 quickest_s = min(self._took_s)
                 self._due = 0.0 if quickest_s <= _CHEAP_REF_CHECK_S else began + _REF_CHECK_DIVISOR * quickest_s
@@ -506,9 +512,9 @@ class RefCheck:
         self._tried = {name: before[name] for name in tried if after.get(name) == before[name]}
 
 
-def _outdated_sentences(behind: Iterable[str], reason: str) -> tuple[str, ...]:
+def _outdated_sentences(outdated: Iterable[str], reason: str) -> tuple[str, ...]:
     why = f" ({reason})" if reason else ""
-    return tuple(f"commits of {name} changed that are not in this answer{why}" for name in behind)
+    return tuple(f"commits of {name} changed that are not in this answer{why}" for name in outdated)
 
 
 class FreshnessService:
@@ -520,20 +526,22 @@ class FreshnessService:
         self._sources = core.sources
         self._indexing = indexing
         clock, repair_s = core.clock, core.settings.freshness_timeout_ms / 1000
-        self._look = DiskScan(core.store, self._disk, clock, repair_s)
+        self._disk_scan = DiskScan(core.store, self._disk, clock, repair_s)
         # Waiting for the lock may take half of the time, which leaves the other half for the work.
-        repairs = InlineReindex(lambda name, paths: indexing.refresh_paths(name, paths, repair_s / 2), clock.elapsed)
-        self._checker = FreshnessChecker(self._look, repairs, clock, repair_s)
+        inline_reindex = InlineReindex(
+            lambda name, paths: indexing.refresh_paths(name, paths, repair_s / 2), clock.elapsed
+        )
+        self._checker = FreshnessChecker(self._disk_scan, inline_reindex, clock, repair_s)
         newest = InlineReindex(lambda name, _: histories.index_new_commits(name, repair_s / 2), clock.elapsed)
-        self._newest = RefCheck(histories.outdated_complete_histories, newest, clock.elapsed, repair_s)
+        self._ref_check = RefCheck(histories.outdated_complete_histories, newest, clock.elapsed, repair_s)
 
     def close(self) -> None:
         self._checker.close()
-        self._newest.close()
+        self._ref_check.close()
 
     def check_histories(self) -> tuple[str, ...]:
         """Index new commits if that is quick; return sentences about those left."""
-        return self._newest.look()
+        return self._ref_check.check()
 
     def check_files(self, places: Iterable[FileKey], as_of: float = 0.0) -> FreshnessResult | None:
         """Check files that an answer found; None if nothing could be done about them."""
@@ -548,29 +556,29 @@ class FreshnessService:
 
         It returns paths by collection, or None while it does not know.
         """
-        self._look.set_pending_source(pending)
+        self._disk_scan.set_pending_source(pending)
 
     def has_nothing_pending(self) -> bool:
         """Return whether a watcher is active and every change it saw is indexed."""
-        return self._look.has_nothing_pending()
+        return self._disk_scan.has_nothing_pending()
 
-    def of(self, record: Record) -> Freshness:
+    def freshness_of(self, record: Record) -> Freshness:
         """Compare the record's file with the disk."""
-        return self._sources.of(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
+        return self._sources.source_of(record.collection).freshness(Item(record.path, record.size, record.mtime_ns))
 
     def check(self) -> FreshnessResult:
         repair_s = self._settings.freshness_timeout_ms / 1000
         new = self._indexing.index_new_memory_folders(repair_s / 2) if repair_s else ()
-        outlook, notes = self._checker.look(), (*new, *self._newest.look())
-        seen = replace(outlook.seen, notes=(*outlook.seen.notes, *notes))
-        return replace(outlook, seen=seen) if notes else outlook
+        freshness_result, notes = self._checker.check(), (*new, *self._ref_check.check())
+        seen = replace(freshness_result.disk_freshness, notes=(*freshness_result.disk_freshness.notes, *notes))
+        return replace(freshness_result, disk_freshness=seen) if notes else freshness_result
 
     def ensure(self) -> DiskFreshness:
-        return self.check().seen
+        return self.check().disk_freshness
 
     def _disk(self, collection: Collection) -> CollectionDisk | None:
         """Return the disk view of a collection; None if it is not a directory, for example a named corpus."""
-        source = self._sources.of(collection.name)
+        source = self._sources.source_of(collection.name)
         if not isinstance(source, FileSource) or not source.root.is_absolute():
             return None
         return CollectionDisk(source, now_ns=lambda: int(self._core.clock.now() * 1e9))

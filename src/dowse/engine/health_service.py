@@ -18,10 +18,10 @@ from dowse.store.types import SIDECARS_PART, DroppedRecord, Finding
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """`done`: repairs as sentences. `left`: parts that are still damaged, with reasons."""
+    """`done`: repairs as sentences. `still_damaged`: parts that are still damaged, with reasons."""
 
     done: tuple[str, ...]
-    left: Mapping[str, str]
+    still_damaged: Mapping[str, str]
 
 
 _REPAIR_SENTENCES = {
@@ -42,14 +42,14 @@ class HealthService:
         self._syncs = syncs
         self._histories = histories
 
-    def damaged(self) -> Mapping[str, str]:
+    def damaged_parts(self) -> Mapping[str, str]:
         """Return the parts that recent answers had to do without, with reasons. Costs nothing."""
-        return self._store.maintenance.damaged()
+        return self._store.maintenance.damaged_parts()
 
     def probe(self) -> None:
         """Read the pages of the index for a few seconds; damage found counts as if an answer had met it."""
         self._store.maintenance.probe()
-        if SIDECARS_PART in self._store.maintenance.damaged():
+        if SIDECARS_PART in self._store.maintenance.damaged_parts():
             self.repair([SIDECARS_PART])
 
     def check(self, *, deep: bool = False, progress: ProgressCallback = no_progress) -> list[Finding]:
@@ -57,7 +57,7 @@ class HealthService:
         return self._store.maintenance.check(deep=deep, progress=progress)
 
     def repair(self, parts: Iterable[str], *, progress: ProgressCallback = no_progress) -> RepairReport:
-        """Rebuild these parts in place. Any damage left afterwards needs a new index: see `live.healing`."""
+        """Rebuild these parts in place. Any damage left afterwards needs a new index: see `dowse.live.heal`."""
         wanted = tuple(dict.fromkeys(parts))
         try:
             with self._store.writing(self._settings.lock_timeout_s):

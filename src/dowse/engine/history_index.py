@@ -89,7 +89,7 @@ class RepositoryLookup:
     def edited_lines(self, record: Record) -> ChangedSpans:
         """Return the lines of the work tree file that differ from the last commit; all lines if only one side has the
         file."""
-        return self._core.edits.of(Path(self._core.collection(record.collection).root, record.path))
+        return self._core.edits.lines_of(Path(self._core.collection(record.collection).root, record.path))
 
     def file_of(self, history: str, repo_path: str) -> Record | None:
         """Return the indexed file that is now at this path of the repository."""
@@ -138,7 +138,7 @@ class HistoryIndex:
         found = self._discover(self._core.file_roots())
         report.notes += found.problems
         report.notes += [f"the history at {place} is not indexed: {why}" for place, why in found.refused.items()]
-        for repository in found.found:
+        for repository in found.repositories:
             report.add(self._index_repository(repository, force, lambda: out_of_time() or pause(), progress))
         self._drop_unreachable(found, report)
         self._note_refused(found)
@@ -176,7 +176,7 @@ class HistoryIndex:
             return []
         user = DataPaths.of(self._settings).memories.resolve()
         memories = [it for it in every if it.source == MEMORIES and it not in inside and Path(it.root) != user]
-        found = self._discover(Path(it.root) for it in inside if it.source == FILES).found
+        found = self._discover(Path(it.root) for it in inside if it.source == FILES).repositories
         kept_repositories = {it.git_directory for it in found}
         histories = [it for it in every if it.source == COMMITS and it not in inside]
         return [
@@ -201,25 +201,25 @@ class HistoryIndex:
         trees: dict[Path, tuple[Path, ...]] = {}
         for root in roots:
             if is_intact_root(root):
-                below = find_repositories(root, self._sources.files_at(root).judge().may_enter)
+                below = find_repositories(root, self._sources.files_at(root).path_filter().may_enter)
                 every.problems += below.problems
                 every.refused |= below.refused
-                for repository in below.found:
+                for repository in below.repositories:
                     trees[repository.git_directory] = tuple(
                         dict.fromkeys((*trees.get(repository.git_directory, ()), *repository.work_trees))
                     )
-        every.found = [FoundRepository(*it) for it in trees.items()]
+        every.repositories = [FoundRepository(*it) for it in trees.items()]
         return every
 
     def _index_repository(
-        self, found: FoundRepository, force: bool, enough: Callable[[], bool], progress: ProgressCallback
+        self, found: FoundRepository, force: bool, should_stop: Callable[[], bool], progress: ProgressCallback
     ) -> SyncReport:
         """Try the incremental update first: listing a hundred thousand commits takes seconds."""
         few = None if force else self._update_incrementally(found)
-        return few or self._index_all_commits(found, force, enough, progress)
+        return few or self._index_all_commits(found, force, should_stop, progress)
 
     def _index_all_commits(
-        self, found: FoundRepository, force: bool, enough: Callable[[], bool], progress: ProgressCallback
+        self, found: FoundRepository, force: bool, should_stop: Callable[[], bool], progress: ProgressCallback
     ) -> SyncReport:
         refs = read_refs(str(found.git_directory))
         if refs is None:
@@ -231,8 +231,8 @@ class HistoryIndex:
         if known and not force and self._store.catalog.metadata().get(REFS_KEY + known.name) == state:
             return SyncReport(listed=known.listed, unchanged=known.listed)
         total = SyncReport()
-        while not enough():
-            report, is_whole = self._index_part(found, state, force, enough, progress)
+        while not should_stop():
+            report, is_whole = self._index_part(found, state, force, should_stop, progress)
             total.go_on(report)
             if is_whole:
                 return total
@@ -240,13 +240,18 @@ class HistoryIndex:
         return total
 
     def _index_part(
-        self, found: FoundRepository, state: str, force: bool, enough: Callable[[], bool], progress: ProgressCallback
+        self,
+        found: FoundRepository,
+        state: str,
+        force: bool,
+        should_stop: Callable[[], bool],
+        progress: ProgressCallback,
     ) -> tuple[SyncReport, bool]:
         """Index until another process wants to write; return the report and whether the history is complete.
 
         A forced run reads everything in one go, because the index would not show the next run where to resume.
         """
-        stop = never_pause if force else lambda: enough() or self._store.has_waiting_writer()
+        stop = never_pause if force else lambda: should_stop() or self._store.has_waiting_writer()
         tips = snapshot_ref_tips(found.git_directory)
         with self._store.writing(self._settings.lock_timeout_s):
             collection = self._core.history_at(found.git_directory) or self._add_history(found)
@@ -266,7 +271,7 @@ class HistoryIndex:
         return [f"{collection.name}: {it}" for it in reasons if it]
 
     def sync_history(
-        self, collection: Collection, force: bool, enough: Callable[[], bool], progress: ProgressCallback
+        self, collection: Collection, force: bool, should_stop: Callable[[], bool], progress: ProgressCallback
     ) -> SyncReport:
         def step(_: str, done: int, total: int) -> None:
             progress(_HISTORY_STAGE, done, total)
@@ -274,7 +279,7 @@ class HistoryIndex:
         self._sources.forget(collection.name)
         source = self._sources.commits_of(collection)
         try:
-            return self._syncs.run(source, collection, force=force, progress=step, enough=enough)
+            return self._syncs.run(source, collection, force=force, progress=step, should_stop=should_stop)
         finally:
             source.close()
 
@@ -289,7 +294,7 @@ class HistoryIndex:
 
     def unread_items(self, history: str) -> list[SkippedItem]:
         """Return the items that could not be listed or read; items left out on purpose do not count."""
-        skipped = [it for it in self._store.catalog.skipped() if it.collection == history]
+        skipped = [it for it in self._store.catalog.skipped_items() if it.collection == history]
         cut = find_cutoff(skipped, history)
         return [it for it in skipped if it != cut]
 
@@ -315,7 +320,7 @@ class HistoryIndex:
     def _drop_unreachable(self, found: RepositoryDiscovery, report: SyncReport) -> None:
         """Drop histories that no root leads to. A missing git directory may only be unavailable, so its history is
         kept."""
-        reachable = {it.git_directory for it in found.found}
+        reachable = {it.git_directory for it in found.repositories}
         complete = all(map(is_intact_root, self._core.file_roots()))
         for history in self._core.histories():
             place = git_directory_of_history(history.root)
@@ -366,7 +371,7 @@ class HistoryIndex:
         """Return the histories that differ from their repositories, each with the token of its current refs."""
         if not self._settings.git:
             return {}
-        with self._store.catalog.moment():
+        with self._store.catalog.snapshot():
             noted, histories = self._store.catalog.metadata(), self._core.histories()
         places = {it.name: git_directory_of_history(it.root) for it in histories}
         now = {name: refs_token(str(place)) for name, place in places.items() if not is_redirected_root(place)}
@@ -422,13 +427,13 @@ class HistoryIndex:
             refs = None if is_redirected_root(place) else read_refs(str(place))
             tips = snapshot_ref_tips(place)
             token, _, how = self._store.catalog.metadata().get(REFS_KEY + history, "").partition(" ")
-            moves = self._ref_updates(history, place, tips)
-            if refs is None or not token or moves is None:
+            ref_update = self._ref_updates(history, place, tips)
+            if refs is None or not token or ref_update is None:
                 raise BadInput(_TOO_MANY_COMMITS.format(history))
-            if moves.removed or collection.listed + len(moves.added) > self._settings.max_commits:
+            if ref_update.removed or collection.listed + len(ref_update.added) > self._settings.max_commits:
                 report = self._index_changed_commits(collection, place)
             else:
-                report = self._index_ref_updates(moves, collection, place)
+                report = self._index_ref_updates(ref_update, collection, place)
             self._note_state(history, f"{refs.token} {how}", tips)
         return report
 
@@ -438,20 +443,20 @@ class HistoryIndex:
         within = compare_newest_commits(place, known, self._settings.max_commits, _MAX_NEW_COMMITS)
         if within is None:
             raise BadInput(_TOO_MANY_COMMITS.format(collection.name))
-        moves, cut = within
-        return self._index_ref_updates(moves, collection, place, cut)
+        ref_update, cut = within
+        return self._index_ref_updates(ref_update, collection, place, cut)
 
     def _index_ref_updates(
-        self, moves: RefUpdate, collection: Collection, place: Path, cut: tuple[str, str] | None = None
+        self, ref_update: RefUpdate, collection: Collection, place: Path, cut: tuple[str, str] | None = None
     ) -> SyncReport:
         """Index the ref updates; `cut` is the first commit that is now left out, with the reason."""
         cuts = {cut[0] if cut else "", before.path if (before := self._syncs.find_cut(collection)) else ""} - {""}
-        under = {*moves.added, *moves.removed, *cuts}
-        if not under:
+        subpaths = {*ref_update.added, *ref_update.removed, *cuts}
+        if not subpaths:
             return SyncReport()  # no commit changes if refs were packed, or a branch or tag names a known commit
-        source = self._sources.commits_of(collection, moves.added, cut)
+        source = self._sources.commits_of(collection, ref_update.added, cut)
         try:
-            return self._syncs.run(source, collection, under=tuple(under))
+            return self._syncs.run(source, collection, subpaths=tuple(subpaths))
         finally:
             source.close()
 

@@ -70,34 +70,34 @@ class HistoryService:
         return found
 
     def commits(
-        self, checkout: Checkout, sought: HistoryQuery, limit: int | None = None, *, from_git: bool = False
+        self, checkout: Checkout, query: HistoryQuery, limit: int | None = None, *, from_git: bool = False
     ) -> tuple[HistoryAnswer, AnswerSource]:
         """Return commits, newest first; a file's commits under all its former names."""
         history, source = self._choose_source(checkout, from_git)
         if history is not None:
-            return find_commits(self._core.view(), history.name, sought, limit), source
-        found, problem = _query_git_log(checkout, sought, limit, self._withholding_at(checkout))
+            return find_commits(self._core.view(), history.name, query, limit), source
+        found, problem = _query_git_log(checkout, query, limit, self._withholding_at(checkout))
         return found, source.with_problem(problem)
 
     def authors(
-        self, checkout: Checkout, sought: HistoryQuery, *, from_git: bool = False
+        self, checkout: Checkout, query: HistoryQuery, *, from_git: bool = False
     ) -> tuple[AuthorsAnswer, AnswerSource]:
         """Return the authors of the commits, most commits first."""
         history, source = self._choose_source(checkout, from_git)
         if history is not None:
-            return count_authors(self._core.view(), history.name, sought), source
-        found, problem = _query_git_log(checkout, sought, None, self._withholding_at(checkout))
+            return count_authors(self._core.view(), history.name, query), source
+        found, problem = _query_git_log(checkout, query, None, self._withholding_at(checkout))
         people = aggregate_authors((it.facets.get(AUTHOR_FACET, ""), it.timestamp_ns) for it in found.commits)
         return people, source.with_problem(problem)
 
     def activity(
-        self, checkout: Checkout, sought: HistoryQuery, *, from_git: bool = False
+        self, checkout: Checkout, query: HistoryQuery, *, from_git: bool = False
     ) -> tuple[ActivityAnswer, AnswerSource]:
         """Return how many of the commits touched each file."""
         history, source = self._choose_source(checkout, from_git)
         if history is not None:
-            return count_changes(self._core.view(), history.name, sought), source
-        found, problem = _query_git_activity(checkout, sought, self._withholding_at(checkout))
+            return count_changes(self._core.view(), history.name, query), source
+        found, problem = _query_git_activity(checkout, query, self._withholding_at(checkout))
         return found, source.with_problem(problem)
 
     def patches(self, checkout: Checkout, history: HistoryAnswer, max_lines: int) -> dict[str, Patch]:
@@ -135,7 +135,7 @@ class HistoryService:
 
         return commits_by_prefix(self._core.view(), beginning, collection)
 
-    def touched(self, commit: Record) -> list[str]:
+    def changed_paths(self, commit: Record) -> list[str]:
         """Return the paths that an indexed commit created, changed or deleted."""
         return [it.target for it in self._core.view().links(commit) if it.kind == TOUCHES_LINK]
 
@@ -157,7 +157,7 @@ class HistoryService:
         return _rank_similar_paths(path, files_of_head(checkout.git_directory))
 
     def _withholding_at(self, checkout: Checkout) -> Redaction:
-        return self._sources.withholding([checkout.top or checkout.common])
+        return self._sources.redaction_for([checkout.top or checkout.common])
 
     def _choose_source(self, checkout: Checkout, from_git: bool) -> tuple[Collection | None, AnswerSource]:
         if from_git:
@@ -182,7 +182,7 @@ class HistoryService:
 
         if problem := self._histories.problem_of(history):
             yield problem
-        if find_cutoff(self._core.view().skipped(), history.name):
+        if find_cutoff(self._core.view().skipped_items(), history.name):
             most = self._settings.max_commits
             newest = f"{most:,} commits are" if most > 1 else "commit is"
             yield f"only the newest {newest} indexed; noCache queries git directly"
@@ -198,24 +198,24 @@ class HistoryService:
 
 
 def _query_git_log(
-    checkout: Checkout, sought: HistoryQuery, limit: int | None, withholding: Redaction
+    checkout: Checkout, query: HistoryQuery, limit: int | None, withholding: Redaction
 ) -> tuple[HistoryAnswer, str]:
     """Query git; return the commits and a sentence about those git could not read."""
     from dowse.ingest.sources.git_log import GitLog
     from dowse.lookup.history import FileHistory, follow_renames
 
     log = GitLog(checkout.common, withholding=withholding)
-    life = follow_renames(log, sought.path) if sought.path else FileHistory(())
-    is_inside = scope_predicate(sought.scope("", ()))
+    file_history = follow_renames(log, query.path) if query.path else FileHistory(())
+    is_inside = scope_predicate(query.scope("", ()))
     return filter_commits(
-        (it for it in log.commits(life.names) if is_inside(it)), life, sought, log, limit
+        (it for it in log.commits(file_history.names) if is_inside(it)), file_history, query, log, limit
     ), log.problem
 
 
-def _query_git_activity(checkout: Checkout, sought: HistoryQuery, withholding: Redaction) -> tuple[ActivityAnswer, str]:
+def _query_git_activity(checkout: Checkout, query: HistoryQuery, withholding: Redaction) -> tuple[ActivityAnswer, str]:
     from dowse.ingest.sources.git_log import GitLog
 
-    found, problem = _query_git_log(checkout, sought, None, withholding)
+    found, problem = _query_git_log(checkout, query, None, withholding)
     changes = GitLog(checkout.common).changes([it.path for it in found.commits])
     counted = Counter(path for _, made in changes for path in {it.path for it in made})
     return rank_changed_files(counted, found.total), problem

@@ -147,7 +147,7 @@ class SyncRunner:
         self,
         source: Source,
         collection: Collection,
-        under: tuple[str, ...],
+        subpaths: tuple[str, ...],
         force: bool,
         prune: bool,
         progress: ProgressCallback,
@@ -155,8 +155,8 @@ class SyncRunner:
         from dowse.ingest.sources.base import BudgetedSource, SourceBudget
 
         budget = SourceBudget(self._settings.max_files, self._settings.max_total_bytes)
-        budgeted = BudgetedSource(source, budget, self.find_cut(collection) if under else None)
-        report = self.run(budgeted, collection, under=under, force=force, prune=prune, progress=progress)
+        budgeted = BudgetedSource(source, budget, self.find_cut(collection) if subpaths else None)
+        report = self.run(budgeted, collection, subpaths=subpaths, force=force, prune=prune, progress=progress)
         if cut := self.find_cut(collection):
             report.notes.append(f"{cut.path} is {cut.reason}")
         return report
@@ -166,11 +166,11 @@ class SyncRunner:
         source: Source,
         collection: Collection,
         *,
-        under: tuple[str, ...] = (),
+        subpaths: tuple[str, ...] = (),
         force: bool = False,
         prune: bool = True,
         progress: ProgressCallback = no_progress,
-        enough: Callable[[], bool] = never_pause,
+        should_stop: Callable[[], bool] = never_pause,
     ) -> SyncReport:
         from dowse.ingest.sync import CollectionSync  # imports every extractor, which only indexing needs
 
@@ -182,10 +182,10 @@ class SyncRunner:
             self.history_limits() if collection.source == COMMITS else self.limits(),
             force,
             prune,
-            under,
+            subpaths,
             progress,
             workers=workers,
-            should_stop=enough,
+            should_stop=should_stop,
         )
         report = sync.run()
         if report.indexed >= _WORKER_RESET_FILES:
@@ -222,7 +222,7 @@ class SyncRunner:
     def find_cut(self, collection: Collection) -> SkippedItem | None:
         from dowse.ingest.sources.base import find_cutoff
 
-        return find_cutoff(self._store.catalog.skipped(), collection.name)
+        return find_cutoff(self._store.catalog.skipped_items(), collection.name)
 
     def parser_pool(self) -> WorkerPool:
         """Return the parser pool, kept between syncs because parsers take longer to start than to read a file."""
@@ -295,15 +295,17 @@ class IndexService:
         with self._store.writing(self._settings.lock_timeout_s):
             for place in places:
                 total.notes += filter(None, [self._relocation.apply(place), self._bare_repository_note(place)])
-                for root, under in self._collection_roots(place, total):
+                for root, subpaths in self._collection_roots(place, total):
                     collection = self._sources.add_collection(root)
                     self._relocation.note_identity(root)
                     self._note_keeps_deleted(collection.name, not prune)
-                    drops = prune and not self._is_subtree_empty(root, under, total)
+                    drops = prune and not self._is_subtree_empty(root, subpaths, total)
                     total.add(
-                        self._syncs.sync(self._sources.files_at(root, under), collection, under, force, drops, progress)
+                        self._syncs.sync(
+                            self._sources.files_at(root, subpaths), collection, subpaths, force, drops, progress
+                        )
                     )
-            if self._store.maintenance.damaged():
+            if self._store.maintenance.damaged_parts():
                 self._store.maintenance.finish_repair(progress)
             self._store.maintenance.optimize(progress)
         if vectors:
@@ -347,18 +349,18 @@ class IndexService:
 
         Raises IndexBusy if the write lock is not available in time.
         """
-        under = tuple(paths)
+        subpaths = tuple(paths)
         wait_s = self._settings.lock_timeout_s if timeout_s is None else timeout_s
-        return self.refresh_paths(collection, under, wait_s, progress) if under else SyncReport()
+        return self.refresh_paths(collection, subpaths, wait_s, progress) if subpaths else SyncReport()
 
     def refresh_paths(
-        self, collection: str, under: tuple[str, ...], wait_s: float, progress: ProgressCallback = no_progress
+        self, collection: str, subpaths: tuple[str, ...], wait_s: float, progress: ProgressCallback = no_progress
     ) -> SyncReport:
         with self._store.writing(wait_s):
             known = self._core.collection(collection)
             drops = not keeps_deleted_files(self._store.catalog, collection)
             return self._syncs.sync(
-                self._sources.files_at(Path(known.root), under), known, under, False, drops, progress
+                self._sources.files_at(Path(known.root), subpaths), known, subpaths, False, drops, progress
             )
 
     def _note_keeps_deleted(self, collection: str, keeps: bool) -> None:
@@ -392,14 +394,14 @@ class IndexService:
         known = [Path(it.root) for it in self._core.collections()]
         around = [root for root in known if root == place or root in place.parents]
         root = max(around, key=lambda it: len(it.parts)) if around else place if place.is_dir() else place.parent
-        under = place.relative_to(root).as_posix()
+        subpaths = place.relative_to(root).as_posix()
         inside = [it for it in known if place in it.parents]
-        inside += [it for it in self._memory_folders(root) if under == "." and it not in known]
+        inside += [it for it in self._memory_folders(root) if subpaths == "." and it not in known]
         gone = [it for it in inside if not is_intact_root(it)]
         report.deleted += sum(self._drop_memory_folder(it) for it in gone if it == root / MEMORIES_FOLDER)
         unavailable = [it for it in gone if it != root / MEMORIES_FOLDER]
         report.notes += [f"{it} is missing; its index was kept" for it in unavailable]
-        return [(root, () if under == "." else (under,)), *((it, ()) for it in inside if it not in gone)]
+        return [(root, () if subpaths == "." else (subpaths,)), *((it, ()) for it in inside if it not in gone)]
 
     def _drop_memory_folder(self, place: Path) -> int:
         """Drop the records of a memory folder that was deleted from an existing root."""
@@ -433,9 +435,9 @@ class IndexService:
         )
         return [it for it in (root / MEMORIES_FOLDER, *user_folders) if is_directory(it) and not it.is_symlink()]
 
-    def _is_subtree_empty(self, root: Path, under: tuple[str, ...], report: SyncReport) -> bool:
+    def _is_subtree_empty(self, root: Path, subpaths: tuple[str, ...], report: SyncReport) -> bool:
         """Return whether an explicitly named subtree has no files: its disk may not be mounted."""
-        emptied = [place for place in under if has_no_files(str(root / place))]
+        emptied = [place for place in subpaths if has_no_files(str(root / place))]
         report.notes += [f"{root / place} is empty now, so its index was kept" for place in emptied]
         return bool(emptied)
 
@@ -455,6 +457,6 @@ class IndexService:
         """Assign a collection whose root is gone to this place; see `RootRelocation.relocate`."""
         return self._relocation.relocate(place, former)
 
-    def settle(self) -> None:
+    def checkpoint(self) -> None:
         """Checkpoint everything into the index file, so that it can be moved."""
-        self._store.maintenance.settle()
+        self._store.maintenance.checkpoint()

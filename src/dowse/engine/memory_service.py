@@ -72,7 +72,7 @@ class MemoryList:
     """Memories, and the freshness of the list."""
 
     records: tuple[Record, ...]
-    seen: DiskFreshness
+    disk_freshness: DiskFreshness
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class MergedMemory:
 
     name: str
     path: Path
-    moved: tuple[Path, ...]
+    trashed: tuple[Path, ...]
     note: str = ""
 
 
@@ -94,8 +94,8 @@ class MemoryLinkWeb:
     """The memories that one memory refers to by a kind of link, and those that refer to it."""
 
     memory: Record
-    onward: MemoryWalk
-    back: MemoryWalk
+    outgoing: MemoryWalk
+    incoming: MemoryWalk
 
 
 class MemoryService:
@@ -136,7 +136,7 @@ class MemoryService:
             type=type, tags=tags, created_at=format_iso(now), valid_from=valid_from, valid_until=valid_until
         )
         anchored = self._resolve_anchors(anchors)
-        written = list(dict.fromkeys(it.written for it in anchored.values()))
+        written = list(dict.fromkeys(it.text for it in anchored.values()))
         facts |= {ANCHORS_KEY: written, front.ANCHORED_AT: format_iso(now)} if written else {}
         created = self._index_memories(self._folder().create(name, front.compose(facts, content)))
         return replace(created, note="; ".join([*_file_anchor_notes(anchored), *filter(None, [created.note])]))
@@ -154,7 +154,7 @@ class MemoryService:
         folder = self._folder()
         name, text = folder.read(name)
         text = text if self._settings.show_secrets else mask_secrets_in_text(text)[0]
-        return MemoryText(name, folder.place / name, text, front.body_of(text), front.parse_facts(text))
+        return MemoryText(name, folder.directory / name, text, front.body_of(text), front.parse_facts(text))
 
     def forget(self, name: str) -> WrittenMemory:
         """Move a memory to the trash; `path` is its path there."""
@@ -173,21 +173,21 @@ class MemoryService:
             )
 
         name, names, moved = folder.merge(sources, target, text, now)
-        return MergedMemory(name, folder.place / name, moved, self._index_memories(name, *names).note)
+        return MergedMemory(name, folder.directory / name, moved, self._index_memories(name, *names).note)
 
     def select(self, scope: Scope = MEMORY_SCOPE) -> MemoryList:
         """Return the memories within the scope, newest first."""
         seen = self._freshness.ensure()
         return MemoryList(tuple(self._core.view().select(replace(scope, kinds=MEMORY_SCOPE.kinds))), seen)
 
-    def stale(self, record: Record) -> tuple[Staleness, ...]:
+    def staleness(self, record: Record) -> tuple[Staleness, ...]:
         """Return the anchors of a memory whose targets have changed since; empty for other records."""
         if ANCHORS_KEY not in record.facets:
             return ()
         anchored = self._anchor_resolver(record.collection)
         return StalenessChecker(
             anchored, ChangeAttribution(anchored, self._repositories.history_of, self._repositories.edited_lines)
-        ).stale(record)
+        ).check(record)
 
     def caveats(self, record: Record) -> tuple[str, ...]:
         """Return sentences about why a record may no longer hold.
@@ -196,8 +196,8 @@ class MemoryService:
         records other than memories.
         """
         left_out = [_HISTORY_DISABLED] if record.kind == COMMIT_KIND and not self._settings.git else []
-        (standing,) = self.validities([record])
-        return (*left_out, *standing.sentences(), *(it.why for it in self.stale(record)))
+        (validity,) = self.validities([record])
+        return (*left_out, *validity.sentences(), *(it.why for it in self.staleness(record)))
 
     def validities(self, records: Iterable[Record]) -> list[MemoryValidity]:
         """Return whether each record is still valid according to other memories; `stale` compares one with the code."""
@@ -218,7 +218,7 @@ class MemoryService:
             return {}
         self._freshness.ensure()  # so that an anchor's digest includes an edit saved just now
         anchored = self._anchor_resolver()
-        return {it: anchored.resolved(self._relative_to_root(it)) for it in anchors}
+        return {it: anchored.resolve(self._relative_to_root(it)) for it in anchors}
 
     def _anchor_renewer(self) -> Callable[[str], str]:
         """Return a function that updates the anchor digests in a memory's text; anchors without a target stay."""
@@ -229,7 +229,7 @@ class MemoryService:
             found: dict[str, str] = {}
             for anchor in list_value(front.parse_facts(text), ANCHORS_KEY)[:MAX_LIST_ENTRIES]:
                 with suppress(BadInput):
-                    found[anchor] = anchored.resolved(anchor).written
+                    found[anchor] = anchored.resolve(anchor).text
             return front.rewrite_anchors(text, found, now)
 
         return renewed
@@ -276,8 +276,8 @@ class MemoryService:
     def _sync_memories(self, place: Path, names: tuple[str, ...]) -> None:
         """Index these files, or the whole folder if it is new to the index."""
         collection = self._sources.add_collection(place)
-        under = names if collection.synced_at else ()
-        self._syncs.sync(self._sources.files_at(place, under), collection, under, False, True, no_progress)
+        subpaths = names if collection.synced_at else ()
+        self._syncs.sync(self._sources.files_at(place, subpaths), collection, subpaths, False, True, no_progress)
 
     # --- linked memories ---
 

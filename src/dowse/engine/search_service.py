@@ -52,19 +52,22 @@ class SearchService:
     def search(self, query: Query) -> Answer:
         if not query.text.strip():
             raise BadInput("the query is empty; ask for something")
-        outlook = self._freshness.check()
-        found = self._answer(query, outlook)
+        freshness_result = self._freshness.check()
+        found = self._answer(query, freshness_result)
         again = (
             None
-            if outlook.seen.complete
-            else self._freshness.check_files(_stale_places(found.hits), outlook.seen.as_of)
+            if freshness_result.disk_freshness.complete
+            else self._freshness.check_files(_stale_places(found.hits), freshness_result.disk_freshness.as_of)
         )
         return found if again is None else self._answer(query, again)
 
-    def _answer(self, query: Query, outlook: FreshnessResult) -> Answer:
+    def _answer(self, query: Query, freshness_result: FreshnessResult) -> Answer:
         found = answer_query(query, self._rank)
-        hits = tuple(self._checked(found.hits))
-        steps, completeness = (outlook.step, *found.steps), self._status.completeness(outlook.seen)
+        hits = tuple(self._with_freshness(found.hits))
+        steps, completeness = (
+            (freshness_result.step, *found.steps),
+            self._status.completeness(freshness_result.disk_freshness),
+        )
         return Answer(query, hits, steps, completeness, self._core.clock.now(), found.abstained)
 
     def _rank(self, query: Query) -> SearchResult:
@@ -74,7 +77,7 @@ class SearchService:
             SearchModels(self._core.encoders.encode_query, self._core.rerankers.judge),
             rrf_k=self._settings.rrf_k,
             shares=self._retriever_weights(),
-            priors=self._core.preferences.of(query.subject),
+            priors=self._core.preferences.factors_for(query.subject),
             begin=self._core.spare_threads.begin,
             now=self._core.clock.now,
         )
@@ -88,7 +91,7 @@ class SearchService:
         words = self._settings.lexical_weight
         return {"lexical": words, "headline": words, "semantic": self._settings.semantic_weight}
 
-    def _checked(self, hits: Iterable[Hit]) -> Iterator[Hit]:
+    def _with_freshness(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Yield each hit with the freshness of its file and the caveats a reader should know."""
         folders = self._memory_folder_paths()
         sources: dict[str, Source | None] = {}  # looked up once each, because the lookup takes longer than the query
@@ -99,7 +102,7 @@ class SearchService:
             source = sources[record.collection]
             freshness = source.freshness(Item(record.path, record.size, record.mtime_ns)) if source else "gone"
             place = f"{folders[record.collection]}/{record.path}" if record.collection in folders else ""
-            yield replace(hit, freshness=freshness, notes=self._memory.caveats(record), place=place)
+            yield replace(hit, freshness=freshness, notes=self._memory.caveats(record), display_path=place)
 
     def _memory_folder_paths(self) -> dict[str, str]:
         """Return the folder of each memory collection, relative to the root it lies below, else absolute."""
@@ -110,7 +113,7 @@ class SearchService:
     def _source_of(self, collection: str) -> Source | None:
         """Return the source; None if another process has dropped the collection since the search."""
         try:
-            return self._sources.of(collection)
+            return self._sources.source_of(collection)
         except BadInput:
             return None
 
@@ -142,7 +145,7 @@ class SearchService:
 
         records = resolve_records(self._core.view(), target) or memories_by_name(self._core.view(), target)
         links = MemoryLinks.of(self._core.view())
-        found = (told for it in records for told in links.to(Target(it.path, it)))
+        found = (resolved_link for it in records for resolved_link in links.links_to(Target(it.path, it)))
         return {(record_key(teller), link) for teller, link in found}
 
 
@@ -166,7 +169,7 @@ class ReadService:
     def passage(self, stored: StoredChunk) -> Passage:
         """Return the chunk's current lines; as indexed if the file has changed, because its lines may have moved."""
         record, chunk = stored.record, stored.chunk
-        freshness = self._freshness.of(record)
+        freshness = self._freshness.freshness_of(record)
         if freshness == "fresh":
             return self.lines(record, chunk.start_line, chunk.end_line)
         passage = replace(self.lines(record), text=chunk.text, freshness=freshness)
@@ -181,7 +184,9 @@ class ReadService:
             self._core.view(), record, self._sources.read_text(record), "unknown", start_line, end_line
         )
         record = self._refreshed_memory(record)  # after the lines were read: the index has none of a deleted file then
-        return replace(passage, record=record, freshness=self._freshness.of(record), notes=self._memory.caveats(record))
+        return replace(
+            passage, record=record, freshness=self._freshness.freshness_of(record), notes=self._memory.caveats(record)
+        )
 
     def _refreshed_memory(self, record: Record) -> Record:
         """Return a memory as indexed after a freshness check: it, or its anchor target, may have been saved just

@@ -56,13 +56,13 @@ def _default_fast_encoder() -> Encoder | None:
 def _upgrade_at_low_priority(upgrade: VectorUpgrade, encoders: UpgradeEncoders, give_way: YieldFn) -> VectorFillReport:
     def run(is_interrupted: Callable[[], bool]) -> VectorFillReport:
         def is_stopped() -> bool:
-            return is_interrupted() or upgrade.out_of_time()
+            return is_interrupted() or upgrade.is_out_of_time()
 
         def is_over() -> bool:
             give_way(is_stopped)
             return is_stopped()
 
-        return replace(upgrade, out_of_time=is_over).run(encoders)
+        return replace(upgrade, is_out_of_time=is_over).run(encoders)
 
     return run_at_low_priority(run)
 
@@ -96,20 +96,22 @@ class IndexEncoders:
         self._known: dict[str, Encoder] = {}
 
     @property
-    def wanted(self) -> bool:
+    def is_enabled(self) -> bool:
         return self._name != NO_ENCODER
 
     @property
     def name(self) -> str:
         """Return the name of the encoder without contacting it."""
         try:
-            return self._choose(self._effective_setting(), patient=False).encoder.name if self.wanted else NO_ENCODER
+            return (
+                self._choose(self._effective_setting(), patient=False).encoder.name if self.is_enabled else NO_ENCODER
+            )
         except EncoderMissing:
             return NO_ENCODER
 
     def check(self) -> None:
         """Raise `BadInput` for an unknown encoder before any work is done."""
-        if self.wanted:
+        if self.is_enabled:
             from dowse.encoders.choose import check_encoder_name
 
             check_encoder_name(self._name)
@@ -136,26 +138,26 @@ class IndexEncoders:
         """Return the requested encoder. `auto` defers to the index, unless that would send texts to a server."""
         from dowse.encoders.choose import AUTO_ENCODER, ENCODER_ALIASES, is_local_encoder
 
-        asked = ENCODER_ALIASES.get(self._name, self._name)
-        kept = self._stored_setting()
-        return kept if asked == AUTO_ENCODER and is_local_encoder(kept) else asked
+        requested = ENCODER_ALIASES.get(self._name, self._name)
+        stored = self._stored_setting()
+        return stored if requested == AUTO_ENCODER and is_local_encoder(stored) else requested
 
     def _plan_encoder(self) -> EncoderPlan:
         """Plan the encoder. Existing vectors are never replaced just because one run names another encoder."""
-        asked, kept = self._effective_setting(), self._stored_setting()
-        if asked == kept or not self._has_vectors():
-            return EncoderPlan(asked)
+        requested, stored = self._effective_setting(), self._stored_setting()
+        if requested == stored or not self._has_vectors():
+            return EncoderPlan(requested)
         from dowse.encoders.choose import encoder_short_name, is_local_encoder
 
         metadata = self._store.catalog.metadata()
-        target = self._choose(asked, patient=True).encoder.fingerprint
+        target = self._choose(requested, patient=True).encoder.fingerprint
         if target == (
             metadata.get(NEXT_ENCODER_KEY) or metadata.get(ACTIVE_ENCODER_KEY)
-        ) or target == self._local_fingerprint(kept):
-            return EncoderPlan(asked)
+        ) or target == self._local_fingerprint(stored):
+            return EncoderPlan(requested)
         counts, by = self._store.catalog.counts(), encoder_short_name(metadata.get(ACTIVE_ENCODER_KEY, ""))
-        conflict = f"the index keeps its {counts.vectors:,} vectors by {by}; {_switch_advice(asked)}"
-        return EncoderPlan(kept if is_local_encoder(kept) else "", conflict)
+        conflict = f"the index keeps its {counts.vectors:,} vectors by {by}; {_switch_advice(requested)}"
+        return EncoderPlan(stored if is_local_encoder(stored) else "", conflict)
 
     def _has_vectors(self) -> bool:
         counts = self._store.catalog.counts()
@@ -169,7 +171,7 @@ class IndexEncoders:
     # --- status ---
 
     def describe(self) -> EncoderStatus:
-        if not self.wanted:
+        if not self.is_enabled:
             return EncoderStatus(NO_ENCODER, "semantic search: off (encoder = none)")
         try:
             choice = self._choose(self._effective_setting(), patient=False)
@@ -187,18 +189,18 @@ class IndexEncoders:
             return [f"but {error}"]
         if fingerprint in (metadata.get(NEXT_ENCODER_KEY), metadata.get(ACTIVE_ENCODER_KEY, fingerprint)):
             return []
-        asked = self._effective_setting()
+        requested = self._effective_setting()
         step = (
             f"run `dowse index` to replace them by those of {fingerprint}"
-            if asked == self._stored_setting()
-            else _switch_advice(asked)
+            if requested == self._stored_setting()
+            else _switch_advice(requested)
         )
         return [f"the vectors of the index are by {metadata[ACTIVE_ENCODER_KEY]}; {step}"]
 
     def notes(self) -> tuple[str, ...]:
         """Return the progress of the vectors if they are incomplete."""
         counts, metadata = self._store.catalog.counts(), self._store.catalog.metadata()
-        if not self.wanted or (NEXT_ENCODER_KEY not in metadata and counts.vectors == counts.encoded):
+        if not self.is_enabled or (NEXT_ENCODER_KEY not in metadata and counts.vectors == counts.encoded):
             return ()
         from dowse.encoders.choose import encoder_short_name
 
@@ -215,19 +217,19 @@ class IndexEncoders:
         rest = "`dowse jobs` shows progress, `dowse index` finishes it"
         return (f"semantic index: {quick} {ready}, {full} {share:.0%}; {rest}",)
 
-    def lacking(self) -> int:
+    def count_missing(self) -> int:
         """Return how many chunks lack a vector of the target encoder."""
         metadata = self._store.catalog.metadata()
         return (
             self._count_missing(metadata.get(NEXT_ENCODER_KEY) or metadata.get(ACTIVE_ENCODER_KEY, ""))
-            if self.wanted
+            if self.is_enabled
             else 0
         )
 
     # --- queries ---
 
     def encode_query(self, text: str) -> QueryVector:
-        if not self.wanted:
+        if not self.is_enabled:
             return QueryVector(None, "skipped: semantic search is off (encoder = none)")
         self.check()
         try:
@@ -236,14 +238,14 @@ class IndexEncoders:
             return QueryVector(None, f"skipped: {error}")
 
     def _encode_with_index_encoder(self, text: str) -> QueryVector:
-        made = self._store.catalog.metadata().get(ACTIVE_ENCODER_KEY)
-        if made is None:
+        active = self._store.catalog.metadata().get(ACTIVE_ENCODER_KEY)
+        if active is None:
             return QueryVector(None, "skipped: the index has no vectors yet; run `dowse index`")
-        encoder = self._encoder_for_fingerprint(made)
+        encoder = self._encoder_for_fingerprint(active)
         if encoder is None:
             return QueryVector(
                 None,
-                f"skipped: the vectors of the index were made by {made}, which the encoder setting excludes "
+                f"skipped: the vectors of the index were made by {active}, which the encoder setting excludes "
                 f"({self._name}); {_switch_advice(self._name)}",
             )
         matrix = encoder.encode([text])
@@ -253,20 +255,26 @@ class IndexEncoders:
                 None, f"skipped: {take_encoder_problem(encoder) or 'the query has no content to encode'}"
             )
         return QueryVector(
-            matrix[0], encoder_fingerprint=made, traits=get_traits(encoder), note=self._other_encoder_note(made)
+            matrix[0],
+            encoder_fingerprint=active,
+            traits=get_traits(encoder),
+            note=self._other_encoder_note(active),
         )
 
-    def _other_encoder_note(self, made: str) -> str:
+    def _other_encoder_note(self, active: str) -> str:
         """Return a note if the vectors come from another encoder than the requested one. Servers are not contacted for
         this."""
         from dowse.encoders.choose import AUTO_ENCODER, encoder_short_name, is_local_encoder
 
-        asked = self._effective_setting()
-        if asked == AUTO_ENCODER or not is_local_encoder(asked) or asked == self._stored_setting():
+        requested = self._effective_setting()
+        if requested == AUTO_ENCODER or not is_local_encoder(requested) or requested == self._stored_setting():
             return ""
-        if self._local_fingerprint(asked) in (made, self._store.catalog.metadata().get(NEXT_ENCODER_KEY)):
+        if self._local_fingerprint(requested) in (
+            active,
+            self._store.catalog.metadata().get(NEXT_ENCODER_KEY),
+        ):
             return ""
-        return f"compared by {encoder_short_name(made)}, which made the vectors of the index, not by {asked}"
+        return f"compared by {encoder_short_name(active)}, which made the vectors of the index, not by {requested}"
 
     def _encoder_for_fingerprint(self, fingerprint: str) -> Encoder | None:
         """Return the encoder with this fingerprint: a local one, or the server of the setting."""
@@ -302,7 +310,7 @@ class IndexEncoders:
         - `quick_only`: skip a slow encoder if other vectors can answer queries.
         - `give_way`: run a slow encoder at the lowest priority and call this between batches.
         """
-        if not self.wanted:
+        if not self.is_enabled:
             return VectorFillReport(notes=["no vectors were made: encoder = none"])
         upgrade = VectorUpgrade(self._store, self._cache, progress, out_of_time)
         try:
@@ -325,9 +333,9 @@ class IndexEncoders:
     def _plan_switch(self) -> EncoderPlan:
         from dowse.encoders.choose import ENCODER_ALIASES
 
-        asked = ENCODER_ALIASES.get(self._name, self._name)
-        self._store.writer.note(ENCODER_SETTING_KEY, asked)
-        return EncoderPlan(asked)
+        requested = ENCODER_ALIASES.get(self._name, self._name)
+        self._store.writer.note(ENCODER_SETTING_KEY, requested)
+        return EncoderPlan(requested)
 
     def _choose_encoders(self, name: str) -> UpgradeEncoders:
         choice = self._choose(name, patient=True)

@@ -58,7 +58,7 @@ class IndexStatus:
     omissions: Mapping[str, Omissions]  # files that each collection leaves out by default rules
     held_back: Mapping[str, int]  # secret files, file changes left out of commits, masked values
 
-    def of(self, source: str) -> list[Collection]:
+    def collections_of(self, source: str) -> list[Collection]:
         return [it for it in self.collections if it.source == source]
 
 
@@ -86,7 +86,7 @@ class StatusService:
 
     def lacking_vectors(self) -> int:
         """Return how many chunks have no vector of the configured encoder."""
-        return self._core.encoders.lacking()
+        return self._core.encoders.count_missing()
 
     def is_unfinished(self) -> bool:
         """Return whether a run left vectors or commits to the next one."""
@@ -116,12 +116,12 @@ class StatusService:
             reranker=offer.name,
             reranker_why=offer.why,
             schema=len(MIGRATIONS),
-            skipped=(*self._core.view().skipped(), *self._histories.refused_histories()),
+            skipped=(*self._core.view().skipped_items(), *self._histories.refused_histories()),
             quarantined=tuple(SkippedItem(*row) for row in self._core.view().records_with_facet(UNPARSED_FACET)),
             sizes=self._core.view().sizes(),
             omissions=self.omissions(),
             held_back={
-                "files": sum(it.reason == HELD_BACK_REASON for it in self._core.view().skipped()),
+                "files": sum(it.reason == HELD_BACK_REASON for it in self._core.view().skipped_items()),
                 "changes": self._sum_facet(LEFT_OUT_FACET),
                 "values": self._sum_facet(MASKED_FACET),
             },
@@ -131,7 +131,7 @@ class StatusService:
         return sum(int(value) for _, _, value in self._core.view().records_with_facet(facet) if value.isdecimal())
 
     def completeness(self, seen: DiskFreshness = FRESHNESS_UNKNOWN) -> Completeness:
-        with self._core.view().moment():
+        with self._core.view().snapshot():
             return self._completeness(seen)
 
     def _completeness(self, seen: DiskFreshness) -> Completeness:
@@ -146,14 +146,14 @@ class StatusService:
             vectors=counts.vectors,
             synced_at=min((it.synced_at for it in collections), default=0.0),
             notes=tuple(self.index_notes()),
-            seen=seen,
+            disk_freshness=seen,
             by_source=tuple(shares[it] for it in (COMMITS, MEMORIES) if it in shares),
         )
 
     def _count_by_source(self) -> dict[str, SourceCoverage]:
         """Count indexed and offered items per kind of source. The indexed count never exceeds the offered count."""
         sizes, skipped, uncounted = self._core.view().sizes(), Counter[str](), Counter[str]()
-        for row in self._core.view().skipped():
+        for row in self._core.view().skipped_items():
             skipped[row.collection] += count_left_out(row)
             uncounted[row.collection] += count_left_out(row) - 1  # the source lists the row as one item
         shares, omissions = {FILES: SourceCoverage(FILES, 0, 0)}, self.omissions()
@@ -180,7 +180,7 @@ class StatusService:
         yield from self._core.encoders.notes()
         yield from (
             damage_message(part, why)
-            for part, why in self._core.store.maintenance.damaged().items()
+            for part, why in self._core.store.maintenance.damaged_parts().items()
             if part != SIDECARS_PART
         )
         yield from (f"{it} is {OTHER_FORMAT}" for it in self._histories.histories_of_other_format())

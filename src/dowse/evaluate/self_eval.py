@@ -185,15 +185,15 @@ class _TouchingCommit:
     subject: str
     paths: tuple[tuple[str, str], ...]
     files: set[str] = field(default_factory=set)
-    seen: set[str] = field(default_factory=set)
+    matched_words: set[str] = field(default_factory=set)
 
     def add_file(self, file: str, passages: Sequence[StoredChunk]) -> None:
         self.files.add(file)
         asked = content_words(self.subject)
-        self.seen |= asked & {word for it in passages for word in content_words(it.chunk.text)}
+        self.matched_words |= asked & {word for it in passages for word in content_words(it.chunk.text)}
 
     def question(self) -> SyntheticQuestion:
-        share = len(self.seen) / len(content_words(self.subject))
+        share = len(self.matched_words) / len(content_words(self.subject))
         return SyntheticQuestion(COMMIT_QUESTIONS, self.subject, frozenset(self.files), share)
 
 
@@ -251,15 +251,15 @@ class Sample:
     possible: int
     ambiguous: int
 
-    def of(self, origin: str) -> list[SyntheticQuestion]:
+    def questions_of(self, origin: str) -> list[SyntheticQuestion]:
         return [it for it in self.questions if it.origin == origin]
 
     def ids(self, origin: str) -> frozenset[str]:
-        return frozenset(map(question_id, self.of(origin)))
+        return frozenset(map(question_id, self.questions_of(origin)))
 
     def origins(self) -> Mapping[str, tuple[int, float]]:
         """Return the number of questions and their mean overlap for each origin."""
-        found = {origin: self.of(origin) for origin in QUESTION_ORIGINS}
+        found = {origin: self.questions_of(origin) for origin in QUESTION_ORIGINS}
         return {origin: (len(of), fmean([it.overlap for it in of] or [0.0])) for origin, of in found.items()}
 
 

@@ -89,7 +89,7 @@ def blame(
     places = map_lines(split_lines(before or b""), lines) if current is not None else list(range(1, len(lines) + 1))
     wanted = [it for it in places[start_line - 1 : last] if it]
     origins = _blame_committed(git_directory, name, min(wanted), max(wanted)) if wanted else {}
-    shown = split_lines(withholding.masked(content)[0])
+    shown = split_lines(withholding.mask_secrets(content)[0])
     rows = (
         BlamedLine(number, _decode_line(shown[number - 1]), origins.get(places[number - 1], UNCOMMITTED_ORIGIN))
         for number in range(start_line, last + 1)

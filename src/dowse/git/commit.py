@@ -32,7 +32,7 @@ class FileChange(NamedTuple):
 class CommitData:
     """One commit.
 
-    - `delta`: its patch, truncated.
+    - `diff`: its patch, truncated.
     - `omitted`: number of patch lines cut off; if `is_cut`, there are more, because reading stopped early.
     - `problem`: what git could not report.
     - `left_out`: number of files whose changes are withheld.
@@ -45,7 +45,7 @@ class CommitData:
     committer: Signature
     message: str
     files: list[FileChange]
-    delta: str = ""
+    diff: str = ""
     omitted: int = 0
     is_cut: bool = False
     problem: str = ""
@@ -93,7 +93,7 @@ class Redaction:
     is_excluded: Callable[[str], bool] = exclude_nothing
     show_secrets: bool = False
 
-    def told(self, patch: bytes) -> tuple[bytes, int]:
+    def redact_files(self, patch: bytes) -> tuple[bytes, int]:
         """Remove the parts of files that are left out under any of their names; return the patch and the number
         removed."""
         if not patch or self.is_excluded is exclude_nothing:
@@ -106,7 +106,7 @@ class Redaction:
         left_out = len(parts) - len(kept)
         return (patch[: starts[0]] + b"".join(kept), left_out) if left_out else (patch, 0)
 
-    def masked(self, data: bytes) -> tuple[bytes, int]:
+    def mask_secrets(self, data: bytes) -> tuple[bytes, int]:
         """Mask known secrets without changing the length; return the data and the number masked."""
         return (data, 0) if self.show_secrets else mask_secrets(data)
 

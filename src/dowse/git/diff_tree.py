@@ -50,7 +50,7 @@ def parse_commit(
 
     def mask(data: bytes) -> bytes:
         nonlocal masked_count
-        data, count = withholding.masked(data)
+        data, count = withholding.mask_secrets(data)
         masked_count += count
         return data
 
@@ -64,7 +64,7 @@ def parse_commit(
     files = [_file_change(*it) for it in entries]
     # If no file is left out, the patch need not be split by file.
     is_whole = files and not any(withholding.is_excluded(path) for it in files for path in it[1:] if path)
-    patch, left_out = (patch, 0) if is_whole else withholding.told(patch)
+    patch, left_out = (patch, 0) if is_whole else withholding.redact_files(patch)
     delta, omitted = truncate_diff(patch, diff_lines, mask)
     message = mask(message)
     problems = [problem, f"{invalid_paths:,} of its paths are not valid UTF-8" if invalid_paths else ""]
@@ -75,7 +75,7 @@ def parse_commit(
         committer=Signature(_decode_text(committer), _decode_text(committer_email), parse_seconds(committer_at)),
         message=_decode_text(message).strip("\n"),
         files=files,
-        delta=delta,
+        diff=delta,
         omitted=omitted,
         is_cut=is_cut,
         problem="; ".join(filter(None, problems)),
@@ -300,7 +300,7 @@ class DiffTreeThread:
         self._open = open_channel
         self._convert = convert
         self._in_flight: deque[CommitRequest] = deque()
-        self._channel: DiffTreeProcess | None = None
+        self._diff_tree: DiffTreeProcess | None = None
         self._stopped = False
         self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="dowse-git", daemon=True)
@@ -311,8 +311,8 @@ class DiffTreeThread:
     def end(self) -> None:
         """Stop the thread. The caller must hold the lock."""
         self._stopped = True
-        if self._channel is not None:
-            self._channel.kill()
+        if self._diff_tree is not None:
+            self._diff_tree.kill()
 
     def join(self) -> None:
         self._thread.join()
@@ -339,32 +339,32 @@ class DiffTreeThread:
             self._changed.wait_for(lambda: self._stopped or self._in_flight or self._requests)
             room = min(_MAX_IN_FLIGHT - len(self._in_flight), len(self._requests))
             taken = [] if self._stopped else [self._requests.popleft() for _ in range(room)]
-        if taken and not self._in_flight and self._channel is not None and not self._channel.is_alive():
+        if taken and not self._in_flight and self._diff_tree is not None and not self._diff_tree.is_alive():
             self._close()  # it ended while idle, so none of these requests is to blame
         self._in_flight.extend(taken)
         self._ask(taken)
         return not self._stopped
 
     def _ask(self, requests: list[CommitRequest]) -> None:
-        if self._channel is None:
+        if self._diff_tree is None:
             try:
                 self._reopen()
             except OSError:
                 return  # each request then fails by itself
         elif requests:
-            self._channel.ask([it.name for it in requests])
+            self._diff_tree.ask([it.name for it in requests])
 
     def _reopen(self) -> None:
-        channel = self._open()
+        diff_tree = self._open()
         with self._changed:
-            self._channel = channel
+            self._diff_tree = diff_tree
             if self._stopped:
-                channel.kill()
-        channel.ask([it.name for it in self._in_flight])
+                diff_tree.kill()
+        diff_tree.ask([it.name for it in self._in_flight])
 
     def _complete_next(self) -> None:
         few = len(self._in_flight) <= _FEW_IN_FLIGHT
-        frame = self._channel.receive(in_a_hurry=few) if self._channel is not None else None
+        frame = self._diff_tree.receive(in_a_hurry=few) if self._diff_tree is not None else None
         name, future = self._in_flight.popleft()
         if frame is None or frame.is_last:
             self._close()
@@ -385,9 +385,9 @@ class DiffTreeThread:
 
     def _close(self) -> None:
         with self._changed:
-            channel, self._channel = self._channel, None
-        if channel is not None:
-            channel.close()
+            diff_tree, self._diff_tree = self._diff_tree, None
+        if diff_tree is not None:
+            diff_tree.close()
 
 
 # --------------------------------------------------------------------------------------------------
@@ -408,10 +408,10 @@ class MergeReader:
         self._git_directory = git_directory
         self._open = open_channel
         self._lock = threading.Lock()
-        self._channel: DiffTreeProcess | None = None
+        self._diff_tree: DiffTreeProcess | None = None
         self._stopped = False
 
-    def touched(self, name: str) -> list[FileChange] | None:
+    def changed_files(self, name: str) -> list[FileChange] | None:
         """Return the files that a merge changed; None if trees are missing or damaged. Raises Unreadable if git cannot
         start."""
         # Retry once: if the process was killed, that says nothing about the trees. If they end it, they end it again.
@@ -421,20 +421,20 @@ class MergeReader:
     def end(self) -> None:
         with self._lock:
             self._stopped = True
-            if self._channel is not None:
-                self._channel.kill()
+            if self._diff_tree is not None:
+                self._diff_tree.kill()
 
     def close(self) -> None:
         with self._lock:
-            channel, self._channel = self._channel, None
-        if channel is not None:
-            channel.close()
+            diff_tree, self._diff_tree = self._diff_tree, None
+        if diff_tree is not None:
+            diff_tree.close()
 
     def _read_output(self, name: str) -> DiffTreeOutput | None:
         """Return git's output for a merge; None if git has ended."""
-        channel = self._get_process()
-        channel.ask([name])
-        frame = channel.receive()
+        diff_tree = self._get_process()
+        diff_tree.ask([name])
+        frame = diff_tree.receive()
         if frame is None or frame.is_last:
             self.close()
         return frame
@@ -443,13 +443,13 @@ class MergeReader:
         with self._lock:
             if self._stopped:
                 raise Unreadable("reading was cancelled", lasting=False)
-            if self._channel is None:
+            if self._diff_tree is None:
                 try:
-                    self._channel = self._open(self._git_directory, MERGE_COMMAND)
+                    self._diff_tree = self._open(self._git_directory, MERGE_COMMAND)
                 except OSError as error:
                     why = f"git could not be started ({error.strerror or error}); the next run retries"
                     raise Unreadable(why, lasting=False) from error
-            return self._channel
+            return self._diff_tree
 
 
 def parse_merge(frame: bytes) -> Iterator[FileChange]:
@@ -502,29 +502,29 @@ class CommitReader:
         self._changed = threading.Condition()
         self._requests: deque[CommitRequest] = deque()
         self._futures: dict[str, Future[bytes]] = {}
-        self._pumps: list[tuple[DiffTreeThread, MergeReader]] = []
+        self._threads: list[tuple[DiffTreeThread, MergeReader]] = []
 
     def request(self, names: Iterable[str]) -> None:
         """Request commits that will be read soon."""
         with self._changed:
-            if failed := next((pump.failure for pump, _ in self._pumps if pump.failure), None):
+            if failed := next((thread.failure for thread, _ in self._threads if thread.failure), None):
                 raise failed
             for name in names:
                 if name not in self._futures and name not in self._shallow:
                     self._futures[name] = Future()
                     self._requests.append(CommitRequest(name, self._futures[name]))
-            while self._requests and len(self._pumps) < self._processes:
+            while self._requests and len(self._threads) < self._processes:
                 merges = MergeReader(self._git_directory)
                 convert = partial(self._convert, merges)
-                pump = DiffTreeThread(self._requests, self._changed, lambda: self._open(self._git_directory), convert)
-                self._pumps.append((pump, merges))
-                pump.start()
+                thread = DiffTreeThread(self._requests, self._changed, lambda: self._open(self._git_directory), convert)
+                self._threads.append((thread, merges))
+                thread.start()
             self._changed.notify_all()
 
     def is_expected(self, name: str) -> bool:
         return name in self._futures
 
-    def told(self, name: str) -> bytes:
+    def read_commit(self, name: str) -> bytes:
         """Return a commit in the extractor's format.
 
         Raises Unreadable if there is none, or if reading was cancelled.
@@ -544,18 +544,18 @@ class CommitReader:
 
     def close(self) -> None:
         with self._changed:
-            pumps, self._pumps = self._pumps, []
+            threads, self._threads = self._threads, []
             futures, self._futures = self._futures, {}
             self._requests.clear()
-            for pump, merges in pumps:
-                pump.end()
+            for thread, merges in threads:
+                thread.end()
                 merges.end()
             for future in futures.values():
                 if not future.done():
                     future.set_exception(Unreadable("reading was cancelled", lasting=False))
             self._changed.notify_all()
-        for pump, merges in pumps:
-            pump.join()
+        for thread, merges in threads:
+            thread.join()
             merges.close()
 
     def _convert(self, merges: MergeReader, name: str, frame: bytes | None, is_cut: bool) -> bytes:
@@ -564,7 +564,7 @@ class CommitReader:
         Without output, git ended over this commit.
         """
         commit = self._parse(frame, is_cut) or self._read_separately(name, _FALLBACKS)
-        return (_add_merge_files(commit, merges.touched(name)) if len(commit.parents) > 1 else commit).to_bytes()
+        return (_add_merge_files(commit, merges.changed_files(name)) if len(commit.parents) > 1 else commit).to_bytes()
 
     def _parse(self, frame: bytes | None, is_cut: bool) -> CommitData | None:
         """Parse git's output; None if even the header is incomplete. Git may succeed when asked for less."""

@@ -48,7 +48,7 @@ class FoundRepository:
 class RepositoryDiscovery:
     """The repositories found, sentences about broken ones, and the reasons why some are not read, by path."""
 
-    found: list[FoundRepository] = field(default_factory=list)
+    repositories: list[FoundRepository] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
 
@@ -64,7 +64,7 @@ def find_repositories(root: Path, enters: Callable[[str], bool]) -> RepositoryDi
     # A linked work tree may be found before the main one, which must come first because it names the history.
     for git_directory, tops in trees.items():
         main = [it for it in tops if it == git_directory.parent]
-        discovery.found.append(FoundRepository(git_directory, tuple(dict.fromkeys((*main, *tops)))))
+        discovery.repositories.append(FoundRepository(git_directory, tuple(dict.fromkeys((*main, *tops)))))
     return discovery
 
 

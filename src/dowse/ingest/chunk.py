@@ -32,12 +32,12 @@ _ZERO_WIDTH_JOINER: Final = "\u200d"
 class ChunkLimits:
     """Chunk sizes. No chunk is longer than `max_chars`; one shorter than `min_chars` joins a neighbour if possible.
 
-    `withheld` identifies the rules by which texts are masked or left out before chunking.
+    `redaction_key` identifies the rules by which texts are masked or left out before chunking.
     """
 
     max_chars: int = 2000
     min_chars: int = 120
-    withheld: str = ""
+    redaction_key: str = ""
 
     def __post_init__(self) -> None:
         if self.max_chars < MIN_MAX_CHARS:
@@ -49,7 +49,7 @@ class ChunkLimits:
 def chunking_fingerprint(limits: ChunkLimits) -> str:
     """Return a key of everything that decides how a text is cut. Records with another key are stale."""
     key = f"e{EXTRACTION_VERSION}-c{CHUNKING_VERSION}-{limits.max_chars}-{limits.min_chars}"
-    return f"{key}-{limits.withheld}" if limits.withheld else key
+    return f"{key}-{limits.redaction_key}" if limits.redaction_key else key
 
 
 class _ChunkSpan(NamedTuple):
@@ -89,7 +89,7 @@ def _split_block(text: str, block: Block, max_chars: int, *, is_code: bool) -> I
     start = _trimmed_start(text, block.start, block.end)
     end = _trimmed_end(text, start, block.end)
     while end - start > max_chars:
-        cut = _cut_before_closing(text, start, end, max_chars, whole=block.whole)
+        cut = _cut_before_closing(text, start, end, max_chars, whole=block.atomic)
         if is_code:
             cut = _cut_above_comment(text, start, cut, end, max_chars)
         if (part_end := _trimmed_end(text, start, cut)) > start:

@@ -165,7 +165,7 @@ class KnownFiles:
 
 def load_known_files(store: Catalog, collection: str) -> KnownFiles:
     """Return the known files of a collection, cached until its records change."""
-    return store.remembered(f"known of {collection}", lambda: _group_by_directory(store.versions(collection)))
+    return store.cached_by_revision(f"known of {collection}", lambda: _group_by_directory(store.versions(collection)))
 
 
 def _group_by_directory(versions: Mapping[str, ItemVersion]) -> KnownFiles:
@@ -204,7 +204,7 @@ class CollectionDisk:
     def is_there(self) -> bool:
         return is_intact_root(self._source.root)
 
-    def moved(self, known: KnownFiles, synced_at: float) -> Iterator[str | None]:
+    def find_moved(self, known: KnownFiles, synced_at: float) -> Iterator[str | None]:
         """Yield the paths that may differ in directories where names came or went, and None at points to stop.
 
         This finds new and deleted files and most edits, because editors replace a file by a new one.
@@ -219,14 +219,14 @@ class CollectionDisk:
             else:
                 yield path if path and version and self._differs(path, version) else None
 
-    def changed(self, known: KnownFiles, skipped: Collection[SkippedItem]) -> Iterator[str | None]:
+    def find_changed(self, known: KnownFiles, skipped: Collection[SkippedItem]) -> Iterator[str | None]:
         """Yield each known path that differs on disk, and None for each of the others."""
         for path, version in known.versions.items():
             yield path if self._differs(path, version) else None
-        for it in skipped:
-            yield it.path if self._is_outdated(it) else None
+        for item in skipped:
+            yield item.path if self._is_outdated(item) else None
 
-    def outstanding(
+    def find_outstanding(
         self, paths: Collection[str], versions: Mapping[str, ItemVersion], skipped: Mapping[str, SkippedItem]
     ) -> dict[str, FileStamp]:
         """Return which of these files, and of the files in these directories, differ from the index.
@@ -250,7 +250,7 @@ class CollectionDisk:
 
     def _load_state(self) -> tuple[PathFilter, DirectorySnapshots]:
         if self._state is None:
-            path_filter = self._source.judge()
+            path_filter = self._source.path_filter()
             self._state = path_filter, DirectorySnapshots(self._root, path_filter, self._now_ns)
         return self._state
 

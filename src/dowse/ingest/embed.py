@@ -60,7 +60,7 @@ def fill_vectors(
     meanwhile.
     """
     before = None
-    while pending := store.vectors.pending(encoder.fingerprint):
+    while pending := store.vectors.chunks_without_vector(encoder.fingerprint):
         if pending == before:
             return False  # these chunks cannot be loaded; repairing the catalog is not done here
         before, total = pending, store.catalog.counts().encoded
@@ -163,7 +163,7 @@ MAX_CHUNKS_WITHOUT_QUICK = 64
 class UpgradeEncoders:
     """The configured encoder, an optional quick one to start with, and a lookup of encoders by fingerprint."""
 
-    wanted: Encoder
+    configured: Encoder
     quick: Encoder | None
     find_encoder: Callable[[str], Encoder | None]
 
@@ -173,7 +173,7 @@ class VectorUpgrade:
     store: Store
     open_cache: Callable[[Encoder], VectorCache]
     progress: ProgressCallback
-    out_of_time: Callable[[], bool]
+    is_out_of_time: Callable[[], bool]
     filled: VectorFillReport = field(default_factory=VectorFillReport)
 
     def run(self, encoders: UpgradeEncoders, *, quick_only: bool = False) -> VectorFillReport:
@@ -182,11 +182,11 @@ class VectorUpgrade:
 
         `quick_only`: make only the vectors that are needed to answer queries at once.
         """
-        wanted = encoders.wanted.fingerprint
+        wanted = encoders.configured.fingerprint
         try:
             if not self._is_complete(wanted) and self._make_quick_vectors(encoders):
                 if not quick_only:
-                    self._make_wanted_vectors(encoders.wanted)
+                    self._make_wanted_vectors(encoders.configured)
                 elif self.store.catalog.counts().vectors:
                     self.store.vectors.prepare_vectors(wanted)  # so that every process can see how much is left to do
         except EncoderMismatch as error:
@@ -205,8 +205,8 @@ class VectorUpgrade:
 
     def _make_quick_vectors(self, encoders: UpgradeEncoders) -> bool:
         """Make vectors to answer with before the long encoding; return whether there is time left for that."""
-        quick, wanted = encoders.quick, encoders.wanted.fingerprint
-        if quick is not None and self._needs_quick_vectors(quick, encoders.wanted):
+        quick, wanted = encoders.quick, encoders.configured.fingerprint
+        if quick is not None and self._needs_quick_vectors(quick, encoders.configured):
             try:
                 self.store.vectors.prepare_vectors(quick.fingerprint)
                 return self._fill(quick, "quick encoding")
@@ -217,7 +217,7 @@ class VectorUpgrade:
         if answering in (None, wanted) or not self.store.catalog.counts().vectors:
             return True
         is_quick = quick is not None and quick.fingerprint == answering
-        if not is_quick and len(self.store.vectors.pending(answering)) > MAX_CHUNKS_WITHOUT_QUICK:
+        if not is_quick and len(self.store.vectors.chunks_without_vector(answering)) > MAX_CHUNKS_WITHOUT_QUICK:
             return True
         encoder = encoders.find_encoder(answering)
         return encoder is None or self._fill(encoder, "quick encoding")
@@ -225,11 +225,11 @@ class VectorUpgrade:
     def _needs_quick_vectors(self, quick: Encoder, wanted: Encoder) -> bool:
         if quick.fingerprint == wanted.fingerprint or self.store.catalog.counts().vectors:
             return False
-        pending = self.store.vectors.pending()
+        pending = self.store.vectors.chunks_without_vector()
         if len(pending) <= MAX_CHUNKS_WITHOUT_QUICK:
             return False
         with self._use_cache(wanted) as cache:
-            return cache.lacking([it.digest for it in pending]) > MAX_CHUNKS_WITHOUT_QUICK
+            return cache.count_missing([it.digest for it in pending]) > MAX_CHUNKS_WITHOUT_QUICK
 
     def _make_wanted_vectors(self, wanted: Encoder) -> None:
         self.store.vectors.prepare_vectors(wanted.fingerprint)
@@ -238,7 +238,7 @@ class VectorUpgrade:
             self.store.vectors.switch_vectors(wanted.fingerprint)
 
     def _fill(self, encoder: Encoder, stage: str = "encoding") -> bool:
-        if not self.store.vectors.pending(encoder.fingerprint):
+        if not self.store.vectors.chunks_without_vector(encoder.fingerprint):
             return True
         with self._use_cache(encoder) as cache:
             try:
@@ -248,7 +248,7 @@ class VectorUpgrade:
                     cache,
                     self.filled,
                     progress=self.progress,
-                    out_of_time=self.out_of_time,
+                    out_of_time=self.is_out_of_time,
                     stage=stage,
                 )
             finally:
@@ -267,7 +267,7 @@ class VectorUpgrade:
 
     def _describe_failure(self, wanted: str) -> str:
         """Describe the work that a failure leaves, as the start of a sentence."""
-        left = len(self.store.vectors.pending(wanted))
+        left = len(self.store.vectors.chunks_without_vector(wanted))
         if not self.filled.encoded + self.filled.reused:
             return "no vectors were made"
         return f"{left:,} chunks have no vector yet (`dowse index` continues)"

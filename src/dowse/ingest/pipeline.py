@@ -122,7 +122,7 @@ class PreparedFile:
     """The content to write for one file: its extract, without the blocks that its chunks were made from."""
 
     extract: Extraction
-    pieces: tuple[ChunkInput, ...]
+    chunk_inputs: tuple[ChunkInput, ...]
 
 
 def prepare_file(task: PrepareTask, extract: Extractor) -> PreparedFile:
@@ -206,7 +206,7 @@ class ItemReader:
     def _threads(self, stale: list[StaleItem]) -> int:
         """Return the number of reader threads. Worker processes parse in parallel; threads in this process only slow
         each other down."""
-        if self.workers is None or all(it.item.form for it in stale):
+        if self.workers is None or all(it.item.source_kind for it in stale):
             return 1
         return max(1, min(self.workers.count, len(stale)))
 
@@ -232,7 +232,7 @@ class ItemReader:
                 task, f"too large to parse ({len(task.data):,} bytes, at most {MAX_PARSED_BYTES:,})"
             )
         # Commits and memories are small; parsing them takes less time than sending them.
-        pool = self.workers if parsed or (is_large_run and not task.item.form) else None
+        pool = self.workers if parsed or (is_large_run and not task.item.source_kind) else None
         try:
             return pool.prepare(task) if pool else prepare_file(task, extract)
         except ParserFailed as failure:

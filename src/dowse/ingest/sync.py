@@ -34,7 +34,7 @@ _UNVERSIONED_MTIME_NS = -1
 class CollectionSync:
     """One sync run over one collection.
 
-    `under` limits the run to these paths, relative to the root. `should_stop` is asked after each batch.
+    `paths` limits the run to these paths, relative to the root. `should_stop` is asked after each batch.
     """
 
     source: Source
@@ -43,7 +43,7 @@ class CollectionSync:
     limits: ChunkLimits
     force: bool = False
     prune: bool = True
-    under: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
     progress: ProgressCallback = lambda stage, done, total: None
     now_ns: Callable[[], int] = time.time_ns
     workers: WorkerPool | None = None
@@ -67,35 +67,37 @@ class CollectionSync:
         return report
 
     def _load_known(self) -> dict[str, ItemVersion]:
-        return self.store.catalog.versions(self.collection, self.under or None)
+        return self.store.catalog.versions(self.collection, self.paths or None)
 
     def _load_skipped(self) -> dict[str, SkippedItem]:
-        part = subtree_of(self.under)
+        part = subtree_of(self.paths)
         return {
             it.path: it
-            for it in self.store.catalog.skipped()
+            for it in self.store.catalog.skipped_items()
             if it.collection == self.collection and part.holds(it.path)
         }
 
     def _store_count(self, report: SyncReport, at: float | None) -> None:
         """Store the item count and the sync time. A run over a subtree knows neither."""
-        if not self.under:
+        if not self.paths:
             self.store.writer.record_listing(self.collection, listed=report.listed, at=at)
 
     def _store_omissions(self, listing: Listing) -> None:
         """Store the omission counts. A run over a subtree keeps those of the last full run."""
         key, found = OMISSIONS_KEY_PREFIX + self.collection, listing.omissions()
         text = json.dumps(asdict(found), sort_keys=True) if found != Omissions() else ""
-        if not self.under and self.store.catalog.metadata().get(key, "") != text:
+        if not self.paths and self.store.catalog.metadata().get(key, "") != text:
             self.store.writer.note(key, text)
 
     def _update_count(self, before: int) -> None:
         """Add the items that a subtree run gained or lost to the count of the whole collection."""
-        gained = len({*self._load_known(), *self._load_skipped()}) - before if self.under else 0
+        gained = len({*self._load_known(), *self._load_skipped()}) - before if self.paths else 0
         if gained:
             listed = {it.name: it.listed for it in self.store.catalog.collections()}
             # An interrupted full run has already counted the items that this run brings in.
-            uncounted = self.store.catalog.counts().records + len(self.store.catalog.skipped()) - sum(listed.values())
+            uncounted = (
+                self.store.catalog.counts().records + len(self.store.catalog.skipped_items()) - sum(listed.values())
+            )
             gained = min(gained, max(0, uncounted))
             self.store.writer.record_listing(self.collection, listed=max(0, listed[self.collection] + gained), at=None)
 
@@ -175,7 +177,7 @@ class CollectionSync:
             at_ns=extract.at_ns,
         )
         text = extract.text if extract.has_line_index else None
-        self.store.writer.put(record, content.pieces, extract.symbols, extract.links, extract.calls, text)
+        self.store.writer.put(record, content.chunk_inputs, extract.symbols, extract.links, extract.calls, text)
 
     def _skip(self, item: Item, reason: str, lasting: bool, report: SyncReport) -> None:
         """Record that an item was skipped.
@@ -205,7 +207,7 @@ class CollectionSync:
         if obsolete:
             self.store.writer.unskip(self.collection, obsolete)
         gone = list(self._find_absent(known, offered, listing.unreadable_prefixes))
-        if gone and listing.vacant:
+        if gone and listing.is_empty:
             report.notes.append(
                 f"the root is empty, so its {len(gone):,} indexed files were kept; "
                 "if they were deleted on purpose, run `dowse rebuild`"

@@ -42,7 +42,7 @@ class PackedFile(NamedTuple):
     symbols: list[tuple[_Row, _Row | None]]
     links: list[_Row]
     calls: list[_Row]
-    pieces: list[tuple[_Row, bytes, str | None]]
+    chunk_inputs: list[tuple[_Row, bytes, str | None]]
 
 
 def pack_file(content: PreparedFile) -> PackedFile:
@@ -53,7 +53,7 @@ def pack_file(content: PreparedFile) -> PackedFile:
         [(_SYMBOL(it), tuple(it.stats) if it.stats else None) for it in extract.symbols],
         [_LINK(it) for it in extract.links],
         [tuple(it) for it in extract.calls],
-        [(_CHUNK(it.chunk), it.digest, it.names) for it in content.pieces],
+        [(_CHUNK(it.chunk), it.digest, it.names) for it in content.chunk_inputs],
     )
 
 
@@ -67,7 +67,9 @@ def unpack_file(packed: PackedFile) -> PreparedFile:
         calls=tuple(Call(*row) for row in packed.calls),
         **packed.rest,
     )
-    return PreparedFile(extract, tuple(ChunkInput(Chunk(*row), digest, names) for row, digest, names in packed.pieces))
+    return PreparedFile(
+        extract, tuple(ChunkInput(Chunk(*row), digest, names) for row, digest, names in packed.chunk_inputs)
+    )
 
 
 # --------------------------------------------------------------------------------------------------

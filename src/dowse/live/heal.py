@@ -67,7 +67,7 @@ class IndexRebuild:
                     report = engine.index(roots, vectors=False, progress=progress)
                     report.notes += engine.histories.index_history(progress=progress).notes
                     report.add(engine.indexing.encode(progress=progress))
-                    engine.indexing.settle()
+                    engine.indexing.checkpoint()
                 # Without a trusted root, another program may have made the file: do not delete it.
                 self._swap(new_index, keep_old or not known)
             finally:
@@ -102,7 +102,7 @@ class IndexRebuild:
         else:
             # A damaged index has nothing worth keeping.
             with suppress(DowseError), Engine(self.settings, self.index, create=False) as old:
-                old.indexing.settle()
+                old.indexing.checkpoint()
         for suffix in (*LOG_SUFFIXES, *SIDECAR_SUFFIXES):
             _sidecar_path(self.index, suffix).unlink(missing_ok=True)
         new_index.replace(self.index)
@@ -183,7 +183,7 @@ def repair_or_rebuild(settings: Settings, index: Path, root: Path, progress: Pro
             found = {
                 it.part: it.text for it in engine.health.check(deep=True, progress=progress) if it.state == "problem"
             }
-            found |= engine.health.damaged()
+            found |= engine.health.damaged_parts()
             if not found:
                 # The damaged part may have been rewritten since, together with its file. Without this the damage mark
                 # would stay forever.
@@ -191,9 +191,9 @@ def repair_or_rebuild(settings: Settings, index: Path, root: Path, progress: Pro
                 return ()
             if "catalog" not in found:
                 mended = engine.health.repair(found, progress=progress)
-                if not mended.left:
+                if not mended.still_damaged:
                     return mended.done
-                found = dict(mended.left)
+                found = dict(mended.still_damaged)
             reasons = "; ".join(found.values())
     except (IndexDamaged, IndexForeign) as error:
         reasons = str(error.__cause__ or error).partition(";")[0]  # drop the message's own next step: rebuilding is it

@@ -31,7 +31,7 @@ class JobContext:
     def __call__(self, stage: str, done: int, total: int) -> None:
         self.step(stage, done, total)
 
-    def on(self, what: str) -> JobContext:
+    def set_current(self, what: str) -> JobContext:
         """Set the name of the object being worked on."""
         self.name(what)
         return self

@@ -281,7 +281,7 @@ class IndexRootsWork:
     engine: Callable[[], Engine]
     roots: tuple[Path, ...]
     force: bool
-    then: Callable[[], object]
+    on_done: Callable[[], object]
 
     def merge_with(self, other: IndexRootsWork) -> IndexRootsWork:
         return replace(other, force=self.force or other.force)
@@ -290,11 +290,11 @@ class IndexRootsWork:
         engine = self.engine()
         roots = self.roots or tuple(Path(it.root) for it in engine.collections())
         present = [it for it in roots if self.roots or is_intact_root(it)]
-        task.on(", ".join(map(str, present)))
+        task.set_current(", ".join(map(str, present)))
         report = engine.index(present, force=self.force, vectors=False, progress=task)
         report.notes += [f"{it} is missing; its index was kept" for it in roots if it not in present]
         engine.indexing.warm()
-        self.then()
+        self.on_done()
         return asdict(report)
 
 
@@ -306,7 +306,7 @@ class IndexBatchesWork:
     collection: str
     bulk_threshold: int
     batches: tuple[ChangeBatch, ...]
-    then: Callable[[Sequence[ChangeBatch]], object]
+    on_done: Callable[[Sequence[ChangeBatch]], object]
 
     def merge_with(self, other: IndexBatchesWork) -> IndexBatchesWork:
         return replace(other, batches=(*self.batches, *other.batches))
@@ -314,7 +314,7 @@ class IndexBatchesWork:
     def __call__(self, task: JobContext) -> JobResult:
         whys = sorted({it.why for it in self.batches if it.why})
         report = self._index_changes(task)
-        self.then(self.batches)
+        self.on_done(self.batches)
         return {**asdict(report), "why": ", ".join(whys)}
 
     def _index_changes(self, task: JobContext) -> SyncReport:
@@ -323,8 +323,8 @@ class IndexBatchesWork:
         if root is None or not is_intact_root(Path(root)):
             return SyncReport(notes=[f"{root or self.collection} is missing; its index was kept"])
         paths = frozenset().union(*(it.paths for it in self.batches))
-        task.on(root)
-        if any(it.whole for it in self.batches) or len(paths) > self.bulk_threshold:
+        task.set_current(root)
+        if any(it.compare_all for it in self.batches) or len(paths) > self.bulk_threshold:
             report = engine.index([Path(root)], vectors=False, progress=task)
             engine.indexing.warm()
             return report
@@ -336,17 +336,17 @@ class IndexHistoriesWork:
     """Update the histories of the repositories until other work waits."""
 
     engine: Callable[[], Engine]
-    again: Callable[[], object]
-    then: Callable[[], object]
+    requeue: Callable[[], object]
+    on_done: Callable[[], object]
 
     def __call__(self, task: JobContext) -> JobResult:
         engine = self.engine()
-        task.on(", ".join(it.root for it in engine.histories.collections()))
+        task.set_current(", ".join(it.root for it in engine.histories.collections()))
         report = engine.histories.index_history(pause=task.has_waiting, progress=task)
         if task.has_waiting():
-            self.again()
+            self.requeue()
         else:
-            self.then()
+            self.on_done()
         return asdict(report)
 
 
@@ -359,7 +359,7 @@ class EncodeWork:
     """
 
     engine: Callable[[], Engine]
-    again: Callable[[], object]
+    requeue: Callable[[], object]
     has_history_waiting: Callable[[], bool] = lambda: False
     quick_only: bool = False
 
@@ -371,7 +371,7 @@ class EncodeWork:
             progress=task, pause=should_pause, quick_only=self.quick_only, behind_questions=True
         )
         if should_pause():
-            self.again()
+            self.requeue()
         return asdict(report)
 
 
@@ -382,13 +382,13 @@ class RepairWork:
     settings: Settings
     index: Path
     root: Path
-    then: Callable[[], object]
+    on_done: Callable[[], object]
 
     def __call__(self, task: JobContext) -> JobResult:
-        healed = repair_or_rebuild(self.settings, self.index, self.root, task.on(str(self.index)))
+        healed = repair_or_rebuild(self.settings, self.index, self.root, task.set_current(str(self.index)))
         for sentence in healed:
             log.warning("%s: %s", self.index, sentence)
-        self.then()
+        self.on_done()
         return {"mended": list(healed)}
 
 
@@ -396,7 +396,7 @@ class RepairWork:
 class CheckWork:
     """Repair without a known damage: reads the whole index to find some, and stops if other work waits."""
 
-    heal: RepairWork
+    repair: RepairWork
 
     def __call__(self, task: JobContext) -> JobResult:
         def step(stage: str, done: int, total: int) -> None:
@@ -404,7 +404,7 @@ class CheckWork:
                 raise Cancelled("other work is waiting; the check runs later")
             task(stage, done, total)
 
-        return self.heal(replace(task, step=step))
+        return self.repair(replace(task, step=step))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -425,7 +425,7 @@ class MaintenanceRequests:
         self._index = index
         self._vectors = vectors
 
-    def take(self, roots: Iterable[Path]) -> None:
+    def add_roots(self, roots: Iterable[Path]) -> None:
         """Add roots to serve."""
         self.roots = tuple(dict.fromkeys((*self.roots, *roots)))
 
@@ -445,17 +445,17 @@ class MaintenanceRequests:
         """Index a batch of changes and report the outcome to the watcher."""
 
         def then(batches: Sequence[ChangeBatch]) -> None:
-            for it in batches:
-                watcher.done(it)
-            if any(it.whole for it in batches):  # git may have run, or a repository may be new
+            for batch in batches:
+                watcher.done(batch)
+            if any(it.compare_all for it in batches):  # git may have run, or a repository may be new
                 self.read_history()
 
         def missed(work: IndexBatchesWork) -> None:
-            for it in work.batches:
-                watcher.missed(it)
+            for batch in work.batches:
+                watcher.mark_missed(batch)
 
         work = IndexBatchesWork(self._engine, batch.collection, self._settings.bulk_threshold, (batch,), then)
-        kind = "reconcile" if batch.whole else "follow"
+        kind = "reconcile" if batch.compare_all else "follow"
         return self._jobs.submit(kind, work, key=batch.collection, join=IndexBatchesWork.merge_with, unless_done=missed)
 
     def _after_files(self) -> None:

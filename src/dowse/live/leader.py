@@ -40,7 +40,7 @@ class LeaderLock:
         self.problem = ""
 
     @property
-    def leading(self) -> bool:
+    def is_leader(self) -> bool:
         return self._descriptor is not None
 
     def try_acquire(self) -> bool:

@@ -247,9 +247,9 @@ class Maintenance:
 
     # --- interface for the server ---
 
-    def take(self, roots: Iterable[Path]) -> None:
+    def add_roots(self, roots: Iterable[Path]) -> None:
         """Add roots to serve."""
-        self._requests.take(roots)
+        self._requests.add_roots(roots)
 
     def start(self) -> None:
         """Start maintenance, once. A server without roots does nothing."""
@@ -282,7 +282,7 @@ class Maintenance:
         leader = leader_of(self._index) if self._settings.watch else None
         return LeaderStatus(
             self._settings.watch,
-            self._leader_lock.leading,
+            self._leader_lock.is_leader,
             leader,
             self._watch_manager.status(),
             self._problem or self._leader_lock.problem or describe_suspended_leader(leader),
@@ -306,7 +306,7 @@ class Maintenance:
                 return
             except IndexDamaged as error:
                 self._report(error)
-                if self._leader_lock.leading or not self._settings.watch:
+                if self._leader_lock.is_leader or not self._settings.watch:
                     self._heal()
             except Exception as error:  # noqa: BLE001 - the next tick may succeed, whatever the error
                 self._report(error)
@@ -342,7 +342,7 @@ class Maintenance:
             self._backoff.submit_once("index", self._requests.index)
         self._watch_manager.watch(engine)
         self._watch_manager.reconcile_when_due()
-        if engine.health.damaged():
+        if engine.health.damaged_parts():
             self._heal()
         elif self._backoff.has_held_for("check", True, _FIRST_CHECK_DELAY_S) and self._is_check_due():
             self._requests.check()
@@ -354,7 +354,7 @@ class Maintenance:
         self._watch_manager.attach_to(engine)
         if self._backoff.has_held_for("index", self._has_unindexed_root(engine), _STANDBY_INDEX_DELAY_S):
             self._backoff.submit_once("index", self._requests.index)
-        if self._backoff.has_held_for("heal", bool(engine.health.damaged()), _STANDBY_REPAIR_DELAY_S):
+        if self._backoff.has_held_for("heal", bool(engine.health.damaged_parts()), _STANDBY_REPAIR_DELAY_S):
             self._heal()
         self._request_vectors(engine, _STANDBY_ENCODE_DELAY_S)
 

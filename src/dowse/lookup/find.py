@@ -93,12 +93,12 @@ class NameQuery:
     mode: NameMode = "part"
     ignore_case: bool = False
     extensions: tuple[str, ...] = ()  # with or without a dot, case-insensitive
-    only: Literal["", "files", "directories"] = ""
+    entry_type: Literal["", "files", "directories"] = ""
     min_bytes: int = 0
     max_bytes: int | None = None
     max_depth: int = 0  # 1 is directly below the root; 0 means no limit
     collections: tuple[str, ...] = ()
-    wanted: Callable[[str], bool] | None = None  # path filter
+    path_filter: Callable[[str], bool] | None = None
     limit: int = 100  # 0 means no limit
 
 
@@ -127,7 +127,7 @@ class NameAnswer:
     entries: tuple[NameEntry, ...]
     total: int
     scanned: int
-    seen: DiskFreshness = FRESHNESS_UNKNOWN
+    disk_freshness: DiskFreshness = FRESHNESS_UNKNOWN
 
 
 def split_patterns(text: str, mode: NameMode) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ def _parent_directories(files: Iterable[NameEntry]) -> set[tuple[str, str]]:
 
 def indexed_names(view: StoreView) -> NameListing:
     """Return every indexed file and directory, cached per index revision."""
-    return view.remembered(
+    return view.cached_by_revision(
         "names", lambda: list_names(NameEntry(it.collection, it.path, it.size) for it in view.files())
     )
 
@@ -217,13 +217,13 @@ def filter_entries(entries: Iterable[NameEntry], query: NameQuery) -> Iterable[N
     return (
         it
         for it in entries
-        if not (query.only and it.is_directory != (query.only == "directories"))
+        if not (query.entry_type and it.is_directory != (query.entry_type == "directories"))
         and not (by_file and it.is_directory)
         and not (endings and not it.path.lower().endswith(endings))
         and query.min_bytes <= it.size <= most
         and not (query.max_depth and it.path.count("/") >= query.max_depth)
         and not (query.collections and it.collection not in query.collections)
-        and (query.wanted is None or query.wanted(it.path))
+        and (query.path_filter is None or query.path_filter(it.path))
     )
 
 

@@ -25,16 +25,16 @@ consecutive words with any spacing, also across lines; regex: matches within a l
 class GrepQuery:
     """A search for lines.
 
-    `every`: only files that contain each of the terms. `wanted` filters by path, after the scope. `case_sensitive`
-    works only with `regex`, `substring` and `phrase`.
+    `match_all`: only files that contain each of the terms. `path_filter` applies after the scope.
+    `case_sensitive` works only with `regex`, `substring` and `phrase`.
     """
 
     terms: tuple[str, ...]
     mode: GrepMode = "word"
-    every: bool = False
+    match_all: bool = False
     case_sensitive: bool = False
     scope: Scope = EVERYTHING
-    wanted: Callable[[str], bool] | None = None
+    path_filter: Callable[[str], bool] | None = None
     limit: int = 50  # files; 0 means no limit
     deadline_s: float = 5.0
 
@@ -55,7 +55,7 @@ class GrepAnswer:
     index_files: int
     index_words: int
     cut: str = ""
-    seen: DiskFreshness = FRESHNESS_UNKNOWN
+    disk_freshness: DiskFreshness = FRESHNESS_UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +83,10 @@ def search_lines(view: StoreView, query: GrepQuery) -> GrepAnswer:
     found = view.find_lines(
         LineQuery(
             terms=tuple(make(term, query.case_sensitive) for term in query.terms),
-            every=query.every,
-            counted=query.mode in _COUNTED_MODES,
+            match_all=query.match_all,
+            rank_by_count=query.mode in _COUNTED_MODES,
             scope=query.scope,
-            wanted=query.wanted,
+            path_filter=query.path_filter,
             limit=query.limit,
             deadline_s=query.deadline_s,
         )
@@ -155,7 +155,7 @@ def _compile_line_regex(term: str, case_sensitive: bool) -> LineTerm:
 
 def _index_clauses(literal: str) -> tuple[WordClause, ...]:
     """Return index clauses without single-letter parts of words, which nearly every line contains."""
-    return tuple((test,) for test in word_tests(literal) if len(test.text) > 1 or test.how == "is")
+    return tuple((test,) for test in word_tests(literal) if len(test.text) > 1 or test.kind == "is")
 
 
 _TERM_COMPILERS: dict[GrepMode, Callable[[str, bool], LineTerm]] = {

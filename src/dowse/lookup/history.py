@@ -20,7 +20,7 @@ from dowse.text.globs import escape_glob
 class RenameHistory(Protocol):
     """The renames and changes recorded in one history; commits are identified by hash."""
 
-    def touching(self, name: str) -> AbstractSet[str]:
+    def commits_touching(self, name: str) -> AbstractSet[str]:
         """Return the commits that created, changed or deleted a file of this name, or renamed a file to it."""
         ...
 
@@ -54,7 +54,7 @@ class FileHistory:
 
 @dataclass(frozen=True, slots=True)
 class _NameRecord:
-    touching: AbstractSet[str]
+    commits: AbstractSet[str]
     arrivals: Mapping[str, str]
     departures: AbstractSet[str]
 
@@ -75,7 +75,7 @@ def _earlier_names(traces: RenameHistory, path: str) -> dict[str, _NameRecord]:
     while pending:
         name = pending.pop(0)
         if name not in names:
-            names[name] = _NameRecord(traces.touching(name), traces.arrivals(name), traces.departures(name))
+            names[name] = _NameRecord(traces.commits_touching(name), traces.arrivals(name), traces.departures(name))
             pending += sorted(set(names[name].arrivals.values()))
     return names
 
@@ -99,7 +99,7 @@ def _walk_history(
             if commit in visited or (commit in known.departures and not through):
                 continue
             visited.add(commit)
-            if commit in known.touching or commit in known.departures:
+            if commit in known.commits or commit in known.departures:
                 found[commit] = name
             before = known.arrivals.get(commit)
             (commits if before is None else pending.setdefault(before, [])).extend(parents.get(commit, ()))
@@ -186,7 +186,7 @@ class HistoryQuery:
             kinds=(COMMIT_KIND,),
             since=self.since,
             until=self.until,
-            facets=(FacetFilter(AUTHOR_FACET, self.author, whole=False),) if self.author else (),
+            facets=(FacetFilter(AUTHOR_FACET, self.author, exact=False),) if self.author else (),
             links=tuple(LinkFilter(kind, f"/{escape_glob(name)}") for name in names for kind in kinds),
         )
 
@@ -246,7 +246,7 @@ class StoredRenameHistory:
         self._scope = Scope(collections=(history,), kinds=(COMMIT_KIND,))
         self._read: dict[str, list[tuple[Record, Link]]] = {}
 
-    def touching(self, name: str) -> AbstractSet[str]:
+    def commits_touching(self, name: str) -> AbstractSet[str]:
         return {record.path for record, link in self._links(name) if link.kind == TOUCHES_LINK}
 
     def arrivals(self, name: str) -> Mapping[str, str]:
@@ -258,7 +258,7 @@ class StoredRenameHistory:
 
     def parents(self) -> Mapping[str, tuple[str, ...]]:
         """Return the parents of every commit, cached per index revision: a long history takes a while to read."""
-        return self._view.remembered(f"parents in {self._history}", lambda: self._parents(self._scope))
+        return self._view.cached_by_revision(f"parents in {self._history}", lambda: self._parents(self._scope))
 
     def parents_at(self, moment_ns: int) -> Mapping[str, tuple[str, ...]]:
         return self._parents(at_timestamp(self._scope, moment_ns))

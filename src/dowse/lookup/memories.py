@@ -38,7 +38,7 @@ class RelatedTag:
     """A tag that co-occurs with another: number of shared memories, and their share of all that have either."""
 
     tag: str
-    together: int
+    shared_memories: int
     share: float
 
 
@@ -47,7 +47,7 @@ class TagGraph:
     """Tag counts and co-occurrence; pairs are in alphabetical order, `unpaired` counts memories over the pairing
     limit."""
 
-    used: Mapping[str, int]
+    counts: Mapping[str, int]
     pairs: Mapping[tuple[str, str], int]
     memories: int = 0
     unpaired: int = 0
@@ -56,13 +56,13 @@ class TagGraph:
         """Return the tags that share memories with this one, most frequent first."""
         counts = {_other_tag(pair, tag): count for pair, count in self.pairs.items() if tag in pair}
         found = [
-            RelatedTag(other, count, count / (self.used[tag] + self.used[other] - count))
+            RelatedTag(other, count, count / (self.counts[tag] + self.counts[other] - count))
             for other, count in counts.items()
         ]
-        return sorted(found, key=lambda it: (-it.together, -it.share, it.tag))
+        return sorted(found, key=lambda it: (-it.shared_memories, -it.share, it.tag))
 
     def by_use(self) -> list[tuple[str, int]]:
-        return sorted(self.used.items(), key=lambda it: (-it[1], it[0]))
+        return sorted(self.counts.items(), key=lambda it: (-it[1], it[0]))
 
     def by_pairing(self) -> list[tuple[tuple[str, str], int]]:
         return sorted(self.pairs.items(), key=lambda it: (-it[1], it[0]))
@@ -156,7 +156,7 @@ def memory_counts(records: Sequence[Record]) -> MemoryCounts:
 
 
 def load_memory_edges(view: StoreView, scope: Scope, kind: str) -> MemoryEdges:
-    return view.remembered(
+    return view.cached_by_revision(
         f"{kind} among memories {scope}",
         lambda: collect_edges(view.records_with_links(link_kinds_for(kind), scope), kind),
     )
@@ -168,13 +168,13 @@ def load_memory_edges(view: StoreView, scope: Scope, kind: str) -> MemoryEdges:
 
 def load_memories(view: StoreView, scope: Scope) -> list[Record]:
     """Return the memories, newest first."""
-    return view.remembered(f"memories {scope}", lambda: view.select(scope))
+    return view.cached_by_revision(f"memories {scope}", lambda: view.select(scope))
 
 
 def memories_by_link_name(view: StoreView, folder: str) -> MemoryIndex:
     """Return the memories of one collection, indexed by every name that a link may use."""
     scope = Scope(collections=(folder,), kinds=("memory",))
-    return view.remembered(f"memories of {folder} by name", lambda: MemoryIndex.of(load_memories(view, scope)))
+    return view.cached_by_revision(f"memories of {folder} by name", lambda: MemoryIndex.of(load_memories(view, scope)))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -227,10 +227,10 @@ class LinkTarget:
         return self.matches(written) or (is_name and self.last().matches(written.last()))
 
 
-def parse_link_target(target: str, roots: Sequence[str], here: str = "") -> LinkTarget:
+def parse_link_target(target: str, roots: Sequence[str], base_directory: str = "") -> LinkTarget:
     """Normalize a target: strip the root before it and the `#symbol` or `:LINE` after it.
 
-    `here` is the directory that `../` is relative to. The file system is not consulted.
+    `base_directory` is the directory that `../` is relative to. The file system is not consulted.
     """
     path, _, part = target.strip().replace("\\", "/").partition("#")
     text = (
@@ -239,8 +239,8 @@ def parse_link_target(target: str, roots: Sequence[str], here: str = "") -> Link
         else _TRAILING_LINE.sub("", path.strip())
     )
     text = posixpath.normpath(text or ".")
-    if here and text.startswith("../"):
-        text = posixpath.normpath(f"{here}/{text}")
+    if base_directory and text.startswith("../"):
+        text = posixpath.normpath(f"{base_directory}/{text}")
     part = "" if _LINE_FRAGMENT.match(part.strip()) else part.strip()
     for root in sorted(roots, key=len, reverse=True):  # with nested roots, a file belongs to the innermost
         base = root.replace("\\", "/").rstrip("/")
@@ -254,10 +254,10 @@ def link_matcher(asked: str, roots: Sequence[str]) -> _TargetTest:
     wanted = parse_link_target(asked, roots)
     name = wanted.last().stem
 
-    def is_meant(target: str, here: str = "") -> bool:
+    def is_meant(target: str, base_directory: str = "") -> bool:
         if name not in target:  # cheap test that rejects most targets without parsing
             return False
-        written = parse_link_target(target, roots, here)
+        written = parse_link_target(target, roots, base_directory)
         # A query for a bare name matches in any folder.
         return wanted.is_meant_by(written) or (wanted.is_bare and wanted.last().matches(written.last()))
 
@@ -296,15 +296,17 @@ def find_linking_memories(
     folders = {it.name: it.root for it in view.collections()}
     found: list[LinkingMemory] = []
     for record, every in load_memory_links(view, scope):
-        here = memory_directory(folders[record.collection], record.path)
-        if links := tuple(it for it in every if is_meant(it.target, here) or (record_key(record), it) in resolved):
+        base_directory = memory_directory(folders[record.collection], record.path)
+        if links := tuple(
+            it for it in every if is_meant(it.target, base_directory) or (record_key(record), it) in resolved
+        ):
             found.append(LinkingMemory(record, links))
     return found
 
 
 def load_memory_links(view: StoreView, scope: Scope) -> list[tuple[Record, list[Link]]]:
     """Return the memories with their links, newest first, cached per index revision."""
-    return view.remembered(
+    return view.cached_by_revision(
         f"links of memories {scope}", lambda: [(record, view.links(record)) for record in load_memories(view, scope)]
     )
 
@@ -314,7 +316,7 @@ def rank_by_relevance(
 ) -> list[LinkingMemory]:
     """Rank by text score (`scores`, per memory, 0 to 1) and by the share of query terms next to the link."""
     terms = parse_query(question)
-    wanted = [f" {' '.join(it.words).casefold()} " for it in (*terms.required, *terms.wanted)]
+    wanted = [f" {' '.join(it.words).casefold()} " for it in (*terms.required, *terms.optional)]
     rated = [
         LinkingMemory(
             it.record,
@@ -375,7 +377,7 @@ def memory_validity(record: Record, supersedes: MemoryEdges, now: float) -> Memo
 
 def superseding_memories(record: Record, supersedes: MemoryEdges) -> Iterator[str]:
     """Yield the memories that supersede this one; cycles do not count."""
-    for edge in supersedes.to(record_key(record)):
+    for edge in supersedes.incoming_to(record_key(record)):
         if not supersedes.is_cyclic(edge):
             yield edge.source.name
 
@@ -399,11 +401,11 @@ class MemoryStep:
 
 @dataclass(frozen=True, slots=True)
 class MemoryWalk:
-    """The result of a traversal. `circular`: a link leads back to the start. `more`: there are more than the limit."""
+    """The result of a traversal. `circular`: a link leads back to the start. `has_more`: the limit was hit."""
 
     steps: tuple[MemoryStep, ...] = ()
     circular: bool = False
-    more: bool = False
+    has_more: bool = False
 
 
 def follow_links(edges: MemoryEdges, start: Record, *, back: bool = False, far: int | None = None) -> MemoryWalk:
@@ -420,13 +422,13 @@ def follow_links(edges: MemoryEdges, start: Record, *, back: bool = False, far: 
                 following.append(place)
         level = following
     steps = tuple(filter(None, reached.values()))
-    return MemoryWalk(steps[:MAX_WALK_STEPS], circular, more=len(steps) > MAX_WALK_STEPS)
+    return MemoryWalk(steps[:MAX_WALK_STEPS], circular, has_more=len(steps) > MAX_WALK_STEPS)
 
 
 def _next_steps(
     edges: MemoryEdges, level: list[RecordKey], distance: int, back: bool
 ) -> Iterator[tuple[RecordKey, MemoryStep]]:
     for place in level:
-        for edge in edges.to(place) if back else edges.of(place):
+        for edge in edges.incoming_to(place) if back else edges.outgoing_from(place):
             end = edge.source if back else edge.target
             yield end.key, MemoryStep(end.name, end.record, distance, edge)

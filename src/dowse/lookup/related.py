@@ -80,7 +80,7 @@ class RelatedAnswer:
     candidates: tuple[Target, ...] = ()
     near: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    seen: DiskFreshness = FRESHNESS_UNKNOWN
+    disk_freshness: DiskFreshness = FRESHNESS_UNKNOWN
 
 
 # --------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def _incoming_links(context: WhyContext, subject: Target) -> Iterator[tuple[Reco
         is_resolved = record is not None and source in (FILES, COMMITS) and own == FILES
         if source != MEMORIES and not is_resolved and may_refer_to(view, writer.collection, record):
             yield writer, link
-    yield from MemoryLinks.of(view).to(subject)
+    yield from MemoryLinks.of(view).links_to(subject)
     if record is not None:
         yield from _document_links_to(context, subject, record)
         yield from _commit_links_to(context, subject, record)
@@ -126,7 +126,7 @@ def _link_spellings(context: WhyContext, subject: Target, source: str) -> list[s
 def _document_links_to(context: WhyContext, subject: Target, record: Record) -> Iterator[tuple[Record, Link]]:
     """Yield document links to a whole file; they do not concern single definitions in it."""
     if subject.definition is None:
-        yield from document_links(context.view).to(record)
+        yield from document_links(context.view).links_to(record)
 
 
 def _commit_links_to(context: WhyContext, subject: Target, record: Record) -> Iterator[tuple[Record, Link]]:
@@ -169,7 +169,7 @@ def resolve_link(context: WhyContext, record: Record, link: Link) -> Target:
     if source != MEMORIES:
         return Target(link.target)
     memory_links = MemoryLinks.of(context.view)
-    records = memory_links.meant(record, link.target)
+    records = memory_links.resolve(record, link.target)
     part = memory_links.place(record, link.target).part
     return _definition_target(context.view, records[0], part) if len(records) == 1 else Target(link.target)
 
@@ -179,7 +179,7 @@ def _definition_target(view: StoreView, record: Record, name: str) -> Target:
     if not name:
         return Target(record.path, record)
     chains = view.qualified_names(record)
-    found = [definition_at(record, chains, it) for it in chains.named(name)]
+    found = [definition_at(record, chains, it) for it in chains.find_by_suffix(name)]
     whole = [it for it in found if qualified_name_of(it) == name]
     if whole or len({qualified_name_of(it) for it in found}) == 1:
         return target_of((whole or found)[0])
@@ -223,7 +223,7 @@ def _outgoing_item(context: WhyContext, record: Record, link: Link) -> RelatedIt
 def _link_end(context: WhyContext, record: Record, link: Link) -> Target:
     if link.kind != IMPORT_LINK:
         return resolve_link(context, record, link)
-    found = context.calls.imported(record, link)
+    found = context.calls.resolve_import(record, link)
     return Target(found.path, found) if found else Target(link.target)
 
 
@@ -251,13 +251,13 @@ def code_edges(context: WhyContext, subject: Target) -> Iterator[RelatedEdge]:
 def _call_edges(context: WhyContext, definition: Definition) -> Iterator[RelatedEdge]:
     name = definition.symbol.name
     up = CallQuery(name, depth=1, width=_MAX_CODE_EDGES, nodes=_MAX_CODE_EDGES, deadline_s=_CODE_EDGES_DEADLINE_S)
-    callers = context.calls.around(definition, up)
+    callers = context.calls.calls_of(definition, up)
     yield from (RelatedEdge("in", caller_item(it.edge)) for it in callers.nodes)
     yield from (RelatedEdge("in", reference_item(it)) for it in callers.references[:_MAX_CODE_EDGES])
     down = CallQuery(
         name, direction="down", depth=1, width=_MAX_CODE_EDGES, nodes=_MAX_CODE_EDGES, deadline_s=_CODE_EDGES_DEADLINE_S
     )
-    for node in context.calls.around(definition, down).nodes:
+    for node in context.calls.calls_of(definition, down).nodes:
         if callee := node.edge.callee:
             how = f"line {node.edge.site.line}" + (f"; {node.edge.how}" if node.edge.confidence != "exact" else "")
             yield RelatedEdge("out", _definition_item(callee, "calls", how, node.edge.confidence))
@@ -280,7 +280,7 @@ def _inheritance_edges(context: WhyContext, definition: Definition) -> Iterator[
 
 
 def _definition_item(it: Definition, kind: str, how: str = "", sure: str = "") -> RelatedItem:
-    return RelatedItem(kind, qualified_name_of(it), it.record, it.symbol.start_line, how, sure=sure)
+    return RelatedItem(kind, qualified_name_of(it), it.record, it.symbol.start_line, how, confidence=sure)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -299,12 +299,14 @@ def co_change_edges(context: WhyContext, subject: Target) -> Iterator[RelatedEdg
     if home is None:
         return
     history, path = home[0].name, home[1]
-    life = follow_renames(StoredRenameHistory(context.view, history), path)
-    own = _newest_small_commits(context, history, life.names, life.commits)
+    file_history = follow_renames(StoredRenameHistory(context.view, history), path)
+    own = _newest_small_commits(context, history, file_history.names, file_history.commits)
     shared: Counter[str] = Counter()
     latest: dict[str, Record] = {}
     for commit in own:
-        for other in {it.target for it in context.view.links(commit) if it.kind == TOUCHES_LINK} - set(life.names):
+        for other in {it.target for it in context.view.links(commit) if it.kind == TOUCHES_LINK} - set(
+            file_history.names
+        ):
             shared[other] += 1
             latest.setdefault(other, commit)
     for other, times in sorted(shared.items(), key=lambda it: (-it[1], it[0])):

@@ -18,14 +18,14 @@ from dowse.text.unicode import replace_surrogates
 
 @dataclass(frozen=True, slots=True)
 class SymbolAnswer:
-    """`before_stats` is the number of matches before `least` was applied."""
+    """`before_stats` is the number of matches before `min_metrics` was applied."""
 
     definitions: tuple[Definition, ...]
     total: int
     before_stats: int
     index_files: int
     index_definitions: int
-    seen: DiskFreshness = FRESHNESS_UNKNOWN
+    disk_freshness: DiskFreshness = FRESHNESS_UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def definitions_around(view: StoreView, record: Record, line: int) -> list[Defin
     """Return the definitions that contain a line, innermost first."""
     if line < 1:
         raise BadInput(f"line numbers start at 1, not {line}")
-    return view.around(record, min(line, _MAX_SYMBOL_LIMIT))
+    return view.definitions_at(record, min(line, _MAX_SYMBOL_LIMIT))
 
 
 def check_symbol_query(view: StoreView, wanted: SymbolQuery) -> SymbolQuery:
@@ -138,7 +138,7 @@ def check_symbol_query(view: StoreView, wanted: SymbolQuery) -> SymbolQuery:
         raise BadInput(f"the limit must be 0 (no limit) or more, not {wanted.limit}")
     _check_one_of("matching mode", (wanted.matching,), MATCHING_MODES)
     _check_one_of("metric to sort by", (wanted.order,) if wanted.order else (), SYMBOL_METRICS)
-    _check_one_of("metric to filter by", tuple(wanted.least), SYMBOL_METRICS)
+    _check_one_of("metric to filter by", tuple(wanted.min_metrics), SYMBOL_METRICS)
     if not set(wanted.kinds) <= set(SYMBOL_KINDS):
         _check_one_of("kind of definition", wanted.kinds, sorted(view.definition_kinds().union(SYMBOL_KINDS)))
     return replace(
@@ -231,13 +231,13 @@ def audit_symbols(view: StoreView, min_bytes: int = 500) -> SymbolAudit:
     if min_bytes < 0:
         raise BadInput(f"a file size must be 0 or more, not {min_bytes}")
     known = [it for it in view.files() if "language" in it.facets]
-    defining, lossy = view.files_with_definitions(), view.lossy()
+    defining, lossy = view.files_with_definitions(), view.lossy_records()
     without_definitions = [it for it in known if (it.collection, it.path) not in defining]
     suffixes = {PurePosixPath(it.path).suffix.lower() for it in known}
     return SymbolAudit(
         files=len(known),
         with_definitions=len(known) - len(without_definitions),
-        unreadable=sum(PurePosixPath(it.path).suffix.lower() in suffixes for it in view.skipped()),
+        unreadable=sum(PurePosixPath(it.path).suffix.lower() in suffixes for it in view.skipped_items()),
         lossy=sum((it.collection, it.path) in lossy for it in known),
         files_without_definitions=tuple(
             FileWithoutDefinitions(it.path, it.collection, it.size, _no_definitions_reason(it))

@@ -71,9 +71,9 @@ def _as_relative(view: StoreView, path: str, collection: str | None) -> Iterator
     if ".." not in path.replace("\\", "/").split("/"):
         yield collection, inside
         return
-    for it in view.collections():  # a path with `..` counts from a root
-        if it.source == FILES and collection in (None, it.name):
-            yield it.name, inside
+    for indexed in view.collections():  # a path with `..` counts from a root
+        if indexed.source == FILES and collection in (None, indexed.name):
+            yield indexed.name, inside
 
 
 def _as_nested(view: StoreView, path: str, collection: str | None) -> Iterator[_PathReading]:
@@ -117,7 +117,9 @@ def commits_by_prefix(view: StoreView, beginning: str, collection: str | None = 
 
 def memories_by_name(view: StoreView, name: str, collection: str | None = None) -> list[Record]:
     """Return the memory of this name from each memory folder, matched as links in that folder match it."""
-    found = (memories_by_link_name(view, it).called(name) for it in collections_of_source(view, MEMORIES, collection))
+    found = (
+        memories_by_link_name(view, it).find_by_name(name) for it in collections_of_source(view, MEMORIES, collection)
+    )
     return [it for it in found if it is not None]
 
 
@@ -142,20 +144,20 @@ class IncomingLink(NamedTuple):
 class DocumentLinks:
     """Links of files, resolved within their own collection."""
 
-    meant: LinkResolver
+    resolver: LinkResolver
     incoming: Mapping[tuple[str, str], Sequence[IncomingLink]]
 
-    def to(self, record: Record) -> Sequence[IncomingLink]:
+    def links_to(self, record: Record) -> Sequence[IncomingLink]:
         """Return the links of other records to this one."""
         return self.incoming.get((record.collection, record.path), ())
 
     def path_meant(self, record: Record, link: Link) -> str | None:
         """Return the path that a link refers to, or None for a broken link."""
-        return self.meant.path_meant(record, link) if link.kind in MARKDOWN_LINKS else None
+        return self.resolver.path_meant(record, link) if link.kind in MARKDOWN_LINKS else None
 
 
 def document_links(view: StoreView) -> DocumentLinks:
-    return view.remembered("references", lambda: _resolve_document_links(view))
+    return view.cached_by_revision("references", lambda: _resolve_document_links(view))
 
 
 def _resolve_document_links(view: StoreView) -> DocumentLinks:
@@ -163,7 +165,7 @@ def _resolve_document_links(view: StoreView) -> DocumentLinks:
     entries = view.records_with_links(MARKDOWN_LINKS, Scope(collections=files)) if files else []
     meant = build_link_resolver(entries)
     incoming: dict[tuple[str, str], list[IncomingLink]] = defaultdict(list)
-    for record, link, path in meant.resolved(entries):
+    for record, link, path in meant.resolve_all(entries):
         incoming[record.collection, path].append(IncomingLink(record, link))
     return DocumentLinks(meant, dict(incoming))
 
@@ -179,7 +181,7 @@ class FileSpot(NamedTuple):
 
 def files_by_stem(view: StoreView) -> Mapping[str, Sequence[FileSpot]]:
     """Map stems to files with a suffix, both by path without suffix and by base name without suffix."""
-    return view.remembered("files by stem", lambda: _group_by_stem(view))
+    return view.cached_by_revision("files by stem", lambda: _group_by_stem(view))
 
 
 def _group_by_stem(view: StoreView) -> dict[str, list[FileSpot]]:

@@ -53,7 +53,7 @@ def explain(
     found = resolve_target(context.view, text, collection)
     if len(found) > 1:
         return _ambiguous_answer(text, found, budget_tokens, index_notes)
-    if found or context.view.links_to([text]) or MemoryLinks.of(context.view).to(Target(text)):
+    if found or context.view.links_to([text]) or MemoryLinks.of(context.view).links_to(Target(text)):
         subject = found[0] if found else Target(text)
         return _explain_target(context, text if subject.record else subject.name, subject, budget_tokens, index_notes)
     return _unknown_answer(context.view, text, budget_tokens, index_notes)
@@ -157,7 +157,7 @@ def ambiguity_note(target: str, found: list[Target], listed: int = MAX_CANDIDATE
 def unknown_note(view: StoreView, target: str, most_chars: int = _MAX_QUOTED_TARGET_CHARS) -> str:
     """Explain that a target is unknown; its name takes at most `most_chars` characters."""
     path = target.partition(":")[0].partition("#")[0].removeprefix("./")
-    for skipped in view.skipped():
+    for skipped in view.skipped_items():
         if skipped.path == path:
             return f"{cut_text(skipped.path, most_chars)} is not indexed: {skipped.reason}"
     return f"no file, symbol or link named {cut_text(target, most_chars)!r}"

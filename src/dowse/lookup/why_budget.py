@@ -218,21 +218,21 @@ def _section_rank(found: tuple[str, SectionItems]) -> int:
     return _SECTION_ORDER.index(found[0]) if found[0] in _SECTION_ORDER else len(_SECTION_ORDER)
 
 
-def _shorten_to_fit(neighbour: RelatedItem, room: int) -> RelatedItem | None:
-    forms = (neighbour, replace(neighbour, text=""), replace(neighbour, text="", how=""))
+def _shorten_to_fit(item: RelatedItem, room: int) -> RelatedItem | None:
+    forms = (item, replace(item, text=""), replace(item, text="", how=""))
     return next((it for it in forms if item_chars(it) <= room), None)
 
 
-def item_chars(neighbour: RelatedItem) -> int:
+def item_chars(item: RelatedItem) -> int:
     """Return the length of an item in its longest output format."""
     optional = {
-        "confidence": neighbour.sure,
-        "how": neighbour.how,
-        "text": neighbour.text,
-        "warning": neighbour.warning,
+        "confidence": item.confidence,
+        "how": item.how,
+        "text": item.text,
+        "warning": item.warning,
     }
-    texts = {"kind": neighbour.kind, "name": neighbour.name, **{key: it for key, it in optional.items() if it}}
-    place = sum(_place_chars(neighbour.record, neighbour.line)) if neighbour.record else len('"indexed": false, ')
+    texts = {"kind": item.kind, "name": item.name, **{key: it for key, it in optional.items() if it}}
+    place = sum(_place_chars(item.record, item.line)) if item.record else len('"indexed": false, ')
     return LINE_OVERHEAD_CHARS + sum(len(key) + _KEY_CHARS + json_chars(it) for key, it in texts.items()) + place
 
 
@@ -278,7 +278,7 @@ def memory_item(context: WhyContext, it: RelatedItem, record: Record) -> Related
 def _warnings(context: WhyContext, record: Record) -> Iterator[str]:
     validity = _validity(context, record)
     yield from replace(validity, superseded_by=validity.superseded_by[:1]).sentences()
-    yield from context.stale(record)
+    yield from context.staleness(record)
 
 
 def _validity(context: WhyContext, record: Record) -> MemoryValidity:

@@ -96,9 +96,9 @@ def _query_callers(
 ) -> SectionItems:
     most = MAX_CALLERS
     query = CallQuery(
-        definition.symbol.name, depth=1, width=most, nodes=most, wanted=wanted, deadline_s=CALLERS_DEADLINE_S
+        definition.symbol.name, depth=1, width=most, nodes=most, path_filter=wanted, deadline_s=CALLERS_DEADLINE_S
     )
-    tree = context.calls.around(definition, query)
+    tree = context.calls.calls_of(definition, query)
     edges = sorted((it.edge for it in tree.nodes), key=lambda it: _CONFIDENCE_RANK[it.confidence])
     notes = [f"there may be more {what} than the {len(edges):,} found before a limit"] if tree.cut else []
     if tree.more_possible:
@@ -126,13 +126,13 @@ def caller_item(edge: CallEdge) -> RelatedItem:
     how = "" if edge.confidence == "exact" else edge.how
     also = f"also in lines {', '.join(map(str, lines[:5]))}" if lines else ""
     return RelatedItem(
-        "calls", name, edge.record, edge.site.line, "; ".join(filter(None, (how, also))), sure=edge.confidence
+        "calls", name, edge.record, edge.site.line, "; ".join(filter(None, (how, also))), confidence=edge.confidence
     )
 
 
 def reference_item(edge: CallEdge) -> RelatedItem:
     """Return the definition that passes on, returns or stores a function."""
-    return replace(caller_item(edge), kind="refers", how=edge.how, sure="")
+    return replace(caller_item(edge), kind="refers", how=edge.how, confidence="")
 
 
 def is_test(path: str) -> bool:
@@ -179,8 +179,10 @@ def changed_names(view: StoreView, subject: Target) -> list[str]:
     if subject.record is None or subject.definition is None:
         return []
     chains = view.qualified_names(subject.record)
-    own = chains.spelt(chains.whole((*subject.definition.trail, subject.definition.symbol.name)))
-    return list(dict.fromkeys([qualified_name_of(subject.definition), *own.whole, *own.sure]))[:_MAX_CHANGED_NAMES]
+    own = chains.commit_names(chains.find_exact((*subject.definition.trail, subject.definition.symbol.name)))
+    return list(dict.fromkeys([qualified_name_of(subject.definition), *own.qualified, *own.unambiguous]))[
+        :_MAX_CHANGED_NAMES
+    ]
 
 
 def _unindexed_spellings(view: StoreView, name: str) -> list[str]:
@@ -227,7 +229,7 @@ class _CommitEffects:
     """The effects of one commit on the target, while being collected."""
 
     record: Record
-    wrote: Sequence[LineSpan] = ()
+    written_spans: Sequence[LineSpan] = ()
     changed: list[Link] = field(default_factory=list)
     touched: Link | None = None
     moved_from: str = ""
@@ -245,8 +247,8 @@ def find_shaping_commits(context: WhyContext, subject: Target) -> SectionItems:
     if home is None:
         return SectionItems(notes=(f"{subject.record.path} is in no indexed git history",))
     history, path = home
-    life = follow_renames(StoredRenameHistory(context.view, history.name), path)
-    file_commits = _FileCommits(context.view, history.name, life)
+    file_history = follow_renames(StoredRenameHistory(context.view, history.name), path)
+    file_commits = _FileCommits(context.view, history.name, file_history)
     effects = file_commits.touched()
     file_commits.add_changes(effects, changed_names(context.view, subject))
     notes = _add_writers(context, effects, subject, history.name)
@@ -271,11 +273,11 @@ class _FileCommits:
 
     view: StoreView
     history: str
-    life: FileHistory
+    file_history: FileHistory
 
     def touched(self) -> dict[str, _CommitEffects]:
         found: dict[str, _CommitEffects] = {}
-        for record, link in self._links(self.life.names, TOUCHES_LINK):
+        for record, link in self._links(self.file_history.names, TOUCHES_LINK):
             it = found.setdefault(record.path, _CommitEffects(record))
             it.touched = link
             if link.context.startswith("R"):
@@ -283,13 +285,13 @@ class _FileCommits:
         return found
 
     def add_changes(self, effects: dict[str, _CommitEffects], names: Sequence[str]) -> None:
-        targets = [f"{path}#{name}" for path in self.life.names for name in names]
+        targets = [f"{path}#{name}" for path in self.file_history.names for name in names]
         for record, link in self._links(targets, CHANGES_LINK):
             effects.setdefault(record.path, _CommitEffects(record)).changed.append(link)
 
     def _links(self, targets: Sequence[str], kind: str) -> Iterator[tuple[Record, Link]]:
         for record, link in self.view.links_to(targets, (kind,)):
-            is_own = self.life.commits is None or record.path in self.life.commits
+            is_own = self.file_history.commits is None or record.path in self.file_history.commits
             if record.collection == self.history and is_own:
                 yield record, link
 
@@ -303,13 +305,13 @@ def _add_writers(
 ) -> tuple[str, ...]:
     if subject.record is None or not subject.first_line:
         return ()
-    written = context.written(subject.record, LineSpan(subject.first_line, subject.last_line))
+    written = context.line_commits(subject.record, LineSpan(subject.first_line, subject.last_line))
     unknown = 0
     for commit, spans in written.spans_by_commit.items():
         records = [effects[commit].record] if commit in effects else context.view.records(commit, history)
         unknown += not records
         for record in records:
-            effects.setdefault(commit, _CommitEffects(record)).wrote = spans
+            effects.setdefault(commit, _CommitEffects(record)).written_spans = spans
     missing = f"commits that wrote its lines but are not indexed yet: {unknown:,}" if unknown else ""
     return tuple(filter(None, (written.problem, missing)))
 
@@ -320,25 +322,27 @@ def _relevant_commits(effects: Iterable[_CommitEffects], subject: Target) -> lis
     every = list(effects)
     if not subject.first_line:
         return every
-    direct = [it for it in every if it.wrote or it.changed]
+    direct = [it for it in every if it.written_spans or it.changed]
     moved = [it for it in every if it not in direct and it.touched and it.touched.context[:1] in ("A", "R")]
     return [*direct, *moved] or every
 
 
 def _order_by_importance(effects: Iterable[_CommitEffects], subject: Target) -> tuple[RelatedItem, ...]:
     by_time = sorted(effects, key=lambda it: (-it.record.timestamp_ns, it.record.path))
-    writers = [it for it in by_time if any(first <= subject.line <= last for first, last in it.wrote)]
+    writers = [it for it in by_time if any(first <= subject.line <= last for first, last in it.written_spans)]
     order = [*(writers if subject.line else ()), *by_time[:1], *by_time[-1:], *by_time]
     return tuple(_commit_item(it) for it in {it.record.path: it for it in order}.values())
 
 
 def _commit_item(it: _CommitEffects) -> RelatedItem:
-    kind = "wrote" if it.wrote else CHANGES_LINK if it.changed else RENAMES_LINK if it.moved_from else TOUCHES_LINK
-    line = it.wrote[0].first if it.wrote else (it.changed[0].line if it.changed else 0)
+    kind = (
+        "wrote" if it.written_spans else CHANGES_LINK if it.changed else RENAMES_LINK if it.moved_from else TOUCHES_LINK
+    )
+    line = it.written_spans[0].first if it.written_spans else (it.changed[0].line if it.changed else 0)
     hunks = dict.fromkeys(abbreviate(link.context) or link.target.partition("#")[2] for link in it.changed)
     how = [
-        f"last touched {_format_spans(it.wrote)}" if it.wrote else "",
-        f"changed {'; '.join(list(hunks)[:_MAX_HUNKS_SHOWN])}" if hunks and not it.wrote else "",
+        f"last touched {_format_spans(it.written_spans)}" if it.written_spans else "",
+        f"changed {'; '.join(list(hunks)[:_MAX_HUNKS_SHOWN])}" if hunks and not it.written_spans else "",
         f"moved the file from {it.moved_from}" if it.moved_from else _describe_touch(it),
     ]
     return RelatedItem(kind, abbreviate(it.record.title), it.record, line, ", ".join(filter(None, how)))
@@ -346,7 +350,11 @@ def _commit_item(it: _CommitEffects) -> RelatedItem:
 
 def _describe_touch(it: _CommitEffects) -> str:
     letter = it.touched.context[:1] if it.touched else ""
-    return _STATUS_TEXTS.get(letter, "") if it.wrote or it.changed else _STATUS_TEXTS.get(letter, "changed the file")
+    return (
+        _STATUS_TEXTS.get(letter, "")
+        if it.written_spans or it.changed
+        else _STATUS_TEXTS.get(letter, "changed the file")
+    )
 
 
 def _format_spans(spans: Sequence[LineSpan]) -> str:
@@ -396,7 +404,7 @@ class MemoryLinks:
 
     # --- links to records ---
 
-    def meant(self, memory: Record, target: str) -> list[Record]:
+    def resolve(self, memory: Record, target: str) -> list[Record]:
         """Return the records that a link of this memory may mean; none for a broken link."""
         text, known = target.strip(), self.memories[memory.collection]
         if text.lower().startswith(COMMIT_TARGET_PREFIX):
@@ -404,7 +412,7 @@ class MemoryLinks:
         if memory_name_in_link(text):
             return _as_list(known.find(text, memory.path))
         return (
-            _as_list(known.beside(text, memory.path))
+            _as_list(known.at_path(text, memory.path))
             or self._at_path(memory, text)
             or _as_list(known.find(text, memory.path))
             or self._by_stem(memory, text)
@@ -412,8 +420,10 @@ class MemoryLinks:
 
     def place(self, memory: Record | None, target: str) -> LinkTarget:
         """Return the normalized target of a link."""
-        here = memory_directory(self.collections[memory.collection].root, memory.path) if memory else ""
-        return parse_link_target(target, [it.root for it in self.collections.values() if it.source == FILES], here)
+        base_directory = memory_directory(self.collections[memory.collection].root, memory.path) if memory else ""
+        return parse_link_target(
+            target, [it.root for it in self.collections.values() if it.source == FILES], base_directory
+        )
 
     def _at_path(self, memory: Record, target: str) -> list[Record]:
         place = self.place(memory, target)
@@ -447,7 +457,7 @@ class MemoryLinks:
 
     # --- records to links ---
 
-    def to(self, subject: Target) -> list[tuple[Record, Link]]:
+    def links_to(self, subject: Target) -> list[tuple[Record, Link]]:
         """Return links to a target, most specific first, then newest; for an unindexed target, links spelled like
         it."""
         found = list(
@@ -462,7 +472,7 @@ class MemoryLinks:
         for memory, link in self._all_links():
             if memory == record:
                 continue
-            if self._may_match(memory, link.target, record, paths) and record in self.meant(memory, link.target):
+            if self._may_match(memory, link.target, record, paths) and record in self.resolve(memory, link.target):
                 near = link_closeness(subject, self.place(memory, link.target).part)
                 if near is not None:
                     yield near, memory, link
@@ -476,7 +486,7 @@ class MemoryLinks:
             return record.path[:4] in target.lower()
         if source == MEMORIES and memory.collection == record.collection:
             known = self.memories[memory.collection]
-            if record in (known.find(target, memory.path), known.beside(target, memory.path)):
+            if record in (known.find(target, memory.path), known.at_path(target, memory.path)):
                 return True
         return LinkTarget(record.path).last().stem in target and self._is_spelled_as(memory, target, record, paths)
 
@@ -556,7 +566,7 @@ def _items_by_link(context: WhyContext, subject: Target) -> Iterator[RelatedItem
     """Yield items linked to the target, most specific first, then newest; memories before documents."""
     view = context.view
     wanted = target_spellings(view, subject)
-    for record, link in MemoryLinks.of(view).to(subject):
+    for record, link in MemoryLinks.of(view).links_to(subject):
         yield link_item(record, link)
     sources = {it.name: it.source for it in view.collections()}
     found = [it for it in view.links_to(wanted) if sources[it[0].collection] == FILES]
@@ -565,7 +575,7 @@ def _items_by_link(context: WhyContext, subject: Target) -> Iterator[RelatedItem
         is_resolved = subject.record and link.target == subject.record.path
         if not is_resolved and link.kind != "import" and may_refer_to(view, record.collection, subject.record):
             yield link_item(record, link)
-    for record, link in document_links(view).to(subject.record) if subject.record else ():
+    for record, link in document_links(view).links_to(subject.record) if subject.record else ():
         yield link_item(record, link)
 
 
@@ -584,7 +594,7 @@ class _Wording(NamedTuple):
     term: str
     mode: GrepMode
     collections: tuple[str, ...]
-    sure: str = ""
+    confidence: str = ""
 
 
 def _items_by_name(view: StoreView, wordings: Iterable[_Wording]) -> Iterator[RelatedItem]:
@@ -602,7 +612,7 @@ def _items_by_name(view: StoreView, wordings: Iterable[_Wording]) -> Iterator[Re
         for file in search_lines(view, asked).files:
             for record in view.records(file.path, file.collection):
                 if lines := _lines_in_text(view, record, file.lines):
-                    yield _name_item(view, record, lines, wording.sure)
+                    yield _name_item(view, record, lines, wording.confidence)
 
 
 def _lines_in_text(view: StoreView, record: Record, lines: Sequence[int]) -> Sequence[int]:
@@ -626,17 +636,17 @@ def _wordings(view: StoreView, subject: Target) -> Iterator[_Wording]:
     """Yield the full name, the path, and the bare name if it is unambiguous or written as code."""
     if subject.record is None:
         return
-    here, path = _related_collections(view, subject.record), subject.record.path
+    collections, path = _related_collections(view, subject.record), subject.record.path
     if subject.definition is not None and subject.record.kind != DOCUMENT_KIND:
         name, full = subject.definition.symbol.name, qualified_name_of(subject.definition)
         if full != name:
-            yield _Wording(full, "substring", here)
+            yield _Wording(full, "substring", collections)
         if _is_unique_name(view, name):
             yield _Wording(_code_pattern(name), "regex", ())
         else:
-            yield _Wording(path, "substring", here)
-            yield _Wording(_code_pattern(name), "regex", here, "possible")
-    yield _Wording(path, "substring", here)
+            yield _Wording(path, "substring", collections)
+            yield _Wording(_code_pattern(name), "regex", collections, "possible")
+    yield _Wording(path, "substring", collections)
 
 
 def _code_pattern(name: str) -> str:

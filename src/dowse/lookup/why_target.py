@@ -46,7 +46,7 @@ class RelatedItem:
     line: int = 0
     how: str = ""
     text: str = ""
-    sure: str = ""
+    confidence: str = ""
     warning: str = ""
 
 
@@ -126,7 +126,7 @@ class WhyAnswer:
     candidates: tuple[Target, ...] = ()
     near: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    seen: DiskFreshness = FRESHNESS_UNKNOWN
+    disk_freshness: DiskFreshness = FRESHNESS_UNKNOWN
 
 
 class LineSpan(NamedTuple):
@@ -159,8 +159,8 @@ class WhyContext:
     calls: CallGraph
     history_of: Callable[[Record], tuple[Collection, str] | None]
     file_of: Callable[[str, str], Record | None]
-    written: Callable[[Record, LineSpan], LineCommits]
-    stale: Callable[[Record], Sequence[str]]
+    line_commits: Callable[[Record, LineSpan], LineCommits]
+    staleness: Callable[[Record], Sequence[str]]
     now: float
 
 
@@ -386,5 +386,5 @@ def _similar_paths(view: StoreView, target: str) -> list[str]:
     files = tuple(it.name for it in view.collections() if it.source != COMMITS)
     if not letters.strip() or not files:
         return []
-    query = NameQuery((letters,), "fuzzy", only="files", collections=files, limit=_MAX_SUGGESTIONS)
+    query = NameQuery((letters,), "fuzzy", entry_type="files", collections=files, limit=_MAX_SUGGESTIONS)
     return [it.path for it in find_names(indexed_names(view), query).entries]

@@ -25,7 +25,7 @@ class AnchorResolver:
     view: StoreView
     home: str = ""
 
-    def resolved(self, written: str) -> Anchor:
+    def resolve(self, written: str) -> Anchor:
         """Return the anchor with the digest of its current target; raise BadInput if there is no target."""
         anchor = parse_anchor(written)
         if anchor is None:
@@ -57,7 +57,7 @@ class AnchorResolver:
         if not symbol:
             return record.digest[:_ANCHOR_DIGEST_CHARS]
         # Cached for each revision of the index: a file may hold thousands of definitions.
-        known: dict[tuple[str, str, str], str] = self.view.remembered(_DIGEST_CACHE_KEY, dict)
+        known: dict[tuple[str, str, str], str] = self.view.cached_by_revision(_DIGEST_CACHE_KEY, dict)
         key = record.collection, record.path, symbol
         if key not in known:
             known[key] = self._digest(record, symbol)
@@ -75,7 +75,7 @@ class AnchorResolver:
     def named(self, record: Record, name: str) -> list[Symbol]:
         """Return the definitions with this name, or whose qualified name ends with it."""
         chains = self.view.qualified_names(record)
-        return [chains.symbols[it] for it in chains.named(name)]
+        return [chains.symbols[it] for it in chains.find_by_suffix(name)]
 
     def histories(self) -> list[Collection]:
         return [it for it in self.view.collections() if it.source == COMMITS and it.synced_at]
@@ -99,7 +99,7 @@ class AnchorResolver:
         lines = self.view.text(record).removesuffix("\n").count("\n") + 1
         if line > lines:
             raise BadInput(f"{record.path} has {lines:,} lines; line {line:,} is beyond its end")
-        around = self.view.around(record, line)
+        around = self.view.definitions_at(record, line)
         return ".".join((*around[0].trail, around[0].symbol.name)) if around else ""
 
 
@@ -125,10 +125,10 @@ _MAX_LINKED_NAMES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ChangeCause:
-    """`edited`: the change is not committed yet. `existed`: whether the target ever existed, as far as known."""
+    """The cause of a change. `existed`: whether the target ever existed, as far as known."""
 
     commit: Record | None = None
-    edited: bool = False
+    is_uncommitted: bool = False
     existed: bool = True
 
 
@@ -136,14 +136,14 @@ class ChangeCause:
 class _CandidateCommits:
     """Commits that may have changed the target, newest first, by strength of evidence.
 
-    - `sure`: they use a name that means nothing else in the file
-    - `doubtful`: they use a name that another definition shares
-    - `touching`: they changed the file; counts only if commits cannot name the definition
+    - `unambiguous`: they use a name that means nothing else in the file
+    - `ambiguous`: they use a name that another definition shares
+    - `file_commits`: they changed the file; counts only if commits cannot name the definition
     """
 
-    sure: Sequence[Record] = ()
-    doubtful: Sequence[Record] = ()
-    touching: Sequence[Record] = ()
+    unambiguous: Sequence[Record] = ()
+    ambiguous: Sequence[Record] = ()
+    file_commits: Sequence[Record] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class ChangeAttribution:
     last commit.
     """
 
-    anchored: AnchorResolver
+    anchor_resolver: AnchorResolver
     history_of: HistoryOf
     edited_lines: EditedLines
 
@@ -165,9 +165,9 @@ class ChangeAttribution:
         """
         home = self.history_of(file)
         candidates = self._candidates(*home, anchor, file) if home else _CandidateCommits()
-        return _newest_since(candidates.sure, since_ns) or _newest_since(candidates.touching, since_ns)
+        return _newest_since(candidates.unambiguous, since_ns) or _newest_since(candidates.file_commits, since_ns)
 
-    def of(self, anchor: Anchor, file: Record | None, since_ns: int) -> ChangeCause:
+    def find_cause(self, anchor: Anchor, file: Record | None, since_ns: int) -> ChangeCause:
         """Return the cause of a changed or missing target. The commit may be older than the memory: a merge can bring
         it later."""
         place = file or self._placeholder(anchor.path)
@@ -175,16 +175,20 @@ class ChangeAttribution:
         if place is None or home is None:
             return ChangeCause(existed=bool(anchor.digest))
         candidates = self._candidates(*home, anchor, file)
-        if recent := _newest_since(candidates.sure, since_ns):
+        if recent := _newest_since(candidates.unambiguous, since_ns):
             return ChangeCause(recent)
-        if not (candidates.sure or candidates.doubtful or anchor.digest):
+        if not (candidates.unambiguous or candidates.ambiguous or anchor.digest):
             return ChangeCause(existed=False)
         if self._is_edited(anchor, place):
-            return ChangeCause(edited=True)
-        others = (_newest_since(it, since_ns) for it in (candidates.doubtful, candidates.touching))
+            return ChangeCause(is_uncommitted=True)
+        others = (_newest_since(it, since_ns) for it in (candidates.ambiguous, candidates.file_commits))
         return ChangeCause(
             next(
-                filter(None, (*others, *candidates.sure[:1], *candidates.doubtful[:1], *candidates.touching[:1])), None
+                filter(
+                    None,
+                    (*others, *candidates.unambiguous[:1], *candidates.ambiguous[:1], *candidates.file_commits[:1]),
+                ),
+                None,
             )
         )
 
@@ -193,14 +197,16 @@ class ChangeAttribution:
         touching = [commit for commit, _ in touched]
         if file is None or not anchor.symbol:
             return _CandidateCommits(touching)
-        chains = self.anchored.view.qualified_names(file)
-        indices = chains.named(anchor.symbol)
-        spelt = chains.spelt(indices) if indices else chains.lost(anchor.symbol)
+        chains = self.anchor_resolver.view.qualified_names(file)
+        indices = chains.find_by_suffix(anchor.symbol)
+        spelt = chains.commit_names(indices) if indices else chains.removed_commit_names(anchor.symbol)
         # Members that were removed from the definition have no name in the file any more.
         start = f"{path}#{'.'.join(split_qualified_name(anchor.symbol))}."
         losing = [commit for commit, changed in touched if any(it.startswith(start) for it in changed)]
-        sure = sorted([*self._commits_changing(history, path, spelt.sure), *losing], key=lambda it: -it.timestamp_ns)
-        doubtful = self._commits_changing(history, path, spelt.doubtful)
+        sure = sorted(
+            [*self._commits_changing(history, path, spelt.unambiguous), *losing], key=lambda it: -it.timestamp_ns
+        )
+        doubtful = self._commits_changing(history, path, spelt.ambiguous)
         can_be_named = bool(indices) and self._can_be_named(path, [chains.symbols[it] for it in indices], file)
         return _CandidateCommits(sure, doubtful, () if can_be_named else touching)
 
@@ -208,12 +214,14 @@ class ChangeAttribution:
         return self._commits_linking(history, [f"{path}#{it}" for it in names[:_MAX_LINKED_NAMES]], (_CHANGES_LINK,))
 
     def _commits_linking(self, history: Collection, targets: Sequence[str], kinds: Sequence[str]) -> list[Record]:
-        return [it for it, _ in self.anchored.view.links_to(targets, kinds) if it.collection == history.name]
+        return [it for it, _ in self.anchor_resolver.view.links_to(targets, kinds) if it.collection == history.name]
 
     def _file_commits(self, history: Collection, path: str) -> Sequence[_CommitChanges]:
         """Return the newest commits of the file. Cached for each revision of the index, because many memories may be
         anchored to one file."""
-        known: dict[tuple[str, str], Sequence[_CommitChanges]] = self.anchored.view.remembered(_COMMIT_CACHE_KEY, dict)
+        known: dict[tuple[str, str], Sequence[_CommitChanges]] = self.anchor_resolver.view.cached_by_revision(
+            _COMMIT_CACHE_KEY, dict
+        )
         key = history.name, path
         if key not in known:
             newest = {it.path: it for it in self._commits_linking(history, [path], _FILE_LINKS)}
@@ -221,25 +229,25 @@ class ChangeAttribution:
         return known[key]
 
     def _changed_symbols(self, commit: Record, path: str) -> list[str]:
-        links = self.anchored.view.links(commit)
+        links = self.anchor_resolver.view.links(commit)
         return [it.target for it in links if it.kind == _CHANGES_LINK and it.target.startswith(f"{path}#")]
 
     def _can_be_named(self, path: str, definitions: Sequence[Symbol], file: Record) -> bool:
         """Return whether commits that change these definitions can name them."""
         spans = [(it.start_line, min(it.end_line, it.start_line + _MAX_HEAD_LINES - 1)) for it in definitions]
-        heads = self.anchored.view.lines_between(file.collection, file.path, spans)
+        heads = self.anchor_resolver.view.lines_between(file.collection, file.path, spans)
         return all(is_identifiable_in_commits(path, it.name, head) for it, head in zip(definitions, heads, strict=True))
 
     def _is_edited(self, anchor: Anchor, file: Record) -> bool:
         """Return whether the target has uncommitted edits. For a whole file, or a missing target, any edit of the file
         counts."""
-        definitions = self.anchored.named(file, anchor.symbol) if anchor.symbol else []
+        definitions = self.anchor_resolver.named(file, anchor.symbol) if anchor.symbol else []
         spans = [(it.start_line, it.end_line) for it in definitions]
         return any(not spans or _overlaps_any(it, spans) for it in self.edited_lines(file))
 
     def _placeholder(self, path: str) -> Record | None:
         """Return a placeholder record for a deleted file."""
-        roots = self.anchored.roots()
+        roots = self.anchor_resolver.roots()
         return Record(roots[0], path, "", "", 0, 0, "", "") if roots else None
 
 
@@ -268,11 +276,11 @@ class Staleness:
 
 @dataclass(frozen=True, slots=True)
 class StalenessChecker:
-    anchored: AnchorResolver
+    anchor_resolver: AnchorResolver
     causes: ChangeAttribution
 
-    def stale(self, record: Record) -> tuple[Staleness, ...]:
-        links = [it for it in self.anchored.view.links(record) if it.kind == ANCHORED_LINK]
+    def check(self, record: Record) -> tuple[Staleness, ...]:
+        links = [it for it in self.anchor_resolver.view.links(record) if it.kind == ANCHORED_LINK]
         anchors = [(parse_anchor(it.target), it.context) for it in links]
         found = (self._check_anchor(it._replace(digest=digest), record) for it, digest in anchors if it is not None)
         return tuple(it for it in found if it is not None)
@@ -280,8 +288,8 @@ class StalenessChecker:
     def _check_anchor(self, anchor: Anchor, memory: Record) -> Staleness | None:
         if anchor.commit:
             return self._check_commit(anchor)
-        file = self.anchored.record(anchor.path)
-        digest = self.anchored.digest(file, anchor.symbol) if file else ""
+        file = self.anchor_resolver.record(anchor.path)
+        digest = self.anchor_resolver.digest(file, anchor.symbol) if file else ""
         if digest and digest == anchor.digest:
             return None
         if file and digest and not anchor.digest:  # nothing to compare with
@@ -291,11 +299,11 @@ class StalenessChecker:
                 if commit
                 else None
             )
-        cause = self.causes.of(anchor, file, anchored_since_ns(memory))
+        cause = self.causes.find_cause(anchor, file, anchored_since_ns(memory))
         return Staleness(anchor.target, _describe_change(anchor, file, digest, cause), cause.commit)
 
     def _check_commit(self, anchor: Anchor) -> Staleness | None:
-        if not self.anchored.histories() or self.anchored.commit(anchor.commit):
+        if not self.anchor_resolver.histories() or self.anchor_resolver.commit(anchor.commit):
             return None
         return Staleness(anchor.target, f"commit {anchor.commit[:12]} is no longer in any indexed history")
 
@@ -309,7 +317,13 @@ def anchored_since_ns(memory: Record) -> int:
 
 
 def _describe_change(anchor: Anchor, file: Record | None, digest: str, cause: ChangeCause) -> str:
-    by = f" by commit {cause.commit.path[:12]}" if cause.commit else ", not committed yet" if cause.edited else ""
+    by = (
+        f" by commit {cause.commit.path[:12]}"
+        if cause.commit
+        else ", not committed yet"
+        if cause.is_uncommitted
+        else ""
+    )
     gone = f" any more{by and f' (changed{by})'}" if cause.existed else ""
     if file is None:
         return f"{anchor.target} is not there{gone}"

@@ -323,7 +323,7 @@ class MemoryFolder:
     Memories may lie in subdirectories; a name is the relative path, with or without its suffix.
     """
 
-    place: Path
+    directory: Path
     private: bool = False
     timeout_s: float = 10.0
 
@@ -358,7 +358,7 @@ class MemoryFolder:
 
     def read(self, name: str) -> tuple[str, str]:
         """Return the file name and the text."""
-        with os_errors_as_bad_input(f"read memories in {self.place}"), self._open_folder(name) as folder:
+        with os_errors_as_bad_input(f"read memories in {self.directory}"), self._open_folder(name) as folder:
             name = self._find(folder, name, nearly=True)
             return name, _decode_note(name, read_note_file(folder, name, MAX_MEMORY_BYTES))
 
@@ -397,16 +397,16 @@ class MemoryFolder:
 
     @contextmanager
     def _writing(self, name: str, *, make: bool = False) -> Iterator[int]:
-        with os_errors_as_bad_input(f"write {name[:100]!r} in {self.place}"):
+        with os_errors_as_bad_input(f"write {name[:100]!r} in {self.directory}"):
             if make:
                 self._make()
-            with self._explain_missing(name), lock_folder(self.place, self.timeout_s) as folder:
+            with self._explain_missing(name), lock_folder(self.directory, self.timeout_s) as folder:
                 yield folder
 
     @contextmanager
     def _open_folder(self, name: str) -> Iterator[int]:
         with self._explain_missing(name):
-            folder = open_folder(self.place)
+            folder = open_folder(self.directory)
         try:
             yield folder
         finally:
@@ -415,20 +415,20 @@ class MemoryFolder:
     @contextmanager
     def _explain_missing(self, name: str) -> Iterator[None]:
         """Turn a missing folder, or a link in its place, into BadInput."""
-        if self.place.is_symlink() or (self.place.exists() and not self.place.is_dir()):
-            raise BadInput(f"{self.place} is not a directory, and links are not followed; move it away")
+        if self.directory.is_symlink() or (self.directory.exists() and not self.directory.is_dir()):
+            raise BadInput(f"{self.directory} is not a directory, and links are not followed; move it away")
         try:
             yield
         except FileNotFoundError:
-            raise BadInput(f"no memory named {memory_file_name(name)!r}; {self.place} does not exist") from None
+            raise BadInput(f"no memory named {memory_file_name(name)!r}; {self.directory} does not exist") from None
 
     def _make(self) -> None:
-        if self.place.is_dir() or self.place.is_symlink():
+        if self.directory.is_dir() or self.directory.is_symlink():
             return
-        self.place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):
-            self.place.mkdir(mode=self._mode)
-        sync_folder(self.place.parent)
+            self.directory.mkdir(mode=self._mode)
+        sync_folder(self.directory.parent)
 
     def _find(self, folder: int, name: str, *, nearly: bool = False) -> str:
         """Return the file name of an existing memory; `nearly`: accept a difference in case or Unicode encoding."""
@@ -462,13 +462,13 @@ class MemoryFolder:
         with self._trash(folder) as trash:
             trashed = self._free_name(trash, name, now)
             move_note_file(folder, name, trash, trashed)
-        return self.place / TRASH_FOLDER / trashed
+        return self.directory / TRASH_FOLDER / trashed
 
     def _copy(self, folder: int, name: str, now: float) -> Path:
         with self._trash(folder) as trash:
             trashed = self._free_name(trash, name, now)
             write_note_file(trash, trashed, read_note_file(folder, name, MAX_MEMORY_BYTES))
-        return self.place / TRASH_FOLDER / trashed
+        return self.directory / TRASH_FOLDER / trashed
 
     @contextmanager
     def _trash(self, folder: int) -> Iterator[int]:

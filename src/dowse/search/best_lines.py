@@ -45,7 +45,7 @@ class BestLines:
 def parse_query_words(query: str) -> QueryWords:
     """Return the content words of a query, or all its words if it has only stop words."""
     terms = parse_query(query)
-    all_words = [word for term in (*terms.required, *terms.wanted) for word in term.words]
+    all_words = [word for term in (*terms.required, *terms.optional) for word in term.words]
     stems = [*query_stems(query), *(word for word in all_words if cjk_runs(word))]
     phrases = (" ".join(term.words) for term in terms.required if len(term.words) > 1)
     return QueryWords(tuple(dict.fromkeys(stems or all_words)), tuple(phrases))

@@ -56,7 +56,7 @@ def add_confidence(hits: Sequence[Hit], text: str, similarity_floor: float) -> l
     """
     stems = query_stems(text)
     confidences = [
-        _hit_confidence(hit.found, stem_coverage(hit.found, stems), similarity_floor, rank)
+        _hit_confidence(hit.matched_hit, stem_coverage(hit.matched_hit, stems), similarity_floor, rank)
         for rank, hit in enumerate(hits, 1)
     ]
     return [rescore(hit, hit.score, confidence=round(share, 4)) for hit, share in zip(hits, confidences, strict=True)]
@@ -81,7 +81,7 @@ def coverage_confidence(
         cosine = hit.evidence.get("cosine", similarity_floor - _MISSED_COSINE_GAP)
         return _COVERAGE_MODEL.share(words, (cosine - similarity_floor) / (1 - similarity_floor), 1, penalty)
 
-    return max((hit_confidence(hit.found) for hit in hits), default=0.0)
+    return max((hit_confidence(hit.matched_hit) for hit in hits), default=0.0)
 
 
 def confidence_scores(hits: list[Hit], run: SearchRun) -> list[Hit]:
@@ -93,7 +93,7 @@ def confidence_scores(hits: list[Hit], run: SearchRun) -> list[Hit]:
     """
     similarity_floor = run.vector.traits.similarity_floor if run.vector else 0.0
     stems = query_stems(run.query.text)
-    confidences = {hit.stored.key: _top_rank_confidence(hit.found, stems, similarity_floor) for hit in hits}
+    confidences = {hit.stored.key: _top_rank_confidence(hit.matched_hit, stems, similarity_floor) for hit in hits}
     linked = (
         confidences.get(run.linked_from.get(it.stored.key, -1), 0.0) * it.evidence.get("link_factor", 0.0)
         for it in hits

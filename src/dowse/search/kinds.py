@@ -73,6 +73,6 @@ def choose_kind_weights(about: str, best: Mapping[str, float]) -> Mapping[str, f
 
 
 LIMITED_KINDS = tuple(kind for family in RESULT_GROUPS if family.share < 1 for kind in family.kinds)
-DECAYING_KINDS = tuple({pace.kind: None for pace in DECAY_RATES})
+DECAYING_KINDS = tuple({decay_rate.kind: None for decay_rate in DECAY_RATES})
 SUPERSEDABLE_KINDS = ("memory",)
 """Kinds whose records may supersede each other or have a validity period."""

@@ -68,15 +68,15 @@ def _merge_completeness(parts: Mapping[str, Completeness]) -> Completeness:
         vectors=sum(it.vectors for it in every),
         synced_at=min(it.synced_at for it in every),
         notes=tuple(f"{root}: {note}" for root, it in parts.items() for note in it.notes),
-        seen=_merge_freshness({root: it.seen for root, it in parts.items()}),
+        disk_freshness=_merge_freshness({root: it.disk_freshness for root, it in parts.items()}),
         by_source=tuple(_sum_shares(name, [share for it in every for share in it.by_source]) for name in sources),
     )
 
 
 def _sum_shares(source: str, shares: Sequence[SourceCoverage]) -> SourceCoverage:
     total = SourceCoverage(source, 0, 0)
-    for it in shares:
-        total = total.add(it) if it.source == source else total
+    for share in shares:
+        total = total.add(share) if share.source == source else total
     return total
 
 

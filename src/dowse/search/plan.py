@@ -141,7 +141,7 @@ def _answer_or_abstain(ranked: SearchResult, query: Query, coverage: float, step
         or _is_first_by_words_and_meaning(best_hits, ranked.traits)
     ):
         return PlannedAnswer(_add_confidences(ranked, query), steps)
-    nearest = max(hit.found.evidence.get("cosine", 0.0) for hit in best_hits)
+    nearest = max(hit.matched_hit.evidence.get("cosine", 0.0) for hit in best_hits)
     reason = (
         f"nothing relevant found: the best hits have {coverage:.0%} of the words and a cosine of {nearest:.2f} "
         f"(unrelated texts have {ranked.traits.similarity_floor:.2f}); name a recipe to see them anyway"
@@ -164,7 +164,7 @@ def _is_first_by_words_and_meaning(hits: Sequence[Hit], traits: EncoderTraits) -
     if not traits.unknown_word_penalty:
         return False
     least = traits.similarity_floor + _CLEAR_SIMILARITY * (1 - traits.similarity_floor)
-    evidence = [hit.found.evidence for hit in hits]
+    evidence = [hit.matched_hit.evidence for hit in hits]
     return any(
         it.get("lexical_rank") == 1 and it.get("semantic_rank") == 1 and it.get("cosine", 0.0) >= least
         for it in evidence
@@ -173,14 +173,14 @@ def _is_first_by_words_and_meaning(hits: Sequence[Hit], traits: EncoderTraits) -
 
 def _has_most_query_words(hits: Sequence[Hit], text: str) -> bool:
     stems = query_stems(text)
-    return any(stem_coverage(hit.found, stems) >= _HIGH_COVERAGE for hit in hits)
+    return any(stem_coverage(hit.matched_hit, stems) >= _HIGH_COVERAGE for hit in hits)
 
 
 def _has_query_names(hits: Sequence[Hit], text: str) -> bool:
     """Return whether a hit contains an identifier of the query, or all of its proper names, verbatim."""
     identifiers = [name for name in query_identifiers(text) if is_identifier(name)]
     proper = [name for name in _PROPER_NAME.findall(text) if name.lower() not in STOP_WORDS]
-    texts = [hit.found.stored.chunk.text for hit in hits]
+    texts = [hit.matched_hit.stored.chunk.text for hit in hits]
     return any(
         any(name in it for name in identifiers) or (bool(proper) and all(name in it for name in proper)) for it in texts
     )
@@ -196,7 +196,7 @@ def best_word_coverage(hits: Sequence[Hit], text: str, needed: float = _WEAK_COV
         return 1.0
     best = 0.0
     for hit in hits[:_MAX_JUDGED_HITS]:
-        best = max(best, stem_coverage(hit.found, stems))
+        best = max(best, stem_coverage(hit.matched_hit, stems))
         if best >= needed:
             break
     return best

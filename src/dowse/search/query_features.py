@@ -35,20 +35,20 @@ _FENCED_BLOCK = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.
 
 @dataclass(frozen=True, slots=True)
 class CodeBlocks:
-    """Keeps BM25 candidates whose code contains at least the share `least` of the query's words."""
+    """Keeps BM25 candidates whose code contains at least the share `min_share` of the query's words."""
 
     kinds: tuple[str, ...] = ("code",)
-    least: float = 0.8
+    min_share: float = 0.8
 
     def __call__(self, run: SearchRun) -> list[ScoredChunk]:
         terms = parse_query(run.query.text)
         written = {word.lower(): word for word in split_words(run.query.text)}
         query_words = _split_code_words(
-            " ".join(written.get(word, word) for term in (*terms.required, *terms.wanted) for word in term.words)
+            " ".join(written.get(word, word) for term in (*terms.required, *terms.optional) for word in term.words)
         )
         found = match_terms(terms, run.query.scope, run)
         chunks = run.view.load([it.key for it in found])
-        kept = {it.key for it in chunks if len(query_words & self._words(it)) >= self.least * len(query_words)}
+        kept = {it.key for it in chunks if len(query_words & self._words(it)) >= self.min_share * len(query_words)}
         if not kept:
             run.notes.append("no code contains the words of the query")
         return [it for it in found if it.key in kept]
@@ -121,7 +121,7 @@ class QueryExpansion:
             return []
         run.notes.append(f"added words: {', '.join(found)}")
         terms = parse_query(run.query.text)
-        wanted = terms.wanted + tuple(QueryTerm((word,)) for word in found)
+        wanted = terms.optional + tuple(QueryTerm((word,)) for word in found)
         return match_terms(QueryTerms(terms.required, wanted), run.query.scope, run)
 
     def concepts(self, run: SearchRun) -> list[str]:
@@ -133,7 +133,9 @@ class QueryExpansion:
         scores = {it.key: it.score for it in near}
         known = {word[:_CONCEPT_STEM_CHARS] for word in _concept_words(run.query.text)}
         worths = self._word_scores(_scores_by_word(run, scores), list(scores.values()))
-        best = sorted((-worth, word) for word, worth in worths.items() if _is_new_word(word, known))[: self.limit]
+        best = sorted((-ranking_weight, word) for word, ranking_weight in worths.items() if _is_new_word(word, known))[
+            : self.limit
+        ]
         if not best:
             run.notes.append("the nearest passages have no distinctive words")
         return [word for _, word in best]
@@ -148,7 +150,11 @@ class QueryExpansion:
             for word, word_scores in by_word.items()
             if len(word_scores) >= self.min_frequency
         }
-        return {word: worth for word, worth in worths.items() if worth >= self.min_standard_errors}
+        return {
+            word: ranking_weight
+            for word, ranking_weight in worths.items()
+            if ranking_weight >= self.min_standard_errors
+        }
 
 
 def _scores_by_word(run: SearchRun, scores: Mapping[int, float]) -> dict[str, list[float]]:
@@ -220,7 +226,7 @@ class TagExpansion:
             return []
         run.notes.append(f"tags: {', '.join(tags)}")
         terms = parse_query(run.query.text)
-        wanted = dict.fromkeys((*terms.wanted, *_tag_terms(tags)))
+        wanted = dict.fromkeys((*terms.optional, *_tag_terms(tags)))
         return match_terms(QueryTerms(terms.required, tuple(wanted)), replace(run.query.scope, tags=tuple(tags)), run)
 
     def tags(self, run: SearchRun) -> list[str]:
@@ -248,7 +254,7 @@ def _tag_candidates(text: str) -> list[str]:
 def _tags_of_documents_with(tags: Iterable[str], run: SearchRun) -> Counter[str]:
     """Count the tags of documents that have one of these tags."""
     tags = tuple(tags)
-    terms = QueryTerms(wanted=tuple(_tag_terms(tags)))
+    terms = QueryTerms(optional=tuple(_tag_terms(tags)))
     found = run.view.match(terms, replace(run.query.scope, tags=tags), _ONLY_TAGS, _MAX_TAGGED_CHUNKS)
     records = {(it.record.collection, it.record.path): it.record for it in run.view.load([it.key for it in found])}
     return Counter(tag for record in records.values() for tag in record.tags)
@@ -266,14 +272,14 @@ def _tag_terms(tags: Iterable[str]) -> Iterable[QueryTerm]:
 @dataclass(frozen=True, slots=True)
 class VarianceWeights:
     """Reduces the weight of a retriever whose first `depth` scores have a variance below the threshold, down to
-    `least`.
+    `min_factor`.
 
     Scores are taken relative to the retriever's best, because retrievers have no common scale. The weights keep their
     sum, so only the ratio between retrievers with results changes. A single candidate has no variance.
     """
 
     threshold: float = 0.1
-    least: float = 0.5
+    min_factor: float = 0.5
     depth: int = 10
 
     def __call__(self, rankings: Mapping[str, Sequence[ScoredChunk]], run: SearchRun) -> Sized:
@@ -291,7 +297,7 @@ class VarianceWeights:
         if len(first) < 2:
             return 1.0
         variance = pvariance(_relative_scores(first))
-        return 1.0 if variance >= self.threshold else max(self.least, variance / self.threshold)
+        return 1.0 if variance >= self.threshold else max(self.min_factor, variance / self.threshold)
 
 
 def _relative_scores(scores: Sequence[float]) -> list[float]:
@@ -320,7 +326,7 @@ def encoder_worth(rankings: Mapping[str, Sequence[ScoredChunk]], run: SearchRun)
     if run.vector is None or not ranking:
         return NO_INPUT
     nearest = run.filter_preferred_kinds(it.key for it in ranking)[:_MAX_WEIGHED_CANDIDATES]
-    run.retriever_weights["semantic"] *= run.vector.traits.worth * _length_factor(nearest, run)
+    run.retriever_weights["semantic"] *= run.vector.traits.ranking_weight * _length_factor(nearest, run)
     if (
         classify_query(run.query.text) != "passage"
     ):  # a report contains the words of the code: messages, names, stack traces

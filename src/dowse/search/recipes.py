@@ -90,12 +90,12 @@ class Recipe:
     """A named search configuration.
 
     Each retriever returns `pool_per_hit` candidates per requested hit, and at least `min_pool`. Stages that fold hits
-    see `folded_per_hit` candidates per retriever and hit. `once` drops near-duplicates of better candidates before
-    loading. `by_score` fuses scores instead of ranks.
+    see `folded_per_hit` candidates per retriever and hit. `dedup_before_load` drops near-duplicates of better
+    candidates. `by_score` fuses scores instead of ranks.
     """
 
     name: str
-    routes: Mapping[str, RetrieverSpec]
+    retrievers: Mapping[str, RetrieverSpec]
     stages: tuple[Stage | KindFilteredStage, ...] = PASSAGE_STAGES
     prepare: tuple[PrepareStep, ...] = ()
     weigh: tuple[WeightStep, ...] = ()
@@ -104,7 +104,7 @@ class Recipe:
     min_pool: int = 100
     folded_per_hit: int = 2
     min_loaded: int = 0
-    once: bool = False
+    dedup_before_load: bool = False
     by_score: bool = False
 
     def pool(self, limit: int) -> int:
@@ -117,7 +117,7 @@ class Recipe:
         elif self.stages == _BASIC_STAGES:
             needed = limit
         else:
-            needed = limit * self.folded_per_hit * len(self.routes)
+            needed = limit * self.folded_per_hit * len(self.retrievers)
         return max(needed, self.min_loaded)
 
 
@@ -178,8 +178,10 @@ _PLAIN_RETRIEVERS = _freeze_retrievers(
     lexical=RetrieverSpec(retrieve_lexical), semantic=RetrieverSpec(retrieve_semantic, concurrent=True)
 )
 
-_HYBRID_RECIPE = Recipe("hybrid", _PASSAGE_RETRIEVERS, weigh=(encoder_worth,), once=True, by_score=True)
-_HYBRID_FILES_RECIPE = replace(_HYBRID_RECIPE, name="hybrid-files", routes=_FILE_RETRIEVERS, min_pool=_MIN_FILE_POOL)
+_HYBRID_RECIPE = Recipe("hybrid", _PASSAGE_RETRIEVERS, weigh=(encoder_worth,), dedup_before_load=True, by_score=True)
+_HYBRID_FILES_RECIPE = replace(
+    _HYBRID_RECIPE, name="hybrid-files", retrievers=_FILE_RETRIEVERS, min_pool=_MIN_FILE_POOL
+)
 # Notes decay at the rate of their type. Relevance is judged before age, so an old note is never dropped for its age
 # alone. Unrelated successors do not join.
 _MEMORIES_RECIPE = Recipe(
@@ -256,7 +258,7 @@ def _ragdocs_recipes(tuning: RagdocsTuning) -> tuple[Recipe, ...]:
     return (
         documents,
         replace(documents, name="ragdocs-unique", stages=unique, folded_per_hit=10),
-        replace(documents, name="ragdocs-code", routes=_freeze_retrievers(**routes, **code)),
+        replace(documents, name="ragdocs-code", retrievers=_freeze_retrievers(**routes, **code)),
         Recipe(
             "ragdocs-hypothesis",
             _select_retrievers(_PLAIN_RETRIEVERS, "semantic"),
@@ -305,23 +307,27 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
         recipe.name: recipe
         for recipe in (
             # A single retriever needs no fusion, so the scores of the lexical recipe are BM25.
-            replace(_HYBRID_RECIPE, name="lexical", routes=_select_retrievers(_PASSAGE_RETRIEVERS, "lexical")),
-            replace(_HYBRID_RECIPE, name="semantic", routes=_select_retrievers(_PASSAGE_RETRIEVERS, "semantic")),
+            replace(_HYBRID_RECIPE, name="lexical", retrievers=_select_retrievers(_PASSAGE_RETRIEVERS, "lexical")),
+            replace(_HYBRID_RECIPE, name="semantic", retrievers=_select_retrievers(_PASSAGE_RETRIEVERS, "semantic")),
             _HYBRID_RECIPE,
             replace(
                 _HYBRID_FILES_RECIPE,
                 name="lexical-files",
-                routes=_select_retrievers(_FILE_RETRIEVERS, "lexical", "headline"),
+                retrievers=_select_retrievers(_FILE_RETRIEVERS, "lexical", "headline"),
             ),
             replace(
-                _HYBRID_FILES_RECIPE, name="semantic-files", routes=_select_retrievers(_FILE_RETRIEVERS, "semantic")
+                _HYBRID_FILES_RECIPE, name="semantic-files", retrievers=_select_retrievers(_FILE_RETRIEVERS, "semantic")
             ),
             _HYBRID_FILES_RECIPE,
             *_rerank_recipes("rerank", Rerank("cross", weight=_RERANK_WEIGHT)),
             *_rerank_recipes("late", Rerank("late", weight=_RERANK_WEIGHT)),
             *_ragdocs_recipes(DEFAULT_TUNING),
-            replace(_RIFFLUX_RECIPE, name="rifflux-lexical", routes=_select_retrievers(_PLAIN_RETRIEVERS, "lexical")),
-            replace(_RIFFLUX_RECIPE, name="rifflux-semantic", routes=_select_retrievers(_PLAIN_RETRIEVERS, "semantic")),
+            replace(
+                _RIFFLUX_RECIPE, name="rifflux-lexical", retrievers=_select_retrievers(_PLAIN_RETRIEVERS, "lexical")
+            ),
+            replace(
+                _RIFFLUX_RECIPE, name="rifflux-semantic", retrievers=_select_retrievers(_PLAIN_RETRIEVERS, "semantic")
+            ),
             _RIFFLUX_RECIPE,
             _MEMORIES_RECIPE,
             _COMMITS_RECIPE,

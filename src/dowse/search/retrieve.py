@@ -97,7 +97,7 @@ def _break_ties_by_path(ranking: list[ScoredChunk], run: SearchRun, digits: int 
     tied = {score for score, following in pairwise(scores) if score == following}
     if not tied:
         return ranking
-    places = run.view.places([it.key for it, score in zip(ranking, scores, strict=True) if score in tied])
+    places = run.view.chunk_places([it.key for it, score in zip(ranking, scores, strict=True) if score in tied])
     nowhere = ("", "", 0)
     order = sorted(range(len(ranking)), key=lambda at: (-scores[at], places.get(ranking[at].key, nowhere)))
     return [ranking[at] for at in order]

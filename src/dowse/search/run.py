@@ -146,7 +146,7 @@ _MIN_GROUP_SHARE = 0.25  # of the limit: a group with fewer candidates gets its 
 RetrieveFn = Callable[[Scope, int], list[ScoredChunk]]
 
 
-_GROUP_BY_KIND = {kind: family for family in RESULT_GROUPS for kind in family.kinds}
+_GROUP_BY_KIND = {kind: group for group in RESULT_GROUPS for kind in group.kinds}
 
 
 def group_of_kind(kind: str) -> ResultGroup:
@@ -167,43 +167,43 @@ def retrieve_per_group(
 
     With `sets_kind_weights`, the scores also decide how documents and code are weighted.
     """
-    families = _split_groups_by_kind(groups_of_kinds(run.searchable_kinds()), run)
-    if len(families) < 2:
-        return retrieve(_adapt_scope(families[0], scope) if families else scope, limit)
-    best = _retrieve_jointly(scope, families, run, limit, retrieve, sets_kind_weights)
-    for family in families:
-        if family not in best:
-            best[family] = retrieve(replace(_adapt_scope(family, scope), kinds=_allowed_kinds(family, scope)), limit)
-            run.kinds |= dict.fromkeys((it.key for it in best[family]), family.kinds[0])
+    groups = _split_groups_by_kind(groups_of_kinds(run.searchable_kinds()), run)
+    if len(groups) < 2:
+        return retrieve(_adapt_scope(groups[0], scope) if groups else scope, limit)
+    best = _retrieve_jointly(scope, groups, run, limit, retrieve, sets_kind_weights)
+    for group in groups:
+        if group not in best:
+            best[group] = retrieve(replace(_adapt_scope(group, scope), kinds=_allowed_kinds(group, scope)), limit)
+            run.kinds |= dict.fromkeys((it.key for it in best[group]), group.kinds[0])
     return sort_scored(it for found in best.values() for it in found[:limit])
 
 
-def _split_groups_by_kind(families: tuple[ResultGroup, ...], run: SearchRun) -> tuple[ResultGroup, ...]:
+def _split_groups_by_kind(groups: tuple[ResultGroup, ...], run: SearchRun) -> tuple[ResultGroup, ...]:
     """Split groups into one per kind if the run weights kinds differently."""
     if not run.weights_kinds:
-        return families
+        return groups
     found = run.searchable_kinds()
-    return tuple(it._replace(kinds=(kind,)) for it in families for kind in it.kinds if kind in found) or families
+    return tuple(it._replace(kinds=(kind,)) for it in groups for kind in it.kinds if kind in found) or groups
 
 
 def _retrieve_jointly(
     scope: Scope,
-    families: Iterable[ResultGroup],
+    groups: Iterable[ResultGroup],
     run: SearchRun,
     limit: int,
     retrieve: RetrieveFn,
     sets_kind_weights: bool,
 ) -> dict[ResultGroup, list[ScoredChunk]]:
     """Run one query for several groups. Return the groups that got enough candidates and leave out the others."""
-    candidates: dict[ResultGroup, list[ScoredChunk]] = {it: [] for it in families if _adapt_scope(it, scope) == scope}
+    candidates: dict[ResultGroup, list[ScoredChunk]] = {it: [] for it in groups if _adapt_scope(it, scope) == scope}
     if len(candidates) < 2:
         return {}
-    if any(it not in candidates for it in families):
+    if any(it not in candidates for it in groups):
         scope = replace(scope, kinds=tuple(kind for it in candidates for kind in _allowed_kinds(it, scope)))
     wanted = limit * min(_MAX_JOINT_FACTOR, len(candidates))
     joint = retrieve(scope, wanted)
     run.kinds |= run.view.chunk_kinds([it.key for it in joint])
-    by_kind = {kind: found for family, found in candidates.items() for kind in family.kinds}
+    by_kind = {kind: found for group, found in candidates.items() for kind in group.kinds}
     for scored in joint:
         by_kind.get(run.kinds.get(scored.key, ""), next(iter(by_kind.values()))).append(scored)
     if sets_kind_weights and run.weights_kinds and joint:
@@ -211,26 +211,26 @@ def _retrieve_jointly(
         run.set_kind_weights({kind: found[0].score if found else lowest for kind, found in by_kind.items()})
     minimum = limit * _MIN_GROUP_SHARE if len(joint) == wanted else 0
     return {
-        family: found
-        for family, found in candidates.items()
-        if len(found) >= minimum or not _needs_own_candidates(family, run)
+        group: found
+        for group, found in candidates.items()
+        if len(found) >= minimum or not _needs_own_candidates(group, run)
     }
 
 
-def _needs_own_candidates(family: ResultGroup, run: SearchRun) -> bool:
+def _needs_own_candidates(group: ResultGroup, run: SearchRun) -> bool:
     """Return whether the group needs its own candidates. Of documents and code, only the preferred kind does."""
-    return not run.weights_kinds or family.share < 1 or run.kind_weights()[family.kinds[0]] == 1
+    return not run.weights_kinds or group.share < 1 or run.kind_weights()[group.kinds[0]] == 1
 
 
-def _adapt_scope(family: ResultGroup, scope: Scope) -> Scope:
+def _adapt_scope(group: ResultGroup, scope: Scope) -> Scope:
     """Adapt the scope to a group: records without file paths are matched by their links instead."""
-    if not family.scope_link or not scope.paths or scope.links:
+    if not group.scope_link or not scope.paths or scope.links:
         return scope
-    return replace(scope, paths=(), links=tuple(LinkFilter(family.scope_link, glob) for glob in scope.paths))
+    return replace(scope, paths=(), links=tuple(LinkFilter(group.scope_link, glob) for glob in scope.paths))
 
 
-def _allowed_kinds(family: ResultGroup, scope: Scope) -> tuple[str, ...]:
-    return tuple(kind for kind in family.kinds if not scope.kinds or kind in scope.kinds)
+def _allowed_kinds(group: ResultGroup, scope: Scope) -> tuple[str, ...]:
+    return tuple(kind for kind in group.kinds if not scope.kinds or kind in scope.kinds)
 
 
 def sort_scored(ranking: Iterable[ScoredChunk]) -> list[ScoredChunk]:

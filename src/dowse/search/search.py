@@ -92,7 +92,7 @@ def search(
     """
     recipe = get_recipe(query.recipe, query.tuning)
     run = SearchRun(query, view, models, recipe.pool(query.limit), recipe.weights, rrf_k, priors=priors, now=now)
-    routes = {name: route for name, route in recipe.routes.items() if route.applies_to(query.text)}
+    routes = {name: route for name, route in recipe.retrievers.items() if route.applies_to(query.text)}
     run.weights_kinds = any(route.kind_weight_exponent for route in routes.values()) and LEXICAL_RETRIEVER in routes
     run.retriever_weights = {name: route.weight * shares.get(name, 1.0) for name, route in routes.items()}
     if phrases := required_phrases(query):
@@ -104,7 +104,7 @@ def search(
         run.step(stage_name(prepare), NO_INPUT, partial(prepare, run))
     rankings = _retrieve_all(routes, run, begin)
     fused = _fuse_rankings(recipe, rankings, run)
-    if recipe.once:
+    if recipe.dedup_before_load:
         fused = run.step(
             "once", fused, partial(drop_redundant_candidates, fused, recipe.candidates_to_load(query.limit), run)
         )
@@ -297,15 +297,15 @@ def _take_per_group(fused: list[ScoredChunk], recipe: Recipe, run: SearchRun) ->
     stage_kinds = {kind for it in recipe.stages if isinstance(it, KindFilteredStage) for kind in it.kinds}
     extra_groups = {group_of_kind(kind) for kind in SUPERSEDABLE_KINDS if kind in stage_kinds}
     groups = groups_of_kinds(run.searchable_kinds())
-    limits = {family.name: per_group + _SPARE_SUPERSEDABLE * (family in extra_groups) for family in RESULT_GROUPS}
+    limits = {group.name: per_group + _SPARE_SUPERSEDABLE * (group in extra_groups) for group in RESULT_GROUPS}
     if len(groups) == 1:  # then the kinds of candidates are not known
         return fused[: limits[groups[0].name]]
     counts: Counter[str] = Counter()
     selected: list[ScoredChunk] = []
     for scored in fused:
-        family = group_of_kind(run.kinds.get(scored.key, "")).name
-        counts[family] += 1
-        if counts[family] <= limits[family]:
+        group = group_of_kind(run.kinds.get(scored.key, "")).name
+        counts[group] += 1
+        if counts[group] <= limits[group]:
             selected.append(scored)
     return selected
 

@@ -333,7 +333,7 @@ class _ConfigReader:
     def _memory(self, values: ConfigValues) -> MemoryOptions:
         threshold = values.get(("memory", "score_threshold"), DEFAULT_MEMORY_OPTIONS.score_threshold)
         enabled = values.get(("memory", "enabled"), DEFAULT_MEMORY_OPTIONS.enabled)
-        paces = (
+        decay_rates = (
             _parse_decay(kind, values[key], self._key_location(key))
             for key, kind in _DECAY_KEYS.items()
             if key in values
@@ -341,7 +341,7 @@ class _ConfigReader:
         return MemoryOptions(
             _check_type(enabled, bool, self._key_location(("memory", "enabled"))),
             _check_number(threshold, 0, 1, self._key_location(("memory", "score_threshold"))),
-            tuple(paces),
+            tuple(decay_rates),
         )
 
     def _key_location(self, place: tuple[str, str]) -> str:

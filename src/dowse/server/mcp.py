@@ -51,8 +51,8 @@ class BoundTool:
     tool: Tool
     arguments: type[BaseModel]
     wording: ContractWording
-    own: Mapping[str, str]
-    spelt: Mapping[str, str]
+    parameter_names: Mapping[str, str]
+    client_names: Mapping[str, str]
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -78,7 +78,9 @@ class BoundTool:
             prefix = "" if self.wording.missing else f"{self.tool.name}: "
             raise BadInput(f"{prefix}{'; '.join(self._describe_errors(error))}") from None
         try:
-            return self.tool.call(**{self.own[name]: getattr(checked, name) for name in checked.model_fields_set})
+            return self.tool.call(
+                **{self.parameter_names[name]: getattr(checked, name) for name in checked.model_fields_set}
+            )
         except IndexUnusable as error:
             if not self.wording.rebuild_command:
                 raise
@@ -86,7 +88,7 @@ class BoundTool:
 
     def with_known_names(self, arguments: Mapping[str, object]) -> dict[str, object]:
         """Accept `topK` for `top_k` and vice versa, because clients differ only in casing."""
-        return {self.spelt.get(_snake_case(name), name): value for name, value in arguments.items()}
+        return {self.client_names.get(_snake_case(name), name): value for name, value in arguments.items()}
 
     def _describe_errors(self, error: ValidationError) -> list[str]:
         complaints = []
@@ -542,16 +544,16 @@ def _error_result(text: str) -> types.CallToolResult:
 
 def serve_stdio(profile: ToolSet, on_exit: Callable[[], None]) -> None:
     """Serve until the client closes stdin or is gone, or a signal arrives; never wait for a job on the way out."""
-    leaving = ShutdownGuard(on_exit)
-    leaving.watch()
+    shutdown_guard = ShutdownGuard(on_exit)
+    shutdown_guard.watch()
     try:
         # A tool that never returns would keep the event loop from ending.
-        anyio.run(_serve_over_stdio, profile, lambda: leaving.within(_LAST_WRITE_SECONDS))
+        anyio.run(_serve_over_stdio, profile, lambda: shutdown_guard.exit_within(_LAST_WRITE_SECONDS))
     except* BrokenPipeError:
         log.warning("the client no longer reads answers")
     except* Exception:
         log.exception("the server failed; exiting")
-    leaving.now()
+    shutdown_guard.now()
 
 
 async def _serve_over_stdio(profile: ToolSet, on_end: Callable[[], None]) -> None:
@@ -589,13 +591,13 @@ async def _serve_streams(
     server: Server[dict[str, object]],
     reading: AsyncIterable[SessionMessage | Exception],
     write: Callable[[SessionMessage], Awaitable[None]],
-    wire: MessagePump,
+    message_pump: MessagePump,
 ) -> None:
     incoming, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
     answers, outgoing = anyio.create_memory_object_stream[SessionMessage]()
     async with requests, outgoing, anyio.create_task_group() as tasks:
-        tasks.start_soon(wire.receive, reading, incoming, answers.clone())
-        tasks.start_soon(wire.send, outgoing, write)
+        tasks.start_soon(message_pump.receive, reading, incoming, answers.clone())
+        tasks.start_soon(message_pump.send, outgoing, write)
         await server.run(requests, answers, server.create_initialization_options())
 
 

@@ -46,16 +46,16 @@ _READER_PROGRAM: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RemoteCall:
-    """One tool call, by a client that was started with `asked`."""
+    """One tool call, by a client that was started with `client`."""
 
-    asked: ClientArguments
+    client: ClientArguments
     tool: str
     arguments: Mapping[str, object]
 
 
-def make_remote_call(asked: ClientArguments, tool: str, arguments: Mapping[str, object]) -> RemoteCall | None:
+def make_remote_call(client: ClientArguments, tool: str, arguments: Mapping[str, object]) -> RemoteCall | None:
     """Return the question, or None for a tool that only the server itself can answer."""
-    return RemoteCall(asked, tool, arguments) if tool in ANSWERED_FROM_INDEX.get(asked.profile, ()) else None
+    return RemoteCall(client, tool, arguments) if tool in ANSWERED_FROM_INDEX.get(client.profile, ()) else None
 
 
 class ReaderProcess:
@@ -196,20 +196,25 @@ def run_reader() -> None:
 
 def _answer_questions(flags: Mapping[str, object], questions: int, answers: int) -> None:
     tools: dict[ClientArguments, Mapping[str, CallableTool]] = {}
-    backstage = ServerRuntime(on_open=_trust_server)
+    server_runtime = ServerRuntime(on_open=_trust_server)
     while True:
         question: RemoteCall = pickle.loads(receive_message(questions))
-        if question.asked not in tools:
-            tools[question.asked] = _bind_tools(question.asked, flags, backstage)
-        result = answer_call(tools[question.asked][question.tool], dict(question.arguments))
+        if question.client not in tools:
+            tools[question.client] = _bind_tools(question.client, flags, server_runtime)
+        result = answer_call(tools[question.client][question.tool], dict(question.arguments))
         send_message_bytes(answers, result.model_dump_json(by_alias=True, exclude_unset=True).encode())
 
 
 def _bind_tools(
-    asked: ClientArguments, flags: Mapping[str, object], backstage: ServerRuntime
+    client: ClientArguments, flags: Mapping[str, object], server_runtime: ServerRuntime
 ) -> Mapping[str, CallableTool]:
     profile = make_profile(
-        asked.profile, roots=asked.paths, flags=flags, environment=os.environ, cwd=Path(asked.cwd), backstage=backstage
+        client.profile,
+        roots=client.paths,
+        flags=flags,
+        environment=os.environ,
+        cwd=Path(client.cwd),
+        server_runtime=server_runtime,
     )
     return bind_tools(profile)
 

@@ -48,27 +48,27 @@ class EnginePool:
         self._lock = threading.Lock()
         self._opened_engines: dict[Path, tuple[Engine, object]] = {}
 
-    def own(self) -> Engine:
+    def own_engine(self) -> Engine:
         """Return the server's engine; refuse while nobody has confirmed that a broad root is to be indexed."""
         if self._breadth and (problem := self._breadth.problem()):
             raise BadInput(problem)
         return self._get(self._workspace.index, create=True)
 
-    def asked(self) -> Engine:
+    def query_engine(self) -> Engine:
         """Return the server's engine for a question; background work yields to it."""
-        engine = self.own()
+        engine = self.own_engine()
         engine.queries.note()
         return engine
 
     def at(self, path: str | None) -> Engine:
         """Return the engine of the index at this path, which must exist; None means the server's own."""
-        return self.asked() if path is None else self._get(_check_index_path(path), create=False)
+        return self.query_engine() if path is None else self._get(_check_index_path(path), create=False)
 
     def require_own_engine(self, path: str | None) -> Engine:
         """Return the server's engine, also if named by its path; refuse any other."""
         if path is not None and _check_index_path(path).resolve() != self._workspace.index.resolve():
             raise BadInput(f"this server answers only from {self._workspace.index}; leave out db_path")
-        return self.asked()
+        return self.query_engine()
 
     def _get(self, index: Path, *, create: bool) -> Engine:
         with self._lock:
@@ -105,12 +105,12 @@ class IndexRuntime:
     """The runtime of one tool set; tool sets on the same index share it."""
 
     engines: EnginePool
-    upkeep: Maintenance
+    maintenance: Maintenance
     jobs: JobQueue
 
     @property
     def engine(self) -> Callable[[], Engine]:
-        return self.engines.asked
+        return self.engines.query_engine
 
 
 class ServerRuntime:
@@ -127,16 +127,18 @@ class ServerRuntime:
         self._lock = threading.Lock()
         self._runtimes: dict[tuple[Path, Settings], IndexRuntime] = {}
 
-    def behind(self, workspace: Workspace, *roots: Path, vectors: bool = True, asks: bool = True) -> IndexRuntime:
+    def index_runtime(
+        self, workspace: Workspace, *roots: Path, vectors: bool = True, asks: bool = True
+    ) -> IndexRuntime:
         """Return the runtime of a tool set that serves these roots; `start` starts its work. `asks`: a broad root is
         indexed only after confirmation."""
         with self._lock:
             key = workspace.index.resolve(), workspace.settings
             if key not in self._runtimes:
                 self._runtimes[key] = self._make_runtime(workspace, vectors, BroadRootGuard(workspace, asks=asks))
-            behind = self._runtimes[key]
-        behind.upkeep.take(roots)
-        return behind
+            runtime = self._runtimes[key]
+        runtime.maintenance.add_roots(roots)
+        return runtime
 
     def runtimes(self) -> list[IndexRuntime]:
         """Return one runtime per index and settings."""
@@ -149,22 +151,22 @@ class ServerRuntime:
     def start(self) -> None:
         """Start maintenance of every index that is not started yet and has something to work on."""
         for index_runtime in self.runtimes():
-            index_runtime.upkeep.start()
+            index_runtime.maintenance.start()
 
     def _make_runtime(self, workspace: Workspace, vectors: bool, breadth: BroadRootGuard) -> IndexRuntime:
         jobs = self._queues.setdefault(workspace.index.resolve(), JobQueue() if self._queues else self.jobs)
         if jobs.history is None:
             jobs.history = JobLog(workspace.index)
         engines = EnginePool(workspace, breadth, self._on_open)
-        upkeep = Maintenance(
-            engines.own, jobs, workspace.settings, workspace.index, vectors=vectors, confirm=breadth.confirm
+        maintenance = Maintenance(
+            engines.own_engine, jobs, workspace.settings, workspace.index, vectors=vectors, confirm=breadth.confirm
         )
-        return IndexRuntime(engines, upkeep, jobs)
+        return IndexRuntime(engines, maintenance, jobs)
 
     def close(self) -> None:
         """Accept no new work, then end the work in progress."""
         for index_runtime in self.runtimes():
-            index_runtime.upkeep.close()
+            index_runtime.maintenance.close()
         closing = [
             threading.Thread(target=thread.close, args=(_JOB_SHUTDOWN_SECONDS,)) for thread in self._queues.values()
         ]
@@ -188,8 +190,8 @@ def serve_profile(
 ) -> None:
     """Serve until the client leaves. The handshake never waits for the index."""
     serve_with(
-        lambda backstage: make_profile(
-            name, roots=roots, flags=flags, environment=environment, cwd=cwd, backstage=backstage
+        lambda server_runtime: make_profile(
+            name, roots=roots, flags=flags, environment=environment, cwd=cwd, server_runtime=server_runtime
         ),
         environment,
     )
@@ -197,13 +199,13 @@ def serve_profile(
 
 def serve_with(make: Callable[[ServerRuntime], ToolSet], environment: Mapping[str, str]) -> None:
     log_to_stderr(environment)
-    backstage = ServerRuntime()
-    profile = make(backstage)
-    backstage.start()
+    server_runtime = ServerRuntime()
+    profile = make(server_runtime)
+    server_runtime.start()
     from dowse.server.mcp import serve_stdio
 
     collect_garbage_rarely()
-    serve_stdio(profile, on_exit=backstage.close)
+    serve_stdio(profile, on_exit=server_runtime.close)
 
 
 def make_profile(
@@ -213,33 +215,35 @@ def make_profile(
     flags: Mapping[str, object],
     environment: Mapping[str, str],
     cwd: Path,
-    backstage: ServerRuntime,
+    server_runtime: ServerRuntime,
 ) -> ToolSet:
     """Create the tools, bound to a runtime that is started afterwards."""
     if name == "rifflux":
-        return _make_rifflux_profile(roots, flags, environment, cwd, backstage)
+        return _make_rifflux_profile(roots, flags, environment, cwd, server_runtime)
     if name == "codesearch":
         workspace = codesearch_workspace(roots, flags=flags, environment=environment, cwd=cwd)
-        return codesearch_profile(workspace, backstage)
+        return codesearch_profile(workspace, server_runtime)
     if name == "ragdocs":
         workspace, setup = ragdocs_workspace(roots, flags=flags, environment=environment, cwd=cwd)
-        runtime = backstage.behind(workspace, *_served_roots(workspace, setup.roots, cwd))
+        runtime = server_runtime.index_runtime(workspace, *_served_roots(workspace, setup.roots, cwd))
         patience_s = workspace.settings.first_answer_timeout_s
         return RagdocsTools(runtime.engine, runtime.jobs, patience_s, setup.memory, setup.tuning, setup.files).profile()
     if name == "all" and len(roots) > 1:
         raise BadInput("the profile 'all' serves one directory; start a server for each")
     workspaces = [find_workspace(cwd=cwd, environment=environment, flags=flags, root=it) for it in roots or (None,)]
     indexes: dict[Path, list[Workspace]] = {}
-    for it in workspaces:
-        indexes.setdefault(it.index, []).append(it)
-    runtimes = [backstage.behind(it[0], *(one.root for one in it)) for it in indexes.values()]
+    for workspace in workspaces:
+        indexes.setdefault(workspace.index, []).append(workspace)
+    runtimes = [server_runtime.index_runtime(it[0], *(one.root for one in it)) for it in indexes.values()]
     if name == "all":
         return combine_tool_sets(*_all_profiles(workspaces[0], runtimes[0], cwd, environment))
     if len(runtimes) == 1:  # one root, or several in one named index
-        return CoreTools(runtimes[0].engine, runtimes[0].jobs, runtimes[0].upkeep).profile()
+        return CoreTools(runtimes[0].engine, runtimes[0].jobs, runtimes[0].maintenance).profile()
     paths = [it[0].root for it in indexes.values()]
     named = zip(name_roots(paths), paths, runtimes, strict=True)
-    return MultiRootCore([ServedRoot(name, path, it.engine, it.jobs, it.upkeep) for name, path, it in named]).profile()
+    return MultiRootCore(
+        [ServedRoot(name, path, it.engine, it.jobs, it.maintenance) for name, path, it in named]
+    ).profile()
 
 
 def _served_roots(workspace: Workspace, roots: tuple[Path, ...], cwd: Path) -> tuple[Path, ...]:
@@ -256,12 +260,12 @@ def _all_profiles(
     options = replace(rifflux_settings.parse_rifflux_options(environment), auto_reindex=False, watched=())
     folder = workspace.root if workspace.root.is_dir() else workspace.root.parent
     start = cwd if cwd.resolve().is_relative_to(folder) else folder
-    engine, status = runtime.engines.require_own_engine, runtime.upkeep.leader_status
+    engine, status = runtime.engines.require_own_engine, runtime.maintenance.leader_status
     compatible = RiffluxTools(engine, runtime.jobs, start, settings, options, keeping=status, within=folder)
     context = ToolContext(
         runtime.engine, runtime.jobs, workspace.root, CodeSearchOptions(max_response_kb=settings.max_response_kb)
     )
-    core = CoreTools(runtime.engine, runtime.jobs, runtime.upkeep).profile()
+    core = CoreTools(runtime.engine, runtime.jobs, runtime.maintenance).profile()
     documents = RagdocsTools(runtime.engine, runtime.jobs, settings.first_answer_timeout_s).profile()
     return core, compatible.profile(), documents, codesearch.codesearch_tool_set(context)
 
@@ -271,7 +275,7 @@ def _make_rifflux_profile(
     flags: Mapping[str, object],
     environment: Mapping[str, str],
     cwd: Path,
-    backstage: ServerRuntime,
+    server_runtime: ServerRuntime,
 ) -> ToolSet:
     """Create the Rifflux profile: its contract works in the current directory and indexes only on request."""
     workspace = rifflux_workspace(flags=flags, environment=environment, cwd=cwd, root=roots[0] if roots else None)
@@ -279,9 +283,9 @@ def _make_rifflux_profile(
     if workspace.settings.watch:
         options = replace(options, watched=(*map(str, roots), *options.watched))
     watched = [resolve_index_location(it, cwd, workspace.settings) for it in options.watched]
-    runtime = backstage.behind(workspace, *watched, asks=False)
+    runtime = server_runtime.index_runtime(workspace, *watched, asks=False)
     tools = RiffluxTools(
-        runtime.engines.at, runtime.jobs, cwd, workspace.settings, options, keeping=runtime.upkeep.leader_status
+        runtime.engines.at, runtime.jobs, cwd, workspace.settings, options, keeping=runtime.maintenance.leader_status
     )
     if roots and not watched:
         tools.reindex(paths=[str(it) for it in roots], background=True)
@@ -303,12 +307,12 @@ def codesearch_workspace(
 
 
 def codesearch_profile(
-    workspace: Workspace, backstage: ServerRuntime, extensions: tuple[str, ...] = (), *, metrics: bool = False
+    workspace: Workspace, server_runtime: ServerRuntime, extensions: tuple[str, ...] = (), *, metrics: bool = False
 ) -> ToolSet:
     """Create the code search profile without vectors, because none of its tools searches by meaning."""
     if not workspace.root.is_dir():
         raise BadInput(f"{workspace.root} is not a directory; name a directory")
-    runtime = backstage.behind(workspace, workspace.root, vectors=False)
+    runtime = server_runtime.index_runtime(workspace, workspace.root, vectors=False)
     options = CodeSearchOptions(extensions, workspace.settings.max_response_kb, metrics)
     return codesearch.codesearch_tool_set(ToolContext(runtime.engine, runtime.jobs, workspace.root, options))
 

@@ -42,7 +42,7 @@ class ShutdownGuard:
             pass
         self.now()
 
-    def within(self, seconds: float) -> None:
+    def exit_within(self, seconds: float) -> None:
         """End the work in progress now, and exit after this time unless that has happened before."""
         self._start_ending_work()
         timer = threading.Timer(seconds, self.now)

@@ -38,12 +38,12 @@ class StoredIndex:
     changed_at: float
 
     @property
-    def missing(self) -> tuple[Path, ...]:
+    def missing_roots(self) -> tuple[Path, ...]:
         return tuple(it for it in self.roots if not is_directory(it))
 
     @property
     def is_abandoned(self) -> bool:
-        return bool(self.roots) and len(self.missing) == len(self.roots)
+        return bool(self.roots) and len(self.missing_roots) == len(self.roots)
 
 
 def stored_indexes(places: DataPaths) -> list[StoredIndex]:

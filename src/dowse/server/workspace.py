@@ -72,7 +72,7 @@ class Workspace:
         """Repair the index after an answer that had to do without a part of it."""
         from dowse.store.types import SIDECARS_PART
 
-        if any(engine.health.damaged().keys() - {SIDECARS_PART} for engine in self.engines):
+        if any(engine.health.damaged_parts().keys() - {SIDECARS_PART} for engine in self.engines):
             import click
 
             self.engines.clear()

@@ -61,23 +61,23 @@ class Catalog(Protocol):
         """Return the number of records of each collection."""
         ...
 
-    def skipped(self) -> list[SkippedItem]: ...
+    def skipped_items(self) -> list[SkippedItem]: ...
 
     def metadata(self) -> Mapping[str, str]: ...
 
-    def remembered(self, name: str, make: Callable[[], Value]) -> Value:
+    def cached_by_revision(self, name: str, make: Callable[[], Value]) -> Value:
         """Return the value of `make` for the current records; call it again once any process has changed them.
 
         The value is shared by all threads. Vectors and metadata may change without a new value. `make` must not write.
         """
         ...
 
-    def moment(self) -> AbstractContextManager[None]:
+    def snapshot(self) -> AbstractContextManager[None]:
         """Give this thread a consistent snapshot to read from; it must not write inside."""
         ...
 
-    def versions(self, collection: str, under: Iterable[str] | None = None) -> dict[str, ItemVersion]:
-        """Return the version of each path, optionally only at or below the paths of `under`."""
+    def versions(self, collection: str, subpaths: Iterable[str] | None = None) -> dict[str, ItemVersion]:
+        """Return the version of each path, optionally only at or below the paths of `subpaths`."""
         ...
 
     def kinds(self) -> frozenset[str]:
@@ -112,7 +112,7 @@ class Catalog(Protocol):
         """Return these chunks in the given order, without those that do not exist."""
         ...
 
-    def places(self, keys: Sequence[int]) -> dict[int, tuple[str, str, int]]:
+    def chunk_places(self, keys: Sequence[int]) -> dict[int, tuple[str, str, int]]:
         """Return collection, path and ordinal of each of these chunks that exists."""
         ...
 
@@ -242,7 +242,7 @@ class TextIndex(Protocol):
 class VectorIndex(Protocol):
     """At most two vector indexes: the active one, and the next one that is filled to replace it.
 
-    `made_by` is an encoder fingerprint; None means the active index.
+    `encoder_fingerprint` is an encoder fingerprint; None means the active index.
     """
 
     def prepare_vectors(self, fingerprint: str) -> None:
@@ -252,18 +252,18 @@ class VectorIndex(Protocol):
         """
         ...
 
-    def switch_vectors(self, made_by: str | None = None) -> bool:
+    def switch_vectors(self, encoder_fingerprint: str | None = None) -> bool:
         """Activate the next index and drop the other, in one transaction.
 
-        Returns False if chunks still lack vectors, or the next index belongs to another encoder than `made_by`.
+        Returns False if chunks still lack vectors, or the next index is not of `encoder_fingerprint`.
         """
         ...
 
-    def pending(self, made_by: str | None = None) -> list[PendingChunk]:
+    def chunks_without_vector(self, encoder_fingerprint: str | None = None) -> list[PendingChunk]:
         """Return the chunks that lack a vector of this encoder; empty if it has no index."""
         ...
 
-    def put_vectors(self, keys: Sequence[int], matrix: Matrix, made_by: str | None = None) -> None:
+    def put_vectors(self, keys: Sequence[int], matrix: Matrix, encoder_fingerprint: str | None = None) -> None:
         """Store vectors of chunks that exist, if this encoder has an index."""
         ...
 
@@ -276,7 +276,7 @@ class VectorIndex(Protocol):
         vector: Vector,
         scope: Scope,
         limit: int,
-        made_by: str | None = None,
+        encoder_fingerprint: str | None = None,
         among: AbcCollection[int] | None = None,
     ) -> list[ScoredChunk]:
         """Return the nearest chunks by cosine, only of `among` if given; a zero vector scores 0.0 everywhere.
@@ -309,7 +309,7 @@ class SymbolIndex(Protocol):
         """
         ...
 
-    def around(self, record: Record, line: int) -> list[Definition]:
+    def definitions_at(self, record: Record, line: int) -> list[Definition]:
         """Return the definitions that contain the line, innermost first."""
         ...
 
@@ -338,7 +338,7 @@ class SymbolIndex(Protocol):
         """Return collection and path of every record that has a definition."""
         ...
 
-    def lossy(self) -> set[tuple[str, str]]:
+    def lossy_records(self) -> set[tuple[str, str]]:
         """Return collection and path of every record whose text contains undecodable characters."""
         ...
 
@@ -352,7 +352,7 @@ class SymbolIndex(Protocol):
         """Return the records whose path ends with this file name, ordered by collection and path."""
         ...
 
-    def named(
+    def definitions_named(
         self,
         names: Sequence[str],
         *,
@@ -367,7 +367,7 @@ class SymbolIndex(Protocol):
         """
         ...
 
-    def extending(self, names: Sequence[str]) -> list[NamedDefinition]:
+    def definitions_extending(self, names: Sequence[str]) -> list[NamedDefinition]:
         """Return the definitions with a base of one of these last names, ignoring case, in the same order."""
         ...
 
@@ -387,10 +387,10 @@ class SymbolIndex(Protocol):
         ...
 
 
-class Maintenance(Protocol):
+class StoreMaintenance(Protocol):
     """Health and upkeep of the files of a store."""
 
-    def damaged(self) -> Mapping[str, str]:
+    def damaged_parts(self) -> Mapping[str, str]:
         """Return the parts found damaged since the store was opened, or being rebuilt, with the reasons."""
         ...
 
@@ -421,7 +421,7 @@ class Maintenance(Protocol):
         """
         ...
 
-    def settle(self) -> None:
+    def checkpoint(self) -> None:
         """Move everything from the logs into the store, so that its files can be copied."""
         ...
 
@@ -448,7 +448,7 @@ class Store(Protocol):
     def symbols(self) -> SymbolIndex: ...
 
     @property
-    def maintenance(self) -> Maintenance: ...
+    def maintenance(self) -> StoreMaintenance: ...
 
     def view(self, scope: Scope = EVERYTHING) -> StoreView:
         """Return the readers' view of the records within the scope."""

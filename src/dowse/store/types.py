@@ -146,10 +146,10 @@ class LineQuery:
     """
 
     terms: tuple[WordTerm | PatternTerm | PhraseTerm, ...]
-    every: bool = False
-    counted: bool = False
+    match_all: bool = False
+    rank_by_count: bool = False
     scope: Scope = EVERYTHING
-    wanted: Callable[[str], bool] | None = None
+    path_filter: Callable[[str], bool] | None = None
     limit: int = 50
     deadline_s: float = 5.0
 
@@ -219,8 +219,8 @@ class SymbolQuery:
     parent: str = ""  # part of the name of the enclosing definition
     modifiers: tuple[str, ...] = ()
     scope: Scope = EVERYTHING
-    wanted: Callable[[str], bool] | None = None  # filters by path, after the scope
-    least: Mapping[str, int] = field(default_factory=dict)
+    path_filter: Callable[[str], bool] | None = None  # filters by path, after the scope
+    min_metrics: Mapping[str, int] = field(default_factory=dict)
     order: str = ""  # a metric or `lines`, largest first; empty: best name match first
     limit: int = 100  # 0: no limit
 
@@ -281,7 +281,7 @@ class SymbolRef(NamedTuple):
 class NamedDefinition(NamedTuple):
     """A definition found by name, with the names that enclose it, outermost first."""
 
-    place: SymbolRef
+    ref: SymbolRef
     name: str
     kind: str
     trail: tuple[str, ...]

@@ -76,7 +76,7 @@ class StoreView:
 
     @cached_property
     def _visible_places(self) -> frozenset[tuple[str, str]]:
-        return self.remembered("visible places", lambda: frozenset(self._visible.values()))
+        return self.cached_by_revision("visible places", lambda: frozenset(self._visible.values()))
 
     def _narrow(self, scope: Scope) -> Scope:
         return replace(scope, within=(*scope.within, self._scope)) if self._is_limited else scope
@@ -84,14 +84,14 @@ class StoreView:
     def _sees(self, collection: str, path: str) -> bool:
         return not self._is_limited or (collection, path) in self._visible_places
 
-    def _seen_keys(self, keys: Sequence[int]) -> Sequence[int]:
+    def _visible_keys(self, keys: Sequence[int]) -> Sequence[int]:
         """Return the chunks of visible records."""
         if not self._is_limited:
             return keys
-        places = self._store.catalog.places(keys)
+        places = self._store.catalog.chunk_places(keys)
         return [it for it in keys if it in places and places[it][:2] in self._visible_places]
 
-    def _seen(self, found: list[Found], place: Callable[[Found], tuple[str, str]]) -> list[Found]:
+    def _keep_visible(self, found: list[Found], place: Callable[[Found], tuple[str, str]]) -> list[Found]:
         return [it for it in found if place(it) in self._visible_places] if self._is_limited else found
 
     def _admits_path(self, collection: str, path: str) -> bool:
@@ -108,13 +108,13 @@ class StoreView:
 
     # --- the index ---
 
-    def moment(self) -> AbstractContextManager[None]:
+    def snapshot(self) -> AbstractContextManager[None]:
         """Give this thread a consistent snapshot to read from."""
-        return self._store.catalog.moment()
+        return self._store.catalog.snapshot()
 
-    def remembered(self, name: str, make: Callable[[], Value]) -> Value:
+    def cached_by_revision(self, name: str, make: Callable[[], Value]) -> Value:
         """Return the value of `make` for the current records and this scope."""
-        return self._store.catalog.remembered(f"{name} {self._scope}" if self._is_limited else name, make)
+        return self._store.catalog.cached_by_revision(f"{name} {self._scope}" if self._is_limited else name, make)
 
     def collections(self) -> list[Collection]:
         """Return the collections with visible records, and those that the scope names."""
@@ -129,13 +129,13 @@ class StoreView:
         return [it for it in found if it.name in names]
 
     @cached_property
-    def _skipped(self) -> list[SkippedItem]:
-        found = self._store.catalog.skipped()
+    def _skipped_items(self) -> list[SkippedItem]:
+        found = self._store.catalog.skipped_items()
         return [it for it in found if self._admits_path(it.collection, it.path)] if self._is_limited else found
 
-    def skipped(self) -> list[SkippedItem]:
+    def skipped_items(self) -> list[SkippedItem]:
         """Return the items that are not indexed, with the reasons."""
-        return self._skipped
+        return self._skipped_items
 
     def sizes(self) -> dict[str, int]:
         """Return the number of records of each collection."""
@@ -155,12 +155,12 @@ class StoreView:
         """Return the kinds of all records."""
         if not self._is_limited:
             return self._store.catalog.kinds()
-        return self.remembered("kinds", lambda: frozenset(it.kind for it in self.select(EVERYTHING)))
+        return self.cached_by_revision("kinds", lambda: frozenset(it.kind for it in self.select(EVERYTHING)))
 
     # --- records ---
 
     def records(self, path: str, collection: str | None = None) -> list[Record]:
-        return self._seen(self._store.catalog.records(path, collection), _record_place)
+        return self._keep_visible(self._store.catalog.records(path, collection), _record_place)
 
     def select(self, scope: Scope, limit: int | None = None) -> list[Record]:
         """Return the records within the scope, newest first."""
@@ -172,7 +172,7 @@ class StoreView:
 
     def records_with_facet(self, name: str) -> list[tuple[str, str, str]]:
         """Return collection, path and value of each record with this facet, ordered by collection and path."""
-        return self._seen(self._store.catalog.records_with_facet(name), lambda it: it[:2])
+        return self._keep_visible(self._store.catalog.records_with_facet(name), lambda it: it[:2])
 
     def chunks(self, record: Record) -> list[StoredChunk]:
         return self._store.catalog.chunks(record) if self._sees(record.collection, record.path) else []
@@ -197,7 +197,7 @@ class StoreView:
 
     def qualified_names(self, record: Record) -> QualifiedNames:
         """Return the qualified names of a record's definitions."""
-        known: dict[tuple[str, str], QualifiedNames] = self.remembered("qualified names", dict)
+        known: dict[tuple[str, str], QualifiedNames] = self.cached_by_revision("qualified names", dict)
         key = record.collection, record.path
         found = known.get(key)
         if found is None:
@@ -210,32 +210,32 @@ class StoreView:
 
     def load(self, keys: Sequence[int]) -> list[StoredChunk]:
         """Return these chunks in the given order, without those that do not exist."""
-        return self._seen(self._store.catalog.load(keys), lambda it: _record_place(it.record))
+        return self._keep_visible(self._store.catalog.load(keys), lambda it: _record_place(it.record))
 
     def by_chunk_id(self, chunk_id: str, collection: str | None = None) -> list[StoredChunk]:
         found = self._store.catalog.by_chunk_id(chunk_id, collection)
-        return self._seen(found, lambda it: _record_place(it.record))
+        return self._keep_visible(found, lambda it: _record_place(it.record))
 
-    def places(self, keys: Sequence[int]) -> dict[int, tuple[str, str, int]]:
+    def chunk_places(self, keys: Sequence[int]) -> dict[int, tuple[str, str, int]]:
         """Return collection, path and ordinal of each of these chunks that exists."""
-        found = self._store.catalog.places(keys)
+        found = self._store.catalog.chunk_places(keys)
         if not self._is_limited:
             return found
         return {key: place for key, place in found.items() if place[:2] in self._visible_places}
 
     def chunk_kinds(self, keys: Sequence[int]) -> dict[int, str]:
         """Return the record kind of each of these chunks that exists."""
-        return self._store.catalog.chunk_kinds(self._seen_keys(keys))
+        return self._store.catalog.chunk_kinds(self._visible_keys(keys))
 
     def text_lengths(self, keys: Sequence[int]) -> dict[int, int]:
         """Return the text length, in characters, of each of these chunks that exists."""
-        return self._store.catalog.text_lengths(self._seen_keys(keys))
+        return self._store.catalog.text_lengths(self._visible_keys(keys))
 
     # --- links ---
 
     def links_to(self, targets: Sequence[str], kinds: Sequence[str] = ()) -> list[tuple[Record, Link]]:
         """Return the links to exactly these targets, each with its record, newest records first; no kinds means any."""
-        return self._seen(self._store.catalog.links_to(targets, kinds), lambda it: _record_place(it[0]))
+        return self._keep_visible(self._store.catalog.links_to(targets, kinds), lambda it: _record_place(it[0]))
 
     def anchors_named(self, name: str, kinds: Sequence[str]) -> list[str]:
         """Return the distinct targets that end with `#` and this name, sorted."""
@@ -258,7 +258,7 @@ class StoreView:
 
     def chunks_containing(self, required: Sequence[QueryTerm]) -> Sequence[int]:
         """Return the keys of all chunks that contain every term, in any scope."""
-        return self._seen_keys(self._store.words.chunks_containing(required))
+        return self._visible_keys(self._store.words.chunks_containing(required))
 
     def document_frequencies(self, words: Sequence[str]) -> tuple[int, list[int]]:
         """Return the number of chunks, and how many of them contain each word (at most; 0 is exact)."""
@@ -268,18 +268,18 @@ class StoreView:
 
     def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:
         """Return the vectors of these chunks in the active index; chunks without one are left out."""
-        return self._store.vectors.vectors(self._seen_keys(keys))
+        return self._store.vectors.vectors(self._visible_keys(keys))
 
     def near(
         self,
         vector: Vector,
         scope: Scope,
         limit: int,
-        made_by: str | None = None,
+        encoder_fingerprint: str | None = None,
         among: AbcCollection[int] | None = None,
     ) -> list[ScoredChunk]:
         """Return the nearest chunks by cosine, only of `among` if given; see `VectorIndex.near`."""
-        return self._store.vectors.near(vector, self._narrow(scope), limit, made_by, among)
+        return self._store.vectors.near(vector, self._narrow(scope), limit, encoder_fingerprint, among)
 
     def find_lines(self, query: LineQuery) -> LineMatches:
         """Find lines; raise BadInput for a pattern that cannot be matched in bounded time."""
@@ -298,13 +298,13 @@ class StoreView:
         """Return matching definitions, best first; raise BadInput for an invalid regex."""
         return self._store.symbols.definitions(replace(query, scope=self._narrow(query.scope)))
 
-    def around(self, record: Record, line: int) -> list[Definition]:
+    def definitions_at(self, record: Record, line: int) -> list[Definition]:
         """Return the definitions that contain the line, innermost first."""
-        return self._store.symbols.around(record, line) if self._sees(record.collection, record.path) else []
+        return self._store.symbols.definitions_at(record, line) if self._sees(record.collection, record.path) else []
 
     def definitions_in_chunks(self, keys: Sequence[int]) -> Mapping[int, tuple[DefinedName, ...]]:
         """Return names and kinds of the definitions that begin in these chunks, by chunk key."""
-        return self._store.symbols.definitions_in_chunks(self._seen_keys(keys))
+        return self._store.symbols.definitions_in_chunks(self._visible_keys(keys))
 
     def chunks_defining(self, names: Sequence[str], scope: Scope, limit: int) -> list[int]:
         """Return the keys of chunks in which a definition of one of these names begins."""
@@ -313,14 +313,14 @@ class StoreView:
     def definition_kinds(self) -> frozenset[str]:
         if not self._is_limited:
             return self._store.symbols.definition_kinds()
-        return self.remembered(
+        return self.cached_by_revision(
             "definition kinds", lambda: frozenset(it.symbol.kind for it in self._all_definitions().definitions)
         )
 
     def definition_count(self) -> int:
         if not self._is_limited:
             return self._store.symbols.definition_count()
-        return self.remembered("definition count", lambda: self._all_definitions().total)
+        return self.cached_by_revision("definition count", lambda: self._all_definitions().total)
 
     def _all_definitions(self) -> SymbolMatches:
         return self.definitions(SymbolQuery(limit=0))
@@ -331,15 +331,15 @@ class StoreView:
 
     def files(self) -> list[IndexedFile]:
         """Return every file record, ordered by collection and path."""
-        return self._seen(self._store.symbols.files(), lambda it: (it.collection, it.path))
+        return self._keep_visible(self._store.symbols.files(), lambda it: (it.collection, it.path))
 
     def files_with_definitions(self) -> set[tuple[str, str]]:
         """Return collection and path of every record that has a definition."""
         return {it for it in self._store.symbols.files_with_definitions() if self._sees(*it)}
 
-    def lossy(self) -> set[tuple[str, str]]:
+    def lossy_records(self) -> set[tuple[str, str]]:
         """Return collection and path of every record whose text contains undecodable characters."""
-        return {it for it in self._store.symbols.lossy() if self._sees(*it)}
+        return {it for it in self._store.symbols.lossy_records() if self._sees(*it)}
 
     # --- call graph ---
 
@@ -355,9 +355,9 @@ class StoreView:
 
     def files_named(self, name: str) -> list[NamedFile]:
         """Return the records whose path ends with this file name, ordered by collection and path."""
-        return self._seen(self._store.symbols.files_named(name), lambda it: (it.collection, it.path))
+        return self._keep_visible(self._store.symbols.files_named(name), lambda it: (it.collection, it.path))
 
-    def named(
+    def definitions_named(
         self,
         names: Sequence[str],
         *,
@@ -368,13 +368,15 @@ class StoreView:
     ) -> list[NamedDefinition]:
         """Return the definitions with these names, ignoring case; see `SymbolIndex.named`."""
         if not self._is_limited:
-            return self._store.symbols.named(names, kinds=kinds, within=within, modifier=modifier, limit=limit)
-        found = self._store.symbols.named(names, kinds=kinds, within=within, modifier=modifier)
-        return self._seen(found, _definition_place)[: limit or None]
+            return self._store.symbols.definitions_named(
+                names, kinds=kinds, within=within, modifier=modifier, limit=limit
+            )
+        found = self._store.symbols.definitions_named(names, kinds=kinds, within=within, modifier=modifier)
+        return self._keep_visible(found, _definition_place)[: limit or None]
 
-    def extending(self, names: Sequence[str]) -> list[NamedDefinition]:
+    def definitions_extending(self, names: Sequence[str]) -> list[NamedDefinition]:
         """Return the definitions with a base of one of these last names, ignoring case."""
-        return self._seen(self._store.symbols.extending(names), _definition_place)
+        return self._keep_visible(self._store.symbols.definitions_extending(names), _definition_place)
 
     def imported_as(self, targets: Sequence[str], member: str) -> list[str]:
         """Return every local name under which one of these targets is imported with this member, sorted."""

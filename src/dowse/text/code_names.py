@@ -88,7 +88,7 @@ def scope_predicate(scope: Scope) -> ScopePredicate:
 
 def _has_facet(record: Record, facet: FacetFilter) -> bool:
     value, wanted = record.facets.get(facet.name), facet.value.casefold()
-    return value is not None and (value.casefold() == wanted if facet.whole else wanted in value.casefold())
+    return value is not None and (value.casefold() == wanted if facet.exact else wanted in value.casefold())
 
 
 # --------------------------------------------------------------------------------------------------
@@ -106,12 +106,12 @@ _QUALIFIED_NAME_SEPARATOR = re.compile(r"\.|::|->")
 class CommitNames:
     """The names that commits may use for a definition and its members.
 
-    `whole` names are fully qualified, `sure` names are unambiguous in the file, `doubtful` names are not.
+    `qualified` names are fully qualified, `unambiguous` names are unambiguous in the file, `ambiguous` names are not.
     """
 
-    whole: tuple[str, ...] = ()
-    sure: tuple[str, ...] = ()
-    doubtful: tuple[str, ...] = ()
+    qualified: tuple[str, ...] = ()
+    unambiguous: tuple[str, ...] = ()
+    ambiguous: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +138,11 @@ class QualifiedNames:
                 members[symbol.parent].append(at)
             chains.append((*qualifier, symbol.name))
             by_name[symbol.name].append(at)
-            for it in name_spellings(chains[at]):
-                spelt_so[it].add(chains[at])
+            for spelling in name_spellings(chains[at]):
+                spelt_so[spelling].add(chains[at])
         return cls(symbols, chains, by_name, members, {it: frozenset(found) for it, found in spelt_so.items()})
 
-    def named(self, name: str) -> list[int]:
+    def find_by_suffix(self, name: str) -> list[int]:
         """Return the symbols with this name, or whose qualified name ends with it."""
         if literal := self.by_name.get(name):  # a heading may contain a dot
             return list(literal)
@@ -150,11 +150,11 @@ class QualifiedNames:
         ending = self.by_name.get(parts[-1], ()) if parts else ()
         return [it for it in ending if self.all[it][-len(parts) :] == parts]
 
-    def whole(self, chain: QualifiedName) -> list[int]:
+    def find_exact(self, chain: QualifiedName) -> list[int]:
         """Return the symbols with exactly this qualified name; there may be several definitions."""
         return [it for it in self.by_name.get(chain[-1], ()) if self.all[it] == chain]
 
-    def spelt(self, own: Iterable[int]) -> CommitNames:
+    def commit_names(self, own: Iterable[int]) -> CommitNames:
         members = {self.all[it]: None for it in self._with_members(own)}
         all_spellings = dict.fromkeys(it for chain in members for it in name_spellings(chain))
         unambiguous = [it for it in all_spellings if members.keys() >= self.by_spelling[it]]
@@ -163,7 +163,7 @@ class QualifiedNames:
             tuple(map(".".join, members)), tuple(unambiguous), tuple(it for it in all_spellings if it not in known)
         )
 
-    def lost(self, name: str) -> CommitNames:
+    def removed_commit_names(self, name: str) -> CommitNames:
         """Return the names of a removed definition. A name that now means something else may have meant it before."""
         all_spellings = name_spellings(split_qualified_name(name))
         known = [it for it in all_spellings if it in self.by_spelling]
@@ -171,8 +171,8 @@ class QualifiedNames:
 
     def _with_members(self, indexes: Iterable[int]) -> list[int]:
         found = list(indexes)
-        for it in found:  # the list grows during the loop
-            found += self.members.get(it, ())
+        for ordinal in found:  # the list grows during the loop
+            found += self.members.get(ordinal, ())
         return found
 
 
@@ -213,7 +213,7 @@ class _TarjanState(Generic[GraphNode]):
     to.
     """
 
-    onward: Callable[[GraphNode], Iterable[GraphNode]]
+    successors: Callable[[GraphNode], Iterable[GraphNode]]
     number: dict[GraphNode, int] = field(default_factory=dict)
     lowest: dict[GraphNode, int] = field(default_factory=dict)
     waiting: dict[GraphNode, None] = field(default_factory=dict)
@@ -221,32 +221,32 @@ class _TarjanState(Generic[GraphNode]):
     def components_from(self, start: GraphNode) -> Iterator[list[GraphNode]]:
         path = [(start, self._visit(start))]
         while path:
-            thing, others = path[-1]
-            new = self._next_unvisited(thing, others)
+            node, others = path[-1]
+            new = self._next_unvisited(node, others)
             if new is not None:
                 path.append((new, self._visit(new)))
                 continue
             path.pop()
             if path:
-                self._lower(path[-1][0], self.lowest[thing])
-            if self.lowest[thing] == self.number[thing]:
-                yield self._pop_component(thing)
+                self._lower(path[-1][0], self.lowest[node])
+            if self.lowest[node] == self.number[node]:
+                yield self._pop_component(node)
 
-    def _visit(self, thing: GraphNode) -> Iterator[GraphNode]:
-        self.number[thing] = self.lowest[thing] = len(self.number)
-        self.waiting[thing] = None
-        return iter(self.onward(thing))
+    def _visit(self, node: GraphNode) -> Iterator[GraphNode]:
+        self.number[node] = self.lowest[node] = len(self.number)
+        self.waiting[node] = None
+        return iter(self.successors(node))
 
-    def _next_unvisited(self, thing: GraphNode, others: Iterator[GraphNode]) -> GraphNode | None:
+    def _next_unvisited(self, node: GraphNode, others: Iterator[GraphNode]) -> GraphNode | None:
         for other in others:
             if other not in self.number:
                 return other
             if other in self.waiting:
-                self._lower(thing, self.number[other])
+                self._lower(node, self.number[other])
         return None
 
-    def _lower(self, thing: GraphNode, number: int) -> None:
-        self.lowest[thing] = min(self.lowest[thing], number)
+    def _lower(self, node: GraphNode, number: int) -> None:
+        self.lowest[node] = min(self.lowest[node], number)
 
     def _pop_component(self, first: GraphNode) -> list[GraphNode]:
         """Pop the component whose first node this is."""

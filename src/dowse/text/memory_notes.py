@@ -109,31 +109,31 @@ class MemoryEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MemoryEdge:
-    """A reference. `told` is the memory that contains `link`; it may be either end."""
+    """A reference. `declared_by` is the memory that contains `link`; it may be either end."""
 
     source: MemoryEnd
     target: MemoryEnd
-    told: Record
+    declared_by: Record
     link: Link
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryEdges:
-    """References of one kind. `circles` maps each end to the number of its strongly connected component."""
+    """References of one kind. `components` maps each end to the number of its strongly connected component."""
 
     outgoing: Mapping[RecordKey, Sequence[MemoryEdge]]
     incoming: Mapping[RecordKey, Sequence[MemoryEdge]]
-    circles: Mapping[RecordKey, int]
+    components: Mapping[RecordKey, int]
 
-    def of(self, end: RecordKey) -> Sequence[MemoryEdge]:
+    def outgoing_from(self, end: RecordKey) -> Sequence[MemoryEdge]:
         return self.outgoing.get(end, ())
 
-    def to(self, end: RecordKey) -> Sequence[MemoryEdge]:
+    def incoming_to(self, end: RecordKey) -> Sequence[MemoryEdge]:
         return self.incoming.get(end, ())
 
     def is_cyclic(self, edge: MemoryEdge) -> bool:
         """Return whether the edge lies on a cycle."""
-        return self.circles[edge.source.key] == self.circles[edge.target.key]
+        return self.components[edge.source.key] == self.components[edge.target.key]
 
 
 def record_key(record: Record) -> RecordKey:
@@ -187,22 +187,22 @@ class MemoryIndex(NamedTuple):
         path = self.targets.resolve(name or target, source)
         return (self.names.find(name) if name else None) or (self.names.exact[path] if path else None)
 
-    def called(self, name: str) -> Record | None:
+    def find_by_name(self, name: str) -> Record | None:
         """Return the memory with this name, with or without `memory:`."""
         bare = memory_name_in_link(name) or name.strip()
         return self.names.find(bare) or self.find(bare)
 
-    def beside(self, target: str, source: str) -> Record | None:
+    def at_path(self, target: str, source: str) -> Record | None:
         """Return the memory at this path relative to `source`, ignoring names."""
-        path = self.targets.place(target, source)
+        path = self.targets.find_path(target, source)
         return self.names.exact[path] if path else None
 
-    def end(self, told: Record, target: str) -> MemoryEnd | None:
+    def end(self, memory: Record, target: str) -> MemoryEnd | None:
         """Return the end that a link of this memory refers to, or None if the link is not to a memory."""
-        record, name = self.find(target, told.path), memory_name_in_link(target)
+        record, name = self.find(target, memory.path), memory_name_in_link(target)
         if record is not None:
-            return MemoryEnd(told.collection, record.path, record)
-        return MemoryEnd(told.collection, name, None) if name else None
+            return MemoryEnd(memory.collection, record.path, record)
+        return MemoryEnd(memory.collection, name, None) if name else None
 
 
 def _iter_edges(entries: LinkedRecords, kind: str) -> Iterator[MemoryEdge]:

@@ -29,8 +29,8 @@ _NameGetter = Callable[[Record], Iterable[str]]
 class LinkTargets:
     """The targets of a collection by path and by name; an ambiguous name maps to None."""
 
-    places: Mapping[str, str]
-    names: Mapping[str, str | None]
+    by_path: Mapping[str, str]
+    by_name: Mapping[str, str | None]
 
     def resolve(self, target: str, source: str) -> str | None:
         """Return the path that a link in `source` refers to, with or without a kind prefix.
@@ -45,21 +45,21 @@ class LinkTargets:
             self._resolve_text(bare, source) if bare not in ("", text) else None
         )
 
-    def place(self, target: str, source: str) -> str | None:
+    def find_path(self, target: str, source: str) -> str | None:
         """Return the path that a link in `source` refers to by path, ignoring names."""
         text = target.partition("#")[0].strip()
         return self._resolve_relative(text, source) if text else None
 
     def _resolve_text(self, text: str, source: str) -> str | None:
         explicit = text.startswith(("./", "../", "/"))
-        return self._resolve_relative(text, source) or (None if explicit else self.names.get(text.casefold()))
+        return self._resolve_relative(text, source) or (None if explicit else self.by_name.get(text.casefold()))
 
     def _resolve_relative(self, text: str, source: str) -> str | None:
         """Resolve relative to the linking file's folder first, then to the root."""
         source_folder = "" if text.startswith("/") else posixpath.dirname(source)
         bases = (source_folder,) if text.startswith(("./", "../")) else (source_folder, "")
         for base in bases:
-            found = self.places.get(posixpath.normpath(f"{base or '.'}/{text.strip('/')}"))
+            found = self.by_path.get(posixpath.normpath(f"{base or '.'}/{text.strip('/')}"))
             if found is not None:
                 return found
         return None
@@ -151,14 +151,14 @@ class ResolvedLink(NamedTuple):
 class LinkResolver:
     """The link targets of each collection."""
 
-    known: Mapping[str, LinkTargets]
+    targets: Mapping[str, LinkTargets]
 
     def path_meant(self, record: Record, link: Link) -> str | None:
         """Return the path that a link of this record refers to, or None if the link is broken."""
-        known = self.known.get(record.collection)
+        known = self.targets.get(record.collection)
         return known.resolve(link.target, record.path) if known else None
 
-    def resolved(self, entries: LinkedRecords) -> Iterator[ResolvedLink]:
+    def resolve_all(self, entries: LinkedRecords) -> Iterator[ResolvedLink]:
         """Yield resolved links in order; broken links and links to the same record are left out."""
         for record, links in entries:
             for link in links:
@@ -260,7 +260,7 @@ class Anchor(NamedTuple):
         return f"{self.path}#{self.symbol}" if self.symbol else self.path
 
     @property
-    def written(self) -> str:
+    def text(self) -> str:
         return f"{self.target}@{self.digest}" if self.digest else self.target
 
 

@@ -163,14 +163,14 @@ class QueryTerm:
 
 @dataclass(frozen=True, slots=True)
 class QueryTerms:
-    """Parsed query: all `required` terms must match. `wanted` terms affect the rank; one must match if none is
+    """Parsed query: all `required` terms must match. `optional` terms affect the rank; one must match if none is
     required."""
 
     required: tuple[QueryTerm, ...] = ()
-    wanted: tuple[QueryTerm, ...] = ()
+    optional: tuple[QueryTerm, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.required or self.wanted)
+        return bool(self.required or self.optional)
 
 
 def parse_query(text: str) -> QueryTerms:
@@ -348,7 +348,7 @@ WordTestKind = Literal["is", "holds", "begins", "ends", "matches"]
 class WordTest(NamedTuple):
     """A condition on a word: it equals, contains, starts with or ends with `text`, or matches it as a regex."""
 
-    how: WordTestKind
+    kind: WordTestKind
     text: str
 
 

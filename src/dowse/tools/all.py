@@ -20,16 +20,16 @@ _SHARED_NAMES_TEXT = """\
 If two families share a tool name, the arguments decide which tool runs; arguments of both together are rejected."""
 
 
-def combine_tool_sets(*families: ToolSet) -> ToolSet:
-    tools = tuple(replace(tool, wording=family.wording) for family in families for tool in family.tools)
-    return ToolSet(ALL_TOOLS_NAME, "dowse", _combined_instructions(families), tools)
+def combine_tool_sets(*tool_sets: ToolSet) -> ToolSet:
+    tools = tuple(replace(tool, wording=tool_set.wording) for tool_set in tool_sets for tool in tool_set.tools)
+    return ToolSet(ALL_TOOLS_NAME, "dowse", _combined_instructions(tool_sets), tools)
 
 
-def _combined_instructions(families: tuple[ToolSet, ...]) -> str:
+def _combined_instructions(tool_sets: tuple[ToolSet, ...]) -> str:
     lines = ["Search one project on this machine with several families of tools:"]
     taken: set[str] = set()
-    for family in families:
-        names = [tool.name for tool in family.tools if tool.name not in taken]
+    for tool_set in tool_sets:
+        names = [tool.name for tool in tool_set.tools if tool.name not in taken]
         taken.update(names)
-        lines.append(f"- {', '.join(names)}: {_FAMILY_TEXTS[family.name]}.")
+        lines.append(f"- {', '.join(names)}: {_FAMILY_TEXTS[tool_set.name]}.")
     return "\n".join([*lines, _SHARED_NAMES_TEXT, _DATA_WARNING])

@@ -24,18 +24,18 @@ CODESEARCH_WORDING = ContractWording(missing="Missing required parameter: {name}
 
 
 def codesearch_tool_set(context: ToolContext) -> ToolSet:
-    grep, files, upkeep = GrepTool(context), FileTools(context), IndexTools(context)
+    grep, files, maintenance = GrepTool(context), FileTools(context), IndexTools(context)
     definitions, callers = DefinitionsTool(context), CallersTool(context)
     tools = (
         Tool(grep.search_grep, "Search lines"),
         Tool(files.search_find, "Search files on disk"),
         Tool(files.search_fast, "Search file names"),
-        Tool(upkeep.search_info, "Index status"),
-        Tool(upkeep.search_reindex, "Update the index", read_only=False),
+        Tool(maintenance.search_info, "Index status"),
+        Tool(maintenance.search_reindex, "Update the index", read_only=False),
         Tool(definitions.search_definitions, "Search definitions"),
         Tool(callers.search_callers, "Search callers and callees"),
-        Tool(upkeep.search_reindex_definitions, "Update the definitions", read_only=False),
-        Tool(upkeep.search_help, "Usage help"),
+        Tool(maintenance.search_reindex_definitions, "Update the definitions", read_only=False),
+        Tool(maintenance.search_help, "Usage help"),
         *GitTools(context).tools(),
     )
     return ToolSet("codesearch", "search-index", CODESEARCH_INSTRUCTIONS, tools, CODESEARCH_WORDING)

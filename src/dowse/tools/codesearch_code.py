@@ -174,8 +174,8 @@ class DefinitionsTool:
             base=baseType.strip(),
             parent=parent.strip(),
             scope=dir_scope.scope,
-            wanted=path_filter,
-            least=minimums,
+            path_filter=path_filter,
+            min_metrics=minimums,
             order=METRIC_NAMES.get(sort, sort),
             limit=maxResults,
         )
@@ -191,7 +191,7 @@ class DefinitionsTool:
         extra: dict[str, Any] = {"sortedBy": sort} if sort else {}
         if shown.bodies:
             extra["totalBodyLinesReturned"] = lines
-        if query.least:
+        if query.min_metrics:
             extra |= {
                 "statsFiltersApplied": True,
                 "beforeStatsFilter": answer.before_stats,
@@ -213,17 +213,19 @@ class DefinitionsTool:
         engine = self._context.engine()
         name = comparable_path(file).strip("/").rpartition("/")[2] or "/"
         name_query = NameQuery(
-            (name,), "path", ignore_case=True, only="files", wanted=path_filter, limit=_MAX_MATCHED_FILES
+            (name,), "path", ignore_case=True, entry_type="files", path_filter=path_filter, limit=_MAX_MATCHED_FILES
         )
         files = engine.find(replace(name_query, collections=dir_scope.scope.collections))
-        found = [it for entry in files.entries for it in engine.code.containing(entry.path, line, entry.collection)]
+        found = [it for entry in files.entries for it in engine.code.definitions_at(entry.path, line, entry.collection)]
         rows, _ = self._rows(found, dir_scope, shown)
         extra: dict[str, Any] = {}
         if files.total > _MAX_MATCHED_FILES:
             extra["warnings"] = [
                 f"Only {_MAX_MATCHED_FILES} of {files.total:,} files were searched: pass a longer part of the path"
             ]
-        summary = self._context.summary(started, files.seen, totalResults=len(rows), returned=len(rows), **extra)
+        summary = self._context.summary(
+            started, files.disk_freshness, totalResults=len(rows), returned=len(rows), **extra
+        )
         return self._context.reply(
             {"containingDefinitions": rows, "query": {"file": file, "line": line}, "summary": summary}
         )
@@ -254,7 +256,7 @@ class DefinitionsTool:
     def _summary(self, started: float, answer: SymbolAnswer, returned: int, extra: dict[str, Any]) -> dict[str, Any]:
         return self._context.summary(
             started,
-            answer.seen,
+            answer.disk_freshness,
             totalResults=answer.total,
             returned=returned,
             indexFiles=answer.index_files,
@@ -339,14 +341,14 @@ class CallersTool:
             through_interfaces=resolveInterfaces,
             scope=dir_scope.scope,
             with_references=True,  # the contract has no other place for them
-            wanted=dir_scope.path_filter(extension=self._context.extension(ext), excluded=excluded),
+            path_filter=dir_scope.path_filter(extension=self._context.extension(ext), excluded=excluded),
         )
         return self._context.reply(self._data(started, engine.calls(query), dir_scope))
 
     def _data(self, started: float, tree: CallTree, dir_scope: DirectoryScope) -> dict[str, Any]:
         summary = self._context.summary(
             started,
-            tree.seen,
+            tree.disk_freshness,
             nodesVisited=tree.visited,
             totalNodes=tree.total,
             truncated=tree.truncated,

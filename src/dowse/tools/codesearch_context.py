@@ -47,7 +47,7 @@ class DirectoryScope:
         """Return whether a path in a collection lies in the directory."""
         return not self.subpath or path.startswith(f"{self.subpath}/")
 
-    def excluding(self, excluded: Sequence[str]) -> DirectoryScope:
+    def without_roots(self, excluded: Sequence[str]) -> DirectoryScope:
         """Drop the collections whose root path contains an excluded text."""
         texts = [comparable_path(it) for it in excluded if it]
         remaining = {
@@ -356,7 +356,7 @@ class ToolContext:
         # A subdirectory would become a separate root if its directory was never indexed as a whole. Vectors are left to
         # other servers, because no tool here compares by meaning.
         root = directory if self.is_built() else self.directory
-        return self.engine().index([root], vectors=False, progress=task.on(str(root)))
+        return self.engine().index([root], vectors=False, progress=task.set_current(str(root)))
 
     def reindex(self, directory: Path) -> Mapping[str, object]:
         """Update the index of a directory, wait for it, and return the report."""
@@ -368,11 +368,13 @@ class ToolContext:
 
     # --- queries ---
 
-    def place(self, directory: str) -> Path:
+    def resolve_directory(self, directory: str) -> Path:
         return resolve_server_directory(directory, self.directory)
 
     def directory_scope(self, directory: str = "", excluded: Sequence[str] = ()) -> DirectoryScope:
-        return build_directory_scope(self.place(directory), self.engine().collections()).excluding(excluded)
+        return build_directory_scope(self.resolve_directory(directory), self.engine().collections()).without_roots(
+            excluded
+        )
 
     def extension(self, ext: str) -> PathCondition | None:
         return extension_condition(split_commas(ext) or self.options.extensions)

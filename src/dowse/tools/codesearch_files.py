@@ -41,10 +41,10 @@ class FileNameRequest:
     ext: str = ""
     regex: bool = False
     ignore_case: bool = False
-    only: EntryType = ""
+    entry_type: EntryType = ""
     min_bytes: int = 0
     max_bytes: int | None = None
-    reach: ListingScope = ListingScope()  # noqa: RUF009 - frozen
+    listing_scope: ListingScope = ListingScope()  # noqa: RUF009 - frozen
     count_only: bool = False
 
 
@@ -67,8 +67,10 @@ class FileTools:
     ) -> ToolReply:
         """Find files on disk by name or content, without the index. Slow: prefer search_fast for names and search_grep
         for content."""
-        reach = ListingScope(max_depth=maxDepth)
-        names = FileNameRequest(pattern, dir, ext, regex, ignoreCase, "files", reach=reach, count_only=countOnly)
+        listing_scope = ListingScope(max_depth=maxDepth)
+        names = FileNameRequest(
+            pattern, dir, ext, regex, ignoreCase, "files", listing_scope=listing_scope, count_only=countOnly
+        )
         return self.contents(names) if contents else self.live(names)
 
     def search_fast(
@@ -87,7 +89,7 @@ class FileTools:
         if dirsOnly and filesOnly:
             raise BadInput("dirsOnly and filesOnly are mutually exclusive; pass one of them")
         only: EntryType = "directories" if dirsOnly else "files" if filesOnly else ""
-        return self.indexed(FileNameRequest(pattern, dir, ext, regex, ignoreCase, only, count_only=countOnly))
+        return self.find_indexed(FileNameRequest(pattern, dir, ext, regex, ignoreCase, only, count_only=countOnly))
 
     # --- helpers ---
 
@@ -105,17 +107,19 @@ class FileTools:
         figures = {"totalMatches": answer.total_files, "totalFilesScanned": answer.scanned, **_content_warnings(answer)}
         return self._reply(started, [_content_row(it, dir_scope) for it in answer.files], names, **figures)
 
-    def indexed(self, names: FileNameRequest) -> ToolReply:
+    def find_indexed(self, names: FileNameRequest) -> ToolReply:
         started, dir_scope = self._context.now(), self._dir_scope(names)
         query = _name_query(split_patterns(names.pattern, "regex" if names.regex else "part"), names, dir_scope)
         # Before the first index is built, names are read from disk.
-        reach = None if self._context.is_built() else _scan_reach(names, dir_scope)
-        answer = self._context.engine().find(query, reach)
+        listing_scope = None if self._context.is_built() else _scan_reach(names, dir_scope)
+        answer = self._context.engine().find(query, listing_scope)
         rows = [
             {"path": dir_scope.full_path(it.collection, it.path), "size": it.size, "isDir": it.is_directory}
             for it in answer.entries
         ]
-        return self._reply(started, rows, names, answer.seen, totalMatches=answer.total, totalIndexed=answer.scanned)
+        return self._reply(
+            started, rows, names, answer.disk_freshness, totalMatches=answer.total, totalIndexed=answer.scanned
+        )
 
     def _dir_scope(self, names: FileNameRequest) -> DirectoryScope:
         dir_scope = self._context.directory_scope(names.directory)
@@ -143,18 +147,23 @@ def _name_query(patterns: tuple[str, ...], names: FileNameRequest, dir_scope: Di
         "regex" if names.regex else "part",
         ignore_case=names.ignore_case,
         extensions=split_commas(names.ext),
-        only=names.only,
+        entry_type=names.entry_type,
         min_bytes=names.min_bytes,
         max_bytes=names.max_bytes,
         collections=dir_scope.scope.collections,
-        wanted=dir_scope.contains,
+        path_filter=dir_scope.contains,
         limit=0,
     )
 
 
 def _scan_reach(names: FileNameRequest, dir_scope: DirectoryScope) -> ListingScope:
-    reach = names.reach
-    return ListingScope(dir_scope.subpath, hidden=reach.hidden, ignored=reach.ignored, max_depth=reach.max_depth)
+    listing_scope = names.listing_scope
+    return ListingScope(
+        dir_scope.subpath,
+        include_hidden=listing_scope.include_hidden,
+        include_ignored=listing_scope.include_ignored,
+        max_depth=listing_scope.max_depth,
+    )
 
 
 def _content_row(file_matches: FileMatches, dir_scope: DirectoryScope) -> dict[str, Any]:
@@ -183,17 +192,17 @@ _MODES = ("or", "and")
 
 @dataclass(frozen=True, slots=True)
 class GrepRequest:
-    """A search for lines, from the tool or the command line. `around` is the number of context lines before and after a
-    match; None shows no lines at all."""
+    """A search for lines, from the tool or the command line. `context_lines` are the numbers of lines before and
+    after a match; None shows no lines at all."""
 
     terms: tuple[str, ...]
     mode: GrepMode
-    every: bool = False
+    match_all: bool = False
     directory: str = ""
     ext: str = ""
     excluded: tuple[str, ...] = ()
     limit: int = 50
-    around: tuple[int, int] | None = None
+    context_lines: tuple[int, int] | None = None
     count_only: bool = False
 
 
@@ -224,30 +233,32 @@ class GrepTool:
         names and literals. Use search_definitions for where something is defined, and search_callers for who uses it.
         """
         context_lines = contextLines if showLines or contextLines else None
-        return self.found(
+        return self.run(
             GrepRequest(
                 parse_terms(terms, phrase=phrase),
                 choose_grep_mode(regex=regex, phrase=phrase, substring=substring),
-                every=parse_choice("mode", mode, _MODES) == "and",
+                match_all=parse_choice("mode", mode, _MODES) == "and",
                 directory=dir,
                 ext=ext,
                 excluded=(*excludeDir, *exclude),
                 limit=maxResults,
-                around=None if context_lines is None else (context_lines, context_lines),
+                context_lines=None if context_lines is None else (context_lines, context_lines),
                 count_only=countOnly,
             )
         )
 
-    def found(self, request: GrepRequest) -> ToolReply:
+    def run(self, request: GrepRequest) -> ToolReply:
         started, engine = self._context.now(), self._context.ready()
         dir_scope = self._context.directory_scope(request.directory, request.excluded)
         answer = engine.grep(
             GrepQuery(
                 request.terms,
                 request.mode,
-                every=request.every,
+                match_all=request.match_all,
                 scope=replace(dir_scope.scope, kinds=FILE_KINDS),
-                wanted=dir_scope.path_filter(extension=self._context.extension(request.ext), excluded=request.excluded),
+                path_filter=dir_scope.path_filter(
+                    extension=self._context.extension(request.ext), excluded=request.excluded
+                ),
                 limit=1 if request.count_only else request.limit,
             )
         )
@@ -261,7 +272,7 @@ class GrepTool:
         warnings = [it for it in (_SHORT_TERM_WARNING if is_short else "", answer.cut) if it]
         return self._context.summary(
             started,
-            answer.seen,
+            answer.disk_freshness,
             totalFiles=answer.total_files,
             totalOccurrences=answer.total_occurrences,
             termsSearched=list(answer.searched),
@@ -297,7 +308,7 @@ def parse_terms(terms: str, *, phrase: bool) -> tuple[str, ...]:
 
 
 def _search_mode(request: GrepRequest) -> str:
-    operator = "and" if request.every else "or"
+    operator = "and" if request.match_all else "or"
     names: dict[str, str] = {"word-regex": "regex", "phrase": "phrase", "substring": f"substring-{operator}"}
     return names.get(request.mode, operator)
 
@@ -311,8 +322,8 @@ def _file_result_rows(
     rows, shown = [], 0
     for file_lines in answer.files:
         row = _file_result_row(dir_scope, file_lines, request.mode, len(answer.searched))
-        if request.around is not None and shown < _MAX_EXCERPT_LINES:
-            excerpts = _excerpts(engine, file_lines, request.around)
+        if request.context_lines is not None and shown < _MAX_EXCERPT_LINES:
+            excerpts = _excerpts(engine, file_lines, request.context_lines)
             row["lineContent"] = [_excerpt_json(it) for it in excerpts]
             shown += sum(len(it.lines) for it in excerpts)
         rows.append(row)

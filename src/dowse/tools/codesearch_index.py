@@ -62,7 +62,7 @@ class IndexTools:
     # --- counts and sizes ---
 
     def _reindex(self, directory: str) -> dict[str, Any]:
-        target, started = self._context.place(directory), self._context.now()
+        target, started = self._context.resolve_directory(directory), self._context.now()
         report = self._context.reindex(target)
         result: dict[str, Any] = {"rebuildTimeMs": self._context.ms_since(started), "filesRead": report["indexed"]}
         return {**result, "notes": report["notes"]} if report["notes"] else result
@@ -85,9 +85,9 @@ class IndexTools:
             (".",),
             "regex",
             extensions=split_commas(ext),
-            only="files",
+            entry_type="files",
             collections=tuple(dir_scope.roots),
-            wanted=dir_scope.contains,
+            path_filter=dir_scope.contains,
             limit=0,
         )
         return [it.path for it in self._context.engine().find(query).entries]
@@ -97,7 +97,7 @@ class IndexTools:
 
     def _definition_stats(self) -> dict[str, Any]:
         engine = self._context.engine()
-        measured = engine.symbols(SymbolQuery(least={"cyclomatic": 0}, limit=1))
+        measured = engine.symbols(SymbolQuery(min_metrics={"cyclomatic": 0}, limit=1))
         return {
             "definitions": measured.index_definitions,
             "callSites": engine.status().counts.calls,

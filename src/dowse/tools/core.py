@@ -86,13 +86,13 @@ class CoreTools:
         self,
         engine: Callable[[], Engine],
         jobs: JobQueue,
-        upkeep: Maintenance,
+        maintenance: Maintenance,
         search: Callable[[Query], Answer] | None = None,
     ) -> None:
         self._engine = engine
         self._search = search
         self._jobs = jobs
-        self._upkeep = upkeep
+        self._maintenance = maintenance
 
     def profile(self) -> ToolSet:
 
@@ -134,7 +134,7 @@ class CoreTools:
         recipe_name = whole_file_recipe(recipe) if files else recipe
         # No budget in the query: to fit, the reply shortens hits instead of dropping them.
         answer = (self._search or engine.search)(Query(query, scope, limit, recipe_name, None, hypothesis))
-        return search_reply(answer, budget_tokens, explain, self._running())
+        return search_reply(answer, budget_tokens, explain, self._running_job_text())
 
     def fetch(
         self,
@@ -156,7 +156,7 @@ class CoreTools:
         """Update the index from disk. `cancel`: a job_id."""
         if cancel is not None:
             return lists_reply(self._job_shape(self._cancel(cancel)), {})
-        job = self._upkeep.index(force=force)
+        job = self._maintenance.index(force=force)
         if wait:
             self._jobs.wait(job)
         if job.error:
@@ -189,7 +189,7 @@ class CoreTools:
         """Show what is indexed, skipped and running."""
         status = self._engine().status()
         shape: ReplyShape = status_json(status, self._engine())
-        shape["watcher"] = drop_empty(watcher_json(self._upkeep.leader_status()))
+        shape["watcher"] = drop_empty(watcher_json(self._maintenance.leader_status()))
         lists = {
             "jobs": [self._job_shape(job) for job in reversed(self._jobs.all()[-_SHOWN_JOBS:])],
             "skipped": status_skipped(status),
@@ -198,7 +198,7 @@ class CoreTools:
         }
         return lists_reply(drop_empty({key: it for key, it in shape.items() if key not in lists}), lists)
 
-    def _running(self) -> str:
+    def _running_job_text(self) -> str:
         return running_job_text(self._jobs)
 
     def _job_shape(self, job: Job) -> ReplyShape:
@@ -260,7 +260,7 @@ class CodeTools:
         query = GrepQuery(
             terms=(pattern, *(all_of or ())),
             mode=mode,
-            every=bool(all_of),
+            match_all=bool(all_of),
             case_sensitive=case_sensitive,
             scope=Scope(kinds=FILE_KINDS, paths=tuple(paths or ()), excluded=tuple(not_paths or ())),
             limit=limit,
@@ -301,7 +301,7 @@ class CodeTools:
         definitions = answer.definitions[: budget_chars(budget_tokens) // _MIN_DEFINITION_CHARS]
         most_lines = budget_chars(budget_tokens) // _MIN_SOURCE_LINE_CHARS
         bodies = engine.code.bodies(definitions, max_lines=most_lines, total_lines=0) if body else []
-        state = index_state_text(engine.completeness(answer.seen), answer.total)
+        state = index_state_text(engine.completeness(answer.disk_freshness), answer.total)
         return symbols_reply(replace(answer, definitions=definitions), bodies, state, budget_tokens)
 
     def calls(
@@ -330,12 +330,12 @@ class CodeTools:
             confidence,
             scope=Scope(paths=tuple(paths or ()), excluded=tuple(not_paths or ())),
             at=(location["path"], int(location["line"])) if location else None,
-            counted=MAX_COUNTED_CALLERS,
+            count_beyond_width=MAX_COUNTED_CALLERS,
         )
         engine = self._engine()
         tree = engine.calls(query)
         if not tree.roots:
-            return _no_callable_reply(name, index_state_text(engine.completeness(tree.seen), 0))
+            return _no_callable_reply(name, index_state_text(engine.completeness(tree.disk_freshness), 0))
         return tree_reply(tree, with_unresolved=unresolved, scale=max(1.0, nodes / _DEFAULT_NODES))
 
 
@@ -348,7 +348,7 @@ def _definitions_at(engine: Engine, text: str) -> SymbolAnswer:
     location = _PATH_LINE.fullmatch(text)
     if location is None:
         raise BadInput(f"`at` must be path:line, such as src/app.py:12, not {text[:200]!r}")
-    definitions = engine.code.containing(location["path"], int(location["line"]))
+    definitions = engine.code.definitions_at(location["path"], int(location["line"]))
     return SymbolAnswer(tuple(definitions), len(definitions), len(definitions), 1, len(definitions))
 
 
@@ -439,7 +439,7 @@ def memories_scope(types: Sequence[str] = (), tags: Sequence[str] = ()) -> Scope
 
 
 def memory_json(
-    engine: Engine, record: Record, standing: MemoryValidity, stale: Sequence[Staleness]
+    engine: Engine, record: Record, validity: MemoryValidity, stale: Sequence[Staleness]
 ) -> dict[str, object]:
     facets = record.facets
     return {
@@ -453,7 +453,7 @@ def memory_json(
         "valid_from": facets.get("valid_from", ""),
         "valid_until": facets.get("valid_until", ""),
         "anchors": list(engine.memory.anchors(record)),
-        "superseded_by": list(standing.superseded_by),
+        "superseded_by": list(validity.superseded_by),
         "stale": [stale_json(it) for it in stale],
         "problem": facets.get("front_matter_problem", ""),
     }
@@ -474,16 +474,16 @@ def memory_lines(record: Record, caveats: Iterable[str], now: float) -> list[str
     return ["  ".join(filter(None, parts)), *(f"    {it}" for it in caveats)]
 
 
-def memory_caveats(record: Record, standing: MemoryValidity, stale: Sequence[Staleness]) -> Iterator[str]:
+def memory_caveats(record: Record, validity: MemoryValidity, stale: Sequence[Staleness]) -> Iterator[str]:
     """Yield the reasons why a memory may no longer apply."""
-    if standing.superseded_by:
-        yield f"superseded by {', '.join(standing.superseded_by)}"
-    if standing.archived:
+    if validity.superseded_by:
+        yield f"superseded by {', '.join(validity.superseded_by)}"
+    if validity.archived:
         yield "archived"
-    if standing.not_before:
-        yield f"not valid before {standing.not_before}"
-    if standing.not_after:
-        yield f"no longer valid: it ended {standing.not_after}"
+    if validity.not_before:
+        yield f"not valid before {validity.not_before}"
+    if validity.not_after:
+        yield f"no longer valid: it ended {validity.not_after}"
     for staleness in stale:
         yield f"stale: {staleness.why}" + (f" ({staleness.commit.title})" if staleness.commit else "")
     if problem := record.facets.get("front_matter_problem"):
@@ -515,7 +515,7 @@ class WhyTools:
         memories. Use before changing code."""
         engine = self._engine()
         answer = engine.why(target, budget_tokens, collection)
-        return why_reply(answer, engine.completeness(answer.seen), budget_tokens)
+        return why_reply(answer, engine.completeness(answer.disk_freshness), budget_tokens)
 
     def related(
         self,
@@ -528,4 +528,6 @@ class WhyTools:
         mentions …"""
         engine = self._engine()
         answer = engine.related(target, tuple(kinds or ()), limit, collection)
-        return related_reply(answer, engine.completeness(answer.seen), max(1.0, limit / DEFAULT_RELATED_LIMIT))
+        return related_reply(
+            answer, engine.completeness(answer.disk_freshness), max(1.0, limit / DEFAULT_RELATED_LIMIT)
+        )

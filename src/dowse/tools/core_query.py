@@ -61,7 +61,7 @@ def make_scope(
         tags=normalize_tags(tags),
         since=first,
         until=last,
-        facets=tuple(FacetFilter("author", it, whole=False) for it in authors),
+        facets=tuple(FacetFilter("author", it, exact=False) for it in authors),
     )
 
 
@@ -137,7 +137,7 @@ class ContextLines:
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
-    found: FileLines
+    file: FileLines
     freshness: Freshness
     excerpts: tuple[Excerpt, ...]
 
@@ -147,7 +147,7 @@ def load_shown_files(engine: Engine, answer: GrepAnswer, context: ContextLines) 
     for file_lines in answer.files:
         for record in engine.record(file_lines.path, file_lines.collection):
             excerpts = engine.code.excerpts(record, file_lines.lines, context.before, context.after)
-            yield ShownFile(file_lines, engine.freshness.of(record), tuple(excerpts))
+            yield ShownFile(file_lines, engine.freshness.freshness_of(record), tuple(excerpts))
 
 
 def grep_json(answer: GrepAnswer, shown: Sequence[ShownFile], completeness: Completeness) -> dict[str, object]:
@@ -166,13 +166,13 @@ def grep_json(answer: GrepAnswer, shown: Sequence[ShownFile], completeness: Comp
             "listed": completeness.listed,
             "skipped": completeness.skipped,
             "as_of": format_iso(completeness.as_of) if completeness.as_of else None,
-            "pending": pending_json(completeness.seen),
+            "pending": pending_json(completeness.disk_freshness),
         },
     }
 
 
 def _file_json(shown: ShownFile) -> dict[str, object]:
-    file_lines = shown.found
+    file_lines = shown.file
     return {
         "collection": file_lines.collection,
         "path": file_lines.path,
@@ -201,7 +201,7 @@ def grep_sentence(answer: GrepAnswer, completeness: Completeness) -> str:
 def stale_files_sentence(shown: Sequence[ShownFile]) -> str:
     """Name the files that changed since they were indexed; empty if none did."""
     stale = [it for it in shown if it.freshness in ("changed", "gone")]
-    names = ", ".join(f"{it.found.path} ({it.freshness})" for it in stale[:_MAX_NAMED_FILES])
+    names = ", ".join(f"{it.file.path} ({it.freshness})" for it in stale[:_MAX_NAMED_FILES])
     more = f" and {len(stale) - _MAX_NAMED_FILES:,} more" if len(stale) > _MAX_NAMED_FILES else ""
     return f"outdated results: {names}{more}; run `dowse index`" if stale else ""
 
@@ -217,8 +217,8 @@ def grep_reply(engine: Engine, query: GrepQuery, answer: GrepAnswer, context: in
     levels = [(files, *_DETAIL_LEVELS[0]) for files in range(min(len(shown), 1), len(shown) + 1)]
     levels += [(len(shown), *it) for it in _DETAIL_LEVELS[1:]]
     levels += [(len(shown), lines, _LINE_CHARS) for lines in (15, 30, 60, 120, 250, 500, 1_000, room)]
-    completeness = engine.completeness(answer.seen)
-    several = len({it.found.collection for it in shown}) > 1
+    completeness = engine.completeness(answer.disk_freshness)
+    several = len({it.file.collection for it in shown}) > 1
 
     def make(level: int) -> ToolReply:
         count, lines, chars = levels[level]
@@ -249,7 +249,7 @@ def _files_that_fit(engine: Engine, answer: GrepAnswer, context: int, room: int)
         for record in engine.record(file_lines.path, file_lines.collection):
             lines = file_lines.lines[: max(1, room // _MIN_LINE_CHARS)]
             excerpts = engine.code.excerpts(record, lines, context, context)
-            yield ShownFile(file_lines, engine.freshness.of(record), tuple(excerpts))
+            yield ShownFile(file_lines, engine.freshness.freshness_of(record), tuple(excerpts))
         room -= len(file_lines.path) + _MIN_LINE_CHARS
 
 
@@ -267,16 +267,16 @@ def _file_shape(
                 target = match_lines if row in matches else context_lines
                 target[str(excerpt.start_line + row)] = _clip_line(line, query, max_chars)
     shape = {
-        "path": shown.found.path,
-        "collection": shown.found.collection if several else "",
+        "path": shown.file.path,
+        "collection": shown.file.collection if several else "",
         "lines": match_lines,
         "context": context_lines,
-        "more_lines": len(shown.found.lines) - len(match_lines),
+        "more_lines": len(shown.file.lines) - len(match_lines),
         "freshness": "" if shown.freshness in ("fresh", "unknown") else shown.freshness,
-        "warning": instruction_warning("\n".join((*match_lines.values(), *context_lines.values())), shown.found.path),
+        "warning": instruction_warning("\n".join((*match_lines.values(), *context_lines.values())), shown.file.path),
     }
     return {
-        "path": shown.found.path,
+        "path": shown.file.path,
         "lines": match_lines,
         **{key: it for key, it in drop_empty(shape).items() if it},
     }
@@ -307,8 +307,8 @@ def grep_text(shape: ReplyShape) -> str:
     times, files = shape["total_occurrences"], shape["total_files"]
     found = f"{times:,} match{'' if times == 1 else 'es'} in {files:,} file{'' if files == 1 else 's'}"
     lines = [found if files else "no matches", *(shape[key] for key in ("index",) if key in shape)]
-    for it in shape["files"]:
-        lines += _file_lines(it)
+    for file in shape["files"]:
+        lines += _file_lines(file)
     lines += [it for it in (shape.get("more", ""), *shape.get("notes", ())) if it]
     return "\n".join(map(to_one_line, lines)) + "\n"
 

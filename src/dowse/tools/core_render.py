@@ -101,7 +101,7 @@ def evidence_text(evidence: Mapping[str, float]) -> str:
 def completeness_text(answer: Answer, running: str) -> str:
     state = answer.completeness
     sentence = state.sentence(len(answer.hits))
-    moment = "now" if state.seen.complete else format_ago(state.as_of, answer.at)
+    moment = "now" if state.disk_freshness.complete else format_ago(state.as_of, answer.at)
     as_of = f"as of {moment}" if state.synced_at else "not synced yet"
     return "; ".join(part for part in (sentence, as_of, running) if part)
 
@@ -141,7 +141,7 @@ def completeness_json(answer: Answer, running: str = "") -> dict[str, object]:
         "vectors": answer.completeness.vectors,
         "by_source": [it._asdict() for it in answer.completeness.by_source],
         "as_of": format_iso(answer.completeness.as_of) if answer.completeness.as_of else None,
-        "pending": pending_json(answer.completeness.seen),
+        "pending": pending_json(answer.completeness.disk_freshness),
     }
 
 
@@ -273,11 +273,11 @@ def status_json(status: IndexStatus, engine: Engine, leader: int | None = None) 
     completeness = engine.completeness()
     counts = status.counts
     return {
-        "root": status.of(FILES)[0].root if status.of(FILES) else None,
+        "root": status.collections_of(FILES)[0].root if status.collections_of(FILES) else None,
         "index": str(status.index),
-        "collections": [_collection_json(it, status) for it in status.of(FILES)],
-        "histories": [_collection_json(it, status) for it in status.of(COMMITS)],
-        "memories": [_collection_json(it, status) for it in status.of(MEMORIES)],
+        "collections": [_collection_json(it, status) for it in status.collections_of(FILES)],
+        "histories": [_collection_json(it, status) for it in status.collections_of(COMMITS)],
+        "memories": [_collection_json(it, status) for it in status.collections_of(MEMORIES)],
         "records": counts.records,
         "chunks": counts.chunks,
         "symbols": counts.symbols,
@@ -371,7 +371,7 @@ def index_state_text(completeness: Completeness, found: int, running: str = "") 
     parts = (
         f"{shares} indexed{left_out}" if with_counts else "",
         *completeness.notes,
-        *completeness.seen.sentences(),
+        *completeness.disk_freshness.sentences(),
         running,
     )
     return adapt_advice_for_tools("; ".join(filter(None, parts)))

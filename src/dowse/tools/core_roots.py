@@ -53,10 +53,10 @@ class ServedRoot:
     path: Path
     engine: Callable[[], Engine]
     jobs: JobQueue
-    upkeep: Maintenance
+    maintenance: Maintenance
 
     def tools(self) -> dict[str, Tool]:
-        return {it.name: it for it in CoreTools(self.engine, self.jobs, self.upkeep).profile().tools}
+        return {it.name: it for it in CoreTools(self.engine, self.jobs, self.maintenance).profile().tools}
 
 
 class MultiRootCore:
@@ -68,7 +68,7 @@ class MultiRootCore:
 
     def profile(self) -> ToolSet:
         first = self._roots[0]
-        core = CoreTools(self._any_engine, first.jobs, first.upkeep, self._search_all).profile()
+        core = CoreTools(self._any_engine, first.jobs, first.maintenance, self._search_all).profile()
         # Without the names of the roots, which `status` lists: a front process answers the handshake before it knows
         # them.
         instructions = (

@@ -156,7 +156,7 @@ class CommitSearchTool:
             kinds=("commit",),
             since=after,
             until=before,
-            facets=(FacetFilter("author", author.strip(), whole=False),) if author and author.strip() else (),
+            facets=(FacetFilter("author", author.strip(), exact=False),) if author and author.strip() else (),
             links=(LinkFilter("touches", glob),) if glob else (),
         )
 
@@ -178,7 +178,7 @@ class CommitSearchTool:
         for rank, hit in enumerate(answer.hits, 1):
             record = hit.stored.record
             chunks = [it.chunk for it in engine.passages.chunks(record)] if include_diff else []
-            blocks.append(commit_markdown(rank, hit, engine.history.touched(record), chunks))
+            blocks.append(commit_markdown(rank, hit, engine.history.changed_paths(record), chunks))
         if not answer.hits:
             blocks.append(answer.completeness.sentence(0))
         return "\n\n".join(it for it in (*blocks, notes_text(answer, *self._states())) if it)

@@ -48,7 +48,7 @@ class MemoryOptions:
 
     enabled: bool = True
     score_threshold: float = 0.2
-    paces: tuple[DecayRate, ...] = ()
+    decay_rates: tuple[DecayRate, ...] = ()
 
 
 DEFAULT_MEMORY_OPTIONS = MemoryOptions()
@@ -68,7 +68,7 @@ class MemoryToolContext:
         self.wait()
         return self.engine()
 
-    def writing(self) -> Engine:
+    def engine_for_writing(self) -> Engine:
         """Return the engine without waiting, unless memories are stored in a root and none is known yet."""
         engine = self.engine()
         if engine.settings.memory_location == "project" and not engine.collections():
@@ -80,7 +80,7 @@ class MemoryToolContext:
         engine = self.engine()
         standings = engine.memory.validities(records)
         return [
-            list(memory_caveats(record, it, engine.memory.stale(record)))
+            list(memory_caveats(record, it, engine.memory.staleness(record)))
             for record, it in zip(records, standings, strict=True)
         ]
 
@@ -157,7 +157,12 @@ class MemorySearchTools:
         )
         options = self._context.options
         search_query = Query(
-            query.strip(), scope, limit, MEMORY_RECIPE, min_score=options.score_threshold, paces=options.paces
+            query.strip(),
+            scope,
+            limit,
+            MEMORY_RECIPE,
+            min_score=options.score_threshold,
+            decay_rates=options.decay_rates,
         )
         answer = engine.search(search_query)
         return ToolReply({}, self._format_results(answer, self._full_text if load_full_memory else whole_passage))
@@ -292,9 +297,9 @@ class MemoryLinkTools:
             {},
             markdown_page(
                 f"Versions of {web.memory.path}",
-                link_chain_text("Superseded by", web.back, "Nothing supersedes it: it is the newest."),
-                link_chain_text("Supersedes", web.onward, "Nothing: it is the oldest."),
-                notes_section([*cycle_note * web.onward.circular, *index_notes]),
+                link_chain_text("Superseded by", web.incoming, "Nothing supersedes it: it is the newest."),
+                link_chain_text("Supersedes", web.outgoing, "Nothing: it is the oldest."),
+                notes_section([*cycle_note * web.outgoing.circular, *index_notes]),
             ),
         )
 
@@ -306,23 +311,23 @@ class MemoryLinkTools:
             {},
             markdown_page(
                 f"Dependencies of {web.memory.path}",
-                link_chain_text("Depends on", web.onward, "No other memory."),
-                link_chain_text("Needed by", web.back, "No other memory."),
-                notes_section([*cycle_note * web.onward.circular, *index_notes]),
+                link_chain_text("Depends on", web.outgoing, "No other memory."),
+                link_chain_text("Needed by", web.incoming, "No other memory."),
+                notes_section([*cycle_note * web.outgoing.circular, *index_notes]),
             ),
         )
 
     def detect_contradictions(self, filename: MemoryFileName) -> ToolReply:
         """List the memories that this one says it contradicts, and those that say they contradict it."""
         web, index_notes = self._linked_memories(filename, CONTRADICTS, far=1)
-        names = {it.name for it in web.onward.steps} & {it.name for it in web.back.steps}
+        names = {it.name for it in web.outgoing.steps} & {it.name for it in web.incoming.steps}
         mutual_notes = [f"{it} and this memory each say that they contradict the other" for it in sorted(names)]
         return ToolReply(
             {},
             markdown_page(
                 f"Contradictions of {web.memory.path}",
-                link_chain_text("Contradicts", web.onward, "No other memory."),
-                link_chain_text("Contradicted by", web.back, "No other memory."),
+                link_chain_text("Contradicts", web.outgoing, "No other memory."),
+                link_chain_text("Contradicted by", web.incoming, "No other memory."),
                 notes_section([*mutual_notes, *index_notes]),
             ),
         )
@@ -383,7 +388,7 @@ class MemoryFileTools:
 
         def create() -> dict[str, object]:
             check_content(content)
-            engine = self._context.writing()
+            engine = self._context.engine_for_writing()
             written = engine.memory.remember(filename, content, type=memory_type, tags=tags)
             return _write_result("created", written, "path")
 
@@ -394,7 +399,7 @@ class MemoryFileTools:
 
         def append() -> dict[str, object]:
             check_content(content)
-            written = self._context.writing().memory.append(filename, content)
+            written = self._context.engine_for_writing().memory.append(filename, content)
             return _write_result("appended", written, "path")
 
         return _reply_or_error(append)
@@ -404,7 +409,7 @@ class MemoryFileTools:
 
         def update() -> dict[str, object]:
             check_content(content)
-            written = self._context.writing().memory.revise(filename, content)
+            written = self._context.engine_for_writing().memory.revise(filename, content)
             return _write_result("updated", written, "path")
 
         return _reply_or_error(update)
@@ -413,7 +418,7 @@ class MemoryFileTools:
         """Move a memory to `.trash` in its folder, from where it can be restored by hand."""
 
         def delete() -> dict[str, object]:
-            written = self._context.writing().memory.forget(filename)
+            written = self._context.engine_for_writing().memory.forget(filename)
             return _write_result("deleted", written, "moved_to")
 
         return _reply_or_error(delete)
@@ -428,9 +433,9 @@ class MemoryFileTools:
 
         def merge() -> dict[str, object]:
             check_content(summary_content)
-            merged = self._context.writing().memory.merge(tuple(source_files), target_file, summary_content)
+            merged = self._context.engine_for_writing().memory.merge(tuple(source_files), target_file, summary_content)
             written = WrittenMemory(merged.name, merged.path, merged.note)
-            return {**_write_result("merged", written, "path"), "moved_to": [str(it) for it in merged.moved]}
+            return {**_write_result("merged", written, "path"), "moved_to": [str(it) for it in merged.trashed]}
 
         return _reply_or_error(merge)
 

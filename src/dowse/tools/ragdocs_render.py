@@ -108,7 +108,7 @@ def notes_text(answer: Answer, *states: str) -> str:
         for it in (
             *states,
             *answer.completeness.notes,
-            *answer.completeness.seen.sentences(),
+            *answer.completeness.disk_freshness.sentences(),
             *_shortfall_notes(answer),
         )
         if it
@@ -294,7 +294,7 @@ def _section(title: str, lines: Sequence[str], most: int = 1_000_000) -> str:
 
 
 def tag_graph_text(graph: TagGraph, index_notes: Sequence[str]) -> str:
-    if not graph.used:
+    if not graph.counts:
         return markdown_page(
             "Tag Graph", f"No tags; {memory_count_text(graph.memories)} searched.", notes_section(index_notes)
         )
@@ -305,7 +305,7 @@ def tag_graph_text(graph: TagGraph, index_notes: Sequence[str]) -> str:
     )
     return markdown_page(
         "Tag Graph",
-        f"{_count(graph.used, 'tag')} on {memory_count_text(graph.memories)}, "
+        f"{_count(graph.counts, 'tag')} on {memory_count_text(graph.memories)}, "
         f"{_count(graph.pairs, 'pair')} used together.",
         _section("Tags", tags, _MAX_TAGS_SHOWN),
         _section("Used Together", pairs, _MAX_PAIRS_SHOWN),
@@ -319,15 +319,15 @@ def _count(things: Sized, name: str) -> str:
 
 def related_tags_text(tag: str, related: Sequence[RelatedTag], graph: TagGraph, index_notes: Sequence[str]) -> str:
     title = f"Tags Related to {tag}"
-    if tag not in graph.used:
+    if tag not in graph.counts:
         return markdown_page(
             title, f"No memory has this tag; {memory_count_text(graph.memories)} searched.", notes_section(index_notes)
         )
     if not related:
-        note = f"It is on {memory_count_text(graph.used[tag])}, never together with another tag."
+        note = f"It is on {memory_count_text(graph.counts[tag])}, never together with another tag."
         return markdown_page(title, note, notes_section(index_notes))
     lines = [
-        f"{it.tag} (on {memory_count_text(it.together)} together, {it.share:.0%} of those with either)"
+        f"{it.tag} (on {memory_count_text(it.shared_memories)} together, {it.share:.0%} of those with either)"
         for it in related
     ]
     return markdown_page(title, _bullet_list(lines, _MAX_TAGS_SHOWN), notes_section(index_notes))
@@ -355,12 +355,12 @@ def tag_cluster_text(
 
 def link_chain_text(title: str, walk: MemoryWalk, none: str) -> str:
     lines = [_step_text(it) for it in walk.steps]
-    more = ["\nOnly some of them are shown."] * walk.more
+    more = ["\nOnly some of them are shown."] * walk.has_more
     return "\n".join([f"## {title}", "", _bullet_list(lines, _MAX_STEPS_SHOWN) or none, *more])
 
 
 def _step_text(step: MemoryStep) -> str:
     """Format a step: the memory reached, its distance, and the words around the link."""
     state = _facts_line(step.record) if step.record else "no such memory"
-    link_text = f"{step.edge.told.path}, line {step.edge.link.line}: {step.edge.link.context}"
+    link_text = f"{step.edge.declared_by.path}, line {step.edge.link.line}: {step.edge.link.context}"
     return f"{step.name} (distance {step.distance}; {state})\n  {link_text}"

@@ -60,7 +60,7 @@ def symbols_json(answer: SymbolAnswer, bodies: Sequence[DefinitionBody] = ()) ->
         "index_files": answer.index_files,
         "index_definitions": answer.index_definitions,
         "definitions": [definition_json(it, body) for it, body in zip(answer.definitions, shown, strict=True)],
-        **optional_pending_json(answer.seen),
+        **optional_pending_json(answer.disk_freshness),
     }
 
 
@@ -84,7 +84,7 @@ def names_json(answer: NameAnswer) -> dict[str, object]:
         "total": answer.total,
         "scanned": answer.scanned,
         "names": [_entry_json(it) for it in answer.entries],
-        **optional_pending_json(answer.seen),
+        **optional_pending_json(answer.disk_freshness),
     }
 
 
@@ -211,8 +211,8 @@ def _body_shape(body: DefinitionBody, row: ReplyShape, max_lines: int) -> ReplyS
 def symbols_text(shape: ReplyShape) -> str:
     total = shape["total"]
     lines = [f"{total:,} definition{'' if total == 1 else 's'}", *([shape["index"]] if "index" in shape else [])]
-    for it in shape["definitions"]:
-        lines += _definition_lines(it)
+    for definition in shape["definitions"]:
+        lines += _definition_lines(definition)
     return "\n".join([*lines, *([shape["more"]] if "more" in shape else [])]) + "\n"
 
 

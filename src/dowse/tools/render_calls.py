@@ -52,7 +52,7 @@ def tree_json(tree: CallTree) -> dict[str, object]:
         "total": tree.total,
         "truncated": tree.truncated,
         "cut": tree.cut,
-        **optional_pending_json(tree.seen),
+        **optional_pending_json(tree.disk_freshness),
     }
 
 
@@ -71,7 +71,7 @@ def impact_json(impact: Impact) -> dict[str, object]:
         ],
         "files_without_definitions": list(impact.files_without_definitions),
         "files_not_indexed": list(impact.files_not_indexed),
-        **optional_pending_json(impact.seen),
+        **optional_pending_json(impact.disk_freshness),
     }
 
 
@@ -261,7 +261,7 @@ def _tree_shape(tree: CallTree, shown: set[int], with_unresolved: bool) -> Reply
         "references": [_uncertain_shape(it, _endpoint(it, direction)) for it in tree.references[:_MAX_REFERENCES]],
         "external": _external_text(tree) if tree.external else "",
         "unresolved": unresolved[: max(len(shown), 1)],
-        "notes": [*_tree_notes(tree, with_unresolved, len(shown)), *filter(None, [pending_text(tree.seen)])],
+        "notes": [*_tree_notes(tree, with_unresolved, len(shown)), *filter(None, [pending_text(tree.disk_freshness)])],
     }
     return drop_empty(shape)
 
@@ -376,7 +376,7 @@ def related_item_json(item: RelatedItem, collection: str) -> dict[str, object]:
     location: dict[str, object] = (
         {"indexed": False} if record is None else _location_json(record, item.line, collection)
     )
-    details = {"confidence": item.sure, "how": item.how, "text": item.text, "warning": item.warning}
+    details = {"confidence": item.confidence, "how": item.how, "text": item.text, "warning": item.warning}
     return {"kind": item.kind, "name": item.name, **location, **{key: value for key, value in details.items() if value}}
 
 
@@ -449,8 +449,8 @@ def _item_parts(item: RelatedItem, with_kind: bool) -> Iterator[str]:
 
 def _link_label(item: RelatedItem, with_kind: bool) -> str:
     """Return the confidence or the kind of link, unless `how` already says it."""
-    if item.sure:
-        return "" if item.sure == "exact" else item.sure
+    if item.confidence:
+        return "" if item.confidence == "exact" else item.confidence
     is_explained = item.kind == "names" or (item.record is not None and item.record.kind == _COMMIT)
     return "" if not with_kind or (is_explained and item.how) else item.kind
 
@@ -561,7 +561,7 @@ def related_text(answer: RelatedAnswer, completeness: Completeness) -> str:
 
 def _related_notes(answer: RelatedAnswer, completeness: Completeness) -> Sequence[str]:
     """Collect the notes on unresolved links, unindexed sources and changed files, each once."""
-    return tuple(dict.fromkeys((*answer.notes, *completeness.notes, *answer.seen.sentences())))
+    return tuple(dict.fromkeys((*answer.notes, *completeness.notes, *answer.disk_freshness.sentences())))
 
 
 def _heading_lines(answer: WhyAnswer | RelatedAnswer) -> Iterator[str]:

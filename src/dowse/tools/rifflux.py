@@ -194,18 +194,18 @@ def _is_on(environment: Mapping[str, str], variable: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ReindexRequest:
-    """One request to reindex locations. `several`: the answer lists them."""
+    """One request to reindex locations. `lists_locations`: the answer lists them."""
 
     locations: tuple[Path, ...]
     force: bool
     prune_missing: bool
-    several: bool
+    lists_locations: bool
 
     def run(self, engine: Engine, progress: JobProgress) -> Mapping[str, object]:
         report = engine.index(self.locations, force=self.force, prune=self.prune_missing, progress=progress)
         return {
             **rifflux_report_json(report),
-            **optional_list("indexed_paths", [str(it) for it in self.locations] if self.several else []),
+            **optional_list("indexed_paths", [str(it) for it in self.locations] if self.lists_locations else []),
             "embedding_model": engine.state.encoder_name,
             "embedding_backend": embedding_backend(engine.state.encoder_name),
             "git_fingerprint": engine.state.fingerprint(self.locations),
@@ -219,7 +219,7 @@ class ReindexRequest:
         location_text = ", ".join(map(str, self.locations))
 
         def work(task: JobContext) -> Mapping[str, object]:
-            return self.run(engine(), task.on(location_text))
+            return self.run(engine(), task.set_current(location_text))
 
         return jobs.submit(kind, work, key=self)
 
@@ -252,7 +252,7 @@ class AutoReindex:
             now = self._clock()
             if self._last is not None and now - self._last < self._options.auto_reindex_min_interval_s:
                 return self._throttled_json()
-            request = ReindexRequest(locations, force=False, prune_missing=False, several=True)
+            request = ReindexRequest(locations, force=False, prune_missing=False, lists_locations=True)
             job = request.submit("auto-reindex", self._jobs, self._engine)
             self._last = now
         return {"enabled": True, "executed": "background", "job_id": job.id, "paths": [str(it) for it in locations]}
@@ -348,7 +348,7 @@ class RiffluxTools:
         seen = FRESHNESS_UNKNOWN
         if query.strip():
             answer = engine.search(Query(query, Scope(kinds=FILE_KINDS), limit=top_k, recipe=f"rifflux-{mode}"))
-            hits, seen = answer.hits, answer.completeness.seen
+            hits, seen = answer.hits, answer.completeness.disk_freshness
         results = [{**rifflux_chunk_json(it.stored), **rifflux_scores_json(it, mode)} for it in hits]
         return ToolReply(
             {
@@ -392,7 +392,7 @@ class RiffluxTools:
                 "embedding_model": status.encoder,
                 "index_include_globs": list(engine.settings.include),
                 "index_exclude_globs": list(engine.settings.exclude),
-                "git_fingerprint": engine.state.fingerprint([Path(it.root) for it in status.of(FILES)]),
+                "git_fingerprint": engine.state.fingerprint([Path(it.root) for it in status.collections_of(FILES)]),
                 "background_jobs": [self._job_json(job) for job in self._jobs.all()],
                 "file_watcher": self._watcher_json(),
                 **optional_list("skipped", [{"path": it.path, "reason": it.reason} for it in status.skipped]),
@@ -410,7 +410,7 @@ class RiffluxTools:
         """Index one or more locations; only new and changed files are read."""
         requested = paths or [path or "."]
         locations = tuple(resolve_index_location(it, self._cwd, self._settings, self._within) for it in requested)
-        request = ReindexRequest(locations, force, prune_missing, several=bool(paths))
+        request = ReindexRequest(locations, force, prune_missing, lists_locations=bool(paths))
         if background:
             return ToolReply(self._job_json(request.submit("reindex", self._jobs, self._engine)))
         return ToolReply(request.run(self._engine(), lambda stage, done, total: None))

@@ -20,7 +20,7 @@ def heading(place: Path, name: str, text: str) -> str:
     repo.commit("Two", {name: text.replace("CHANGED", "changed")})
     source = CommitSource(repo.git_directory, 1, 200)
     try:
-        delta = CommitData.from_bytes(source.read(source.listing().items[0])[1]).delta
+        delta = CommitData.from_bytes(source.read(source.listing().items[0])[1]).diff
     finally:
         source.close()
     (found,) = (line for line in delta.split("\n") if line.startswith("@@"))

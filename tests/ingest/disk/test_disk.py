@@ -64,7 +64,7 @@ def test_files_are_told_by_size_and_time(root: Path) -> None:
     put(root, "grown", "longer")
     put(root, "older", "text", MTIME - 1)
     (root / "gone").unlink()
-    assert given(disk.changed(KnownFiles(versions, {}), [])) == ["grown", "older", "gone", "never"]
+    assert given(disk.find_changed(KnownFiles(versions, {}), [])) == ["grown", "older", "gone", "never"]
 
 
 @pytest.mark.parametrize("what", ["directory", "link", "pipe"])
@@ -75,28 +75,28 @@ def test_what_is_no_file_any_more_differs(root: Path, what: str) -> None:
         (root / "a").symlink_to("elsewhere")
     else:
         os.mkfifo(root / "a")
-    assert given(CollectionDisk(FileSource(root)).changed(known(a=version("text")), [])) == ["a"]
+    assert given(CollectionDisk(FileSource(root)).find_changed(known(a=version("text")), [])) == ["a"]
 
 
 def test_a_timestamp_that_proves_nothing_is_not_believed(root: Path) -> None:
     put(root, "a", "other")
     unproven = known(a=version("texts", settled=False))
-    assert given(CollectionDisk(FileSource(root)).changed(unproven, [])) == ["a"]
-    assert given(CollectionDisk(FileSource(root)).changed(known(a=version("texts")), [])) == []
+    assert given(CollectionDisk(FileSource(root)).find_changed(unproven, [])) == ["a"]
+    assert given(CollectionDisk(FileSource(root)).find_changed(known(a=version("texts")), [])) == []
 
 
 def test_content_is_compared_until_the_timestamp_proves_it(root: Path) -> None:
     put(root, "a", "texts")
     clock = Clock(MTIME + 5 * MS)
     disk, unproven = CollectionDisk(FileSource(root), now_ns=clock), known(a=version("texts", settled=False))
-    assert given(disk.changed(unproven, [])) == []
+    assert given(disk.find_changed(unproven, [])) == []
     put(root, "a", "other")
-    assert given(disk.changed(unproven, [])) == ["a"]
+    assert given(disk.find_changed(unproven, [])) == ["a"]
     put(root, "a", "texts")
     clock.now_ns += 20 * MS
-    assert given(disk.changed(unproven, [])) == []
+    assert given(disk.find_changed(unproven, [])) == []
     put(root, "a", "other")
-    assert given(disk.changed(unproven, [])) == [], "an edit at this time would have moved the timestamp"
+    assert given(disk.find_changed(unproven, [])) == [], "an edit at this time would have moved the timestamp"
 
 
 def test_skipped_files_are_told_when_they_change(root: Path) -> None:
@@ -108,7 +108,7 @@ def test_skipped_files_are_told_when_they_change(root: Path) -> None:
         SkippedItem("c", "mended", "why", 4, MTIME),
         SkippedItem("c", "any", "why", 0, -1),
     ]
-    assert given(CollectionDisk(FileSource(root)).changed(known(), skipped)) == ["mended"]
+    assert given(CollectionDisk(FileSource(root)).find_changed(known(), skipped)) == ["mended"]
 
 
 def test_skipped_files_that_are_gone_are_told(root: Path) -> None:
@@ -119,8 +119,8 @@ def test_skipped_files_that_are_gone_are_told(root: Path) -> None:
         SkippedItem("c", "z", "beyond max_files (3): it and the 4 files after it are left out", 0, -1),
     ]
     disk = CollectionDisk(FileSource(root))
-    assert given(disk.changed(known(), skipped)) == ["binary", "large"]
-    assert disk.outstanding(["binary", "large"], {}, {it.path: it for it in skipped}) == {
+    assert given(disk.find_changed(known(), skipped)) == ["binary", "large"]
+    assert disk.find_outstanding(["binary", "large"], {}, {it.path: it for it in skipped}) == {
         "binary": MISSING_STAMP,
         "large": MISSING_STAMP,
     }
@@ -130,14 +130,14 @@ def test_a_place_that_can_not_be_looked_at_is_not_taken_for_changed(root: Path) 
     assert read_stamp(f"{root}/{'x' * 300}") == UNKNOWN_STAMP
     assert read_stamp(f"{root}/a\0b") == UNKNOWN_STAMP
     assert read_stamp(f"{root}/nothing/there") == MISSING_STAMP
-    assert given(CollectionDisk(FileSource(root)).changed(KnownFiles({"x" * 300: version("text")}, {}), [])) == []
+    assert given(CollectionDisk(FileSource(root)).find_changed(KnownFiles({"x" * 300: version("text")}, {}), [])) == []
 
 
 # --- names ---
 
 
 def folders(root: Path, clock: Clock) -> DirectorySnapshots:
-    return DirectorySnapshots(str(root), FileSource(root).judge(), clock)
+    return DirectorySnapshots(str(root), FileSource(root).path_filter(), clock)
 
 
 def changed_at(place: Path) -> int:
@@ -242,7 +242,7 @@ def test_outstanding_are_files_and_what_is_in_directories(root: Path) -> None:
     disk = CollectionDisk(FileSource(root))
     versions = {"same.md": version("text"), "d/gone.md": version("text")}
     skipped = {"d/refused.md": SkippedItem("c", "d/refused.md", "why", 4, MTIME)}
-    found = disk.outstanding(["new.md", "same.md", "d", "nothing.md"], versions, skipped)
+    found = disk.find_outstanding(["new.md", "same.md", "d", "nothing.md"], versions, skipped)
     assert {path: stamp.kind for path, stamp in found.items()} == {
         "new.md": "file",
         "d/new.md": "file",
@@ -253,7 +253,7 @@ def test_outstanding_are_files_and_what_is_in_directories(root: Path) -> None:
 
 def test_a_directory_with_very_many_files_stands_for_them(root: Path) -> None:
     write(root, {f"d/{number}.md": "x" for number in range(250)})
-    ((path, stamp),) = CollectionDisk(FileSource(root)).outstanding(["d"], {}, {}).items()
+    ((path, stamp),) = CollectionDisk(FileSource(root)).find_outstanding(["d"], {}, {}).items()
     assert (path, stamp.kind) == ("d", "directory") and isinstance(stamp, FileStamp)
 
 

@@ -16,7 +16,7 @@ def extract(text, path="notes/some-file.md"):
 def parts(text):
     """Each block's text, trail and wholeness."""
     found = extract(text)
-    return [(found.text[block.start : block.end], block.trail, block.whole) for block in found.blocks]
+    return [(found.text[block.start : block.end], block.trail, block.atomic) for block in found.blocks]
 
 
 @pytest.mark.parametrize(

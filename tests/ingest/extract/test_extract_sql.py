@@ -21,7 +21,7 @@ def definitions(source: str) -> list[str]:
     """Each as `kind name first-last`, columns as `table.name: type`."""
     found = read(source).symbols
     return [
-        f"{found[it.parent].name}.{it.name}{it.holds.rstrip(';')}"
+        f"{found[it.parent].name}.{it.name}{it.value_expression.rstrip(';')}"
         if it.parent is not None
         else f"{it.kind} {it.name} {it.start_line}-{it.end_line}"
         for it in found
@@ -434,7 +434,7 @@ def test_signatures_and_modifiers() -> None:
         ("CREATE FUNCTION dbo.f(@a int) RETURNS decimal(5, 2)", ()),
         ("CREATE UNIQUE INDEX i ON a", ("unique",)),
     ]
-    assert [it.holds for it in found] == ["", ":decimal(5,2);", ""]
+    assert [it.value_expression for it in found] == ["", ":decimal(5,2);", ""]
 
 
 def test_lines_of_uses() -> None:

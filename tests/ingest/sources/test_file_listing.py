@@ -96,7 +96,7 @@ def test_known_binaries_are_not_offered(root):
     listing = FileSource(root).listing()
     assert [item.path for item in listing.items] == ["c.md"]
     assert listing.refused == []
-    assert listing.left_out == {("binary", ".png"): 1, ("binary", ".pdf"): 1}
+    assert listing.excluded_files == {("binary", ".png"): 1, ("binary", ".pdf"): 1}
 
 
 _LEFT_OUT = {
@@ -113,7 +113,7 @@ def test_what_is_left_out_is_counted_by_reason_and_suffix(root):
     (root / ".dowseignore").write_text("theirs.png\nno/\n")
     listing = FileSource(root, exclude=("mine.csv",)).listing()
     assert [item.path for item in listing.items] == [".dowseignore", ".gitignore", "a.md", "o", "x/so"]
-    assert listing.left_out == _LEFT_OUT
+    assert listing.excluded_files == _LEFT_OUT
     assert listing.excluded_directories == {"node_modules/": 2, "venv/": 1}
 
 
@@ -121,7 +121,7 @@ def test_extensions_bring_back_what_is_left_out_by_default(root):
     make(root, "a.csv", "b.log", "c.tsv", "node_modules/d.csv")
     listing = FileSource(root, extensions=("csv", ".LOG")).listing()
     assert [item.path for item in listing.items] == ["a.csv", "b.log"]
-    assert listing.left_out == {("data", ".tsv"): 1}
+    assert listing.excluded_files == {("data", ".tsv"): 1}
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ def test_extensions_bring_back_what_is_left_out_by_default(root):
 def test_under_narrows_without_changing_the_rules(root, under, expected):
     make(root, "docs/a.md", "docs/x/b.md", "docs2/c.md", "d.md", "ignored/a.md")
     (root / ".gitignore").write_text("ignored/\n")
-    assert paths(root, under=(under,) if under else ()) == expected
+    assert paths(root, paths=(under,) if under else ()) == expected
 
 
 @pytest.mark.parametrize("under", ["..", "../x", "/etc", "a/../../b", "a//b", "nul\0"])
 def test_under_must_lie_inside(root, under):
     with pytest.raises(BadInput, match="not a path inside"):
-        FileSource(root, under=(under,)).listing()
+        FileSource(root, paths=(under,)).listing()
 
 
 def test_barred_directories_are_not_entered(root):
@@ -234,7 +234,7 @@ def test_pipes_sockets_and_devices_are_refused_unopened(tmp_path, monkeypatch):
 
 
 def test_a_device_is_refused():
-    listing = FileSource(Path("/dev"), use_gitignore=False, under=("null",)).listing()
+    listing = FileSource(Path("/dev"), use_gitignore=False, paths=("null",)).listing()
     assert listing.items == []
     assert listing.refused == [("null", "a device, not a regular file")]
 
@@ -411,7 +411,7 @@ def test_nested_repositories_and_submodules_follow_their_own_rules(tmp_path, git
     maybe_git()
     expected = ["a.md", "nested/inner/keep.md", "nested/n.md", "sub/m.md", "sub/new.md"]
     assert paths(outer, include=("*.md",)) == expected
-    assert paths(outer, include=("*.md",), under=("nested/inner",)) == ["nested/inner/keep.md"]
+    assert paths(outer, include=("*.md",), paths=("nested/inner",)) == ["nested/inner/keep.md"]
 
 
 def test_repositories_below_a_plain_directory(tmp_path, git, maybe_git):

@@ -76,7 +76,7 @@ def walk_lists(root: Path) -> list[str]:
         BareRepositories(place),
         use_gitignore=True,
     )
-    assert walk.take("", ledger) == []
+    assert walk.walk("", ledger) == []
     return [item.path for item in ledger.listing().items]
 
 

@@ -22,7 +22,7 @@ from dowse.ingest.sources.files import FileSource
 )
 def test_a_file_is_wanted_if_it_would_be_listed(files, ignores, repositories, bare) -> None:
     with made(files, ignores, repositories, {}, [], bare) as root:
-        judge = FileSource(root, exclude=("c.md/",)).judge()
+        judge = FileSource(root, exclude=("c.md/",)).path_filter()
         there = [os.path.relpath(f"{place}/{name}", root) for place, _, names in os.walk(root) for name in names]
         wanted = sorted(path for path in there if judge.has_file(path))
         assert wanted == [it.path for it in FileSource(root, exclude=("c.md/",)).listing().items]
@@ -42,12 +42,12 @@ def test_a_file_is_wanted_if_it_would_be_listed(files, ignores, repositories, ba
     ],
 )
 def test_settings_count(root: Path, path: str, wanted: bool) -> None:
-    source = FileSource(root, include=("*.md", "*.png"), barred=frozenset({root / "inner"}))
-    assert source.judge().has_file(path) is wanted
+    source = FileSource(root, include=("*.md", "*.png"), barred_directories=frozenset({root / "inner"}))
+    assert source.path_filter().has_file(path) is wanted
 
 
 def test_without_git_rules_only_our_own_count(root: Path) -> None:
     (root / ".gitignore").write_text("a.md\n")
     (root / ".dowseignore").write_text("b.md\n")
-    judge = FileSource(root, use_gitignore=False).judge()
+    judge = FileSource(root, use_gitignore=False).path_filter()
     assert judge.has_file("a.md") and not judge.has_file("b.md")

@@ -85,7 +85,7 @@ def test_a_part_is_what_the_whole_has_of_it(files, ignores, repositories, links,
     with made(files, ignores, repositories, links, added, bare) as root:
         whole = FileSource(root).listing()
         part = subtree_of(asked)
-        listed = FileSource(root, under=tuple(asked)).listing()
+        listed = FileSource(root, paths=tuple(asked)).listing()
         assert listed.items == [it for it in whole.items if part.holds(it.path)]
         assert listed.refused == [it for it in whole.refused if part.holds(it[0])]
 
@@ -100,7 +100,7 @@ def tree(root: Path, git: Callable[..., str]) -> Path:
 
 
 def listed(root: Path, *under: str) -> list[str]:
-    return [it.path for it in FileSource(root, under=under).listing().items]
+    return [it.path for it in FileSource(root, paths=under).listing().items]
 
 
 def test_several_files_and_directories(tree: Path) -> None:
@@ -144,6 +144,6 @@ def test_names_that_look_like_patterns_or_options_are_names(tree: Path) -> None:
 
 def test_an_empty_root_is_vacant_whatever_part_of_it_is_asked_for(root: Path) -> None:
     (root / "a").mkdir()
-    assert FileSource(root, under=("a", "b.md")).listing().vacant
+    assert FileSource(root, paths=("a", "b.md")).listing().is_empty
     _write(root / "elsewhere.md", "there")
-    assert not FileSource(root, under=("a", "b.md")).listing().vacant
+    assert not FileSource(root, paths=("a", "b.md")).listing().is_empty

@@ -90,7 +90,7 @@ def test_any_number_of_workers_writes_the_same_index(root: Path, tmp_path: Path)
         collection = store.writer.add_collection(str(root)).name
         workers = WorkerPool(count, 30.0) if count else None
         report = CollectionSync(FileSource(root), store, collection, ChunkLimits(), workers=workers).run()
-        found.append((report, everything(store), store.catalog.skipped()))
+        found.append((report, everything(store), store.catalog.skipped_items()))
         if workers:
             workers.close()
         store.close()

@@ -24,7 +24,7 @@ def place(root: Path, **options: object) -> WatchTarget:
 def unseen(it: WatchTarget) -> list[str]:
     """Files that are listed but would not be noticed."""
     listed = [item.path for item in FileSource(it.root).listing().items]
-    return [path for path in listed if not it.wanted(path) or not all(map(it.wants_directory, above(path)))]
+    return [path for path in listed if not it.wants_file(path) or not all(map(it.wants_directory, above(path)))]
 
 
 def above(path: str) -> list[str]:
@@ -38,17 +38,17 @@ def test_default_excludes_and_settings(root):
         "src"
     ]
     files = ("a.md", "a.txt", "node_modules/a.md", "secret/a.md", "index.db", "a.png", "src/b.py")
-    assert [path for path in files if it.wanted(path)] == ["a.md", "src/b.py"]
+    assert [path for path in files if it.wants_file(path)] == ["a.md", "src/b.py"]
     assert place(root, default_excludes=False).wants_directory("node_modules")
 
 
 def test_barred_directories(root):
     (root / "inner/deep").mkdir(parents=True)
-    it = place(root, barred=frozenset({root / "inner"}))
+    it = place(root, barred_directories=frozenset({root / "inner"}))
     assert not it.wants_directory("inner")
     assert not it.wants_directory("inner/deep")
-    assert not it.wanted("inner/a.md")
-    assert it.wanted("a.md")
+    assert not it.wants_file("inner/a.md")
+    assert it.wants_file("a.md")
 
 
 def test_what_git_ignores_is_not_watched_unless_it_is_tracked(root, git: Git):
@@ -56,14 +56,14 @@ def test_what_git_ignores_is_not_watched_unless_it_is_tracked(root, git: Git):
     write(root, {".gitignore": "build/\n*.tmp.md\n", "build/out/a.md": "", "build/b.md": "", "kept.tmp.md": ""})
     it = place(root)
     assert not it.wants_directory("build")
-    assert not it.wanted("kept.tmp.md")
+    assert not it.wants_file("kept.tmp.md")
     git(root, "add", "-f", "build/out/a.md", "kept.tmp.md")
     assert it.reload_rules()
     assert it.wants_directory("build")
     assert it.wants_directory("build/out")
-    assert it.wanted("build/out/a.md")
-    assert it.wanted("kept.tmp.md")
-    assert not it.wanted("other.tmp.md")
+    assert it.wants_file("build/out/a.md")
+    assert it.wants_file("kept.tmp.md")
+    assert not it.wants_file("other.tmp.md")
     assert not it.reload_rules()
 
 
@@ -76,7 +76,7 @@ def test_rules_are_those_of_the_last_renewal(root, git: Git):
     it.reload_rules()
     assert not it.wants_directory("out")
     assert not it.wants_directory("drafts")
-    assert not it.wanted("drafts/a.md")
+    assert not it.wants_file("drafts/a.md")
 
 
 def test_without_gitignore_only_own_rules_count(root, git: Git):
@@ -103,14 +103,14 @@ def test_a_root_below_the_top_of_a_repository(root, git: Git):
     git(root, "add", "-f", "sub/b.tmp.md")
     it = place(root / "sub")
     assert not it.wants_directory("out")
-    assert not it.wanted("a.tmp.md")
-    assert it.wanted("b.tmp.md")
+    assert not it.wants_file("a.tmp.md")
+    assert it.wants_file("b.tmp.md")
 
 
 def test_a_very_deep_directory(root):
     it = place(root)
     assert it.wants_directory("/".join("a" * 1900))
-    assert it.wanted("/".join("a" * 1900) + "/x.md")
+    assert it.wants_file("/".join("a" * 1900) + "/x.md")
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe", b"[\n(\n***\n", b"!\n/\n//\n", b"\0" * 100, b"a" * 100_000])

@@ -33,8 +33,8 @@ def test_creates_edits_and_deletes(root):
     (root / "edited.md").write_text("longer")
     (root / "deleted.md").unlink()
     os.utime(root / "touched.md", (1, 1))
-    assert eye.look() == [file(it) for it in ("deleted.md", "edited.md", "sub/new.md", "touched.md")]
-    assert eye.look() == []
+    assert eye.read_events() == [file(it) for it in ("deleted.md", "edited.md", "sub/new.md", "touched.md")]
+    assert eye.read_events() == []
     assert eye.received == 4
     assert eye.directories == 2
 
@@ -46,7 +46,7 @@ def test_an_atomic_save_of_the_same_size_and_time(root):
     (root / "b").write_text("y")
     os.utime(root / "b", (1, 1))
     (root / "b").replace(root / "a.md")
-    assert eye.look() == [file("a.md")]
+    assert eye.read_events() == [file("a.md")]
 
 
 def test_rights_and_renames(root):
@@ -55,7 +55,7 @@ def test_rights_and_renames(root):
     eye = polling(root)
     (root / "a.md").chmod(0o600)
     (root / "b.md").rename(root / "c.md")
-    assert eye.look() == [file("a.md"), file("b.md"), file("c.md")]
+    assert eye.read_events() == [file("a.md"), file("b.md"), file("c.md")]
 
 
 def test_what_is_not_wanted_is_not_looked_at(root, tmp_path):
@@ -66,23 +66,23 @@ def test_what_is_not_wanted_is_not_looked_at(root, tmp_path):
     (root / "link").symlink_to(tmp_path / "outside")
     (root / os.fsdecode(b"\xff.md")).write_text("x")
     (tmp_path / "outside/x.md").write_text("x")
-    assert eye.look() == [file("link")]
+    assert eye.read_events() == [file("link")]
 
 
 @pytest.mark.parametrize("name", [".gitignore", ".dowseignore", "dowse.toml"])
 def test_rules(root, name):
     eye = polling(root)
     (root / name).write_text("x")
-    assert eye.look() == [FileEvent("rules")]
+    assert eye.read_events() == [FileEvent("rules")]
 
 
 def test_a_bare_repository(root, git: Git):
     eye = polling(root)
     git(root, "init", "-q", "--bare", "mirror.git")
-    assert eye.look() == [FileEvent("rules")]
+    assert eye.read_events() == [FileEvent("rules")]
     (root / "mirror.git/packed-refs").write_text("x")
     (root / "mirror.git/refs/heads/main").write_text("x")
-    assert eye.look() == []
+    assert eye.read_events() == []
     assert eye.directories == 2
 
 
@@ -94,36 +94,36 @@ def test_work_trees_in_a_bare_repository(root, git: Git):
     eye = PollingBackend(at, 2.0, lambda: 0.0)
     for name in ("dev", "feature/login"):
         git(root / "project", "worktree", "add", "-q", "--detach", name, one)
-        assert FileEvent("rules") in eye.look()
+        assert FileEvent("rules") in eye.read_events()
     at.reload_rules()
-    eye.look()
+    eye.read_events()
     (root / "project/dev/a.md").write_text("x")
     (root / "project/feature/login/a.md").write_text("x")
     (root / "project/feature/beside.md").write_text("x")
     (root / "project/hooks/h").write_text("x")
-    assert eye.look() == [file("project/dev/a.md"), file("project/feature/login/a.md")]
+    assert eye.read_events() == [file("project/dev/a.md"), file("project/feature/login/a.md")]
     (root / "project/feature/next").mkdir()
-    assert eye.look() == []
+    assert eye.read_events() == []
     git(root / "project", "worktree", "add", "-q", "--detach", "feature/next", one)
-    assert eye.look() == [FileEvent("rules")]
+    assert eye.read_events() == [FileEvent("rules")]
     whole = PollingBackend(watch_target_of("c", FileSource(root / "project")), 2.0, lambda: 0.0)
     (root / "project/dev/a.md").write_text("longer")
-    assert whole.look() == [file("dev/a.md")]
+    assert whole.read_events() == [file("dev/a.md")]
 
 
 def test_git(root, git: Git):
     git(root, "init", "-q")
     eye = polling(root)
     git(root, "hash-object", "-w", "--stdin-paths")
-    assert eye.look() == []
+    assert eye.read_events() == []
     git(root, "commit", "-q", "--allow-empty", "-m", "one")
-    assert eye.look() == [FileEvent("git")]
+    assert eye.read_events() == [FileEvent("git")]
     git(root, "branch", "other")
-    assert eye.look() == [FileEvent("git")]
+    assert eye.read_events() == [FileEvent("git")]
     git(root, "checkout", "-q", "other")
-    assert eye.look() == [FileEvent("git")]
+    assert eye.read_events() == [FileEvent("git")]
     (root / ".git/info/exclude").write_text("*.log")
-    assert eye.look() == [FileEvent("rules")]
+    assert eye.read_events() == [FileEvent("rules")]
 
 
 def test_a_tree_that_takes_long_is_looked_at_less_often(root):

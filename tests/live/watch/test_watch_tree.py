@@ -48,8 +48,8 @@ def test_a_file_is_seen_as_soon_as_it_is_closed(root, open_tree):
     tree = open_tree(root)
     for number in range(500):
         (root / f"{number}.md").write_text("x")
-        assert tree.look() == [file(f"{number}.md")]
-    assert tree.look() == []
+        assert tree.read_events() == [file(f"{number}.md")]
+    assert tree.read_events() == []
 
 
 def test_every_way_to_change_a_file(root, open_tree):
@@ -59,7 +59,7 @@ def test_every_way_to_change_a_file(root, open_tree):
 
     def seen(change: Callable[[], object]) -> list[FileEvent]:
         change()
-        return tree.look()
+        return tree.read_events()
 
     assert seen(lambda: (root / "a.md").write_text("more")) == [file("a.md")]
     assert seen(lambda: os.utime(root / "a.md")) == [file("a.md")]
@@ -76,10 +76,10 @@ def test_every_way_to_change_a_file(root, open_tree):
 def test_what_is_written_and_kept_open_is_seen(root, open_tree):
     tree = open_tree(root)
     with open(root / "log.md", "w") as log:
-        assert tree.look() == [file("log.md")]
+        assert tree.read_events() == [file("log.md")]
         log.write("one line\n")
         log.flush()
-        assert tree.look() == [file("log.md")]
+        assert tree.read_events() == [file("log.md")]
 
 
 def test_what_is_written_through_a_mapping_is_seen_when_it_ends(root, open_tree):
@@ -87,10 +87,10 @@ def test_what_is_written_through_a_mapping_is_seen_when_it_ends(root, open_tree)
     tree = open_tree(root)
     with open(root / "map.md", "r+b") as opened:
         mapping = mmap.mmap(opened.fileno(), 4096)
-    tree.look()
+    tree.read_events()
     mapping[0:1] = b"b"
     mapping.close()
-    assert tree.look() == [file("map.md")]
+    assert tree.read_events() == [file("map.md")]
 
 
 def test_a_file_that_is_given_its_name_last_is_seen(root, open_tree):
@@ -99,7 +99,7 @@ def test_a_file_that_is_given_its_name_last_is_seen(root, open_tree):
     os.write(handle, b"text")
     folder_handle = os.open(root, os.O_RDONLY)
     os.link(f"/proc/self/fd/{handle}", "named.md", dst_dir_fd=folder_handle, follow_symlinks=True)
-    assert tree.look() == [file("named.md")]
+    assert tree.read_events() == [file("named.md")]
     os.close(handle)
     os.close(folder_handle)
 
@@ -110,16 +110,16 @@ def test_atomic_saves(root, open_tree, temporary):
     tree = open_tree(root)
     (root / temporary).write_text("new")
     (root / temporary).replace(root / "a.md")
-    assert file("a.md") in tree.look()
+    assert file("a.md") in tree.read_events()
 
 
 def test_new_directories_are_watched_with_all_that_is_in_them(root, open_tree):
     tree = open_tree(root)
     (root / "a/b/c").mkdir(parents=True)
     (root / "a/b/c/deep.md").write_text("x")
-    assert folder("a") in tree.look()
+    assert folder("a") in tree.read_events()
     (root / "a/b/c/deep.md").write_text("y")
-    assert tree.look() == [file("a/b/c/deep.md")]
+    assert tree.read_events() == [file("a/b/c/deep.md")]
 
 
 FILLER = """
@@ -136,13 +136,13 @@ def test_nothing_slips_through_while_another_process_makes_directories(root, ope
     filler = subprocess.Popen([sys.executable, "-c", FILLER, str(root)])
     seen: set[FileEvent] = set()
     while filler.poll() is None:
-        seen.update(tree.look())
-    seen.update(tree.look())
+        seen.update(tree.read_events())
+    seen.update(tree.read_events())
     assert filler.returncode == 0
     assert {folder(f"d{number}") for number in range(300)} <= seen
     for number in range(300):
         (root / f"d{number}/e/f/x.md").write_text("more")
-    assert set(tree.look()) == {file(f"d{number}/e/f/x.md") for number in range(300)}
+    assert set(tree.read_events()) == {file(f"d{number}/e/f/x.md") for number in range(300)}
 
 
 def test_a_renamed_directory_is_followed_under_its_new_name(root, open_tree):
@@ -150,9 +150,9 @@ def test_a_renamed_directory_is_followed_under_its_new_name(root, open_tree):
     tree = open_tree(root)
     (root / "old").rename(root / "new")
     (root / "new/in/x.md").write_text("x")
-    assert tree.look() == [folder("old"), folder("new")]
+    assert tree.read_events() == [folder("old"), folder("new")]
     (root / "new/in/x.md").write_text("y")
-    assert tree.look() == [file("new/in/x.md")]
+    assert tree.read_events() == [file("new/in/x.md")]
     assert tree.directories == 3
 
 
@@ -163,10 +163,10 @@ def test_directories_renamed_in_a_row_and_swapped(root, open_tree):
     (root / "a").rename(root / "c")
     (root / "b").rename(root / "a")
     (root / "c").rename(root / "b")
-    tree.look()
+    tree.read_events()
     (root / "a/from_b.md").write_text("x")
     (root / "b/from_a.md").write_text("x")
-    assert set(tree.look()) == {file("a/from_b.md"), file("b/from_a.md")}
+    assert set(tree.read_events()) == {file("a/from_b.md"), file("b/from_a.md")}
 
 
 def test_a_directory_that_is_found_at_its_new_place_before_it_is_missed_at_the_old_one(root, open_tree):
@@ -174,10 +174,10 @@ def test_a_directory_that_is_found_at_its_new_place_before_it_is_missed_at_the_o
     tree = open_tree(root)
     (root / "new").mkdir()
     (root / "old").rename(root / "new/old")
-    assert tree.look() == [folder("new"), folder("old")]
+    assert tree.read_events() == [folder("new"), folder("old")]
     (root / "new/old/in/x.md").write_text("x")
     (root / "new/old/y.md").write_text("x")
-    assert tree.look() == [file("new/old/in/x.md"), file("new/old/y.md")]
+    assert tree.read_events() == [file("new/old/in/x.md"), file("new/old/y.md")]
     assert tree.directories == 4
 
 
@@ -185,9 +185,9 @@ def test_a_directory_moved_out_is_not_followed(root, tmp_path, open_tree):
     (root / "a/b").mkdir(parents=True)
     tree = open_tree(root)
     (root / "a").rename(tmp_path / "elsewhere")
-    assert tree.look() == [folder("a")]
+    assert tree.read_events() == [folder("a")]
     (tmp_path / "elsewhere/b/x.md").write_text("x")
-    assert tree.look() == []
+    assert tree.read_events() == []
     assert tree.directories == 1
 
 
@@ -195,9 +195,9 @@ def test_a_directory_moved_in_is_followed(root, tmp_path, open_tree):
     (tmp_path / "outside/b").mkdir(parents=True)
     tree = open_tree(root)
     (tmp_path / "outside").rename(root / "in")
-    assert tree.look() == [folder("in")]
+    assert tree.read_events() == [folder("in")]
     (root / "in/b/x.md").write_text("x")
-    assert tree.look() == [file("in/b/x.md")]
+    assert tree.read_events() == [file("in/b/x.md")]
 
 
 def test_a_deleted_directory_costs_nothing_and_may_come_back(root, open_tree):
@@ -205,12 +205,12 @@ def test_a_deleted_directory_costs_nothing_and_may_come_back(root, open_tree):
     (root / "a/b/x.md").write_text("x")
     tree = open_tree(root)
     shutil.rmtree(root / "a")
-    assert {folder("a"), folder("a/b"), file("a/b/x.md")} == set(tree.look())
+    assert {folder("a"), folder("a/b"), file("a/b/x.md")} == set(tree.read_events())
     assert tree.directories == 1
     (root / "a/b").mkdir(parents=True)
-    tree.look()
+    tree.read_events()
     (root / "a/b/x.md").write_text("x")
-    assert tree.look() == [file("a/b/x.md")]
+    assert tree.read_events() == [file("a/b/x.md")]
 
 
 def test_directories_that_are_not_wanted_cost_no_watch(root, open_tree):
@@ -219,10 +219,10 @@ def test_directories_that_are_not_wanted_cost_no_watch(root, open_tree):
     assert tree.directories == 1
     (root / "ignored/deep/x.md").write_text("x")
     (root / "ignored/deep/new").mkdir()
-    assert tree.look() == []
+    assert tree.read_events() == []
     shutil.rmtree(root / "ignored")
     (root / "ignored").mkdir()
-    assert tree.look() == []
+    assert tree.read_events() == []
     assert tree.directories == 1
 
 
@@ -232,9 +232,9 @@ def test_links_are_never_followed(root, tmp_path, open_tree):
     tree = open_tree(root)
     (root / "after").symlink_to(tmp_path / "outside")
     (root / "loop").symlink_to(root)
-    tree.look()
+    tree.read_events()
     (tmp_path / "outside/x.md").write_text("x")
-    assert tree.look() == []
+    assert tree.read_events() == []
     assert tree.directories == 1
 
 
@@ -242,7 +242,7 @@ def test_a_root_that_is_a_link_is_followed(root, tmp_path, open_tree):
     (tmp_path / "link").symlink_to(root)
     tree = open_tree(tmp_path / "link")
     (root / "x.md").write_text("x")
-    assert tree.look() == [file("x.md")]
+    assert tree.read_events() == [file("x.md")]
 
 
 @pytest.mark.parametrize("name", [".gitignore", "sub/.gitignore", ".dowseignore", "sub/.dowseignore", "dowse.toml"])
@@ -250,16 +250,16 @@ def test_what_says_what_is_ignored(root, open_tree, name):
     (root / "sub").mkdir()
     tree = open_tree(root)
     (root / name).write_text("*.log")
-    assert tree.look() == [FileEvent("rules")]
+    assert tree.read_events() == [FileEvent("rules")]
     (root / name).unlink()
-    assert tree.look() == [FileEvent("rules")]
+    assert tree.read_events() == [FileEvent("rules")]
 
 
 def test_a_settings_file_below_the_root_is_a_file(root, open_tree):
     (root / "sub").mkdir()
     tree = open_tree(root)
     (root / "sub/dowse.toml").write_text("")
-    assert tree.look() == [file("sub/dowse.toml")]
+    assert tree.read_events() == [file("sub/dowse.toml")]
 
 
 def test_ignore_files_that_come_with_a_directory(root, tmp_path, open_tree):
@@ -267,7 +267,7 @@ def test_ignore_files_that_come_with_a_directory(root, tmp_path, open_tree):
     (tmp_path / "other/.gitignore").write_text("x")
     tree = open_tree(root)
     (tmp_path / "other").rename(root / "other")
-    assert tree.look() == [FileEvent("rules"), folder("other")]
+    assert tree.read_events() == [FileEvent("rules"), folder("other")]
 
 
 def test_names_of_any_bytes(root, open_tree):
@@ -277,7 +277,7 @@ def test_names_of_any_bytes(root, open_tree):
         (root / name).write_text("x")
     (root / os.fsdecode(b"\xff.md")).write_text("x")
     (root / os.fsdecode(b"\xfe")).mkdir()
-    assert tree.look() == [file(name) for name in names]
+    assert tree.read_events() == [file(name) for name in names]
 
 
 def test_a_root_that_is_not_there(tmp_path, open_tree):
@@ -296,7 +296,7 @@ def test_a_root_that_is_deleted_moved_or_replaced(tmp_path, open_tree):
         assert tree.is_there()
         change(root)
         root.mkdir()
-        tree.look()
+        tree.read_events()
         assert not tree.is_there()
 
 
@@ -320,15 +320,15 @@ if os.geteuid() == 0:
 tree = InotifyBackend(WatchTarget("c", root, lambda path: True, lambda path: True), Inotify())
 print(tree.directories)
 (root / "closed").chmod(0o700)
-print(tree.look())
+print(tree.read_events())
 (root / "closed/x.md").write_text("x")
-print(tree.look())
+print(tree.read_events())
 os.utime(root / "closed")
-print(tree.look())
+print(tree.read_events())
 (root / "closed").chmod(0)
-print(tree.look())
+print(tree.read_events())
 (root / "closed").chmod(0o700)
-print(tree.look())
+print(tree.read_events())
 """
 
 
@@ -352,28 +352,28 @@ def test_git_tells_of_checkouts_and_commits_but_not_of_objects(root, open_tree, 
     (root / "a.md").write_text("a")
     tree = open_tree(root)
     git(root, "hash-object", "-w", "a.md")
-    assert tree.look() == []
+    assert tree.read_events() == []
     git(root, "add", "a.md")
-    assert tree.look() == [FileEvent("git")]
+    assert tree.read_events() == [FileEvent("git")]
     git(root, "commit", "-qm", "one")
-    assert FileEvent("git") in tree.look()
+    assert FileEvent("git") in tree.read_events()
     git(root, "branch", "other")
-    assert tree.look() == [FileEvent("git")]
+    assert tree.read_events() == [FileEvent("git")]
     git(root, "checkout", "-q", "other")
-    assert tree.look() == [FileEvent("git")]
+    assert tree.read_events() == [FileEvent("git")]
     (root / ".git/info/exclude").write_text("*.log")
-    assert tree.look() == [FileEvent("rules")]
+    assert tree.read_events() == [FileEvent("rules")]
 
 
 def test_a_bare_repository_is_noticed_and_not_followed(root, tmp_path, open_tree, git: Git):
     git(tmp_path, "init", "-q", "--bare", "aside")
     tree = open_tree(root)
     (tmp_path / "aside").rename(root / "mirror.git")
-    assert tree.look() == [FileEvent("rules"), folder("mirror.git")]
+    assert tree.read_events() == [FileEvent("rules"), folder("mirror.git")]
     assert tree.directories == 2
     (root / "mirror.git/refs/heads/main").write_text("x")
     (root / "mirror.git/objects/ab").mkdir()
-    assert not [it for it in tree.look() if it.path.startswith("mirror.git/refs")]
+    assert not [it for it in tree.read_events() if it.path.startswith("mirror.git/refs")]
     assert open_tree(root).directories == 2
 
 
@@ -381,7 +381,7 @@ def test_a_bare_repository_made_where_it_is_watched_changes_the_rules(root, open
     (root / "made").mkdir()
     tree = open_tree(root)
     git(root / "made", "init", "-q", "--bare", ".")
-    assert FileEvent("rules") in tree.look()
+    assert FileEvent("rules") in tree.read_events()
 
 
 def test_work_trees_in_a_bare_repository_are_followed(root, open_tree, git: Git):
@@ -391,16 +391,16 @@ def test_work_trees_in_a_bare_repository_are_followed(root, open_tree, git: Git)
     tree = open_tree(watch_target_of("c", FileSource(root)))
     for name in ("dev", "feature/login"):
         git(root / "project", "worktree", "add", "-q", "--detach", name, one)
-        assert FileEvent("rules") in tree.look()
+        assert FileEvent("rules") in tree.read_events()
     tree = open_tree(watch_target_of("c", FileSource(root)))
     for name in ("dev", "feature/login"):
         (root / "project" / name / "a.md").write_text("text")
-        assert tree.look() == [file(f"project/{name}/a.md")]
+        assert tree.read_events() == [file(f"project/{name}/a.md")]
     (root / "project/feature/beside.md").write_text("text")
     (root / "project/hooks/h").write_text("text")
-    assert tree.look() == []
+    assert tree.read_events() == []
     (root / "project/feature/next").mkdir()
-    assert tree.look() == [FileEvent("rules")]
+    assert tree.read_events() == [FileEvent("rules")]
 
 
 def test_a_file_called_head_is_followed_like_any_other(root, open_tree):
@@ -410,25 +410,25 @@ def test_a_file_called_head_is_followed_like_any_other(root, open_tree):
     with open(root / "HEAD", "a") as opened:
         opened.write("more")
         opened.flush()
-        assert tree.look() == [file("HEAD")]
-    assert tree.look() == [file("HEAD")]
+        assert tree.read_events() == [file("HEAD")]
+    assert tree.read_events() == [file("HEAD")]
     (root / "HEAD").chmod(0o600)
-    assert tree.look() == [file("HEAD")]
+    assert tree.read_events() == [file("HEAD")]
     (root / "HEAD").rename(root / "sub/HEAD")
-    assert tree.look() == [FileEvent("rules"), file("HEAD"), file("sub/HEAD")]
+    assert tree.read_events() == [FileEvent("rules"), file("HEAD"), file("sub/HEAD")]
     (root / "HEAD").mkdir()
-    assert tree.look() == [FileEvent("rules"), folder("HEAD")]
+    assert tree.read_events() == [FileEvent("rules"), folder("HEAD")]
     (root / "HEAD/a.md").write_text("text")
-    assert tree.look() == [file("HEAD/a.md")]
+    assert tree.read_events() == [file("HEAD/a.md")]
     (root / "sub/HEAD").unlink()
-    assert tree.look() == [FileEvent("rules"), file("sub/HEAD")]
+    assert tree.read_events() == [FileEvent("rules"), file("sub/HEAD")]
 
 
 def test_rules_of_a_repository_that_had_none(root, open_tree, git: Git):
     git(root, "init", "-q", "--template=")
     tree = open_tree(root)
     (root / ".git/info").mkdir()
-    assert tree.look() == [FileEvent("rules")]
+    assert tree.read_events() == [FileEvent("rules")]
 
 
 def test_git_of_a_linked_work_tree_and_of_one_above_the_root(root, tmp_path, open_tree, git: Git):
@@ -440,19 +440,19 @@ def test_git_of_a_linked_work_tree_and_of_one_above_the_root(root, tmp_path, ope
     git(root, "worktree", "add", "-q", str(tmp_path / "linked"))
     linked, below = open_tree(tmp_path / "linked"), open_tree(root / "sub")
     git(tmp_path / "linked", "commit", "-q", "--allow-empty", "-m", "two")
-    assert FileEvent("git") in linked.look()
+    assert FileEvent("git") in linked.read_events()
     git(root, "checkout", "-q", "--detach")
-    assert below.look() == [FileEvent("git")]
+    assert below.read_events() == [FileEvent("git")]
     (root / ".git/info/exclude").write_text("*.log")
-    assert linked.look() == [FileEvent("rules")]
+    assert linked.read_events() == [FileEvent("rules")]
 
 
 def test_a_repository_that_comes_or_goes_changes_what_is_ignored(root, open_tree, git: Git):
     tree = open_tree(root)
     git(root, "init", "-q")
-    assert FileEvent("rules") in tree.look()
+    assert FileEvent("rules") in tree.read_events()
     shutil.rmtree(root / ".git")
-    assert FileEvent("rules") in tree.look()
+    assert FileEvent("rules") in tree.read_events()
 
 
 def test_a_crafted_git_file_is_harmless(root, open_tree):
@@ -461,7 +461,7 @@ def test_a_crafted_git_file_is_harmless(root, open_tree):
         (root / f"{number}/.git").write_text(text)
     tree = open_tree(root)
     (root / "0/x.md").write_text("x")
-    assert tree.look() == [file("0/x.md")]
+    assert tree.read_events() == [file("0/x.md")]
 
 
 def test_a_repository_whose_files_are_pipes_holds_up_nobody(root, open_tree):
@@ -470,4 +470,4 @@ def test_a_repository_whose_files_are_pipes_holds_up_nobody(root, open_tree):
         os.mkfifo(root / ".git" / name)
     tree = open_tree(root)
     (root / ".git/info/exclude").write_text("x")
-    assert tree.look() == [FileEvent("rules")]
+    assert tree.read_events() == [FileEvent("rules")]

@@ -75,7 +75,7 @@ def test_git_and_the_index_agree(past: list[Made]) -> None:
     with made(past) as git_directory:
         log, traces = GitLog(git_directory), StoredRenameHistory(stored(git_directory).view(), HISTORY)
         for name in NAMES:
-            assert log.touching(name) == traces.touching(name)
+            assert log.commits_touching(name) == traces.commits_touching(name)
             assert log.arrivals(name) == traces.arrivals(name)
             assert log.departures(name) == traces.departures(name)
             assert follow_renames(log, name) == follow_renames(traces, name)
@@ -128,5 +128,5 @@ def test_a_file_is_followed_by_what_it_is_and_not_by_its_name(steps: list[tuple[
         titles = {it.path: int(it.title) for it in found.commits()}
         for name, file in names.items():
             life = follow_renames(found, name)
-            commits_of_it = found.touching(name) if life.commits is None else life.commits
+            commits_of_it = found.commits_touching(name) if life.commits is None else life.commits
             assert sorted(titles[it] for it in commits_of_it) == shaped[file]

@@ -317,7 +317,7 @@ def test_a_merge_is_of_the_files_that_are_like_those_of_no_parent(
     assert sorted(titles(tmp_path, path=path)) == expected
     log = GitLog(tmp_path / ".git")
     assert sorted(it.title for it in log.commits([path])) == expected
-    assert {it.path for it in log.commits([path])} == log.touching(path)
+    assert {it.path for it in log.commits([path])} == log.commits_touching(path)
 
 
 def test_two_renamings_in_one_commit_are_kept_apart(tmp_path: Path) -> None:

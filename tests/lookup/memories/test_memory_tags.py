@@ -23,7 +23,7 @@ _memories = st.lists(st.lists(st.sampled_from(_TAGS), max_size=4), max_size=8).m
 def test_every_tag_and_every_pair_is_counted_once_for_each_memory(records: list[Record]) -> None:
     graph = build_tag_graph(records)
     sets = [set(it.tags) for it in records]
-    assert dict(graph.used) == {tag: n for tag in _TAGS if (n := sum(tag in it for it in sets))}
+    assert dict(graph.counts) == {tag: n for tag in _TAGS if (n := sum(tag in it for it in sets))}
     pairs = {pair: n for pair in combinations(_TAGS, 2) if (n := sum(set(pair) <= it for it in sets))}
     assert dict(graph.pairs) == pairs
     assert graph.memories == len(records)
@@ -33,13 +33,13 @@ def test_every_tag_and_every_pair_is_counted_once_for_each_memory(records: list[
 def test_related_tags_are_those_of_the_same_memories(records: list[Record], tag: str) -> None:
     found = build_tag_graph(records).related(tag)
     with_tag = [set(it.tags) for it in records if tag in it.tags]
-    assert {it.tag: it.together for it in found} == {
+    assert {it.tag: it.shared_memories for it in found} == {
         other: n for other in _TAGS if other != tag and (n := sum(other in it for it in with_tag))
     }
     for it in found:
         either = sum(bool({tag, it.tag} & set(record.tags)) for record in records)
-        assert it.share == it.together / either
-    assert found == sorted(found, key=lambda it: (-it.together, -it.share, it.tag))
+        assert it.share == it.shared_memories / either
+    assert found == sorted(found, key=lambda it: (-it.shared_memories, -it.share, it.tag))
 
 
 @given(_memories, st.sampled_from(_TAGS), st.integers(1, 3))
@@ -80,7 +80,7 @@ def test_a_tag_of_no_memory_leads_nowhere() -> None:
 
 def test_a_memory_with_ten_thousand_tags_is_not_paired_whole() -> None:
     graph = build_tag_graph([memory("a.md", tags=[f"t{n:05}" for n in range(10_000)]), memory("b.md", tags=["x", "y"])])
-    assert len(graph.used) == 10_002
+    assert len(graph.counts) == 10_002
     assert len(graph.pairs) == tags.MAX_PAIRED_TAGS * (tags.MAX_PAIRED_TAGS - 1) // 2 + 1
     assert graph.unpaired == 1
     assert graph.related("x") == [RelatedTag("y", 1, 1.0)]

@@ -30,7 +30,7 @@ def test_both_ways_and_by_way_of_others(tmp_path: Path) -> None:
     assert told(follow_links(among, a, far=1)) == [("b.md", 1)]
     assert told(follow_links(among, a, back=True)) == []
     last = follow_links(among, a).steps[-1]
-    assert (last.edge.told, last.edge.link.line, last.edge.link.context) == (b, 7, "words")
+    assert (last.edge.declared_by, last.edge.link.line, last.edge.link.context) == (b, 7, "words")
 
 
 def test_other_kinds_other_targets_and_other_records_are_no_references(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_the_same_may_be_said_from_the_other_end(tmp_path: Path) -> None:
     among = load_memory_edges(store_of(tmp_path, links).view(), SCOPE, "supersedes")
     assert told(follow_links(among, b)) == [("a.md", 1)]
     found = follow_links(among, a, back=True)
-    assert [(it.name, it.record, it.edge.told, it.edge.link.line) for it in found.steps] == [
+    assert [(it.name, it.record, it.edge.declared_by, it.edge.link.line) for it in found.steps] == [
         ("b.md", b, a, 4),
         ("gone", None, a, 1),
     ]
@@ -90,12 +90,12 @@ def test_a_very_long_chain_is_cut_and_said(monkeypatch: pytest.MonkeyPatch) -> N
     among = _edges({f"{n}.md": {f"{n + 1}.md"} for n in range(10)})
     found = follow_links(among, memory("0.md"))
     assert told(found) == [("1.md", 1), ("2.md", 2), ("3.md", 3)]
-    assert found.more
+    assert found.has_more
 
 
 def test_exactly_as_many_as_are_told_are_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walk, "MAX_WALK_STEPS", 3)
-    assert not follow_links(_edges({"0.md": {"1.md", "2.md", "3.md"}}), memory("0.md")).more
+    assert not follow_links(_edges({"0.md": {"1.md", "2.md", "3.md"}}), memory("0.md")).has_more
 
 
 @given(st.dictionaries(st.sampled_from(_NAMES), st.sets(st.sampled_from(_NAMES)), max_size=6), st.booleans())

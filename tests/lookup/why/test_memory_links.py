@@ -36,8 +36,8 @@ def test_what_a_link_means_is_told_of_it(project: Project) -> None:
     links = MemoryLinks.of(project.store.view())
     (teller,) = project.store.catalog.records("n.md")
     for record in project.store.catalog.select(Scope()):
-        meant = [it for it in WRITTEN if record in links.meant(teller, it)]
-        told = [link.target for it, link in links.to(Target(record.path, record)) if it == teller]
+        meant = [it for it in WRITTEN if record in links.resolve(teller, it)]
+        told = [link.target for it, link in links.links_to(Target(record.path, record)) if it == teller]
         assert sorted(told) == sorted(meant), record.path
 
 
@@ -50,6 +50,6 @@ def test_files_are_not_gone_through_for_every_name(count: int) -> None:
     project.memory("n.md", "n", [Link("plans", f"topic area {it}", 1, "n") for it in range(count)])
     links = MemoryLinks.of(store.view())
     (subject,), (teller,) = store.catalog.records("src/a.py"), store.catalog.records("n.md")
-    assert links.to(Target(subject.path, subject)) == []
-    assert not any(links.meant(teller, it.target) for it in store.catalog.links(teller))
+    assert links.links_to(Target(subject.path, subject)) == []
+    assert not any(links.resolve(teller, it.target) for it in store.catalog.links(teller))
     assert counting.selected < 10

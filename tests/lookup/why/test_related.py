@@ -66,7 +66,7 @@ def test_a_definition(project: Project) -> None:
         "in changes_with": ["src/app/service.py"],
     }
     callee = next(it for it in found.groups if it.direction == "out").shown[0]
-    assert (callee.name, callee.line, callee.how, callee.sure) == ("store", 11, "line 5", "exact")
+    assert (callee.name, callee.line, callee.how, callee.confidence) == ("store", 11, "line 5", "exact")
 
 
 def test_types_above_and_below(project: Project) -> None:

@@ -30,7 +30,7 @@ def test_a_line_has_all_of_it(project: Project) -> None:
     assert answer.subject is not None and answer.subject.name == "Repo.save"
     assert (answer.subject.first_line, answer.subject.last_line) == (4, 5)
     assert answer.source.lines == ("    def save(self, item):", "        return store(item)")
-    assert [(it.name, it.line, it.sure) for it in section(answer, "callers")] == [("Service.keep", 9, "exact")]
+    assert [(it.name, it.line, it.confidence) for it in section(answer, "callers")] == [("Service.keep", 9, "exact")]
     assert [(it.name, it.line) for it in section(answer, "tests")] == [("test_save", 5)]
     commits = {it.record.path: it for it in section(answer, "commits") if it.record}
     assert list(commits) == [THIRD, FIRST, SECOND]
@@ -375,9 +375,9 @@ def test_a_definition_that_moved_meanwhile_has_no_callers(project: Project) -> N
     subject = ask(project, "Repo.save").subject
     assert subject is not None and subject.definition is not None
     graph, query = project.bare().calls, CallQuery("save", depth=1)
-    assert graph.around(subject.definition, query).nodes
+    assert graph.calls_of(subject.definition, query).nodes
     project.files({"src/app/repo.py": "\n" + REPO})
-    assert not graph.around(subject.definition, query).roots
+    assert not graph.calls_of(subject.definition, query).roots
 
 
 def test_a_member_of_a_base_is_found_under_the_class_that_has_it(project: Project) -> None:

@@ -149,7 +149,7 @@ class Forgetful(DictTables):
         super().__init__()
         self._first: dict[str, object] = {}
 
-    def remembered(self, name: str, make: Callable[[], Value]) -> Value:
+    def cached_by_revision(self, name: str, make: Callable[[], Value]) -> Value:
         if name not in self._first:
             self._first[name] = make()
         return cast("Value", self._first[name])

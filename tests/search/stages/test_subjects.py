@@ -40,7 +40,7 @@ def test_deltas_add_up_within_bounds(deltas: list[float], delta: float, multipli
     known = Preferences()
     moved = [known.move("ann", "notes", "a.md", it) for it in deltas][-1]
     assert (moved.delta, moved.multiplier) == pytest.approx((delta, multiplier))
-    assert known.of("ann") == {("notes", "a.md"): pytest.approx(multiplier)}
+    assert known.factors_for("ann") == {("notes", "a.md"): pytest.approx(multiplier)}
 
 
 @given(st.lists(st.floats(allow_nan=False)))
@@ -58,17 +58,17 @@ def test_what_is_no_number_is_refused() -> None:
     known = Preferences()
     with pytest.raises(BadInput, match="not a number"):
         known.move("ann", "notes", "a.md", float("nan"))
-    assert known.of("ann") == {}
+    assert known.factors_for("ann") == {}
 
 
 def test_each_subject_has_its_own() -> None:
     known = Preferences()
     known.move("ann", "notes", "a.md", 1)
-    before = known.of("ann")
+    before = known.factors_for("ann")
     known.move("ann", "others", "a.md", 1)
-    assert known.of("bob") == {}
+    assert known.factors_for("bob") == {}
     assert before == {("notes", "a.md"): 2}
-    assert known.of("ann") == {("notes", "a.md"): 2, ("others", "a.md"): 2}
+    assert known.factors_for("ann") == {("notes", "a.md"): 2, ("others", "a.md"): 2}
 
 
 def test_only_the_named_ones_move(memory: DictStore) -> None:

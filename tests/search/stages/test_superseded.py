@@ -64,7 +64,7 @@ def test_what_stands_between_is_lifted_instead_of_pulling_down_what_it_supersede
     ranked = SuccessorBoost()(hits(store, found), run_over(store))
     assert places(ranked) == ["c.md#0", "b.md#0", "a.md#0", "other.md#0"]
     assert [hit.score for hit in ranked] == pytest.approx([0.8, 0.4, 0.4, 0.3])
-    assert [hit.found.stored.record.path for hit in ranked] == ["a.md", "a.md", "a.md", "other.md"]
+    assert [hit.matched_hit.stored.record.path for hit in ranked] == ["a.md", "a.md", "a.md", "other.md"]
 
 
 def test_the_best_of_what_it_supersedes_stands_for_it(store: Store) -> None:
@@ -72,9 +72,9 @@ def test_the_best_of_what_it_supersedes_stands_for_it(store: Store) -> None:
     note(store, "b")
     note(store, "new", links={"a": "supersedes", "b": "supersedes"})
     first, *_ = SuccessorBoost()(hits(store, {"a.md": 0.4, "b.md": 0.7}), run_over(store))
-    assert (first.stored.record.path, first.score, first.found.stored.record.path) == ("new.md", 0.7, "b.md")
+    assert (first.stored.record.path, first.score, first.matched_hit.stored.record.path) == ("new.md", 0.7, "b.md")
     first, *_ = SuccessorBoost()(hits(store, {"a.md": 0.4, "b.md": 0.7, "new.md": 0.8}), run_over(store))
-    assert first.found is first and "succeeds" not in first.evidence
+    assert first.matched_hit is first and "succeeds" not in first.evidence
 
 
 def test_in_a_circle_none_is_superseded_but_by_what_stands_outside(store: Store) -> None:
@@ -158,4 +158,4 @@ def test_the_same_as_standings_tell(said: dict[str, list[tuple[str, str]]]) -> N
     for path in below - told:
         back = follow_links(among, records[path], back=True)
         assert back.circular
-        assert not all(among.is_cyclic(edge) for it in back.steps for edge in among.to(it.edge.source.key))
+        assert not all(among.is_cyclic(edge) for it in back.steps for edge in among.incoming_to(it.edge.source.key))

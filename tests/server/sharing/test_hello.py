@@ -32,7 +32,7 @@ class Site:
         self.root = root
         # Without the last one, a profile may keep memories elsewhere than the others, with an engine of its own.
         self.environment = {"DOWSE_DATA_DIR": str(data), "DOWSE_ENCODER": "hashing", "DOWSE_MEMORY_LOCATION": "project"}
-        self.backstage = ServerRuntime()
+        self.server_runtime = ServerRuntime()
 
     def start(
         self, profile: str = "core", *roots: Path, flags: dict[str, Any] | None = None, **more: str
@@ -42,7 +42,7 @@ class Site:
 
     def sessions(self, **more: str) -> SessionFactory:
         return SessionFactory(
-            self.start().workspace.index, build_fingerprint(), {}, self.environment | more, self.backstage
+            self.start().workspace.index, build_fingerprint(), {}, self.environment | more, self.server_runtime
         )
 
     def hello(self, *arguments: Any, **more: Any) -> ClientHello:
@@ -54,12 +54,12 @@ def site(root: Path, tmp_path: Path) -> Iterator[Site]:
     write(root, {"a.md": "# A\n\nalpha\n"})
     made = Site(root, tmp_path / "data")
     yield made
-    made.backstage.close()
+    made.server_runtime.close()
 
 
 def test_a_hello_is_read_as_it_was_said(site: Site) -> None:
     asked = ClientArguments("ragdocs", ("dir\udcff", "x y"), "/a\nb")
-    hello = dataclasses.replace(site.hello(), asked=asked)
+    hello = dataclasses.replace(site.hello(), client=asked)
     assert parse_hello(hello.line()) == hello
 
 
@@ -71,7 +71,7 @@ def test_anything_else_is_refused_in_one_sentence(line: bytes) -> None:
         parse_hello(line)
 
 
-@pytest.mark.parametrize("part", ["verb", "asked", "settings", "protocol", "build"])
+@pytest.mark.parametrize("part", ["verb", "client", "settings", "protocol", "build"])
 @pytest.mark.parametrize("value", [None, [], "x", {}, 10**400])
 def test_a_hello_with_a_wrong_part_is_refused_or_harmless(site: Site, part: str, value: object) -> None:
     table = {**json.loads(site.hello().line()), part: value}
@@ -87,13 +87,13 @@ def test_the_same_settings_are_taken_and_share_an_engine(site: Site) -> None:
     sessions = site.sessions()
     for profile in ("core", "ragdocs", "codesearch"):
         assert sessions.make_profile_for(site.hello(profile)).name == profile
-    assert len(site.backstage.runtimes()) == 1
+    assert len(site.server_runtime.runtimes()) == 1
     site.environment.pop("DOWSE_ENCODER")
-    site.backstage = ServerRuntime()
+    site.server_runtime = ServerRuntime()
     sessions = site.sessions()
     for profile in ("ragdocs", "codesearch"):  # which has no encoder unless one is named
         sessions.make_profile_for(site.hello(profile))
-    assert len(site.backstage.runtimes()) == 2
+    assert len(site.server_runtime.runtimes()) == 2
 
 
 DIFFERENT = [
@@ -126,7 +126,7 @@ def test_a_changed_settings_file_needs_another_server(site: Site) -> None:
 
 def test_the_options_of_rifflux_are_compared_too(site: Site) -> None:
     start = site.start("rifflux")
-    sessions = SessionFactory(start.workspace.index, build_fingerprint(), {}, site.environment, site.backstage)
+    sessions = SessionFactory(start.workspace.index, build_fingerprint(), {}, site.environment, site.server_runtime)
     sessions.make_profile_for(start.hello("serve"))
     with pytest.raises(DaemonUnavailable, match="RIFFLUX_AUTO_REINDEX_ON_SEARCH"):
         sessions.make_profile_for(site.hello("rifflux", RIFFLUX_AUTO_REINDEX_ON_SEARCH="1"))
@@ -138,7 +138,7 @@ def test_another_version_index_or_profile_is_refused(site: Site, tmp_path: Path)
         with pytest.raises(DaemonUnavailable, match="another version"):
             sessions.make_profile_for(changed)
     with pytest.raises(DaemonUnavailable, match="unknown profile"):
-        sessions.make_profile_for(dataclasses.replace(hello, asked=ClientArguments("magic", (), str(site.root))))
+        sessions.make_profile_for(dataclasses.replace(hello, client=ClientArguments("magic", (), str(site.root))))
     write(tmp_path / "other", {"b.md": "b"})
     with pytest.raises(DaemonUnavailable, match="serves"):
         sessions.make_profile_for(site.hello("core", tmp_path / "other"))

@@ -25,7 +25,7 @@ _HEAD_CHARS: Final = 1_900  # one chunk, with the lines joined to it
 _MAX_PATHS: Final = 200
 _MAX_PATHS_CHARS: Final = 10_000
 _MAX_LINE_CHARS: Final = 500  # longer lines are generated
-_MAX_DELTA_CHARS: Final = 50_000
+_MAX_DIFF_CHARS: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ def _list_paths(commit: CommitData) -> str:
 
 def _truncate_diff(commit: CommitData) -> tuple[str, int]:
     """Return the diff to keep, and how many of its lines were cut off, here or by the reader."""
-    lines = commit.delta.replace("\0", "").split("\n") if commit.delta else []
-    if len(commit.delta) > _MAX_LINE_CHARS and max(map(len, lines)) > _MAX_LINE_CHARS:
+    lines = commit.diff.replace("\0", "").split("\n") if commit.diff else []
+    if len(commit.diff) > _MAX_LINE_CHARS and max(map(len, lines)) > _MAX_LINE_CHARS:
         lines = [it if len(it) <= _MAX_LINE_CHARS else f"{it[:_MAX_LINE_CHARS]}…" for it in lines]
-    kept_diff = lines if len(commit.delta) <= _MAX_DELTA_CHARS else _take_lines(lines, _MAX_DELTA_CHARS)
+    kept_diff = lines if len(commit.diff) <= _MAX_DIFF_CHARS else _take_lines(lines, _MAX_DIFF_CHARS)
     return "\n".join(kept_diff), commit.omitted + len(lines) - len(kept_diff)
 
 
@@ -87,7 +87,7 @@ def _blocks(text: str, head: int) -> Iterator[Block]:
         cut = max(head, text.rfind("\n", 0, _HEAD_CHARS) + 1)
     yield Block(0, cut, role=HEAD_ROLE)
     if cut < len(text):
-        yield Block(cut, len(text), whole=True, role=DIFF_ROLE)
+        yield Block(cut, len(text), atomic=True, role=DIFF_ROLE)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ def extract_commit(item: Item, data: bytes) -> Extraction:
     author, committer = format_person(commit.author), format_person(commit.committer)
     document_text = build_commit_document(commit, author, committer)
     at_ns = commit.committer.at * _NS_PER_SECOND
-    diffs = list(parse_file_diffs(commit.delta, [it.path for it in commit.files]))
+    diffs = list(parse_file_diffs(commit.diff, [it.path for it in commit.files]))
     return Extraction(
         kind=COMMIT_RECORD_KIND,
         title=document_text.title,

@@ -196,7 +196,7 @@ class BlockEdge(NamedTuple):
     offset: int
     section: int
     opens: bool
-    whole: bool
+    atomic: bool
 
 
 class MarkdownHeading(NamedTuple):
@@ -411,7 +411,7 @@ def section_blocks(
     starts = _block_starts(text, start, edges)
     ends = [*(offset for offset, _ in starts[1:]), len(text)]
     return tuple(
-        Block(offset, end, breadcrumbs[edge.section], edge.whole)
+        Block(offset, end, breadcrumbs[edge.section], edge.atomic)
         for (offset, edge), end in zip(starts, ends, strict=True)
     )
 
@@ -422,7 +422,7 @@ def _block_starts(text: str, start: int, edges: Sequence[BlockEdge]) -> list[tup
     Blank text belongs to the block before it, so an edge followed only by blanks begins no block.
     """
     starts: list[tuple[int, BlockEdge]] = []
-    offset, edge = start, BlockEdge(start, 0, opens=False, whole=False)
+    offset, edge = start, BlockEdge(start, 0, opens=False, atomic=False)
     for following in edges:
         until = max(offset, _snap_to_line(text, following))
         if until > offset and (edge.opens or text[offset:until].strip()):

@@ -84,13 +84,13 @@ def extractor_for(path: str) -> Extractor:
 
 
 def extract(item: Item, data: bytes) -> Extraction:
-    return (_BY_SOURCE.get(item.form) or extractor_for(item.path))(item, data)
+    return (_BY_SOURCE.get(item.source_kind) or extractor_for(item.path))(item, data)
 
 
 def needs_parser(item: Item) -> bool:
     """Check whether a parser handles the item. Parsers run in worker processes: they are slow, and those in C can crash
     or hang."""
-    if item.form:
+    if item.source_kind:
         return False
     extractor = extractor_for(item.path)
     return extractor is extract_sql or (extractor is extract_code and language_of(item.path) is not None)
@@ -98,7 +98,7 @@ def needs_parser(item: Item) -> bool:
 
 def extract_as_text(item: Item, data: bytes) -> Extraction:
     """Extract a file as plain text after its extractor failed."""
-    if item.form or extractor_for(item.path) not in (extract_code, extract_sql):
+    if item.source_kind or extractor_for(item.path) not in (extract_code, extract_sql):
         return extract_plain(item, data)
     text, language = decode(data), language_of(item.path)
     facets = {"language": language.name} if language else NO_FACETS

@@ -22,7 +22,7 @@ from dowse.ingest.extract.sql_reader import (
     sql_symbol_kind,
 )
 from dowse.model import Call, Extraction, FunctionMetrics, Item, Symbol
-from dowse.text.regex import UNKNOWN_ROOT, instance_root
+from dowse.text.receiver_expressions import UNKNOWN_ROOT, instance_root
 from dowse.text.unicode import decode
 
 # --------------------------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ class _SymbolBuilder:
             self._lines.at(header.start),
             self._lines.at(max(header.start, definition.end - 1)),
             signature=self._one_line(header.start, max(end, definition.signature_end)),
-            holds=instance_root(returns) if returns else "",
+            value_expression=instance_root(returns) if returns else "",
             parameters=types,
             modifiers=header.modifiers,
             stats=_stats(definition, len(types), calls_made) if header.is_routine else None,
@@ -112,7 +112,7 @@ class _SymbolBuilder:
                 level=level + 1,
                 parent=parent,
                 signature=self._one_line(column.start, column.end),
-                holds=instance_root(column.type) if column.type else "",
+                value_expression=instance_root(column.type) if column.type else "",
             )
 
     def _call(self, use: SqlUse, symbol_indexes: list[int]) -> Call:

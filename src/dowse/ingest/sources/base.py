@@ -20,7 +20,7 @@ class Listing:
 
     - `refused`: paths that the source will not offer, with the reason.
     - `unreadable_prefixes`: path prefixes that could not be read; nothing below them counts as deleted.
-    - `vacant`: the root holds no file at all, as when its disk is not mounted.
+    - `is_empty`: the root holds no file at all, as when its disk is not mounted.
     - `excluded_files`: number of files that the default rules omit, by reason and suffix.
     - `excluded_directories`: number of directories that the default rules omit, by name.
     """
@@ -28,14 +28,14 @@ class Listing:
     items: list[Item] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
     unreadable_prefixes: list[str] = field(default_factory=list)
-    vacant: bool = False
-    left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
+    is_empty: bool = False
+    excluded_files: Counter[tuple[str, str]] = field(default_factory=Counter)
     excluded_directories: Counter[str] = field(default_factory=Counter)
 
     def omissions(self) -> Omissions:
         """Return the omitted files and directories in a form that can be stored."""
         files: dict[str, dict[str, int]] = {}
-        for (reason, suffix), count in self.left_out.most_common(_MAX_COUNTED_NAMES):
+        for (reason, suffix), count in self.excluded_files.most_common(_MAX_COUNTED_NAMES):
             files.setdefault(reason, {})[suffix] = count
         return Omissions(files, dict(self.excluded_directories.most_common(_MAX_COUNTED_NAMES)))
 
@@ -44,15 +44,15 @@ class Listing:
 class ListingScope:
     """How far to look for files.
 
-    - `hidden`: include names that start with a dot.
-    - `ignored`: include paths that ignore files and settings leave out.
-    - `under`: only below this directory.
+    - `include_hidden`: include names that start with a dot.
+    - `include_ignored`: include paths that ignore files and settings leave out.
+    - `directory`: only below this directory.
     - `max_depth`: 1 is the files directly there; 0 is any depth.
     """
 
-    under: str = ""
-    hidden: bool = False
-    ignored: bool = False
+    directory: str = ""
+    include_hidden: bool = False
+    include_ignored: bool = False
     max_depth: int = 0
 
 
@@ -99,7 +99,7 @@ class BudgetedSource:
     """A source cut to a budget in path order, so that it always offers the same files.
 
     The first path beyond the budget stands for all that follow. A listing of a subtree cannot compute that path, so
-    `cutoff` passes the row that the last full listing stored.
+    `cut` is the row that the last full listing stored.
     """
 
     source: Source

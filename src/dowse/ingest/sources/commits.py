@@ -83,7 +83,7 @@ class CommitSource:
                 self._reader = CommitReader(str(self.root), self._diff_lines, shallow, withholding=self._withholding)
             reader = self._reader
             self._read_ahead(reader, item.path)
-        return Item(item.path, item.size, item.mtime_ns, COMMIT_SOURCE_KIND), reader.told(item.path)
+        return Item(item.path, item.size, item.mtime_ns, COMMIT_SOURCE_KIND), reader.read_commit(item.path)
 
     def freshness(self, item: Item) -> Freshness:
         """Return whether the repository is there.
@@ -267,11 +267,11 @@ def compare_newest_commits(
     if refs is None or names is None:
         return None
     newest = names[:max_commits]
-    moves = RefUpdate(tuple(it for it in newest if it not in known), tuple(known - {*newest}))
-    if len(moves.added) > most or len(moves.removed) > most:
+    ref_update = RefUpdate(tuple(it for it in newest if it not in known), tuple(known - {*newest}))
+    if len(ref_update.added) > most or len(ref_update.removed) > most:
         return None
     beyond = names[max_commits:]
-    return moves, (beyond[0], format_older_commits(git_directory, refs.heads, max_commits)) if beyond else None
+    return ref_update, (beyond[0], format_older_commits(git_directory, refs.heads, max_commits)) if beyond else None
 
 
 def _list_reachable(

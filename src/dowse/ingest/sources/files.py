@@ -44,9 +44,9 @@ class FileSource:
     Unless `show_secrets` is set, secret files are withheld, and known secret values are masked in all others.
 
     - `exclude` is added to the default excludes; `extensions` exempts files with these extensions from the defaults.
-    - `under` limits the listing to these directories and files.
-    - `barred` are absolute directories that are not entered, for example the roots of other collections.
-    - `form` is the kind of its items.
+    - `paths` limits the listing to these directories and files.
+    - `barred_directories` are absolute directories that are not entered, for example the roots of other collections.
+    - `source_kind` is the kind of its items.
     - `is_stored`: the root is a real path, which is no longer read once it leads elsewhere.
     """
 
@@ -59,20 +59,20 @@ class FileSource:
     max_file_bytes: int = MAX_FILE_BYTES
     use_gitignore: bool = True
     show_secrets: bool = False
-    under: tuple[str, ...] = ()
-    barred: frozenset[Path] = frozenset()
-    form: str = ""
+    paths: tuple[str, ...] = ()
+    barred_directories: frozenset[Path] = frozenset()
+    source_kind: str = ""
     is_stored: bool = False
 
     def listing(self) -> Listing:
-        for place in self.under:
+        for place in self.paths:
             if not _stays_inside(place.removesuffix("/")):
                 raise BadInput(f"{place!r} is not a path inside {self.root}; give a relative path without '..'")
         root = self._resolved_root()
         listing = self._walk(root).listing()
-        if self.form:
-            listing.items = [replace(item, form=self.form) for item in listing.items]
-        listing.vacant = not listing.items and has_no_files(root)
+        if self.source_kind:
+            listing.items = [replace(item, source_kind=self.source_kind) for item in listing.items]
+        listing.is_empty = not listing.items and has_no_files(root)
         return listing
 
     def has_more_than(self, count: int) -> bool:
@@ -90,7 +90,11 @@ class FileSource:
         return walk_files(
             root,
             make_selection(
-                self.include, self._excluded(), subtree_of(self.under), self._secret_matcher(), self.exclude
+                self.include,
+                self._exclude_globs_for_root(),
+                subtree_of(self.paths),
+                self._secret_matcher(),
+                self.exclude,
             ),
             self._resolved_barred(),
             use_gitignore=self.use_gitignore,
@@ -118,7 +122,7 @@ class FileSource:
             if status.st_size > self.max_file_bytes:
                 raise Unreadable(format_too_large(status.st_size, self.max_file_bytes))
             shown, count = (content, 0) if self.show_secrets else mask_secrets(content)
-            return Item(item.path, status.st_size, status.st_mtime_ns, self.form, count), shown
+            return Item(item.path, status.st_size, status.st_mtime_ns, self.source_kind, count), shown
         raise Unreadable("the file changed while it was read", lasting=False)
 
     def freshness(self, item: Item) -> Freshness:
@@ -134,15 +138,17 @@ class FileSource:
             return "gone"
         return "fresh" if (status.st_size, status.st_mtime_ns) == (item.size, item.mtime_ns) else "changed"
 
-    def judge(self, kept: TrackedIgnoredFiles | None = None) -> PathFilter:
+    def path_filter(self, kept: TrackedIgnoredFiles | None = None) -> PathFilter:
         """Return a filter for single paths by the current settings and ignore files. `kept` adds files that git tracks
         although they are ignored."""
         from dowse.ingest.sources.walk import DirectoryFilter, PathFilter, make_directory_selection, make_selection
 
         root = str(self.root.resolve())
-        folders = make_directory_selection(self._excluded())
+        folders = make_directory_selection(self._exclude_globs_for_root())
         directory_filter = DirectoryFilter(root, self._resolved_barred())
-        files = partial(make_selection, self.include, self._excluded(), WHOLE_TREE, self._secret_matcher())
+        files = partial(
+            make_selection, self.include, self._exclude_globs_for_root(), WHOLE_TREE, self._secret_matcher()
+        )
         return PathFilter(root, folders, files, directory_filter, self.use_gitignore, kept)
 
     def left_out(self) -> PathPredicate:
@@ -150,7 +156,11 @@ class FileSource:
         from dowse.ingest.sources.walk import DirectoryFilter
         from dowse.text.globs import compile_globs
 
-        root, excluded, is_secret = str(self.root.resolve()), compile_globs(self._excluded()), self._secret_matcher()
+        root, excluded, is_secret = (
+            str(self.root.resolve()),
+            compile_globs(self._exclude_globs_for_root()),
+            self._secret_matcher(),
+        )
         directory_filter = DirectoryFilter(root, frozenset())
 
         def is_left_out(path: str) -> bool:
@@ -165,11 +175,11 @@ class FileSource:
     def _secret_matcher(self) -> PathPredicate:
         return secret_file_matcher(str(self.root), self.show_secrets)
 
-    def _excluded(self) -> tuple[str, ...]:
+    def _exclude_globs_for_root(self) -> tuple[str, ...]:
         return (*default_excludes_for(self.extensions), *self.exclude) if self.default_excludes else self.exclude
 
     def _resolved_barred(self) -> frozenset[str]:
-        return frozenset(str(place.resolve()) for place in self.barred)
+        return frozenset(str(place.resolve()) for place in self.barred_directories)
 
     def _leads_elsewhere(self) -> bool:
         return self.is_stored and is_redirected_root(self.root)
@@ -211,43 +221,45 @@ _ANY_SIZE = 2**63
 
 
 def list_file_names(
-    root: str, reach: ListingScope, *, exclude: tuple[str, ...] = (), use_gitignore: bool = True
+    root: str, listing_scope: ListingScope, *, exclude: tuple[str, ...] = (), use_gitignore: bool = True
 ) -> list[Item]:
     """Return regular files, without links, by path relative to `root`, which is absolute and resolved."""
-    under = reach.under.strip("/")
-    if "\0" in under or any(part in (".", "..") for part in under.split("/")):
-        raise BadInput(f"{reach.under!r} is not a directory inside {root}; give a relative path without '..'")
-    if not Path(root, under).is_dir():
-        raise BadInput(f"{root}/{under} is not a directory; check the path")
-    if reach.ignored:
-        items = list(_walk_all(root, under, reach))
+    directory = listing_scope.directory.strip("/")
+    if "\0" in directory or any(part in (".", "..") for part in directory.split("/")):
+        raise BadInput(
+            f"{listing_scope.directory!r} is not a directory inside {root}; give a relative path without '..'"
+        )
+    if not Path(root, directory).is_dir():
+        raise BadInput(f"{root}/{directory} is not a directory; check the path")
+    if listing_scope.include_ignored:
+        items = list(_walk_all(root, directory, listing_scope))
     else:
-        items = _list_wanted(root, under, (*DEFAULT_EXCLUDE, *exclude), use_gitignore)
-    under_depth = under.count("/") + 1 if under else 0
-    return [it for it in items if _is_in_scope(it.path, reach, under_depth)]
+        items = _list_wanted(root, directory, (*DEFAULT_EXCLUDE, *exclude), use_gitignore)
+    under_depth = directory.count("/") + 1 if directory else 0
+    return [it for it in items if _is_in_scope(it.path, listing_scope, under_depth)]
 
 
-def _is_in_scope(path: str, reach: ListingScope, under_depth: int) -> bool:
+def _is_in_scope(path: str, listing_scope: ListingScope, under_depth: int) -> bool:
     parts = path.split("/")[under_depth:]
-    if reach.max_depth and len(parts) > reach.max_depth:
+    if listing_scope.max_depth and len(parts) > listing_scope.max_depth:
         return False
-    return reach.hidden or not any(part.startswith(".") for part in parts)
+    return listing_scope.include_hidden or not any(part.startswith(".") for part in parts)
 
 
-def _list_wanted(root: str, under: str, exclude: tuple[str, ...], use_gitignore: bool) -> list[Item]:
-    part = subtree_of((under,) if under else ())
+def _list_wanted(root: str, directory: str, exclude: tuple[str, ...], use_gitignore: bool) -> list[Item]:
+    part = subtree_of((directory,) if directory else ())
     selection = PathSelection(compile_globs(("**",)), compile_globs(exclude), frozenset(), part, is_secret_file)
     found = walk_files(root, selection, frozenset(), use_gitignore=use_gitignore, max_file_bytes=_ANY_SIZE)
     return found.listing().items
 
 
-def _walk_all(root: str, under: str, reach: ListingScope) -> Iterator[Item]:
+def _walk_all(root: str, directory: str, listing_scope: ListingScope) -> Iterator[Item]:
     """Yield every file. Unreadable directories are skipped, as `find` would."""
-    start = f"{root}/{under}" if under else root
-    for directory, folders, names in os.walk(start):
-        inside = directory.removeprefix(root).strip("/")
-        depth = directory.removeprefix(start).count("/")
-        folders[:] = sorted(it for it in folders if _descends(it, depth, reach))
+    start = f"{root}/{directory}" if directory else root
+    for current, folders, names in os.walk(start):
+        inside = current.removeprefix(root).strip("/")
+        depth = current.removeprefix(start).count("/")
+        folders[:] = sorted(it for it in folders if _descends(it, depth, listing_scope))
         for name in sorted(names):
             path = f"{inside}/{name}" if inside else name
             item = _item(root, path)
@@ -255,8 +267,10 @@ def _walk_all(root: str, under: str, reach: ListingScope) -> Iterator[Item]:
                 yield item
 
 
-def _descends(name: str, depth: int, reach: ListingScope) -> bool:
-    return (reach.hidden or not name.startswith(".")) and not (reach.max_depth and depth + 1 >= reach.max_depth)
+def _descends(name: str, depth: int, listing_scope: ListingScope) -> bool:
+    return (listing_scope.include_hidden or not name.startswith(".")) and not (
+        listing_scope.max_depth and depth + 1 >= listing_scope.max_depth
+    )
 
 
 def _item(root: str, path: str) -> Item | None:
@@ -276,7 +290,7 @@ MEMORIES_FOLDER: Final = ".memories"  # in a root
 MEMORIES_TRASH: Final = ".trash"
 
 
-def memory_source(root: Path, under: tuple[str, ...] = (), *, show_secrets: bool = False) -> FileSource:
+def memory_source(root: Path, subpaths: tuple[str, ...] = (), *, show_secrets: bool = False) -> FileSource:
     return FileSource(
         root,
         include=("*.[mM][dD]", "*.[mM][aA][rR][kK][dD][oO][wW][nN]"),
@@ -284,7 +298,7 @@ def memory_source(root: Path, under: tuple[str, ...] = (), *, show_secrets: bool
         default_excludes=False,
         use_gitignore=False,
         show_secrets=show_secrets,
-        under=under,
-        form=MEMORY_SOURCE_KIND,
+        paths=subpaths,
+        source_kind=MEMORY_SOURCE_KIND,
         is_stored=True,
     )

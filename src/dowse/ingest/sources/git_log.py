@@ -56,7 +56,7 @@ class _PathUses:
     """The commits that use one path: those that touched it, those that renamed a file to it (with the previous path),
     and those that renamed it away."""
 
-    touching: AbstractSet[str]
+    commits: AbstractSet[str]
     arrivals: Mapping[str, str]
     departures: AbstractSet[str]
 
@@ -113,8 +113,8 @@ class GitLog:
 
     # --- path history, by git log ---
 
-    def touching(self, name: str) -> AbstractSet[str]:
-        return self._load_uses(name).touching
+    def commits_touching(self, name: str) -> AbstractSet[str]:
+        return self._load_uses(name).commits
 
     def arrivals(self, name: str) -> Mapping[str, str]:
         return self._load_uses(name).arrivals
@@ -320,10 +320,10 @@ def _parse_patch(frame: DiffTreeOutput | None, max_lines: int, withholding: Reda
     name, _, patch = (frame.data if frame else b"").partition(b"\n")
     if frame is None or not is_object_hash(name.decode(errors="replace")):
         return Patch("", problem=CHANGED_LINES_UNKNOWN)
-    patch, left_out = withholding.told(patch)
+    patch, left_out = withholding.redact_files(patch)
     if left_out and not patch.strip():
         return Patch("", problem=FILE_EXCLUDED)
-    patch = withholding.masked(patch)[0].removesuffix(b"\n")
+    patch = withholding.mask_secrets(patch)[0].removesuffix(b"\n")
     rows = patch.split(b"\n", max_lines)[:max_lines] if patch else []
     text = "\n".join(_shorten_line(it) for it in _decode_rows(rows))
     return Patch(text, patch.count(b"\n") + 1 - len(rows) if rows else 0, frame.cut)

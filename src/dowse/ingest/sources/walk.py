@@ -81,28 +81,28 @@ def excluded_kind(path: str) -> str:
 class Subtree:
     """`paths` are relative to the root (none: the whole root); `ancestors` are their parent directories."""
 
-    places: frozenset[str]
-    leading: frozenset[str]
+    paths: frozenset[str]
+    ancestors: frozenset[str]
 
     @property
     def is_whole(self) -> bool:
-        return not self.places
+        return not self.paths
 
     def holds(self, path: str) -> bool:
-        return self.is_whole or path in self.places or not self.places.isdisjoint(_ancestors(path))
+        return self.is_whole or path in self.paths or not self.paths.isdisjoint(_ancestors(path))
 
     def leads_into(self, directory: str) -> bool:
         """Return whether a selected path lies below the directory."""
-        return directory in self.leading
+        return directory in self.ancestors
 
-    def inside(self, directory: str) -> list[str] | None:
+    def paths_below(self, directory: str) -> list[str] | None:
         """Return the selected paths below the directory, relative to it; None if the whole directory is selected."""
         if not directory or self.is_whole:
-            return None if self.is_whole else sorted(self.places)
+            return None if self.is_whole else sorted(self.paths)
         if self.holds(directory):
             return None
         prefix = f"{directory}/"
-        return sorted(place.removeprefix(prefix) for place in self.places if place.startswith(prefix))
+        return sorted(place.removeprefix(prefix) for place in self.paths if place.startswith(prefix))
 
 
 def subtree_of(places: Iterable[str]) -> Subtree:
@@ -142,26 +142,26 @@ class PathSelection:
     included: PathPredicate
     excluded: PathPredicate
     binary_suffixes: frozenset[str]
-    part: Subtree = WHOLE_TREE
-    held: PathPredicate = match_nothing
+    subtree: Subtree = WHOLE_TREE
+    is_secret: PathPredicate = match_nothing
     user_excluded: PathPredicate = match_nothing  # excluded by the user's own settings
 
     def has_directory(self, path: str) -> bool:
         """Return whether the directory may hold wanted files: not excluded, and inside the subtree or leading there."""
-        return (self.part.holds(path) or self.part.leads_into(path)) and not self.excluded(path + "/")
+        return (self.subtree.holds(path) or self.subtree.leads_into(path)) and not self.excluded(path + "/")
 
     def is_excluded_directory(self, path: str) -> bool:
         """Return whether the default rules, not the user's, exclude a directory of the subtree."""
-        return self.part.holds(path) and self.excluded(path + "/") and not self.user_excluded(path + "/")
+        return self.subtree.holds(path) and self.excluded(path + "/") and not self.user_excluded(path + "/")
 
     def has_file(self, path: str) -> bool:
-        if not self.part.holds(path) or self._is_binary(path):
+        if not self.subtree.holds(path) or self._is_binary(path):
             return False
         return self.included(path) and not self.excluded(path)
 
     def exclusion_kind(self, path: str) -> str:
         """Return why the default rules leave out an unwanted file; empty if the user's settings do."""
-        if not self.part.holds(path) or not self.included(path) or self.user_excluded(path):
+        if not self.subtree.holds(path) or not self.included(path) or self.user_excluded(path):
             return ""
         return BINARY_KIND if self._is_binary(path) else excluded_kind(path)
 
@@ -233,7 +233,7 @@ class WalkResult:
     def listing(self) -> Listing:
         items = [self._items[path] for path in sorted(self._items)]
         names = Counter(it.rpartition("/")[2] + "/" for it in self._passed_over)
-        listing = Listing(items, sorted(self._refused.items()), sorted(self._unseen), left_out=self._left_out)
+        listing = Listing(items, sorted(self._refused.items()), sorted(self._unseen), excluded_files=self._left_out)
         listing.excluded_directories = names
         return listing
 
@@ -341,18 +341,18 @@ class BareRepositories:
         self._root = root
         self._containing: dict[str, str | None] = {"": root if is_bare(root) else None}
 
-    def around(self, directory: str) -> str | None:
+    def enclosing_repository(self, directory: str) -> str | None:
         """Return the bare repository that holds the directory; None outside of one and inside its work trees."""
         return cached_with_ancestors(directory, self._containing, self._find_containing)
 
     def may_hold_files(self, directory: str) -> bool:
         """Return whether the directory may hold files to index. Not cached, because work trees come and go."""
-        bare = self.around(directory)
+        bare = self.enclosing_repository(directory)
         return bare is None or any(it.startswith(f"{self._absolute(directory)}/") for it in find_work_trees(bare))
 
     def may_enter(self, directory: str) -> bool:
         """Like `may_hold_files`, but also true for a bare repository itself, where a work tree may appear."""
-        return self.around(directory) == self._absolute(directory) or self.may_hold_files(directory)
+        return self.enclosing_repository(directory) == self._absolute(directory) or self.may_hold_files(directory)
 
     def _find_containing(self, directory: str) -> str | None:
         place = self._absolute(directory)
@@ -403,10 +403,10 @@ class DirectoryWalker:
     root: str
     selection: PathSelection
     directory_filter: DirectoryFilter
-    bare: BareRepositories
+    bare_repositories: BareRepositories
     use_gitignore: bool
 
-    def take(self, territory: str, result: WalkResult) -> list[str]:
+    def walk(self, territory: str, result: WalkResult) -> list[str]:
         """Add the files of the territory to the result; return the repositories nested in it."""
         nested: list[str] = []
         pending = [(territory, ignore_rules_above(self._absolute(territory)) if self.use_gitignore else NO_RULES)]
@@ -424,14 +424,14 @@ class DirectoryWalker:
     def _visit(self, directory: str, outer_rules: IgnoreRules, result: WalkResult) -> list[tuple[str, IgnoreRules]]:
         """Add the directory's files to the result; return its subdirectories with the rules for their entries."""
         dowse_rules = self.directory_filter.rules(directory)
-        if dowse_rules is None or not self.bare.may_enter(directory):
+        if dowse_rules is None or not self.bare_repositories.may_enter(directory):
             return []
         base = self._absolute(directory) + "/"
         with os.scandir(base) as scan:
             entries = [entry for entry in scan if entry.name != ".git"]
         rules = outer_rules.enter(base, GIT_IGNORE_FILE) if self.use_gitignore else NO_RULES
         prefix = f"{directory}/" if directory else ""
-        is_outside_bare = self.bare.around(directory) is None
+        is_outside_bare = self.bare_repositories.enclosing_repository(directory) is None
         files = [entry for entry in entries if not entry.is_dir(follow_symlinks=False)]
         for entry in files if is_outside_bare else ():
             path = prefix + entry.name
@@ -489,7 +489,7 @@ class GitListingFilter:
         self._enterable = {"": True}
         self._passed_over_cache = {"": ""}
 
-    def take(self, territory: str, names: Iterable[str], result: WalkResult) -> list[str]:
+    def add_files(self, territory: str, names: Iterable[str], result: WalkResult) -> list[str]:
         """Add the named files to the result; return the repositories nested in the territory."""
         prefix = f"{territory}/" if territory else ""
         paths = (prefix + name.removesuffix("/") for name in names)
@@ -511,7 +511,7 @@ class GitListingFilter:
             place = f"{self._root}/{path}"
             return self._selection.has_directory(path) and (is_work_tree(place) or has_foreign_git(place))
         # Git only takes a directory with `.git` for a repository, and lists the files of a bare one like any others.
-        if self._bare.around(directory) is None:
+        if self._bare.enclosing_repository(directory) is None:
             self._add_file(path, status, result)
         return False
 
@@ -565,10 +565,10 @@ class FileWalker:
     walk: DirectoryWalker
     work_tree: GitListingFilter
     max_file_bytes: int
-    most: int | None = None
+    max_items: int | None = None
 
     def run(self) -> WalkResult:
-        result = WalkResult(self.root, self.max_file_bytes, self.walk.selection.held, self.most)
+        result = WalkResult(self.root, self.max_file_bytes, self.walk.selection.is_secret, self.max_items)
         pending = [""]
         while pending:
             pending += self._list_files(pending.pop(), result)
@@ -583,20 +583,20 @@ class FileWalker:
         top = None if has_foreign_git(absolute) else top
         listed = list_work_tree(top, absolute, self._pathspecs_for(territory, absolute)) if top else None
         if listed is None:
-            return self.walk.take(territory, result)
+            return self.walk.walk(territory, result)
         if listed.is_incomplete:
             self._find_unreadable(territory, result)
-        return self.work_tree.take(territory, listed.names, result)
+        return self.work_tree.add_files(territory, listed.names, result)
 
     def _pathspecs_for(self, territory: str, absolute: str) -> list[str] | None:
         """Return the pathspecs of the wanted part of the territory; None for all of it."""
-        inside = self.walk.selection.part.inside(territory)
+        inside = self.walk.selection.subtree.paths_below(territory)
         return None if inside is None else build_pathspecs(absolute, inside)
 
     def _find_unreadable(self, territory: str, result: WalkResult) -> None:
         """Find unreadable directories by walking, because git reports them only in prose."""
         walked = WalkResult(self.root, self.max_file_bytes)
-        self.walk.take(territory, walked)
+        self.walk.walk(territory, walked)
         result.copy_unreadable(walked)
 
 
@@ -680,11 +680,11 @@ class PathFilter:
     def has_file(self, path: str) -> bool:
         directory, _, name = path.rpartition("/")
         rules, dowse_rules = self._rules_inside(directory), self._directory_filter.rules(directory)
-        if rules is None or dowse_rules is None or self._bare.around(directory) is not None:
+        if rules is None or dowse_rules is None or self._bare.enclosing_repository(directory) is not None:
             return False
         selection = self._selection()
         # A linked work tree has a file named `.git`.
-        if name == ".git" or not selection.has_file(path) or selection.held(path):
+        if name == ".git" or not selection.has_file(path) or selection.is_secret(path):
             return False
         base = self._absolute_prefix(directory)
         if dowse_rules.ignores(base, name):

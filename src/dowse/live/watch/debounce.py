@@ -28,13 +28,13 @@ def _no_change() -> bool:
 class WatchTarget:
     """A collection's root and the paths of interest in it, relative to the root with `/`.
 
-    `renew` reloads the rules behind both filters; true if the set of wanted directories may have changed.
+    `reload_rules` reloads the rules behind both filters; true if the set of wanted directories may have changed.
     """
 
     collection: str
     root: Path
     wants_directory: Callable[[str], bool]
-    wanted: Callable[[str], bool]
+    wants_file: Callable[[str], bool]
     reload_rules: Callable[[], bool] = _no_change
 
 
@@ -42,12 +42,12 @@ class WatchTarget:
 class ChangeBatch:
     """Files and directories of one collection to compare with the disk.
 
-    `whole`: compare everything; `paths` are then only those known to differ.
+    `compare_all`: compare everything; `paths` are then only those known to differ.
     """
 
     collection: str
     paths: frozenset[str]
-    whole: bool
+    compare_all: bool
     why: str
 
 
@@ -142,7 +142,7 @@ class Debouncer:
         self._missed_incomplete = False  # because of the missed batches
         self.sent = 0
 
-    def see(self, events: Iterable[FileEvent], now: float) -> None:
+    def add_events(self, events: Iterable[FileEvent], now: float) -> None:
         for kind, path in events:
             if kind == "git":
                 self.compare(GIT_CHANGED, now)
@@ -171,7 +171,7 @@ class Debouncer:
         times = [*map(self._comparison_due_at, self._comparisons), *map(self._path_due_at, self._changed)]
         return min(times, default=None)
 
-    def take(self, now: float) -> DueBatch | None:
+    def take_due(self, now: float) -> DueBatch | None:
         """Return a batch that is due; call again until the result is None."""
         reasons = tuple(it for it in self._comparisons if self._comparison_due_at(it) <= now)
         if reasons:
@@ -184,7 +184,7 @@ class Debouncer:
         self._trees -= paths
         return DueBatch(self._emit(ChangeBatch(self._collection, paths, False, "files changed"), incomplete=False), ())
 
-    def done(self, batch: ChangeBatch) -> None:
+    def mark_done(self, batch: ChangeBatch) -> None:
         """Mark a batch as indexed. An equal batch may still be in progress."""
         for batches in (self._in_progress, self._incomplete_batches):
             if batch in batches:
@@ -195,14 +195,14 @@ class Debouncer:
         if batch in self._in_progress and batch not in self._incomplete_batches:
             self._incomplete_batches.append(batch)
 
-    def missed(self, batch: ChangeBatch, now: float) -> None:
+    def mark_missed(self, batch: ChangeBatch, now: float) -> None:
         """Mark a batch as abandoned. Its paths join the next comparison of the whole root."""
         if batch in self._in_progress:
             self._missed |= batch.paths
             self._missed_incomplete |= (
                 batch in self._incomplete_batches or len(self._missed) > self._timing.bulk_threshold
             )
-            self.done(batch)
+            self.mark_done(batch)
             self.compare(RETRY_FAILED, now)
 
     def pending(self) -> frozenset[str] | None:
@@ -214,7 +214,7 @@ class Debouncer:
     def count(self) -> int:
         """Return the number of changes seen but not yet indexed; a whole root counts as one."""
         waiting = len(self._changed) + len(self._comparisons)
-        return waiting + sum(1 if it.whole else len(it.paths) for it in self._in_progress)
+        return waiting + sum(1 if it.compare_all else len(it.paths) for it in self._in_progress)
 
     def _take_comparison(self, reasons: tuple[ComparisonReason, ...]) -> DueBatch:
         for reason in reasons:

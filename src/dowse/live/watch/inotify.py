@@ -172,7 +172,7 @@ class WatchedDirectories:
     def directory(self, watch: int) -> str | None:
         return self._path_by_watch.get(watch)
 
-    def signs(self, watch: int) -> Sequence[GitWatchDirectory]:
+    def git_directories_of(self, watch: int) -> Sequence[GitWatchDirectory]:
         """Return the repository signs to look for in the directory of this watch."""
         return self._git_by_watch.get(watch, ())
 
@@ -305,7 +305,7 @@ class InotifyBackend:
         """Return whether the root still is the watched directory. Moving one of its parents causes no event."""
         return not self._is_root_lost and _root_identity(self._place.root) == self._identity
 
-    def look(self) -> list[FileEvent]:
+    def read_events(self) -> list[FileEvent]:
         """Return the changes since the last call, without duplicates."""
         seen: dict[FileEvent, None] = {}
         try:
@@ -333,7 +333,7 @@ class InotifyBackend:
     def _translate(self, event: InotifyEvent, seen: Iterable[FileEvent]) -> Iterator[FileEvent]:
         if event.mask & OVERFLOW:
             yield FileEvent("lost")
-        for signs in self._watches.signs(event.watch):
+        for signs in self._watches.git_directories_of(event.watch):
             yield from _git_events(signs, event)
         directory = self._watches.directory(event.watch)
         if directory is not None and event.name:
@@ -365,7 +365,7 @@ class InotifyBackend:
             return  # never indexed, nor is anything below it
         elif event.mask & IS_DIRECTORY:
             yield from self._handle_directory(path, event.mask)
-        elif (file_event := FileEvent("file", path)) in seen or self._place.wanted(path):
+        elif (file_event := FileEvent("file", path)) in seen or self._place.wants_file(path):
             yield file_event
 
     def _handle_directory(self, path: str, mask: int) -> Iterator[FileEvent]:
@@ -382,7 +382,7 @@ class InotifyBackend:
             yield FileEvent("rules")  # git may turn it into a work tree in the next moment
 
     def _is_in_bare_repository(self, directory: str) -> bool:
-        return BareRepositories(str(self._place.root)).around(directory) is not None
+        return BareRepositories(str(self._place.root)).enclosing_repository(directory) is not None
 
 
 def _root_identity(root: Path) -> tuple[int, int] | None:

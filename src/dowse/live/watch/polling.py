@@ -38,7 +38,7 @@ class PollingBackend:
         self.next_at = 0.0
         self._known = self._scan_timed()
 
-    def look(self) -> list[FileEvent]:
+    def read_events(self) -> list[FileEvent]:
         before, self._known = self._known, self._scan_timed()
         changed = {event for event, _ in before.items() ^ self._known.items()}
         self.received += len(changed)
@@ -75,7 +75,7 @@ class PollingBackend:
                         waiting.append(path)
                 elif is_ignore_rules_file(path):
                     yield from _stamp_event(FileEvent("rules", path), entry.path)
-                elif is_valid_name(path) and self._place.wanted(path):
+                elif is_valid_name(path) and self._place.wants_file(path):
                     yield from _stamp_event(FileEvent("file", path), entry.path)
 
     def _git_stamps(self, top: str) -> Iterator[tuple[FileEvent, _PollStamp]]:

@@ -50,7 +50,7 @@ class WatchDependencies:
 
 
 class RootWatch:
-    """The watch of one root. Only the watch thread may open, check and close it; `look` and its results need the
+    """The watch of one root. Only the watch thread may open, check and close it; `read_events` and its results need the
     lock."""
 
     def __init__(self, place: WatchTarget, means: WatchDependencies) -> None:
@@ -69,7 +69,7 @@ class RootWatch:
         return "inotify" if isinstance(self.backend, InotifyBackend) else "polling"
 
     @property
-    def received(self) -> int:
+    def event_count(self) -> int:
         return self._received_before + (self.backend.received if self.backend else 0)
 
     def fileno(self) -> int:
@@ -97,11 +97,11 @@ class RootWatch:
             self.backend = None
             self.is_missing = False
 
-    def look(self) -> bool:
+    def read_events(self) -> bool:
         """Read the events queued so far; return whether all changes are known. The caller holds the lock."""
         if not isinstance(self.backend, InotifyBackend):
             return self.is_missing and not self._is_there()
-        self.debouncer.see(self.backend.look(), self._means.clock())
+        self.debouncer.add_events(self.backend.read_events(), self._means.clock())
         return self.backend.is_there()
 
     def check_root(self) -> None:
@@ -120,7 +120,7 @@ class RootWatch:
         usual = self._means.clock() + self._means.timing.poll_s
         return self.backend.next_at if isinstance(self.backend, PollingBackend) else usual
 
-    def prepared(self, due: DueBatch) -> bool:
+    def prepare(self, due: DueBatch) -> bool:
         """Update the watched directories if the rules changed; return False if the root is gone."""
         must_open = any(it.requires_rewatch for it in due.reasons)
         if must_open or (GIT_CHANGED in due.reasons and self.place.reload_rules()):
@@ -156,9 +156,9 @@ class RootWatch:
         if not self._is_there():
             self.open(ROOT_RETURNED)
             return
-        events = backend.look()
+        events = backend.read_events()
         with self._means.lock:
-            self.debouncer.see(events, self._means.clock())
+            self.debouncer.add_events(events, self._means.clock())
 
     def _is_there(self) -> bool:
         return is_intact_root(self.place.root) and os.access(self.place.root, os.R_OK | os.X_OK)
@@ -187,7 +187,7 @@ class WatchStatus:
     running: bool
     method: WatchMethod
     why: str
-    places: tuple[WatchTargetStatus, ...]
+    targets: tuple[WatchTargetStatus, ...]
     directories: int
     events: int
     batches: int
@@ -197,29 +197,29 @@ class WatchStatus:
 
 
 def watch_status(
-    lookouts: Sequence[RootWatch], *, running: bool, problem: str, restarts: int, since: float | None
+    root_watches: Sequence[RootWatch], *, running: bool, problem: str, restarts: int, since: float | None
 ) -> WatchStatus:
-    places = tuple(_target_status(it) for it in lookouts)
+    places = tuple(_target_status(it) for it in root_watches)
     methods = {it.method for it in places} if running else {"off"}
     return WatchStatus(
         running=running,
         method="polling" if "polling" in methods else "inotify" if "inotify" in methods else "off",
         why="; ".join(dict.fromkeys(filter(None, (problem, *(it.why for it in places))))),
-        places=places,
+        targets=places,
         directories=sum(it.directories for it in places),
-        events=sum(it.received for it in lookouts),
-        batches=sum(it.debouncer.sent for it in lookouts),
+        events=sum(it.event_count for it in root_watches),
+        batches=sum(it.debouncer.sent for it in root_watches),
         restarts=restarts,
         pending=sum(it.pending for it in places),
         since=since,
     )
 
 
-def _target_status(lookout: RootWatch) -> WatchTargetStatus:
-    place, backend = lookout.place, lookout.backend
+def _target_status(root_watch: RootWatch) -> WatchTargetStatus:
+    place, backend = root_watch.place, root_watch.backend
     directories = backend.directories if backend else 0
     return WatchTargetStatus(
-        place.collection, str(place.root), lookout.method, lookout.why, directories, lookout.debouncer.count()
+        place.collection, str(place.root), root_watch.method, root_watch.why, directories, root_watch.debouncer.count()
     )
 
 
@@ -237,7 +237,7 @@ watch_log = logging.getLogger("dowse.watch")
 class Watcher:
     """Hands batches of changes to `submit`, which returns at once.
 
-    The receiver calls `done` once a batch is indexed, or `missed` if it will not be.
+    The receiver calls `done` once a batch is indexed, or `mark_missed` if it will not be.
     """
 
     def __init__(
@@ -281,14 +281,14 @@ class Watcher:
         with self._lock:
             for root_watch in self._root_watches:
                 if root_watch.place.collection == batch.collection:
-                    root_watch.debouncer.done(batch)
+                    root_watch.debouncer.mark_done(batch)
 
-    def missed(self, batch: ChangeBatch) -> None:
+    def mark_missed(self, batch: ChangeBatch) -> None:
         """Mark a batch as not indexed: it stays pending, and the whole root is compared later."""
         with self._lock:
             for root_watch in self._root_watches:
                 if root_watch.place.collection == batch.collection:
-                    root_watch.debouncer.missed(batch, self._clock())
+                    root_watch.debouncer.mark_missed(batch, self._clock())
         if self._wake_pipe is not None:
             self._wake_pipe.wake()
 
@@ -320,7 +320,7 @@ class Watcher:
             )
 
     def _pending(self) -> Mapping[str, frozenset[str]] | None:
-        are_sure = [it.look() for it in self._root_watches]
+        are_sure = [it.read_events() for it in self._root_watches]
         known = {it.place.collection: it.debouncer.pending() for it in self._root_watches}
         sure = {collection: paths for collection, paths in known.items() if paths is not None}
         return sure if all(are_sure) and len(sure) == len(known) else None
@@ -360,16 +360,16 @@ class Watcher:
             self._wait()
             for root_watch in self._root_watches:
                 with self._lock:
-                    root_watch.look()
+                    root_watch.read_events()
                 root_watch.check_root()
 
-    def _emit_due(self, lookout: RootWatch) -> None:
+    def _emit_due(self, root_watch: RootWatch) -> None:
         while True:
             with self._lock:
-                due = lookout.debouncer.take(self._clock())
+                due = root_watch.debouncer.take_due(self._clock())
             if due is None:
                 return
-            if lookout.prepared(due):
+            if root_watch.prepare(due):
                 self._send(due.batch)
             else:
                 self.done(due.batch)  # the whole root is compared once it returns
@@ -384,14 +384,14 @@ class Watcher:
     def _wait(self) -> None:
         """Wait until there are events to read, batches to emit or files to poll."""
         poll = select.poll()
-        bell = self._wake_pipe.fileno() if self._wake_pipe else -1
-        for handle in (bell, *(it.fileno() for it in self._root_watches)):
+        wake_pipe = self._wake_pipe.fileno() if self._wake_pipe else -1
+        for handle in (wake_pipe, *(it.fileno() for it in self._root_watches)):
             if handle >= 0:
                 poll.register(handle, select.POLLIN)
         ready = poll.poll(max(0.0, self._next_at() - self._clock()) * 1000)
-        if self._wake_pipe and any(handle == bell for handle, _ in ready):
+        if self._wake_pipe and any(handle == wake_pipe for handle, _ in ready):
             self._wake_pipe.drain()
-        if any(handle != bell for handle, _ in ready):
+        if any(handle != wake_pipe for handle, _ in ready):
             self._closing.wait(_BURST_WAIT_S)
 
     def _next_at(self) -> float:
@@ -426,35 +426,35 @@ class Watcher:
 def watch_target_of(collection: str, source: FileSource) -> WatchTarget:
     """Return the watch target for a source. It covers every file the source lists, and may cover a few more."""
     bounds = _TargetFilter(source)
-    return WatchTarget(collection, source.root, bounds.wants_directory, bounds.wanted, bounds.reload_rules)
+    return WatchTarget(collection, source.root, bounds.wants_directory, bounds.wants_file, bounds.reload_rules)
 
 
 class _TargetFilter:
-    """Path filter from globs, ignore files and one git query, all as of the last `renew`."""
+    """Path filter from globs, ignore files and one git query, all as of the last `reload_rules`."""
 
     def __init__(self, source: FileSource) -> None:
         self._source = source
-        self._judge, self._kept = self._load_rules()
+        self._path_filter, self._tracked_ignored = self._load_rules()
 
     def wants_directory(self, path: str) -> bool:
         """Return whether to watch a directory. Bare repositories are included: only their existence matters, not their
         contents."""
-        return self._judge.may_enter(path)
+        return self._path_filter.may_enter(path)
 
-    def wanted(self, path: str) -> bool:
-        return self._judge.has_file(path)
+    def wants_file(self, path: str) -> bool:
+        return self._path_filter.has_file(path)
 
     def reload_rules(self) -> bool:
         """Reload the rules. Concurrent queries are answered by the old or the new rules."""
-        before = self._kept
-        self._judge, self._kept = self._load_rules()
+        before = self._tracked_ignored
+        self._path_filter, self._tracked_ignored = self._load_rules()
         for repository in list(before.files):
-            self._judge.has_directory(repository)
-        return before.files != self._kept.files
+            self._path_filter.has_directory(repository)
+        return before.files != self._tracked_ignored.files
 
     def _load_rules(self) -> tuple[PathFilter, TrackedIgnoredFiles]:
-        kept = TrackedIgnoredFiles()
-        return self._source.judge(kept), kept
+        tracked = TrackedIgnoredFiles()
+        return self._source.path_filter(tracked), tracked
 
 
 # --------------------------------------------------------------------------------------------------

@@ -300,7 +300,7 @@ class Preference:
     def multiplier(self) -> float:
         return max(MIN_PREFERENCE_FACTOR, 1 + self.delta)
 
-    def moved(self, delta: float) -> Preference:
+    def shifted_by(self, delta: float) -> Preference:
         return Preference(min(max(self.delta + delta, MIN_PREFERENCE_DELTA), MAX_PREFERENCE_DELTA))
 
 
@@ -316,10 +316,10 @@ class Preferences:
             raise BadInput("the delta is not a number; give one from -0.9 to 4")
         with self._lock:
             preferences = self._by_subject[subject]
-            preferences[collection, path] = preferences.get((collection, path), Preference()).moved(delta)
+            preferences[collection, path] = preferences.get((collection, path), Preference()).shifted_by(delta)
             return preferences[collection, path]
 
-    def of(self, subject: str) -> Mapping[tuple[str, str], float]:
+    def factors_for(self, subject: str) -> Mapping[tuple[str, str], float]:
         """Return a copy of the subject's factors."""
         with self._lock:
             return {place: it.multiplier for place, it in self._by_subject.get(subject, {}).items()}

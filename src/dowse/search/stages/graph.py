@@ -56,7 +56,7 @@ def record_node(record: Record) -> RecordNode:
 
 def get_link_graph(view: StoreView) -> LinkGraph:
     """Return the graph of the current index, cached until a record changes."""
-    return view.remembered("link graph", lambda: build_link_graph(view.records_with_links(DOCUMENT_LINKS)))
+    return view.cached_by_revision("link graph", lambda: build_link_graph(view.records_with_links(DOCUMENT_LINKS)))
 
 
 def build_link_graph(entries: LinkedRecords) -> LinkGraph:
@@ -76,7 +76,7 @@ def _resolved_edges(entries: LinkedRecords) -> Iterator[tuple[RecordNode, str, R
     meant = build_link_resolver(entries)
     for entry in entries:
         source = record_node(entry[0])
-        for kind, path in dict.fromkeys((it.link.kind, it.path) for it in meant.resolved([entry])):
+        for kind, path in dict.fromkeys((it.link.kind, it.path) for it in meant.resolve_all([entry])):
             yield source, kind, RecordNode(source.collection, path)
 
 
@@ -90,7 +90,7 @@ CommunityNode = TypeVar("CommunityNode", bound=tuple[str, ...])
 class _LouvainLevel:
     """A weighted undirected graph with numbered nodes. A loop is the weight inside a merged node."""
 
-    ties: Sequence[dict[int, int]]
+    edges: Sequence[dict[int, int]]
     loops: Sequence[int]
 
 
@@ -122,17 +122,17 @@ def _cluster(level: _LouvainLevel) -> list[int]:
 
 def _move_nodes(level: _LouvainLevel) -> list[int]:
     """Move each node to the neighbouring community with the largest gain in modularity, until no move gains."""
-    degrees = [sum(ties.values()) + 2 * loop for ties, loop in zip(level.ties, level.loops, strict=True)]
+    degrees = [sum(ties.values()) + 2 * loop for ties, loop in zip(level.edges, level.loops, strict=True)]
     total, labels, totals = sum(degrees), list(range(len(degrees))), list(degrees)
     queue = OrderedDict.fromkeys(labels)  # a queue that holds each node at most once
     while queue:
         node, _ = queue.popitem(last=False)
         old, degree = labels[node], degrees[node]
         totals[old] -= degree
-        labels[node] = _best_community(old, _weights_to_communities(level.ties[node], labels), degree, total, totals)
+        labels[node] = _best_community(old, _weights_to_communities(level.edges[node], labels), degree, total, totals)
         totals[labels[node]] += degree
         if labels[node] != old:
-            queue.update((other, None) for other in level.ties[node] if labels[other] != labels[node])
+            queue.update((other, None) for other in level.edges[node] if labels[other] != labels[node])
     return labels
 
 
@@ -167,7 +167,7 @@ def _merge_communities(level: _LouvainLevel, labels: Sequence[int]) -> _LouvainL
     loops = [0] * count
     for node, label in enumerate(labels):
         loops[label] += level.loops[node]
-        for other, weight in level.ties[node].items():
+        for other, weight in level.edges[node].items():
             if labels[other] != label:
                 ties[label][labels[other]] += weight
             elif other > node:
@@ -243,9 +243,9 @@ class CommunityBoost:
             run.notes.append(_NO_LINKS)
         homes = [known.get(record_node(hit.stored.record)) for hit in hits]
         favoured = {home for home in homes[: self.seeds] if home is not None}
-        return sort_by_score([self._boosted(hit, home, favoured) for hit, home in zip(hits, homes, strict=True)])
+        return sort_by_score([self._boost(hit, home, favoured) for hit, home in zip(hits, homes, strict=True)])
 
-    def _boosted(self, hit: Hit, home: int | None, favoured: set[int]) -> Hit:
+    def _boost(self, hit: Hit, home: int | None, favoured: set[int]) -> Hit:
         if home is None or home not in favoured:
             return hit
         return multiply_score(hit, self.factor, community=home, community_boost=self.factor)
@@ -253,4 +253,4 @@ class CommunityBoost:
 
 def get_communities(view: StoreView) -> Mapping[RecordNode, int]:
     """Return the communities of the link graph, cached until a record changes."""
-    return view.remembered("communities", lambda: detect_communities(get_link_graph(view).pairs()))
+    return view.cached_by_revision("communities", lambda: detect_communities(get_link_graph(view).pairs()))

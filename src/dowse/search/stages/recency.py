@@ -36,9 +36,9 @@ class RecencyTiers:
 
     def __call__(self, hits: list[Hit], run: SearchRun) -> list[Hit]:
         now = run.now()
-        return sort_by_score([self._weighed(hit, age_days(hit, now)) for hit in hits])
+        return sort_by_score([self._weigh(hit, age_days(hit, now)) for hit in hits])
 
-    def _weighed(self, hit: Hit, age: float) -> Hit:
+    def _weigh(self, hit: Hit, age: float) -> Hit:
         factor = next((factor for days, factor in self.tiers if age <= days), 1.0)
         return multiply_score(hit, factor, recency=factor, age_days=age)
 
@@ -55,9 +55,9 @@ class HalfLifeDecay:
             run.notes.append("disabled: the half-life is 0 days")
             return hits
         now = run.now()
-        return sort_by_score([self._faded(hit, age_days(hit, now)) for hit in hits])
+        return sort_by_score([self._decay(hit, age_days(hit, now)) for hit in hits])
 
-    def _faded(self, hit: Hit, age: float) -> Hit:
+    def _decay(self, hit: Hit, age: float) -> Hit:
         decay = (1 - self.strength) + self.strength * 2.0 ** (-age / self.half_life_days)
         return multiply_score(hit, decay, decay=decay, age_days=age)
 
@@ -82,24 +82,24 @@ class AgeDecay:
     """
 
     share: float = 1.0
-    paces: tuple[DecayRate, ...] = DECAY_RATES
+    decay_rates: tuple[DecayRate, ...] = DECAY_RATES
 
     def __call__(self, hits: list[Hit], run: SearchRun) -> list[Hit]:
-        now, paces = run.now(), (*run.query.paces, *self.paces)
-        return sort_by_score([self._faded(hit, now, paces) for hit in hits])
+        now, decay_rates = run.now(), (*run.query.decay_rates, *self.decay_rates)
+        return sort_by_score([self._decay(hit, now, decay_rates) for hit in hits])
 
-    def _faded(self, hit: Hit, now: float, paces: tuple[DecayRate, ...]) -> Hit:
-        pace = _decay_rate(hit.stored.record, paces)
-        if pace is None:
+    def _decay(self, hit: Hit, now: float, decay_rates: tuple[DecayRate, ...]) -> Hit:
+        decay_rate = _decay_rate(hit.stored.record, decay_rates)
+        if decay_rate is None:
             return hit
         age = age_days(hit, now)
-        decay = 1 - self.share * (1 - max(pace.floor, pace.rate**age))
+        decay = 1 - self.share * (1 - max(decay_rate.floor, decay_rate.rate**age))
         return multiply_score(hit, decay, decay=decay, age_days=age)
 
 
-def _decay_rate(record: Record, paces: tuple[DecayRate, ...]) -> DecayRate | None:
+def _decay_rate(record: Record, decay_rates: tuple[DecayRate, ...]) -> DecayRate | None:
     own = record.facets.get(_TYPE_FACET, "")
-    return next((it for it in paces if it.kind == record.kind and it.type in (own, "")), None)
+    return next((it for it in decay_rates if it.kind == record.kind and it.type in (own, "")), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,4 +272,4 @@ def get_successors(view: StoreView, kinds: tuple[str, ...] = SUPERSEDABLE_KINDS)
         edges = collect_edges(view.records_with_links(link_kinds_for(SUPERSEDES), Scope(kinds=kinds)), SUPERSEDES)
         return {older: [it.source.key for it in newer] for older, newer in edges.incoming.items()}
 
-    return view.remembered(f"successors of {kinds}", make)
+    return view.cached_by_revision(f"successors of {kinds}", make)

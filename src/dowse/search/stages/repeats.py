@@ -88,7 +88,7 @@ def drop_redundant_candidates(fused: list[ScoredChunk], wanted: int, run: Search
     The candidate that is kept takes the best place of those it stands for. Its evidence counts the folded ones.
     """
     head, tail = fused[: wanted * _EXAMINED_PER_HIT], fused[wanted * _EXAMINED_PER_HIT :]
-    places = run.view.places([it.key for it in head])
+    places = run.view.chunk_places([it.key for it in head])
     replacements = _fold_within_records(head, places, run) | _fold_translations(head, places, run)
     kept: dict[int, ScoredChunk] = {}
     for scored in head:
@@ -119,10 +119,10 @@ def _discount_repeated_files(head: list[ScoredChunk], places: ChunkPlaces, run: 
 
 def _fold_within_records(head: list[ScoredChunk], places: ChunkPlaces, run: SearchRun) -> dict[int, tuple[int, str]]:
     """Map each further passage of a record of a limited group to the best passage of that record."""
-    families = groups_of_kinds(run.searchable_kinds())
-    if all(it.share >= 1 for it in families):
+    groups = groups_of_kinds(run.searchable_kinds())
+    if all(it.share >= 1 for it in groups):
         return {}
-    only_group = families[0] if len(families) == 1 else None
+    only_group = groups[0] if len(groups) == 1 else None
     first: dict[tuple[str, str], int] = {}
     replacements: dict[int, tuple[int, str]] = {}
     for key, _ in head:

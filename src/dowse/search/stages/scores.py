@@ -175,8 +175,8 @@ class Quotas:
     min_score_share: float = 0.66
 
     def __call__(self, hits: list[Hit], run: SearchRun) -> list[Hit]:
-        families = {_result_group(hit) for hit in hits}
-        if run.query.scope.kinds or len(families) < 2:
+        groups = {_result_group(hit) for hit in hits}
+        if run.query.scope.kinds or len(groups) < 2:
             return hits
         places = list(self._places(hits, run))
         reserved = self._reserve_places(hits, places, run)
@@ -193,11 +193,11 @@ class Quotas:
         within: list[int] = []
         beyond: list[int] = []
         for place, hit in enumerate(hits):
-            family, node = _result_group(hit), record_node(hit.stored.record)
-            share = _PREFERRED_SHARE if about.get(hit.stored.record.kind) == 1 else family.share
-            fits = family.share >= 1 or (node not in taken[family] and len(taken[family]) < max(1, int(limit * share)))
+            group, node = _result_group(hit), record_node(hit.stored.record)
+            share = _PREFERRED_SHARE if about.get(hit.stored.record.kind) == 1 else group.share
+            fits = group.share >= 1 or (node not in taken[group] and len(taken[group]) < max(1, int(limit * share)))
             (within if fits else beyond).append(place)
-            taken[family] |= {node} if fits else set()
+            taken[group] |= {node} if fits else set()
         yield from [*within, *beyond][:limit]
 
     def _reserve_places(self, hits: list[Hit], kept: list[int], run: SearchRun) -> list[int]:

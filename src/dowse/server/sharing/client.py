@@ -56,7 +56,7 @@ def print_to_terminal(sentence: str) -> None:
 class DaemonClient:
     """The socket paths, the hello to send there, and the command that starts a server."""
 
-    place: SocketPaths
+    socket_paths: SocketPaths
     hello: ClientHello
     command: list[str]
 
@@ -67,7 +67,7 @@ class DaemonClient:
 
         Raise with the reason if there is none, or as soon as `stopped` returns true.
         """
-        make_private_folder(self.place.folder)
+        make_private_folder(self.socket_paths.folder)
         began = time.monotonic()
         deadline = began + START_TIMEOUT_S
         starting, launched = None, False
@@ -78,10 +78,10 @@ class DaemonClient:
                         report(f"the shared server is ready, after {time.monotonic() - began:.1f} s")
                     return connection
                 if starting is None:
-                    starting = try_lock(self.place.starting)
+                    starting = try_lock(self.socket_paths.start_lock)
                 elif not launched:
-                    report(f"starting the shared server of this index; its log is\n  {self.place.log}")
-                    start_detached(self.command, self.place)
+                    report(f"starting the shared server of this index; its log is\n  {self.socket_paths.log}")
+                    start_detached(self.command, self.socket_paths)
                     launched = True
                 time.sleep(_CONNECT_RETRY_SECONDS)
         except OSError as error:
@@ -89,11 +89,13 @@ class DaemonClient:
         finally:
             if starting is not None:
                 os.close(starting)
-        raise DaemonUnavailable(f"no shared server could be started within {START_TIMEOUT_S:g} s; see {self.place.log}")
+        raise DaemonUnavailable(
+            f"no shared server could be started within {START_TIMEOUT_S:g} s; see {self.socket_paths.log}"
+        )
 
     def _try_connect(self, stopped: ShouldStop) -> socket.socket | None:
         with ExitStack() as unless_welcome:
-            connection = connect_socket(self.place)
+            connection = connect_socket(self.socket_paths)
             if connection is None:
                 return None
             unless_welcome.callback(connection.close)
@@ -159,11 +161,11 @@ def _receive_reply(connection: socket.socket, deadline: float, stopped: ShouldSt
     )
 
 
-def daemon_command(asked: ClientArguments, flags: Mapping[str, object]) -> list[str]:
+def daemon_command(client: ClientArguments, flags: Mapping[str, object]) -> list[str]:
     """Return the command that starts a server for this client; -P keeps modules in the start directory from being
     imported."""
-    words = [sys.executable, "-P", "-m", "dowse", "daemon", "run", "--detached", "--profile", asked.profile]
-    words += [f"--root={root}" for root in asked.roots]
+    words = [sys.executable, "-P", "-m", "dowse", "daemon", "run", "--detached", "--profile", client.profile]
+    words += [f"--root={root}" for root in client.roots]
     return words + settings_as_flags(flags)
 
 
@@ -211,7 +213,7 @@ _CLIENT_ONLY_FLAGS = ("share",)
 
 @dataclass(frozen=True, slots=True)
 class LaunchConfig:
-    asked: ClientArguments
+    client: ClientArguments
     flags: Mapping[str, object]
     environment: Mapping[str, str]
     workspace: Workspace
@@ -226,22 +228,22 @@ class LaunchConfig:
         environment: Mapping[str, str],
         cwd: Path,
     ) -> LaunchConfig:
-        asked = ClientArguments(profile, tuple(map(str, roots)), str(cwd))
-        return cls(asked, flags, environment, workspace_for(asked, flags, environment))
+        client = ClientArguments(profile, tuple(map(str, roots)), str(cwd))
+        return cls(client, flags, environment, workspace_for(client, flags, environment))
 
     @property
-    def place(self) -> SocketPaths:
+    def socket_paths(self) -> SocketPaths:
         temporary = Path(self.environment.get("TMPDIR") or "/tmp").absolute()
         return socket_paths(self.workspace.index, DataPaths.of(self.workspace.settings).data_dir, temporary)
 
     def hello(self, verb: HelloVerb) -> ClientHello:
         return ClientHello(
-            verb, build_fingerprint(), self.asked, settings_fingerprint(self.workspace, self.asked, self.environment)
+            verb, build_fingerprint(), self.client, settings_fingerprint(self.workspace, self.client, self.environment)
         )
 
-    def reach(self) -> DaemonClient:
+    def daemon_client(self) -> DaemonClient:
         flags = {name: value for name, value in self.flags.items() if name not in _CLIENT_ONLY_FLAGS}
-        return DaemonClient(self.place, self.hello("serve"), daemon_command(self.asked, flags))
+        return DaemonClient(self.socket_paths, self.hello("serve"), daemon_command(self.client, flags))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -57,45 +57,45 @@ class SessionFactory:
         build: str,
         flags: Mapping[str, object],
         environment: Mapping[str, str],
-        backstage: ServerRuntime,
+        server_runtime: ServerRuntime,
     ) -> None:
         self.index = index
         self._build = build
         self._flags = flags
         self._environment = environment
-        self._backstage = backstage
+        self._server_runtime = server_runtime
         self._lock = threading.Lock()
         self._settings_by_profile: dict[str, Mapping[str, str]] = {}
 
     def make_profile_for(self, hello: ClientHello) -> ToolSet:
         """Create the client's tools, bound to its roots; refuse a client whose own server would answer differently."""
         self._check(hello)
-        asked = hello.asked
+        client = hello.client
         profile = make_profile(
-            asked.profile,
-            roots=asked.paths,
+            client.profile,
+            roots=client.paths,
             flags=self._flags,
             environment=self._environment,
-            cwd=Path(asked.cwd),
-            backstage=self._backstage,
+            cwd=Path(client.cwd),
+            server_runtime=self._server_runtime,
         )
-        self._backstage.start()
+        self._server_runtime.start()
         return profile
 
     def _check(self, hello: ClientHello) -> None:
         if hello.protocol != HELLO_PROTOCOL or hello.build != self._build:
             raise BuildMismatch("the shared server runs another version of Dowse; `dowse daemon restart` replaces it")
-        if hello.asked.profile not in PROFILES:
+        if hello.client.profile not in PROFILES:
             raise DaemonUnavailable(
-                f"unknown profile {hello.asked.profile[:100]!r}; choose one of {', '.join(PROFILES)}"
+                f"unknown profile {hello.client.profile[:100]!r}; choose one of {', '.join(PROFILES)}"
             )
-        workspace = workspace_for(hello.asked, self._flags, self._environment)
+        workspace = workspace_for(hello.client, self._flags, self._environment)
         if workspace.index != self.index:
             raise DaemonUnavailable(f"the shared server serves {self.index}, not {workspace.index}")
-        ours = settings_fingerprint(workspace, hello.asked, self._environment)
+        ours = settings_fingerprint(workspace, hello.client, self._environment)
         with self._lock:
             # The first client of a profile decides: `dowse.toml` may change, an open engine does not.
-            first = self._settings_by_profile.setdefault(hello.asked.profile, ours)
+            first = self._settings_by_profile.setdefault(hello.client.profile, ours)
         differing = sorted({*differing_settings(ours, hello.settings), *differing_settings(first, hello.settings)})
         if differing:
             raise DaemonUnavailable(
@@ -203,14 +203,16 @@ def run_daemon(start: LaunchConfig, listening: ListeningSocket, *, detached: boo
     else:
         log_to_stderr(start.environment)
     turns = CallScheduler()
-    backstage = ServerRuntime(on_open=lambda engine: engine.use_one_thread_when(lambda: turns.count_waiting() > 0))
-    readers = ReaderPool(turns, start.flags, backstage.is_idle)
-    sessions = SessionFactory(start.workspace.index, build_fingerprint(), start.flags, start.environment, backstage)
+    server_runtime = ServerRuntime(on_open=lambda engine: engine.use_one_thread_when(lambda: turns.count_waiting() > 0))
+    readers = ReaderPool(turns, start.flags, server_runtime.is_idle)
+    sessions = SessionFactory(
+        start.workspace.index, build_fingerprint(), start.flags, start.environment, server_runtime
+    )
     log.info("serving %s as process %d", start.workspace.index, os.getpid())
     idle_s = start.workspace.settings.daemon_idle_s
     sys.setswitchinterval(_THREAD_SWITCH_SECONDS)
     collect_garbage_rarely()
-    anyio.run(lambda: SharedServer(listening, sessions, backstage, turns, readers, idle_s=idle_s).run())
+    anyio.run(lambda: SharedServer(listening, sessions, server_runtime, turns, readers, idle_s=idle_s).run())
 
 
 class SharedServer:
@@ -220,7 +222,7 @@ class SharedServer:
         self,
         listening: ListeningSocket,
         sessions: SessionFactory,
-        backstage: ServerRuntime,
+        server_runtime: ServerRuntime,
         turns: CallScheduler,
         readers: ReaderPool,
         *,
@@ -229,7 +231,7 @@ class SharedServer:
     ) -> None:
         self._listening = listening
         self._sessions = sessions
-        self._backstage = backstage
+        self._server_runtime = server_runtime
         self._idle_s = idle_s
         self._now = clock
         self._started_at = self._idle_since = clock()
@@ -275,7 +277,7 @@ class SharedServer:
 
     def _is_idle(self) -> bool:
         alone = not self._connected and self._now() - self._idle_since >= self._idle_s
-        return alone and self._backstage.jobs.running() is None
+        return alone and self._server_runtime.jobs.running() is None
 
     async def _shut_down(self) -> None:
         """Accept no new clients, and answer pending requests if that is quick. A thread in a long call does not delay
@@ -287,7 +289,7 @@ class SharedServer:
             while self._connected:
                 await anyio.sleep(0.01)
         self._readers.close()
-        self._backstage.close()
+        self._server_runtime.close()
         os._exit(0)
 
     # --- clients ---
@@ -355,14 +357,14 @@ class SharedServer:
         try:
             profile = await anyio.to_thread.run_sync(self._sessions.make_profile_for, hello)
             await _send_reply(connection, ok=True, pid=os.getpid())
-            ask_elsewhere = partial(make_remote_call, hello.asked)
+            ask_elsewhere = partial(make_remote_call, hello.client)
             await serve_lines(profile, lines, connection.write, self._turns, ask_elsewhere)
         finally:
             del self._connected[connection]
             self._idle_since = self._now()
 
     async def _send_status(self, hello: ClientHello, connection: ClientConnection, lines: ClientLines) -> None:
-        job = self._backstage.jobs.running()
+        job = self._server_runtime.jobs.running()
         await _send_reply(
             connection,
             ok=True,
@@ -370,7 +372,7 @@ class SharedServer:
             version=version("dowse"),
             index=str(self._sessions.index),
             connections=len(self._connected),
-            profiles=dict(Counter(it.asked.profile for it in self._connected.values())),
+            profiles=dict(Counter(it.client.profile for it in self._connected.values())),
             uptime_s=round(self._now() - self._started_at, 1),
             idle_s=self._idle_s,
             readers=self._readers.pids(),

@@ -130,7 +130,7 @@ def serve_mcp_client(arguments: McpArguments) -> int:
         return StdioProxy(lambda: _start_server_search(arguments), handshake).run()
     from dowse.server.runtime import serve_with
 
-    serve_with(lambda backstage: _make_own_profile(arguments, backstage), os.environ)
+    serve_with(lambda server_runtime: _make_own_profile(arguments, server_runtime), os.environ)
     return 0
 
 
@@ -154,7 +154,7 @@ def _resolve_launch(arguments: McpArguments) -> LaunchConfig:
     )
 
 
-def _make_own_profile(arguments: McpArguments, backstage: ServerRuntime) -> ToolSet:
+def _make_own_profile(arguments: McpArguments, server_runtime: ServerRuntime) -> ToolSet:
     from pathlib import Path
 
     from dowse.server.runtime import make_profile
@@ -167,7 +167,7 @@ def _make_own_profile(arguments: McpArguments, backstage: ServerRuntime) -> Tool
         flags=arguments.flags,
         environment=os.environ,
         cwd=cwd,
-        backstage=backstage,
+        server_runtime=server_runtime,
     )
 
 
@@ -218,7 +218,7 @@ def _find_or_become_server(arguments: McpArguments, front: socket.socket) -> Non
         start = _resolve_launch(arguments)
         if start.workspace.settings.share:
             try:
-                connection = start.reach().connect_or_start(parent.parent_exited)
+                connection = start.daemon_client().connect_or_start(parent.parent_exited)
                 _print_notice(start.workspace.notice)
                 socket.send_fds(front, [b'{"shared": true}\n'], [connection.fileno()])
                 return
@@ -234,8 +234,8 @@ def _find_or_become_server(arguments: McpArguments, front: socket.socket) -> Non
 def _serve_front(arguments: McpArguments, front: socket.socket) -> None:
     from dowse.server.runtime import serve_with
 
-    def make(backstage: ServerRuntime) -> ToolSet:
-        profile = _make_own_profile(arguments, backstage)
+    def make(server_runtime: ServerRuntime) -> ToolSet:
+        profile = _make_own_profile(arguments, server_runtime)
         _report_to_front(front, own=True)
         return profile
 

@@ -51,7 +51,7 @@ class SocketPaths:
         return self.folder / f"{self.key}.lock"
 
     @property
-    def starting(self) -> Path:
+    def start_lock(self) -> Path:
         """Held by the one client that starts a server."""
         return self.folder / f"{self.key}.starting"
 
@@ -134,7 +134,7 @@ class ClientArguments:
 class ClientHello:
     verb: HelloVerb
     build: str
-    asked: ClientArguments
+    client: ClientArguments
     settings: Mapping[str, str]
     protocol: int = HELLO_PROTOCOL
 
@@ -146,7 +146,7 @@ def parse_hello(line: bytes) -> ClientHello:
     """Parse the hello; raise an error that says what was expected otherwise."""
     try:
         table = json.loads(line)
-        arguments = table["asked"]
+        arguments = table["client"]
         hello = ClientHello(
             table["verb"],
             str(table["build"]),
@@ -161,20 +161,20 @@ def parse_hello(line: bytes) -> ClientHello:
     return hello
 
 
-def workspace_for(asked: ClientArguments, flags: Mapping[str, object], environment: Mapping[str, str]) -> Workspace:
+def workspace_for(client: ClientArguments, flags: Mapping[str, object], environment: Mapping[str, str]) -> Workspace:
     """Find the workspace that `dowse mcp` would serve with these arguments."""
-    roots, cwd = asked.paths, Path(asked.cwd)
-    if asked.profile == "rifflux":
+    roots, cwd = client.paths, Path(client.cwd)
+    if client.profile == "rifflux":
         from dowse.server.runtime import rifflux_workspace
 
         root = roots[0] if roots else None
         workspace = rifflux_workspace(flags=flags, environment=environment, cwd=cwd, root=root)
         return Workspace(workspace.settings, workspace.root, workspace.index.resolve())
-    if asked.profile == "codesearch":
+    if client.profile == "codesearch":
         from dowse.server.runtime import codesearch_workspace
 
         return codesearch_workspace(roots, flags=flags, environment=environment, cwd=cwd)
-    if asked.profile == "ragdocs":
+    if client.profile == "ragdocs":
         from dowse.server.contract_settings import ragdocs_workspace
 
         return ragdocs_workspace(roots, flags=flags, environment=environment, cwd=cwd)[0]
@@ -182,10 +182,10 @@ def workspace_for(asked: ClientArguments, flags: Mapping[str, object], environme
 
 
 def settings_fingerprint(
-    workspace: Workspace, asked: ClientArguments, environment: Mapping[str, str]
+    workspace: Workspace, client: ClientArguments, environment: Mapping[str, str]
 ) -> dict[str, str]:
     """Return everything an answer may depend on, as text; secrets are hashed, so that they can only be compared."""
-    cwd = Path(asked.cwd)
+    cwd = Path(client.cwd)
     table = {
         name: _setting_text(name, getattr(workspace.settings, name), cwd)
         for name in SETTINGS
@@ -193,7 +193,7 @@ def settings_fingerprint(
     }
     table["index"] = str(workspace.index)
     table["data_dir"] = str(cwd / DataPaths.of(workspace.settings).data_dir)
-    if asked.profile == "rifflux":
+    if client.profile == "rifflux":
         table |= {name: text for name, text in environment.items() if name.startswith("RIFFLUX_")}
     return table
 

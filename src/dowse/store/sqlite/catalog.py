@@ -76,17 +76,17 @@ class SqliteCatalog:
 
     # --- the index ---
 
-    def moment(self) -> AbstractContextManager[None]:
-        return self.db.moment()
+    def snapshot(self) -> AbstractContextManager[None]:
+        return self.db.snapshot()
 
     def metadata(self) -> Mapping[str, str]:
         return dict(self._cached_rows("SELECT key, value FROM manifest"))
 
     def _cached_rows(self, statement: str) -> list[Row]:
         """Return all rows of a small table that every answer needs, cached until the file changes."""
-        return self.db.remembered(statement, lambda: self.db.rows(statement))
+        return self.db.cached_by_revision(statement, lambda: self.db.rows(statement))
 
-    def remembered(self, name: str, make: Callable[[], Value]) -> Value:
+    def cached_by_revision(self, name: str, make: Callable[[], Value]) -> Value:
         return self._derived_cache.get(name, self._revision, make)
 
     def _revision(self) -> str:
@@ -100,7 +100,7 @@ class SqliteCatalog:
         rows = self._cached_rows("SELECT name, root, listed, synced_at, source FROM collections ORDER BY id")
         return [Collection(*row) for row in rows]
 
-    def skipped(self) -> list[SkippedItem]:
+    def skipped_items(self) -> list[SkippedItem]:
         rows = self._cached_rows(
             "SELECT collections.name, skipped.path, reason, size, mtime_ns FROM skipped "
             "JOIN collections ON collections.id = skipped.collection ORDER BY collections.id, skipped.path"
@@ -131,7 +131,7 @@ class SqliteCatalog:
         except IndexDamaged:
             return []
 
-    def places(self, keys: Sequence[int]) -> dict[int, tuple[str, str, int]]:
+    def chunk_places(self, keys: Sequence[int]) -> dict[int, tuple[str, str, int]]:
         rows = self.db.rows(
             f"SELECT chunks.id, collections.name, records.path, chunks.ordinal FROM {CHUNKS_SQL} "
             "WHERE chunks.id IN (SELECT value FROM json_each(?))",
@@ -212,11 +212,11 @@ class SqliteCatalog:
 
     # --- records by scope, link and version; counts ---
 
-    def versions(self, collection: str, under: Iterable[str] | None = None) -> dict[str, ItemVersion]:
-        if under is None:
+    def versions(self, collection: str, subpaths: Iterable[str] | None = None) -> dict[str, ItemVersion]:
+        if subpaths is None:
             rows = self.db.rows(f"{_VERSIONS_SQL} FROM {RECORDS_SQL} WHERE collections.name = ?", (collection,))
         else:
-            places = to_json([place.removesuffix("/") for place in under if is_valid_name(place)])
+            places = to_json([place.removesuffix("/") for place in subpaths if is_valid_name(place)])
             rows = [
                 row for source in _AT_OR_BELOW_SQL for row in self.db.rows(_VERSIONS_SQL + source, (places, collection))
             ]
@@ -236,15 +236,15 @@ class SqliteCatalog:
             f"SELECT collections.name, records.path, found.value FROM {RECORDS_SQL} "
             "JOIN json_each(records.facets) AS found WHERE found.key = ? ORDER BY collections.id, records.path"
         )
-        return self.db.remembered(f"facet {name}", lambda: self.db.rows(statement, (name,)))
+        return self.db.cached_by_revision(f"facet {name}", lambda: self.db.rows(statement, (name,)))
 
     def select(self, scope: Scope, limit: int | None = None) -> list[Record]:
         with self.db.reader():  # one snapshot for all kinds
             kinds = dict.fromkeys(scope.kinds) or self.kinds()
-            rows = [row for kind in kinds for row in self._newest(replace(scope, kinds=()), kind, limit)]
+            rows = [row for kind in kinds for row in self._newest_rows(replace(scope, kinds=()), kind, limit)]
         return list(self._health.skip_damaged(sorted(rows, key=_newest_first_key)[:limit], record_from_row))
 
-    def _newest(self, scope: Scope, kind: str, limit: int | None) -> list[Row]:
+    def _newest_rows(self, scope: Scope, kind: str, limit: int | None) -> list[Row]:
         """Query one kind, because the time index begins with the kind."""
         condition, values = self.scopes.condition(scope, as_they_come=limit is not None)
         return self.db.rows(
@@ -337,8 +337,8 @@ class SqliteCatalog:
     def counts(self, scope: Scope = EVERYTHING) -> IndexCounts:
         scope = self.scopes.simplify(scope)
         if scope == EVERYTHING:
-            return self.db.remembered("counts", self._count_all)
-        return self.db.remembered(f"counts of {scope}", lambda: self._count_within(scope))
+            return self.db.cached_by_revision("counts", self._count_all)
+        return self.db.cached_by_revision(f"counts of {scope}", lambda: self._count_within(scope))
 
     def _count_within(self, scope: Scope) -> IndexCounts:
         condition, values = self.scopes.condition(scope)

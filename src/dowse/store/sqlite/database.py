@@ -290,7 +290,7 @@ class Database:
             yield from self.reader().execute(statement)
 
     @contextmanager
-    def moment(self) -> Iterator[None]:
+    def snapshot(self) -> Iterator[None]:
         """Give this thread a consistent snapshot to read from; snapshots may nest.
 
         Inside, cached values need no check whether the file has changed. That check takes longer than most cached
@@ -313,7 +313,7 @@ class Database:
             with suppress(apsw.Error):
                 connection.execute("RELEASE snapshot")
 
-    def remembered(self, name: str, make: Callable[[], Value]) -> Value:
+    def cached_by_revision(self, name: str, make: Callable[[], Value]) -> Value:
         """Return the value of `make`, cached for this thread until the file changes."""
         if not getattr(self._local, "in_snapshot", False):
             self._refresh_cache()

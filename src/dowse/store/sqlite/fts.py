@@ -80,13 +80,13 @@ def prune_query(
     terms: QueryTerms, frequencies: DocumentFrequencies, limit: int, quote: Callable[[QueryTerm], str]
 ) -> PrunedQuery | None:
     """Return an expression without hopeless rows, or None if pruning would not pay."""
-    if terms.required or len({*terms.wanted}) < len(terms.wanted):
+    if terms.required or len({*terms.optional}) < len(terms.optional):
         return None
-    counts = {term: frequencies.exact_count(term) for term in terms.wanted}
+    counts = {term: frequencies.exact_count(term) for term in terms.optional}
     common = _common_terms(counts, limit)
     if sum(counts[term] or 0 for term in common) < _MIN_PRUNED_ROWS:
         return None
-    rare = [quote(term) for term in terms.wanted if term not in common]
+    rare = [quote(term) for term in terms.optional if term not in common]
     pairs = [f"({quote(one)} AND {quote(other)})" for one, other in combinations(common, 2)]
     heaviest = max(_term_weight(counts[term] or 0, frequencies.chunks) for term in common)
     return PrunedQuery(" OR ".join((*rare, *pairs)), heaviest * _MAX_TERM_FACTOR)
@@ -137,10 +137,10 @@ class _FtsQuery(NamedTuple):
     @property
     def matches(self) -> int:
         """Return roughly how many chunks match."""
-        counts = map(self.frequencies.estimate, self.terms.required or self.terms.wanted)
+        counts = map(self.frequencies.estimate, self.terms.required or self.terms.optional)
         return min(counts) if self.terms.required else sum(counts)
 
-    def promising(self, limit: int) -> PrunedQuery | None:
+    def prune(self, limit: int) -> PrunedQuery | None:
         return prune_query(self.terms, self.frequencies, limit, _quote)
 
 
@@ -156,7 +156,7 @@ class SqliteTextIndex:
             return []
         with self._health.attribute_to(WORDS_PART):
             self._raise_while_rebuilding()
-            with self.db.moment():  # so that counts and rows agree
+            with self.db.snapshot():  # so that counts and rows agree
                 return self._match(terms, scope, weights, limit)
 
     def chunks_containing(self, required: Sequence[QueryTerm]) -> list[int]:
@@ -172,10 +172,10 @@ class SqliteTextIndex:
 
     def _frequencies(self) -> DocumentFrequencies:
         connection = self.db.reader()
-        return self.db.remembered("frequencies", lambda: DocumentFrequencies(connection))
+        return self.db.cached_by_revision("frequencies", lambda: DocumentFrequencies(connection))
 
     def _raise_while_rebuilding(self) -> None:
-        if self.db.remembered("mending", lambda: WORDS_PART in unfinished_rebuilds(self.db.reader())):
+        if self.db.cached_by_revision("mending", lambda: WORDS_PART in unfinished_rebuilds(self.db.reader())):
             self._health.record(WORDS_PART, REBUILDING)
             raise PartDamaged(WORDS_PART, REBUILDING)
 
@@ -192,7 +192,7 @@ class SqliteTextIndex:
         return self._match_within_scope(query, scope, limit) if found is None else found
 
     def _best_matches(self, query: _FtsQuery, limit: int) -> list[ScoredChunk]:
-        promising = query.promising(limit)
+        promising = query.prune(limit)
         if promising is not None:
             best = self._score_matches(query, limit, f" AND {_PRUNED_SQL}", promising.expression)
             if len(best) == limit and best[-1].score > promising.max_pruned_score:
@@ -247,7 +247,7 @@ class SqliteTextIndex:
 def compile_match(terms: QueryTerms) -> str:
     """Return an FTS5 expression for chunks with all required terms, ranked by required and wanted ones."""
     required = [_quote(term) for term in terms.required]
-    wanted = [_quote(term) for term in terms.wanted]
+    wanted = [_quote(term) for term in terms.optional]
     if not required:
         return " OR ".join(wanted)
     must = " AND ".join(required)
@@ -262,9 +262,9 @@ def _quote(term: QueryTerm) -> str:
 def _drop_common_terms(terms: QueryTerms, frequencies: DocumentFrequencies) -> QueryTerms:
     """Return the terms without wanted ones that are nearly everywhere, if rarer ones remain."""
     share = next(share for chunks, share in COMMON_SHARES if frequencies.chunks >= chunks)
-    if len(terms.wanted) <= 1 or (share == 1.0 and len(terms.wanted) <= MAX_MATCHED_TERMS):
+    if len(terms.optional) <= 1 or (share == 1.0 and len(terms.optional) <= MAX_MATCHED_TERMS):
         return terms
-    by_frequency = sorted((frequencies.estimate(term), place, term) for place, term in enumerate(terms.wanted))
+    by_frequency = sorted((frequencies.estimate(term), place, term) for place, term in enumerate(terms.optional))
     found = [row for row in by_frequency if row[0] > 0]
     rare = [row for row in found if row[0] <= share * frequencies.chunks] or found
     chosen = sorted(rare[:MAX_MATCHED_TERMS], key=lambda row: row[1])
@@ -365,7 +365,7 @@ def _join_tables(
     within: Condition,
 ) -> CandidateQuery:
     """Join symbols as the second table. Without a leading table, enclosing definitions lead, or else files."""
-    has_files = query.scope != EVERYTHING or query.wanted is not None
+    has_files = query.scope != EVERYTHING or query.path_filter is not None
     tables = [*leading[:1], _SYMBOL_TABLE, *leading[1:]]
     if query.parent:
         conditions.append(_owner_condition(query.parent))
@@ -404,7 +404,7 @@ def _symbol_conditions(query: SymbolQuery) -> Iterator[_SqlPart]:
     for modifier in query.modifiers:
         # Quoted as in the JSON list: much faster than parsing the list.
         yield _SqlPart("instr(lower(symbols.modifiers), ?) > 0", (to_json(modifier.lower()),))
-    for name, bound in query.least.items():
+    for name, bound in query.min_metrics.items():
         yield _SqlPart(f"{METRIC_COLUMNS[name]} >= ?", (max(-_MAX_METRIC_BOUND, min(bound, _MAX_METRIC_BOUND)),))
 
 
@@ -421,8 +421,8 @@ def _file_conditions(connection: apsw.Connection, query: SymbolQuery, within: Co
     condition, values = within
     if condition:
         yield _SqlPart(condition, tuple(values))
-    if query.wanted is not None:
-        accepts_path = query.wanted
+    if query.path_filter is not None:
+        accepts_path = query.path_filter
         connection.create_scalar_function(
             "accepts_path", lambda *path: int(accepts_path(str(path[0]))), 1, deterministic=True
         )

@@ -85,7 +85,7 @@ class SqliteMaintenance:
         self._vectors = vectors
         self._lines = lines
 
-    def damaged(self) -> Mapping[str, str]:
+    def damaged_parts(self) -> Mapping[str, str]:
         if self.db.damage and not self._health.problems():
             self._health.record("catalog", self.db.damage)  # the reader did not know which part it was
         self.db.damage = ""
@@ -93,7 +93,7 @@ class SqliteMaintenance:
             return self._health.problems()
         try:
             token = self._catalog.metadata().get(_REPAIRED_KEY, "")
-            mending = self.db.remembered("mending parts", lambda: unfinished_rebuilds(self.db.reader()))
+            mending = self.db.cached_by_revision("mending parts", lambda: unfinished_rebuilds(self.db.reader()))
         except IndexDamaged as error:
             return {**self._health.problems(), "catalog": str(error)}
         # Another process may have repaired the damage found by this one.
@@ -105,9 +105,9 @@ class SqliteMaintenance:
             found += page_findings(self.db, _PROBE_SECONDS)
         except IndexDamaged as error:
             found.append(Finding("catalog", "problem", str(error.__cause__ or error)))
-        for it in found:
-            if it.state == "problem":
-                self._health.record(it.part, it.text)
+        for finding in found:
+            if finding.state == "problem":
+                self._health.record(finding.part, finding.text)
 
     def check(self, *, deep: bool, progress: Progress) -> list[Finding]:
         found: list[Finding] = []
@@ -161,7 +161,7 @@ class SqliteMaintenance:
             if merge_segments(self.db, lambda: not has_waiting_writer(self.db.path), progress):
                 self._writer.fts_buffer.written = 0
 
-    def settle(self) -> None:
+    def checkpoint(self) -> None:
         self.db.checkpoint("TRUNCATE")
 
     def _drop_damaged(self, available: frozenset[str], progress: Progress) -> list[DroppedRecord]:
@@ -209,7 +209,7 @@ class _OrphanCheck:
     """Rows whose owner is missing; no transaction leaves any."""
 
     part: str
-    what: str
+    description: str
     sql: str
 
 
@@ -231,7 +231,7 @@ _ORPHAN_CHECKS = (
 
 def quick_findings(db: Database) -> Iterator[Finding]:
     """Count rows in one snapshot, without reading their content."""
-    with db.moment():
+    with db.snapshot():
         yield from _count_words(db)
         yield from _count_vectors(db)
         yield from _count_orphans(db)
@@ -271,7 +271,7 @@ def _count_vectors(db: Database) -> Iterator[Finding]:
 def _count_orphans(db: Database) -> Iterator[Finding]:
     found = [(it, count) for it in _ORPHAN_CHECKS if (count := _count_rows(db, it.sql))]
     for it, count in found:
-        yield Finding(it.part, "problem", f"{count:,} {it.what}", REPAIR_COMMAND)
+        yield Finding(it.part, "problem", f"{count:,} {it.description}", REPAIR_COMMAND)
     if not found:
         yield Finding("records", "ok", f"{_count_rows(db, 'records'):,} records, no orphaned rows")
 
@@ -302,7 +302,7 @@ def count_without_checksum(db: Database) -> int:
 
 def _mismatched(db: Database, keys: Sequence[int]) -> list[int]:
     try:
-        with db.moment():
+        with db.snapshot():
             rows = _RecordRows(db, keys[0], keys[-1])
             return [key for key in keys if not rows.is_intact(key)]
     except IndexDamaged:
@@ -481,15 +481,15 @@ def _check_vectors(db: Database, progress: Progress) -> Iterator[Finding]:
         ((total, sizes),) = db.rows(f"SELECT count(*), count(DISTINCT length(vector)) FROM {table}")
         rows, done, damaged = db.stream(f"SELECT vector, seal FROM {table}"), 0, int(sizes > 1)
         while part := list(islice(rows, 10_000)):
-            damaged += sum(not _is_vector_intact(vector, seal) for vector, seal in part)
+            damaged += sum(not _is_vector_intact(vector, checksum) for vector, checksum in part)
             done += len(part)
             progress("checking vectors", done, total)
         if damaged:
             yield Finding("vectors", "problem", f"{damaged:,} vectors do not match their checksums", REPAIR_COMMAND)
 
 
-def _is_vector_intact(vector: object, seal: object) -> bool:
-    return isinstance(vector, bytes) and (seal is None or zlib.crc32(vector) == seal)
+def _is_vector_intact(vector: object, checksum: object) -> bool:
+    return isinstance(vector, bytes) and (checksum is None or zlib.crc32(vector) == checksum)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -700,7 +700,7 @@ def _are_lines_intact(db: Database, path: Path) -> bool:
         return False
     try:
         for column in sidecar.segment.columns.values():
-            column.whole()
+            column.load()
     except LineIndexDamaged:
         return False
     return True
@@ -714,11 +714,11 @@ def _are_vectors_intact(db: Database, path: Path) -> bool:
     sidecar = open_vector_sidecar(path)
     if sidecar is None:
         return False
-    with db.moment():
+    with db.snapshot():
         changes = vector_changes_since(db, sidecar.position)
         if changes is None:
             return True  # from another history of the index: never used for this one
-        rows = CodedRows.of(sidecar.block).changed(changes.vectors)
+        rows = CodedRows.of(sidecar.block).with_changes(changes.vectors)
         table = db.stream("SELECT chunk, vector FROM vectors ORDER BY chunk")
         try:
             return all(rows.agrees(part) for part in read_blocks(table))

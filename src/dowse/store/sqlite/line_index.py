@@ -110,11 +110,11 @@ class LineIndexCache:
 
     def _apply_changes(self, state: LineIndexState) -> LineIndexState | None:
         """Apply all changes since the state; None if the log does not cover them, or they are too large."""
-        with self._db.moment():
+        with self._db.snapshot():
             changes = text_changes_since(self._db, state.position)
             if changes is None or compressed_bytes(self._db, changes.records) > _MAX_APPLIED_BYTES:
                 return None
-            return state.changed(
+            return state.with_changes(
                 changes.records, load_texts_of(self._db, self._health, changes.records), changes.position
             )
 
@@ -144,7 +144,7 @@ class LineIndexCache:
             with file_lock(Path(f"{self._sidecar}.lock"), _LINE_BUILD_TIMEOUT_S):
                 if (force and read_line_header(self._sidecar) == known) or self._load_sidecar() is None:
                     self._quarantine_bad_sidecar()
-                    with self._db.moment():
+                    with self._db.snapshot():
                         write_line_sidecar(
                             self._sidecar, load_all_texts(self._db, self._health), latest_text_position(self._db)
                         )
@@ -165,7 +165,7 @@ class LineIndexCache:
         from dowse.store.sqlite.line_segment import build_segment
         from dowse.store.sqlite.line_state import LineIndexState
 
-        with self._db.moment():
+        with self._db.snapshot():
             return LineIndexState.of(
                 build_segment(load_all_texts(self._db, self._health)), latest_text_position(self._db)
             )

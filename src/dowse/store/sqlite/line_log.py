@@ -113,14 +113,14 @@ class LineHeader(NamedTuple):
     text_bytes: int
     table_at: int
     table_checksum: int
-    seal: int = 0  # checksum of the fields above
+    header_checksum: int = 0  # checksum of the fields above
 
     @classmethod
     def of(
         cls, position: TextLogPosition, *, size: int, table_at: int, table_checksum: int, text_bytes: int
     ) -> LineHeader:
         header = cls(_LINE_MAGIC, _LINE_FORMAT, *position, size, text_bytes, table_at, table_checksum)
-        return header._replace(seal=zlib.crc32(_LINE_HEADER_STRUCT.pack(*header)))
+        return header._replace(header_checksum=zlib.crc32(_LINE_HEADER_STRUCT.pack(*header)))
 
     @classmethod
     def read(cls, file: BinaryIO) -> LineHeader | None:
@@ -128,10 +128,10 @@ class LineHeader(NamedTuple):
         if len(start) < _LINE_HEADER_STRUCT.size:
             return None
         header = cls(*_LINE_HEADER_STRUCT.unpack(start))
-        intact = header.seal == zlib.crc32(_LINE_HEADER_STRUCT.pack(*header._replace(seal=0)))
+        intact = header.header_checksum == zlib.crc32(_LINE_HEADER_STRUCT.pack(*header._replace(header_checksum=0)))
         return header if intact and header[:2] == (_LINE_MAGIC, _LINE_FORMAT) else None
 
-    def packed(self) -> bytes:
+    def pack(self) -> bytes:
         return _LINE_HEADER_STRUCT.pack(*self)
 
     @property

@@ -47,14 +47,14 @@ _NO_WORDS = np.zeros(0, dtype=np.int64)
 
 def words_matching(segment: Segment, test: WordTest) -> Positions:
     """Return the positions of matching words in the vocabulary, ascending."""
-    if test.how == "matches":
+    if test.kind == "matches":
         offsets = _regex_offsets(segment, test.text)
     else:
         word = test.text.encode("utf-8", "replace")
-        if test.how == "is":
+        if test.kind == "is":
             place = segment.place_of(word)
             return _NO_WORDS if place is None else np.array([place])
-        before, after = b"\n" * (test.how == "begins"), b"\n" * (test.how == "ends")
+        before, after = b"\n" * (test.kind == "begins"), b"\n" * (test.kind == "ends")
         offsets = list(_occurrences(segment.vocabulary, before + word + after, len(before)))
     # Same dtype as the array, or numpy would convert the whole array.
     places = np.searchsorted(segment.word_starts, np.array(offsets, dtype=np.uint32), side="right") - 1
@@ -131,7 +131,7 @@ def rarest_clauses(segment: Segment, clauses: Iterable[WordClause]) -> list[Posi
 
 def _lookup_priority(clause: WordClause) -> tuple[bool, int]:
     """Sort key: clauses of whole words are the quickest to look up; else longer texts are rarer."""
-    return all(test.how == "is" for test in clause), min(len(test.text) for test in clause)
+    return all(test.kind == "is" for test in clause), min(len(test.text) for test in clause)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ class Deadline:
     def __post_init__(self) -> None:
         self._end = time.monotonic() + self.deadline_s
 
-    def expired(self) -> bool:
+    def has_expired(self) -> bool:
         self.is_over = self.is_over or time.monotonic() > self._end
         return self.is_over
 
@@ -205,7 +205,7 @@ def scan_lines(segment: Segment, term: PatternTerm, gate: FileFilter, clock: Dea
         candidates = candidates[gate.allows(segment.files_at(candidates))]
         parts = _read_lines(segment, candidates, _step_bytes(regex))
     for content, lines, starts in parts:
-        if clock.expired():
+        if clock.has_expired():
             break
         found.append(_matching_rows(regex, content, lines, starts))
     return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
@@ -253,11 +253,11 @@ def _read_all_lines(
     for first, after in _true_runs(gate.allows(np.arange(segment.files))):
         line, end = int(segment.file_lines[first]), int(segment.file_lines[after])
         while line < end:
-            ahead = segment.line_starts.part(line, end + 1)
+            ahead = segment.line_starts.slice(line, end + 1)
             reach = min(int(ahead[0]) + step, int(ahead[-1]))
             # Same dtype as the array, or numpy would convert the whole array.
             upto = max(line + int(np.searchsorted(ahead, ahead.dtype.type(reach))), line + 1)
-            starts = segment.line_starts.part(line, upto).astype(np.int64)
+            starts = segment.line_starts.slice(line, upto).astype(np.int64)
             yield segment.content(line, upto), np.arange(line, upto), starts - starts[0]
             line = upto
 
@@ -293,7 +293,7 @@ def _phrase_candidates(segment: Segment, lines: Sequence[Array]) -> Positions:
 
     Among these, each word of a phrase is in the line of the word before it, or in the next one.
     """
-    worded = segment.lines_with_words.whole()
+    worded = segment.lines_with_words.load()
     rarest = min(range(len(lines)), key=lambda word: len(lines[word]))
     ranks = np.searchsorted(worded, lines[rarest])
     starts = distinct(np.sort(np.concatenate([ranks - back for back in range(rarest + 1)])))
@@ -313,7 +313,7 @@ def _confirm(segment: Segment, ranks: Positions, term: PhraseTerm, clock: Deadli
     afters = np.minimum(lasts + 1, ends)
     found = [_NO_LINES]
     for start in range(0, len(firsts), _CANDIDATES_PER_BATCH):
-        if clock.expired():
+        if clock.has_expired():
             break
         part = slice(start, start + _CANDIDATES_PER_BATCH)
         found.append(firsts[part][_texts_with_phrase(segment.contents(firsts[part], afters[part]), term)])
@@ -368,7 +368,7 @@ def match_term(
         passed = [words_matching(place.segment, term.test) for place in places]
         weights = _inverse_file_frequency(places, passed, files)
         marks = [_match_words(*it, clock) for it in zip(places, passed, weights, strict=True)]
-        return marks, [] if term.test.how == "is" else list(_word_texts(places, passed))
+        return marks, [] if term.test.kind == "is" else list(_word_texts(places, passed))
     found = [
         find_phrase(it.segment, term, it.file_filter, clock)
         if isinstance(term, PhraseTerm)
@@ -423,7 +423,7 @@ def _match_many_words(place: SegmentTarget, words: Positions, weights: FloatArra
     looked = 0
     lines: Array = np.zeros(0, dtype=np.uint32)
     for batch in posting_batches(segment, words):
-        if not len(batch) or clock.expired():
+        if not len(batch) or clock.has_expired():
             break
         lines, counts = postings(segment, batch)
         files = segment.files_at(lines)
@@ -471,7 +471,7 @@ def _score_lines(places: Sequence[SegmentTarget], found: Sequence[Positions], fi
 
 def find_matching_lines(state: LineIndexState, query: LineQuery, inside: NDArray[np.int64] | None) -> LineMatches:
     """Run the query; `inside` are the record keys of its scope, None for everything."""
-    places = [SegmentTarget(part, FileFilter(part, inside, query.wanted)) for part in state.parts]
+    places = [SegmentTarget(part, FileFilter(part, inside, query.path_filter)) for part in state.parts]
     clock = Deadline(query.deadline_s)
     by_term: list[list[TermMatches]] = []
     words: dict[str, None] = {}
@@ -503,7 +503,7 @@ class _SegmentResult:
     files: Positions
     scores: NDArray[np.float64]
     occurrences: Positions
-    matched: Positions
+    matched_lines: Positions
 
     @classmethod
     def of(cls, segment: Segment, marks: Sequence[TermMatches], query: LineQuery) -> _SegmentResult:
@@ -518,21 +518,26 @@ class _SegmentResult:
             scores = _sums(rows, [it.scores for it in marks])
             matched = np.bincount(rows)
         part = cls(segment, marks, files, scores, occurrences, matched)
-        if query.every:
+        if query.match_all:
             part = part._select(np.flatnonzero(matched == len(marks)))
-        return part._score_by_lines() if query.counted else part
+        return part._score_by_lines() if query.rank_by_count else part
 
     def _select(self, rows: Positions) -> _SegmentResult:
         return _SegmentResult(
-            self.segment, self.marks, self.files[rows], self.scores[rows], self.occurrences[rows], self.matched[rows]
+            self.segment,
+            self.marks,
+            self.files[rows],
+            self.scores[rows],
+            self.occurrences[rows],
+            self.matched_lines[rows],
         )
 
     def _score_by_lines(self) -> _SegmentResult:
         return _SegmentResult(
-            self.segment, self.marks, self.files, self.occurrences.astype(float), self.occurrences, self.matched
+            self.segment, self.marks, self.files, self.occurrences.astype(float), self.occurrences, self.matched_lines
         )
 
-    def best(self, limit: int) -> list[FileLines]:
+    def best_files(self, limit: int) -> list[FileLines]:
         scores = np.round(self.scores, SCORE_DIGITS)
         rows = np.arange(len(scores))
         if 0 < limit < len(rows):
@@ -547,7 +552,7 @@ class _SegmentResult:
         first, after = self.segment.file_lines[files], self.segment.file_lines[files + 1]
         lines = _merge_lines([_lines_per_file(marks, first, after) for marks in self.marks])
         scores = np.round(self.scores[rows], SCORE_DIGITS).tolist()
-        occurrences, matched = self.occurrences[rows].tolist(), self.matched[rows].tolist()
+        occurrences, matched = self.occurrences[rows].tolist(), self.matched_lines[rows].tolist()
         shown: list[FileLines] = []
         for row, file in enumerate(files.tolist()):
             path, collection = self.segment.name(file)
@@ -577,7 +582,7 @@ def _merge_lines(of_terms: Sequence[list[tuple[int, ...]]]) -> list[tuple[int, .
 
 
 def _best_files(parts: Sequence[_SegmentResult], limit: int) -> tuple[FileLines, ...]:
-    found = [part.best(limit) for part in parts if len(part.files)]
+    found = [part.best_files(limit) for part in parts if len(part.files)]
     if len(found) == 1:
         return tuple(found[0])
     combined = [file for files in found for file in files]

@@ -92,7 +92,7 @@ class Column:
     def __len__(self) -> int:
         return len(self.values)
 
-    def part(self, start: int, end: int) -> Array:
+    def slice(self, start: int, end: int) -> Array:
         self._verify(start, end)
         return self.values[start:end]
 
@@ -102,8 +102,8 @@ class Column:
             self._verify(int(places[0]), int(places[-1]) + 1)
         return self.values[places]
 
-    def whole(self) -> Array:
-        return self.part(0, len(self.values))
+    def load(self) -> Array:
+        return self.slice(0, len(self.values))
 
     def _verify(self, start: int, end: int) -> None:
         if self._unverified is None or self._sums is None or end <= start:
@@ -240,8 +240,8 @@ class Segment:
     def content(self, first: int, after: int) -> memoryview:
         """Return the text of consecutive lines, with their line feeds."""
         starts = self.line_starts
-        start, end = int(starts.part(first, first + 1)[0]), int(starts.part(after, after + 1)[0])
-        return self.text.part(start, end).data
+        start, end = int(starts.slice(first, first + 1)[0]), int(starts.slice(after, after + 1)[0])
+        return self.text.slice(start, end).data
 
     def offsets(self, lines: Positions) -> Positions:
         """Return the offsets of these lines, which must be ascending."""
@@ -253,7 +253,7 @@ class Segment:
             return []
         starts, ends = self.offsets(firsts), self.offsets(afters)
         shift = int(starts[0])
-        view = self.text.part(shift, int(ends[-1])).data
+        view = self.text.slice(shift, int(ends[-1])).data
         spans = zip((starts - shift).tolist(), (ends - shift).tolist(), strict=True)
         return [str(view[start:end], "utf-8", "replace") for start, end in spans]
 
@@ -293,7 +293,7 @@ class Segment:
 
     def lines_of(self, place: int) -> NDArray[np.uint32]:
         """Return the lines of one word."""
-        return self.postings.part(int(self.word_postings[place]), int(self.word_postings[place + 1]))
+        return self.postings.slice(int(self.word_postings[place]), int(self.word_postings[place + 1]))
 
 
 # --------------------------------------------------------------------------------------------------

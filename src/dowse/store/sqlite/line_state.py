@@ -51,7 +51,7 @@ class LiveSegment:
         """Return the number of current files with each word."""
         return self.segment.word_files if self.files_with is None else self.files_with
 
-    def without(self, records: NDArray[np.int64]) -> LiveSegment:
+    def without_records(self, records: NDArray[np.int64]) -> LiveSegment:
         """Return the segment without the files of these records."""
         segment = self.segment
         gone = [int(it) for it in segment.files_of(records) if self.alive is None or self.alive[it]]
@@ -117,12 +117,14 @@ class LineIndexState:
                     return [part.lines_between(file, *span) for span in spans]
         return [()] * len(spans)
 
-    def changed(self, records: Sequence[int], texts: Iterable[TextFile], position: TextLogPosition) -> LineIndexState:
+    def with_changes(
+        self, records: Sequence[int], texts: Iterable[TextFile], position: TextLogPosition
+    ) -> LineIndexState:
         """Return the state after these records changed; those without a text are gone."""
         if not records:
             return LineIndexState(self.parts, position)
         gone = np.array(records, dtype=np.int64)
-        parts = [part.without(gone) for part in self.parts]
+        parts = [part.without_records(gone) for part in self.parts]
         new = list(texts)
         if new:
             segment = build_segment(new)
@@ -252,7 +254,7 @@ def _write_segment(file: BinaryIO, files: Iterable[TextFile], position: TextLogP
         position, size=file.tell(), table_at=at, table_checksum=zlib.crc32(table), text_bytes=text.count
     )
     file.seek(0)
-    file.write(header.packed())
+    file.write(header.pack())
 
 
 class _ColumnWriter:

@@ -30,7 +30,7 @@ class LockOwner:
 
     pid: int
     started: str
-    what: str
+    operation: str
     since: float
     stopped: bool = False
 
@@ -38,11 +38,11 @@ class LockOwner:
     def is_this_process(self) -> bool:
         return self.pid == os.getpid()
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Describe the owner for the beginning of a sentence."""
         who = "another job of this process" if self.is_this_process else f"process {self.pid}"
         for_s = max(0.0, time.time() - self.since)  # the clock may have been set back
-        return f"{who} ({self.what}, for {for_s:.0f} s{', stopped' if self.stopped else ''})"
+        return f"{who} ({self.operation}, for {for_s:.0f} s{', stopped' if self.stopped else ''})"
 
 
 def lock_path(index: Path) -> Path:
@@ -59,7 +59,7 @@ def read_lock_owner(index: Path) -> LockOwner | None:
     process = note and Process(note.pid, note.started)
     if note is None or not process or not process.is_alive():
         return None  # dead, so the system has released its lock
-    return LockOwner(note.pid, note.started, note.what, note.since, process.is_stopped())
+    return LockOwner(note.pid, note.started, note.operation, note.since, process.is_stopped())
 
 
 def write_lock_owner(descriptor: int, what: str) -> None:
@@ -76,7 +76,7 @@ def _parse_owner(content: bytes) -> LockOwner | None:
         note = LockOwner(**json.loads(content))
     except (ValueError, TypeError):
         return None
-    texts = isinstance(note.started, str) and isinstance(note.what, str)
+    texts = isinstance(note.started, str) and isinstance(note.operation, str)
     numbers = isinstance(note.since, int | float) and isinstance(note.pid, int) and note.pid > 0
     return note if texts and numbers else None
 
@@ -112,7 +112,7 @@ def busy_message(path: Path, waited_s: float | None = None, *, ours: bool = Fals
     """
     owner = read_lock_owner(path)
     is_known = owner is not None and (ours or not owner.is_this_process)
-    writer = owner.told() if owner and is_known else "another process or job"
+    writer = owner.describe() if owner and is_known else "another process or job"
     waited = "" if waited_s is None else f" (waited {waited_s:g} s)"
     return (
         f"{writer} is writing to {path}{waited}; searching still works; "

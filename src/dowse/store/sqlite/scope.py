@@ -95,7 +95,7 @@ class ScopeMembers:
     def _facet_ids(self, facet: FacetFilter) -> Ids:
         condition = facet.value.casefold()
         ids_by_value = self._ids_by_value(facet.name)
-        if facet.whole:
+        if facet.exact:
             return frozenset(ids_by_value.get(condition, ()))
         return frozenset(key for value, keys in ids_by_value.items() if condition in value for key in keys)
 

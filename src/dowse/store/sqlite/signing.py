@@ -38,10 +38,10 @@ Rows = list[tuple[object, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """Signs and verifies indexes. Those below `own` belong to the user, even if an older Dowse did not sign them."""
+    """Signs and verifies indexes. Those below `own_folder` are the user's, even if an older Dowse did not sign them."""
 
     key_file: Path
-    own: Path
+    own_folder: Path
 
     @classmethod
     def of(cls, places: DataPaths) -> Signer:
@@ -93,7 +93,7 @@ class Signer:
             connection.execute("INSERT OR REPLACE INTO manifest (key, value) VALUES (?, ?)", values)
 
     def _is_own(self, index: Path) -> bool:
-        return self.own.resolve() in index.resolve().parents
+        return self.own_folder.resolve() in index.resolve().parents
 
     def _read_key(self) -> bytes:
         """Return the key; empty if it is missing or unreadable."""

@@ -187,15 +187,15 @@ class SqliteSymbols:
     # --- definitions and files ---
 
     def definitions(self, query: SymbolQuery) -> SymbolMatches:
-        with self.db.moment():
+        with self.db.snapshot():
             names = matching_names(self.db, self._health, query, self._name_lines) if query.names else None
             best = self._rank_best(query, names)
             total = self._count_matches(query, names) if len(best) == query.limit else len(best)
-            before = self._count_matches(replace(query, least={}), names) if query.least else total
+            before = self._count_matches(replace(query, min_metrics={}), names) if query.min_metrics else total
             return SymbolMatches(self._load_definitions(best), total, before)
 
-    def around(self, record: Record, line: int) -> list[Definition]:
-        with self.db.moment():
+    def definitions_at(self, record: Record, line: int) -> list[Definition]:
+        with self.db.snapshot():
             rows = self.db.rows(
                 f"SELECT {_LOADED_COLUMNS} FROM collections CROSS JOIN records CROSS JOIN symbols "
                 "WHERE collections.name = ? AND records.collection = collections.id AND records.path = ? "
@@ -207,7 +207,7 @@ class SqliteSymbols:
 
     def definitions_in_chunks(self, keys: Sequence[int]) -> dict[int, tuple[DefinedName, ...]]:
         """Cached per state of the records, because the same chunks are candidates again and again."""
-        known: dict[int, tuple[DefinedName, ...]] = self._catalog.remembered("names defined in chunks", dict)
+        known: dict[int, tuple[DefinedName, ...]] = self._catalog.cached_by_revision("names defined in chunks", dict)
         if unknown := [key for key in keys if key not in known]:
             if len(known) > _MAX_CACHED_CHUNKS:
                 known.clear()
@@ -225,13 +225,13 @@ class SqliteSymbols:
 
     def definition_kinds(self) -> frozenset[str]:
         statement = "SELECT DISTINCT kind FROM symbols WHERE kind != ?"
-        return self._catalog.remembered(
+        return self._catalog.cached_by_revision(
             "definition kinds", lambda: frozenset(row[0] for row in self.db.rows(statement, (HEADING_KIND,)))
         )
 
     def definition_count(self) -> int:
         statement = "SELECT (SELECT count(*) FROM symbols) - (SELECT count(*) FROM symbols WHERE kind = 'heading')"
-        return self._catalog.remembered("definitions", lambda: int(self.db.rows(statement)[0][0]))
+        return self._catalog.cached_by_revision("definitions", lambda: int(self.db.rows(statement)[0][0]))
 
     def record_count(self) -> int:
         return self._catalog.count(Scope(kinds=FILE_KINDS))
@@ -253,7 +253,7 @@ class SqliteSymbols:
         )
         return {(name, path) for name, path in rows}
 
-    def lossy(self) -> set[tuple[str, str]]:
+    def lossy_records(self) -> set[tuple[str, str]]:
         rows = self.db.rows(f"SELECT records.id, collections.name, records.path FROM {RECORDS_SQL}")
         return {(name, path) for key, name, path in rows if self._is_lossy(key)}
 
@@ -262,7 +262,7 @@ class SqliteSymbols:
         return any(compressed_contains(body, "\ufffd") for (body,) in rows)
 
     def _name_lines(self) -> bytes:
-        return self._catalog.remembered("symbol names", lambda: names_as_lines(self.db))
+        return self._catalog.cached_by_revision("symbol names", lambda: names_as_lines(self.db))
 
     def _candidates(self, query: SymbolQuery, names: Sequence[str] | None) -> CandidateQuery:
         owners = lambda: [it.text for it in names_containing(self.db, self._health, query.parent.lower())]  # noqa: E731
@@ -362,7 +362,7 @@ class SqliteSymbols:
         )
         return [NamedFile(*row) for row in rows]
 
-    def named(
+    def definitions_named(
         self,
         names: Sequence[str],
         *,
@@ -387,7 +387,7 @@ class SqliteSymbols:
         )
         return list(map(_definition_from_row, rows))
 
-    def extending(self, names: Sequence[str]) -> list[NamedDefinition]:
+    def definitions_extending(self, names: Sequence[str]) -> list[NamedDefinition]:
         rows = self.db.rows(
             f"SELECT DISTINCT {_NAMED_COLUMNS} FROM traits JOIN symbols ON symbols.record = traits.record "
             f"AND symbols.ordinal = traits.symbol {_JOIN_RECORD_SQL % 'traits'} "

@@ -49,7 +49,7 @@ class ExactRows:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def changed(self, vectors: Mapping[int, bytes | None]) -> ExactRows:
+    def with_changes(self, vectors: Mapping[int, bytes | None]) -> ExactRows:
         """Return the rows with these changes applied; None removes a row."""
         unchanged = ~np.isin(self.keys, np.fromiter(vectors, dtype=np.int64, count=len(vectors)))
         fresh = ExactRows.of((key, blob) for key, blob in vectors.items() if blob is not None)
@@ -134,7 +134,7 @@ def rotate(vectors: Halves | Matrix) -> Matrix:
     """Rotate each vector. The result is the same on every machine and numpy version, except for rounding, because files
     outlive them.
 
-    Up to 4,096 dimensions each product is small enough for one thread: see `exact.products`.
+    Up to 4,096 dimensions each product is small enough for one thread: see `dot_products`.
     """
     count, dimension = vectors.shape
     height = rotation_height(dimension)
@@ -272,12 +272,12 @@ class CodedRows:
         dead = len(self.alive) - int(np.count_nonzero(self.alive))
         return max(dead, len(self.tail)) > _MAX_WASTE_SHARE * len(self.alive) or len(self.tail) > _MAX_TAIL_ROWS
 
-    def changed(self, vectors: Mapping[int, bytes | None]) -> CodedRows:
+    def with_changes(self, vectors: Mapping[int, bytes | None]) -> CodedRows:
         if not vectors:
             return self
         alive = self.alive.copy()
         alive[self._find_positions(np.fromiter(vectors, dtype=np.int64, count=len(vectors)))] = False
-        return CodedRows(self.block, alive, self.tail.changed(vectors))
+        return CodedRows(self.block, alive, self.tail.with_changes(vectors))
 
     def near(self, vector: Vector, allowed: Keys | None, limit: int) -> list[ScoredChunk]:
         query = to_unit_rows(np.asarray(vector, dtype=np.float32))
@@ -374,14 +374,14 @@ class _VectorHeader(NamedTuple):
     epoch: int
     token: int
     checksum: int  # of keys, codes and lengths; rows are verified by their lengths when found
-    seal: int = 0  # checksum of the fields above
+    header_checksum: int = 0  # checksum of the fields above
 
-    def sealed(self) -> _VectorHeader:
-        return self._replace(seal=zlib.crc32(_VECTOR_HEADER_STRUCT.pack(*self._replace(seal=0))))
+    def with_checksum(self) -> _VectorHeader:
+        return self._replace(header_checksum=zlib.crc32(_VECTOR_HEADER_STRUCT.pack(*self._replace(header_checksum=0))))
 
     @property
-    def sound(self) -> bool:
-        return self == self.sealed() and self.magic == _VECTOR_MAGIC
+    def is_intact(self) -> bool:
+        return self == self.with_checksum() and self.magic == _VECTOR_MAGIC
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
@@ -420,7 +420,7 @@ def _read_header(file: BinaryIO) -> _VectorHeader | None:
     if len(start) < _VECTOR_HEADER_STRUCT.size:
         return None
     header = _VectorHeader(*_VECTOR_HEADER_STRUCT.unpack(start))
-    return header if header.sound else None
+    return header if header.is_intact else None
 
 
 def _map_block(file: BinaryIO) -> VectorSidecar | None:
@@ -476,4 +476,4 @@ def _write_block(file: BinaryIO, rows: Iterator[tuple[int, bytes]], position: Ve
         file.write(content.tobytes())
     header = _VectorHeader(_VECTOR_MAGIC, _VECTOR_FORMAT, dimension, sum(map(len, keys)), *position, checksum)
     file.seek(0)
-    file.write(_VECTOR_HEADER_STRUCT.pack(*header.sealed()))
+    file.write(_VECTOR_HEADER_STRUCT.pack(*header.with_checksum()))

@@ -44,7 +44,7 @@ class VectorLogState(NamedTuple):
     """A position and the encoder of the vectors there; the log restarts when the encoder changes."""
 
     position: VectorLogPosition
-    made_by: str | None
+    encoder_fingerprint: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,10 @@ def trim_vector_log(connection: apsw.Connection) -> None:
 
 def latest_vector_state(db: Database) -> VectorLogState:
     """Return the current position; the log is never empty."""
-    ((epoch, token, made_by),) = db.rows(
+    ((epoch, token, encoder_fingerprint),) = db.rows(
         f"SELECT epoch, token, {_ENCODER_SQL} FROM vector_changes ORDER BY epoch DESC LIMIT 1"
     )
-    return VectorLogState(VectorLogPosition(epoch, token), made_by)
+    return VectorLogState(VectorLogPosition(epoch, token), encoder_fingerprint)
 
 
 def vector_changes_since(db: Database, position: VectorLogPosition) -> VectorChanges | None:
@@ -130,23 +130,28 @@ class VectorIndexCache:
         self._no_build_before = 0.0
         self._sidecar_is_bad = False
 
-    def near(self, vector: Vector, allowed: Keys | None, limit: int, made_by: str | None = None) -> list[ScoredChunk]:
+    def near(
+        self, vector: Vector, allowed: Keys | None, limit: int, encoder_fingerprint: str | None = None
+    ) -> list[ScoredChunk]:
         """Return the nearest chunks; raise OtherVectors if another encoder made the query vector."""
         from dowse.store.sqlite.vector_math import VectorsDamaged
 
         try:
-            return self._near(vector, allowed, limit, made_by)
+            return self._near(vector, allowed, limit, encoder_fingerprint)
         except VectorsDamaged:
             self._repair()
-            return self._near(vector, allowed, limit, made_by)
+            return self._near(vector, allowed, limit, encoder_fingerprint)
 
-    def _near(self, vector: Vector, allowed: Keys | None, limit: int, made_by: str | None) -> list[ScoredChunk]:
+    def _near(
+        self, vector: Vector, allowed: Keys | None, limit: int, encoder_fingerprint: str | None
+    ) -> list[ScoredChunk]:
 
         with self._lock:
             loaded = self._loaded = self._loaded or self._load()
-        if made_by is not None and made_by != loaded.state.made_by:
+        if encoder_fingerprint is not None and encoder_fingerprint != loaded.state.encoder_fingerprint:
             raise EncoderMismatch(
-                f"the index has vectors of {loaded.state.made_by}, not of {made_by}; repeat the query"
+                f"the index has vectors of {loaded.state.encoder_fingerprint}, not of {encoder_fingerprint}; "
+                "repeat the query"
             )
         if not len(loaded.rows) or limit < 1:
             return []
@@ -180,7 +185,7 @@ class VectorIndexCache:
         loaded = self._loaded
         changes = vector_changes_since(self._db, loaded.state.position) if loaded else None
         return (
-            _LoadedVectors(loaded.rows.changed(changes.vectors), changes.state, loaded.file)
+            _LoadedVectors(loaded.rows.with_changes(changes.vectors), changes.state, loaded.file)
             if loaded and changes
             else None
         )
@@ -219,7 +224,7 @@ class VectorIndexCache:
         changes = vector_changes_since(self._db, sidecar.position) if sidecar else None
         if sidecar is None or changes is None:
             return None
-        return _LoadedVectors(CodedRows.of(sidecar.block).changed(changes.vectors), changes.state, inode)
+        return _LoadedVectors(CodedRows.of(sidecar.block).with_changes(changes.vectors), changes.state, inode)
 
     def _build_sidecar(self) -> _LoadedVectors | None:
         """Build a new sidecar and load it, unless another process just did; None if it cannot be written."""
@@ -232,7 +237,7 @@ class VectorIndexCache:
                 loaded = self._load_sidecar()
                 if loaded is None or self._is_outgrown(loaded):
                     self._quarantine_bad_sidecar()
-                    with self._db.moment():
+                    with self._db.snapshot():
                         write_vector_sidecar(
                             self._sidecar, self._db.stream(_ALL_VECTORS_SQL), latest_vector_state(self._db).position
                         )
@@ -254,7 +259,7 @@ class VectorIndexCache:
     def _load_coded(self) -> _LoadedVectors:
         from dowse.store.sqlite.vector_math import CodedRows, VectorBlock, read_blocks
 
-        with self._db.moment():
+        with self._db.snapshot():
             return _LoadedVectors(
                 CodedRows.of(VectorBlock.of(read_blocks(self._db.stream(_ALL_VECTORS_SQL)))),
                 latest_vector_state(self._db),
@@ -263,7 +268,7 @@ class VectorIndexCache:
     def _load_exact(self) -> _LoadedVectors:
         from dowse.store.sqlite.vector_math import ExactRows
 
-        with self._db.moment():
+        with self._db.snapshot():
             return _LoadedVectors(ExactRows.of(self._db.stream(_ALL_VECTORS_SQL)), latest_vector_state(self._db))
 
     def _repair(self) -> None:
@@ -335,9 +340,13 @@ def prepare_index(connection: apsw.Connection, fingerprint: str) -> None:
         _set_fingerprint(connection, NEXT_ENCODER_KEY, fingerprint)
 
 
-def switch_index(connection: apsw.Connection, made_by: str | None) -> bool:
+def switch_index(connection: apsw.Connection, encoder_fingerprint: str | None) -> bool:
     next_fingerprint = read_fingerprints(connection).next
-    if next_fingerprint is None or made_by not in (None, next_fingerprint) or fetch_rows(connection, _INCOMPLETE_SQL):
+    if (
+        next_fingerprint is None
+        or encoder_fingerprint not in (None, next_fingerprint)
+        or fetch_rows(connection, _INCOMPLETE_SQL)
+    ):
         return False
     _activate(connection, next_fingerprint)
     connection.execute("DELETE FROM manifest WHERE key = ?", (NEXT_ENCODER_KEY,))
@@ -368,16 +377,16 @@ class SqliteVectors:
             prepare_index(connection, fingerprint)
             self.db.sign(connection)
 
-    def switch_vectors(self, made_by: str | None = None) -> bool:
+    def switch_vectors(self, encoder_fingerprint: str | None = None) -> bool:
         with self.db.transaction() as connection:
-            switched = switch_index(connection, made_by)
+            switched = switch_index(connection, encoder_fingerprint)
             self.db.sign(connection)
         if switched:
             self.cache.forget()
         return switched
 
-    def pending(self, made_by: str | None = None) -> list[PendingChunk]:
-        table = read_fingerprints(self.db.reader()).table_of(made_by)
+    def chunks_without_vector(self, encoder_fingerprint: str | None = None) -> list[PendingChunk]:
+        table = read_fingerprints(self.db.reader()).table_of(encoder_fingerprint)
         if table is None:
             return []
         rows = self.db.rows(
@@ -386,13 +395,13 @@ class SqliteVectors:
         )
         return [PendingChunk(key, digest) for key, digest in rows]
 
-    def put_vectors(self, keys: Sequence[int], matrix: Matrix, made_by: str | None = None) -> None:
+    def put_vectors(self, keys: Sequence[int], matrix: Matrix, encoder_fingerprint: str | None = None) -> None:
         import numpy as np
 
         blobs = [row.tobytes() for row in np.asarray(matrix, dtype=np.float16)]
         sealed = [(blob, zlib.crc32(blob), key) for blob, key in zip(blobs, keys, strict=True)]
         with self.db.transaction() as connection:
-            table = read_fingerprints(connection).table_of(made_by)
+            table = read_fingerprints(connection).table_of(encoder_fingerprint)
             if table is None:
                 return
             trim_vector_log(connection)
@@ -416,14 +425,14 @@ class SqliteVectors:
         vector: Vector,
         scope: Scope,
         limit: int,
-        made_by: str | None = None,
+        encoder_fingerprint: str | None = None,
         among: Collection[int] | None = None,
     ) -> list[ScoredChunk]:
         with self._health.attribute_to("vectors"):
-            return self._near(vector, scope, limit, made_by, among)
+            return self._near(vector, scope, limit, encoder_fingerprint, among)
 
     def _near(
-        self, vector: Vector, scope: Scope, limit: int, made_by: str | None, among: Collection[int] | None
+        self, vector: Vector, scope: Scope, limit: int, encoder_fingerprint: str | None, among: Collection[int] | None
     ) -> list[ScoredChunk]:
         import numpy as np
 
@@ -432,8 +441,8 @@ class SqliteVectors:
         if among is not None:
             keys = np.fromiter(among, dtype=np.int64, count=len(among))
             allowed = keys if allowed is None else np.intersect1d(keys, allowed)
-        self.db.remembered("vectors", self.cache.refresh)
-        return self.cache.near(vector, allowed, limit, made_by)
+        self.db.cached_by_revision("vectors", self.cache.refresh)
+        return self.cache.near(vector, allowed, limit, encoder_fingerprint)
 
     def _keys(self, scope: Scope) -> Keys:
         import numpy as np

@@ -128,7 +128,7 @@ class PreviousContent(Enum):
 class _ReusableRows:
     """Rows that may stay, as keys and contents by role, digest, breadcrumb and text; and the keys of damaged rows."""
 
-    sound: Mapping[tuple[str, bytes, str, str], list[tuple[int, Row]]]
+    intact: Mapping[tuple[str, bytes, str, str], list[tuple[int, Row]]]
     damaged: list[int]
 
 
@@ -149,23 +149,23 @@ def put_chunks(
     """
     reusable = _NO_REUSABLE_ROWS if before is PreviousContent.NOTHING else _load_reusable_rows(connection, key)
     labels = record.labels
-    seals: list[int] = []
+    checksums: list[int] = []
     for piece in pieces:
         trail, position = join_breadcrumb(piece.chunk.trail), _position_columns(record, piece)
-        matches = reusable.sound.get((piece.chunk.role, piece.digest, trail, piece.chunk.text))
+        matches = reusable.intact.get((piece.chunk.role, piece.digest, trail, piece.chunk.text))
         expected_labels = "" if piece.chunk.role in UNENCODED_ROLES else labels
         if before is PreviousContent.SAME_WORDS and matches and matches[-1][1][_LABELS_COLUMN] == expected_labels:
             row_key, content = matches.pop()
-            seals.append(checksum((*position, *content)))
-            connection.execute(_MOVE_CHUNK_SQL, (*position, seals[-1], row_key))
+            checksums.append(checksum((*position, *content)))
+            connection.execute(_MOVE_CHUNK_SQL, (*position, checksums[-1], row_key))
             continue
         columns = _text_columns(record, trail, piece, labels)
-        seals.append(checksum((*position, piece.digest, *columns)))
-        connection.execute(_INSERT_CHUNK_SQL, (*position, piece.digest, *columns, seals[-1], key))
+        checksums.append(checksum((*position, piece.digest, *columns)))
+        connection.execute(_INSERT_CHUNK_SQL, (*position, piece.digest, *columns, checksums[-1], key))
         words.add((connection.last_insert_rowid(), *columns))
-    unused = [row_key for rows in reusable.sound.values() for row_key, _ in rows]
+    unused = [row_key for rows in reusable.intact.values() for row_key, _ in rows]
     delete_chunks(connection, words, [*unused, *reusable.damaged])
-    return seals
+    return checksums
 
 
 def _load_reusable_rows(connection: apsw.Connection, key: int) -> _ReusableRows:
@@ -255,7 +255,8 @@ def _symbol_rows(symbols: Sequence[Symbol]) -> Iterator[Row]:
         lists = (symbol.parameters, symbol.modifiers, symbol.attributes, symbol.bases)
         yield (
             ordinal, symbol.name, symbol.name.lower(), symbol.kind, symbol.start_line, symbol.end_line, symbol.level,
-            symbol.parent, symbol.signature, symbol.holds, *map(_encode_list, lists), *(symbol.stats or _NO_STATS),
+            symbol.parent, symbol.signature, symbol.value_expression, *map(_encode_list, lists),
+            *(symbol.stats or _NO_STATS),
         )  # fmt: skip
 
 

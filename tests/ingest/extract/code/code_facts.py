@@ -13,9 +13,9 @@ def extracted(path: str, source: str) -> Extraction:
 
 
 def symbol_lines(found: Extraction) -> list[str]:
-    """`kind Parent.name = holds`."""
+    """`kind Parent.name = value`."""
     return [
-        f"{it.kind} {_qualified(found, number)} = {it.holds}".removesuffix(" = ")
+        f"{it.kind} {_qualified(found, number)} = {it.value_expression}".removesuffix(" = ")
         for number, it in enumerate(found.symbols)
     ]
 

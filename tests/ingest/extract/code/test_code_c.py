@@ -162,7 +162,7 @@ def test_what_definitions_say_of_themselves():
     assert (foo.bases, foo.modifiers) == (("Base<int>", "ns::Other"), ("final",))
     assert name.parameters == ("const Foo &", "int", "char *")
     assert name.modifiers == ("virtual", "const", "const", "override")
-    assert (name.attributes, name.holds) == (("nodiscard",), ":char;")
+    assert (name.attributes, name.value_expression) == (("nodiscard",), ":char;")
 
 
 def test_what_is_only_declared_says_so():

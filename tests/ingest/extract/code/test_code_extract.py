@@ -14,7 +14,7 @@ from test_code_python import SYMBOLS as PYTHON_SYMBOLS
 
 from dowse.ingest.extract.code import extract_code
 from dowse.model import Extraction, Item
-from dowse.text.regex import UNKNOWN_ROOT, parse_expression, split_arguments
+from dowse.text.receiver_expressions import UNKNOWN_ROOT, parse_expression, split_arguments
 
 SNIPPETS = {
     "a.py": [source for source, _ in [*PYTHON_SYMBOLS, *PYTHON_CALLS]],
@@ -115,7 +115,7 @@ def assert_sound(found: Extraction) -> None:
         assert symbol.parent is None or symbol.parent < number
         above = None if symbol.parent is None else found.symbols[symbol.parent]
         assert symbol.level == (0 if above is None else above.level + 1)
-        assert not symbol.holds or parse_expression(symbol.holds)[0].root != UNKNOWN_ROOT
+        assert not symbol.value_expression or parse_expression(symbol.value_expression)[0].root != UNKNOWN_ROOT
     for call in found.calls:
         assert 1 <= call.line <= last
         assert call.symbol is None or 0 <= call.symbol < len(found.symbols)

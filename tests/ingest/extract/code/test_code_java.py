@@ -132,7 +132,7 @@ def test_what_a_declaration_says_about_itself():
     assert (a.modifiers, a.attributes) == (("public", "final"), ("Serializable", "Named"))
     assert a.bases == ("Base<T,Integer>", "N.IFoo", "J")
     assert a.signature == "public final class A<T extends B> extends Base<T, Integer> implements N.IFoo, J"
-    assert (m.start_line, m.end_line, m.level, m.parent, m.holds) == (4, 7, 1, 0, ":List<T>;")
+    assert (m.start_line, m.end_line, m.level, m.parent, m.value_expression) == (4, 7, 1, 0, ":List<T>;")
     assert m.parameters == ("IFoo<U>", "String...")
     assert (m.modifiers, m.attributes) == (("protected", "static"), ("Override",))
     assert m.signature == "protected static <U> List<T> m( final IFoo<U> f, String... rest) throws E"

@@ -164,7 +164,7 @@ def test_what_a_declaration_says_about_itself():
     assert (a.modifiers, a.attributes) == (("internal", "sealed"), ("Serializable", "Named"))
     assert a.bases == ("Base<T,Int>", "N.IFoo")
     assert a.signature == "internal sealed class A<T : Any>(val x: Int) : Base<T, Int>(x), N.IFoo"
-    assert (m.start_line, m.end_line, m.level, m.parent, m.holds) == (5, 8, 1, 0, ":List<T>;")
+    assert (m.start_line, m.end_line, m.level, m.parent, m.value_expression) == (5, 8, 1, 0, ":List<T>;")
     assert m.parameters == ("IFoo<U>", "Int", "vararg String")
     assert (m.modifiers, m.attributes) == (("override", "suspend", "extension"), ("Throws",))
     assert m.signature == "override suspend fun <U> IFoo<U>.m( q: Int, vararg rest: String): List<T>"

@@ -166,7 +166,7 @@ def test_what_a_declaration_says_about_itself():
     assert (a.modifiers, a.attributes) == (("abstract",), ("Entity", "Other"))
     assert a.bases == ("Base", "I", "N.J", "T1", "T2")
     assert a.signature == "abstract class A extends \\Base implements I, N\\J"
-    assert (m.start_line, m.end_line, m.level, m.parent, m.holds) == (8, 12, 1, 0, "")
+    assert (m.start_line, m.end_line, m.level, m.parent, m.value_expression) == (8, 12, 1, 0, "")
     assert m.parameters == ("?Foo", "", "string...")
     assert (m.modifiers, m.attributes) == (("final", "public", "static"), ("Pure",))
     assert m.signature == "final public static function m( ?Foo $f, &$q, string ...$rest): array"

@@ -166,7 +166,7 @@ def test_what_a_declaration_says_about_itself():
     assert (a.modifiers, a.attributes) == (("final",), ("Serializable",))
     assert a.bases == ("Base[T,Int]", "N.IFoo")
     assert a.signature == "final class A[T <: Any](val x: Int) extends Base[T, Int](x) with N.IFoo"
-    assert (m.start_line, m.end_line, m.level, m.parent, m.holds) == (4, 7, 1, 0, ":List[T];")
+    assert (m.start_line, m.end_line, m.level, m.parent, m.value_expression) == (4, 7, 1, 0, ":List[T];")
     assert m.parameters == ("Int", "String*")
     assert (m.modifiers, m.attributes) == (("override", "protected"), ("throws",))
     assert m.signature == "override protected def m[U]( q: Int)(rest: String*): List[T]"

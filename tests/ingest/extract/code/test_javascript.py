@@ -16,7 +16,7 @@ def extract(text: str, path: str = "a.ts") -> Extraction:
 def defined(text: str, path: str = "a.ts") -> list[str]:
     found = extract(text, path).symbols
     names = [f"{found[it.parent].name}.{it.name}" if it.parent is not None else it.name for it in found]
-    return [f"{it.kind} {name} {it.holds}".rstrip() for it, name in zip(found, names, strict=True)]
+    return [f"{it.kind} {name} {it.value_expression}".rstrip() for it, name in zip(found, names, strict=True)]
 
 
 def called(text: str, path: str = "a.ts") -> list[str]:

@@ -160,7 +160,7 @@ def test_what_is_cut_off_is_counted(repo: Repo):
 
 @pytest.mark.parametrize(("omitted", "said"), [(499_043, "at least 499043"), (0, "at least 1")])
 def test_what_was_not_read_to_its_end_has_at_least_so_many_lines_more(omitted: int, said: str):
-    found = made(told(delta="diff --git a/a b/a", omitted=omitted, is_cut=True))
+    found = made(told(diff="diff --git a/a b/a", omitted=omitted, is_cut=True))
     assert found.facets["omitted"] == said
     assert found.text.endswith(f"\n\n... ({said} lines omitted)")
 
@@ -175,7 +175,7 @@ def test_the_head_is_for_meaning_and_the_rest_for_words(repo: Repo):
 
 def test_a_long_message_is_all_for_meaning():
     delta = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n+changed"
-    found = made(told(message="Subject\n\n" + "word " * 1_000, files=[FileChange("M", "x")], delta=delta))
+    found = made(told(message="Subject\n\n" + "word " * 1_000, files=[FileChange("M", "x")], diff=delta))
     head, rest = found.blocks
     assert found.text[: head.end].endswith("\n\nFiles changed:\nx") and (head.role, rest.role) == ("text", "delta")
 
@@ -207,7 +207,7 @@ TOLD = st.builds(
     committer=PEOPLE,
     message=TEXT | LINES,
     files=st.lists(st.builds(FileChange, st.sampled_from("AMDRCT"), TEXT | st.just("x.py"), TEXT), max_size=5),
-    delta=LINES,
+    diff=LINES,
     omitted=st.integers(0, 10**6),
     is_cut=st.booleans(),
     problem=TEXT,
@@ -237,17 +237,17 @@ def test_whatever_is_told_makes_a_sound_record(told: CommitData):
     "hostile",
     [
         told(message="", author=Signature("", "", 0)),
-        told(message="\0\x01\x1b[31m\r\n\u2028\ufeff", delta="\0\x1b[0m\u2028"),
-        told(message="m" * 1_000_000, delta="+" + "d" * 1_000_000),
+        told(message="\0\x01\x1b[31m\r\n\u2028\ufeff", diff="\0\x1b[0m\u2028"),
+        told(message="m" * 1_000_000, diff="+" + "d" * 1_000_000),
         told(message="s\n\n" + "word " * 200_000),
-        told(delta="@@ -1 +1 @@\n" * 100_000),
+        told(diff="@@ -1 +1 @@\n" * 100_000),
         told(
             files=[FileChange("M", "x.py")],
-            delta="diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +99999999999999999999 @@ " + "(" * 100_000,
+            diff="diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +99999999999999999999 @@ " + "(" * 100_000,
         ),
         told(
             files=[FileChange("M", "x.js")],
-            delta="diff --git a/x.js b/x.js\n--- a/x.js\n+++ b/x.js\n@@ -1 +1 @@\n"
+            diff="diff --git a/x.js b/x.js\n--- a/x.js\n+++ b/x.js\n@@ -1 +1 @@\n"
             + "\n".join("+ " + "a " * 5_000 + "(" + "b, " * 5_000 for _ in range(200)),
         ),
         told(files=[FileChange("A", "long/" * 800 + str(number)) for number in range(300)]),
@@ -269,7 +269,7 @@ def store_and_find(found: Extraction, place: Path) -> None:
     try:
         home = store.writer.add_collection("/repository.git", source="commits").name
         record = Record(home, "a" * 40, found.kind, found.title, 0, 0, "", "", facets=found.facets)
-        store.writer.put(record, chunk_prepared(found, ChunkLimits()).pieces, links=found.links, text=None)
+        store.writer.put(record, chunk_prepared(found, ChunkLimits()).chunk_inputs, links=found.links, text=None)
         assert store.catalog.records("a" * 40, home) == [record]
         assert store.catalog.links(record) == list(found.links)
     finally:
@@ -297,7 +297,7 @@ def test_moments_no_calendar_has_are_the_nearest_it_has():
 
 def test_only_files_that_were_touched_have_lines():
     delta = "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +7 @@ def x():\n+    1"
-    assert made(told(files=[FileChange("M", "y.py")], delta=delta)).links == (Link("touches", "y.py", 0, "M"),)
+    assert made(told(files=[FileChange("M", "y.py")], diff=delta)).links == (Link("touches", "y.py", 0, "M"),)
 
 
 def test_a_copy_is_no_rename_and_a_name_may_be_missing():
@@ -308,5 +308,5 @@ def test_a_copy_is_no_rename_and_a_name_may_be_missing():
 
 def test_a_file_that_became_another_thing_is_touched_at_its_first_line():
     hunk = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +{line} @@\n+changed\n"
-    found = made(told(files=[FileChange("T", "x")], delta=hunk.format(line=3) + hunk.format(line=9)))
+    found = made(told(files=[FileChange("T", "x")], diff=hunk.format(line=3) + hunk.format(line=9)))
     assert found.links == (Link("touches", "x", 3, "T"),)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from dowse.ingest.extract.code.expressions import MAX_EXPRESSION_CHARS, ExpressionTranslator
 from dowse.ingest.extract.code.language import SourceText, argument_value, child, first_child_of
 from dowse.model import Call
-from dowse.text.regex import PARAMETER, UNKNOWN_ROOT, unescape_name
+from dowse.text.receiver_expressions import PARAMETER, UNKNOWN_ROOT, unescape_name
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.code.language import SourceText, argument_value, child
-from dowse.text.regex import (
+from dowse.text.receiver_expressions import (
     ANY_KEY,
     CALL_RESULT_KEY,
     DICT_KEY_PREFIX,
@@ -36,9 +36,9 @@ _MAX_BINDINGS_SEARCHED: Final = 32  # bindings of one name: a name bound this of
 
 
 class Binding:
-    """A value bound to a name at byte `at`, in a branch that ends at `end`. `holds` is computed on demand."""
+    """A value bound to a name at byte `at`, in a branch ending at `end`. `value_expression` is computed on demand."""
 
-    __slots__ = ("at", "end", "holds", "key", "narrows", "step", "type", "value")
+    __slots__ = ("at", "end", "key", "narrows", "step", "type", "value", "value_expression")
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Binding:
         type_text: str = "",
         value: Node | None = None,
         step: str = "",
-        holds: str = "",
+        value_expression: str = "",
         narrows: bool = False,
         key: str = "",
     ) -> None:
@@ -56,7 +56,7 @@ class Binding:
         self.type = type_text
         self.value = value
         self.step = step
-        self.holds = holds
+        self.value_expression = value_expression
         self.narrows = narrows
         self.key = key  # of the element assigned; the name keeps its other elements
 
@@ -271,9 +271,9 @@ class ExpressionTranslator:
 
     def binding_value(self, binding: Binding, scope: NameScope | None, depth: int = 0) -> str:
         """Return the value of a binding, computed once."""
-        if not binding.holds:
-            binding.holds = self._evaluate_binding(binding, scope, depth)
-        return binding.holds
+        if not binding.value_expression:
+            binding.value_expression = self._evaluate_binding(binding, scope, depth)
+        return binding.value_expression
 
     def _evaluate_binding(self, binding: Binding, scope: NameScope | None, depth: int) -> str:
         typed = self.instance_of(binding.type)
@@ -333,9 +333,9 @@ class ExpressionTranslator:
             mapped = append_steps(element, f".{mapping.member}()")
         else:
             inner = NameScope(scope, runs_later=False)
-            inner.bind(mapping.parameter, Binding(0, MAX_OFFSET, holds=element))
+            inner.bind(mapping.parameter, Binding(0, MAX_OFFSET, value_expression=element))
             mapped = self.translate(mapping.body, inner, depth + 1)
-        mapped = take_elements(append_steps(mapped, "[]")) if mapping.many else mapped
+        mapped = take_elements(append_steps(mapped, "[]")) if mapping.is_flat else mapped
         is_known = not mapped.startswith(UNKNOWN_ROOT) and "{" not in mapped and len(mapped) <= MAX_EXPRESSION_CHARS
         return f"{_SEQUENCE_PREFIX}{mapped.replace('|', '&*=')}}}" if is_known else ""
 

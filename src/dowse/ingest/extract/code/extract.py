@@ -16,7 +16,7 @@ from dowse.ingest.extract.code.syntax_pass import SyntaxPass
 from dowse.ingest.extract.markdown import leading_comment_start
 from dowse.ingest.extract.plain import blocks_at, paragraph_starts
 from dowse.model import Block, Extraction, Item, Link, Symbol
-from dowse.text.regex import UNKNOWN_ROOT
+from dowse.text.receiver_expressions import UNKNOWN_ROOT
 from dowse.text.tokenize import last_simple_name
 from dowse.text.unicode import decode
 
@@ -76,7 +76,7 @@ def _symbol(symbol: PendingSymbol, level: int, expressions: ExpressionTranslator
         level=level,
         parent=symbol.parent,
         signature=signature[:MAX_SIGNATURE_CHARS].rstrip(" :;={"),
-        holds=_resolve_value(symbol, expressions),
+        value_expression=_resolve_value(symbol, expressions),
         parameters=tuple(parameter.type[:MAX_TYPE_CHARS] for parameter in parameters),
         modifiers=definition.modifiers,
         attributes=definition.attributes,
@@ -97,7 +97,7 @@ def _last_line(symbol: PendingSymbol, source: SourceText) -> int:
 def _resolve_value(symbol: PendingSymbol, expressions: ExpressionTranslator) -> str:
     """Return what a symbol holds: its declared type, else its value, else its bindings, else what it returns."""
     definition = symbol.definition
-    value = definition.holds or expressions.instance_of(definition.type)
+    value = definition.value_expression or expressions.instance_of(definition.type)
     if not value and definition.value is not None:
         value = expressions.translate(definition.value, symbol.scope)
     if not value and symbol.bindings:

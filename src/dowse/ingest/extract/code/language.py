@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dowse.text.regex import UNKNOWN_ROOT, instance_root
+from dowse.text.receiver_expressions import UNKNOWN_ROOT, instance_root
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Point, Query, Tree
@@ -59,11 +59,12 @@ class NodeShape:
 
 
 class Parameter(NamedTuple):
-    """A parameter with its declared `type`; else with `holds` (such as `this`), or with `value` after `step`."""
+    """A parameter with its declared `type`; else with a `value_expression` such as `this`, or with `value` after
+    `step`."""
 
     name: str
     type: str = ""
-    holds: str = ""
+    value_expression: str = ""
     value: Node | None = None
     step: str = ""
 
@@ -71,7 +72,7 @@ class Parameter(NamedTuple):
 class SyntaxDefinition(NamedTuple):
     """A definition made by a node. `span` is all of it, `header` the byte range of its signature.
 
-    - It holds `holds`, else an object of the declared `type`, else `value`, else what the function returns.
+    - Value: `value_expression`, else an object of the declared `type`, else `value`, else what the function returns.
     - `parameters`: all names usable in the body; callers do not pass the first `leading_hidden` and last
       `trailing_hidden` ones.
     - `spans_rest_of_file`: the rest of the file is inside it.
@@ -89,7 +90,7 @@ class SyntaxDefinition(NamedTuple):
     span: Node | NodeRange
     header: tuple[int, int]
     type: str = ""
-    holds: str = ""
+    value_expression: str = ""
     value: Node | None = None
     parameters: tuple[Parameter, ...] = ()
     leading_hidden: int = 0
@@ -110,7 +111,7 @@ def as_extension(definition: SyntaxDefinition) -> SyntaxDefinition:
     """Turn a method into an extension of a type defined elsewhere: its receiver is an ordinary parameter."""
     receiver, *others = definition.parameters
     return definition._replace(
-        parameters=(receiver._replace(holds=""), *others),
+        parameters=(receiver._replace(value_expression=""), *others),
         leading_hidden=0,
         modifiers=(*definition.modifiers, "extension"),
     )
@@ -131,7 +132,7 @@ class BoundName(NamedTuple):
     type: str = ""
     value: Node | None = None
     step: str = ""
-    holds: str = ""
+    value_expression: str = ""
     defines: Node | None = None
     narrows: bool = False
     is_field: bool = False
@@ -159,13 +160,13 @@ class MemberAssignment(NamedTuple):
 
 class MappingCall(NamedTuple):
     """A call that maps the sequence `receiver`: each element, as `parameter`, becomes `body`, or the result of its
-    method `member`. `many`: each becomes several (flat map)."""
+    method `member`. `is_flat`: each becomes several (flat map)."""
 
     receiver: Node
     parameter: str = ""
     body: Node | None = None
     member: str = ""
-    many: bool = False
+    is_flat: bool = False
 
 
 def _no_parameters(_node: Node, _source: SourceText) -> tuple[Parameter, ...]:
@@ -285,7 +286,7 @@ class NodeRange(NamedTuple):
     end_point: Point
 
     @classmethod
-    def over(cls, first: Node, last: Node) -> NodeRange:
+    def spanning(cls, first: Node, last: Node) -> NodeRange:
         return cls(first.start_byte, last.end_byte, first.start_point, last.end_point)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from dowse.ingest.extract.code.expressions import MAX_OFFSET, Binding, NameScope, is_local
 from dowse.ingest.extract.code.language import BoundName, Language, SourceText, SyntaxDefinition, as_extension, child
 from dowse.model import FunctionMetrics
-from dowse.text.regex import LAMBDA_PARAMETER
+from dowse.text.receiver_expressions import LAMBDA_PARAMETER
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -249,7 +249,7 @@ class DefinitionHandler:
     def _open_function(self, node: Node, symbol: PendingSymbol) -> None:
         scope = NameScope(self._frames.top.scope, runs_later=True)
         for parameter in symbol.definition.parameters:
-            binding = Binding(node.start_byte, MAX_OFFSET, parameter.type, holds=parameter.holds)
+            binding = Binding(node.start_byte, MAX_OFFSET, parameter.type, value_expression=parameter.value_expression)
             scope.bind(parameter.name, binding)
         symbol.complexity, symbol.scope = ComplexityCounter(), scope
         number = len(self._frames.result.symbols) - 1
@@ -384,7 +384,14 @@ class BindingHandler:
         for bound in self._language.bind(node, self._source):
             top = self._frames.top
             binding = Binding(
-                bound.at, top.branch_end, bound.type, bound.value, bound.step, bound.holds, bound.narrows, bound.key
+                bound.at,
+                top.branch_end,
+                bound.type,
+                bound.value,
+                bound.step,
+                bound.value_expression,
+                bound.narrows,
+                bound.key,
             )
             shape = self._language.shapes.get(bound.target.type)
             if bound.is_field:
@@ -477,7 +484,7 @@ class BindingHandler:
             symbol = self._frames.result.symbols[number]
             first = symbol.definition.parameters[:1]
             if first and first[0].name == receiver:
-                return symbol.parent if first[0].holds == "this" and "." not in rest else None
+                return symbol.parent if first[0].value_expression == "this" and "." not in rest else None
             number = symbol.parent
         return None
 

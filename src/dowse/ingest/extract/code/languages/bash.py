@@ -15,7 +15,7 @@ from dowse.ingest.extract.code.language import (
     child,
     first_child_of,
 )
-from dowse.text.regex import UNKNOWN_ROOT
+from dowse.text.receiver_expressions import UNKNOWN_ROOT
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -20,7 +20,7 @@ from dowse.ingest.extract.code.language import (
     child,
     first_child_of,
 )
-from dowse.text.regex import instance_root
+from dowse.text.receiver_expressions import instance_root
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -270,7 +270,7 @@ def _define_untyped_function(body: Node, source: SourceText) -> Iterable[SyntaxD
         SyntaxDefinition(
             source.text(name),
             "function",
-            NodeRange.over(before, body),
+            NodeRange.spanning(before, body),
             (before.start_byte, body.start_byte),
             parameters=tuple(
                 Parameter(source.text(each)) for each in (parameters_node.named_children if parameters_node else ())

@@ -20,7 +20,7 @@ from dowse.ingest.extract.code.language import (
     child,
     first_child_of,
 )
-from dowse.text.regex import instance_root
+from dowse.text.receiver_expressions import instance_root
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -154,7 +154,7 @@ def _follow_argument(parameter: Parameter, node: Node, source: SourceText) -> Pa
     """Let a parameter that holds a function also stand for the argument passed to it."""
     if not is_function_type(parameter.type) and not _is_invoked(parameter.name, node, source):
         return parameter
-    return parameter._replace(holds=f"{instance_of(parameter.type)}|${parameter.name}")
+    return parameter._replace(value_expression=f"{instance_of(parameter.type)}|${parameter.name}")
 
 
 def _is_invoked(name: str, node: Node, source: SourceText) -> bool:
@@ -391,7 +391,7 @@ def mapping_call(node: Node, source: SourceText) -> MappingCall | None:
     parameters, body = child(function, "parameters"), child(function, "body")
     if name not in ("Select", "SelectMany") or receiver is None or body is None:
         return None
-    return MappingCall(receiver, source.text(parameters).strip("() "), body, many=name == "SelectMany")
+    return MappingCall(receiver, source.text(parameters).strip("() "), body, is_flat=name == "SelectMany")
 
 
 def target_type(node: Node, source: SourceText) -> str:

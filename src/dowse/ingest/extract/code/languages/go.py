@@ -17,7 +17,7 @@ from dowse.ingest.extract.code.language import (
     child,
     first_child_of,
 )
-from dowse.text.regex import instance_root
+from dowse.text.receiver_expressions import instance_root
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -195,7 +195,7 @@ def define(node: Node, _enclosing: SyntaxDefinition | None, source: SourceText) 
 
 def _function(node: Node, source: SourceText) -> SyntaxDefinition:
     """Define a function; a method's receiver is its first parameter, and the receiver's type its owner."""
-    receivers = tuple(it._replace(holds="this") for it in _parameters(child(node, "receiver"), source))[:1]
+    receivers = tuple(it._replace(value_expression="this") for it in _parameters(child(node, "receiver"), source))[:1]
     body, results = child(node, "body"), child(node, "result")
     named = tuple(_parameters(results, source)) if results is not None and results.type == "parameter_list" else ()
     variables = tuple(it for it in named if it.name)

@@ -16,7 +16,7 @@ from dowse.ingest.extract.code.language import (
     child,
     first_child_of,
 )
-from dowse.text.regex import instance_root
+from dowse.text.receiver_expressions import instance_root
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -201,12 +201,12 @@ def mapping_call(node: Node, source: SourceText) -> MappingCall | None:
         return None
     if function.type == "method_reference":
         member = source.text(child(function, "1"))
-        return MappingCall(receiver, member=member, many=name == "flatMap") if member else None
+        return MappingCall(receiver, member=member, is_flat=name == "flatMap") if member else None
     return MappingCall(
         receiver,
         source.text(child(function, "parameters")).strip("() "),
         child(function, "body"),
-        many=name == "flatMap",
+        is_flat=name == "flatMap",
     )
 
 

@@ -19,7 +19,7 @@ from dowse.ingest.extract.code.language import (
     child,
     first_child_of,
 )
-from dowse.text.regex import UNKNOWN_ROOT, instance_root
+from dowse.text.receiver_expressions import UNKNOWN_ROOT, instance_root
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -107,7 +107,7 @@ _ELEMENT_CALLBACK_METHODS = frozenset(
 _OWNERS = frozenset({"class", "interface"})
 _MAX_MEMBERS = 200  # in one object: a larger one is data
 EXPORT_OBJECTS = frozenset({"exports", "module.exports"})
-_THIS = Parameter("this", holds="this")
+_THIS = Parameter("this", value_expression="this")
 
 
 def define(node: Node, enclosing: SyntaxDefinition | None, source: SourceText) -> Iterable[SyntaxDefinition]:
@@ -281,7 +281,7 @@ def _pattern_parameters(pattern: Node, type_text: str, source: SourceText) -> It
         name = child(each, "value") or child(each, "left") or each
         key = source.text(child(each, "key") or name)
         simple = object_type and "|" not in object_type and key.isidentifier()
-        yield Parameter(source.text(name), holds=f"{object_type}.{key}" if simple else UNKNOWN_ROOT)
+        yield Parameter(source.text(name), value_expression=f"{object_type}.{key}" if simple else UNKNOWN_ROOT)
 
 
 def _parameter_fields(node: Node, source: SourceText) -> Iterator[SyntaxDefinition]:
@@ -331,7 +331,7 @@ def mapping_call(node: Node, source: SourceText) -> MappingCall | None:
         return None
     parameters = child(function, "parameter") or child(function, "parameters")
     parameter = source.text(parameters).strip("() ").partition(":")[0].strip()
-    return MappingCall(receiver, parameter, body, many=name == "flatMap")
+    return MappingCall(receiver, parameter, body, is_flat=name == "flatMap")
 
 
 def members(node: Node, source: SourceText) -> Iterator[tuple[SyntaxDefinition, Node]]:

@@ -17,7 +17,7 @@ from dowse.ingest.extract.code.language import (
     child,
     first_child_of,
 )
-from dowse.text.regex import instance_root
+from dowse.text.receiver_expressions import instance_root
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -95,7 +95,7 @@ _KINDS = {
     "method_declaration": "method",
 }
 _OWNERS = frozenset({"class", "interface", "enum"})
-_THIS = Parameter("$this", holds="this")
+_THIS = Parameter("$this", value_expression="this")
 
 
 def define(node: Node, enclosing: SyntaxDefinition | None, source: SourceText) -> Iterable[SyntaxDefinition]:

@@ -17,7 +17,7 @@ from dowse.ingest.extract.code.language import (
     child,
     first_child_of,
 )
-from dowse.text.regex import ANY_KEY, SPREAD, instance_root
+from dowse.text.receiver_expressions import ANY_KEY, SPREAD, instance_root
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -196,7 +196,7 @@ def _parameters(node: Node | None, has_receiver: bool, source: SourceText) -> It
         if target is None:
             continue
         parameter = _parameter(source.text(target), "" if plain else source.text(child(each, "type")))
-        yield Parameter(parameter.name, holds="this") if has_receiver else parameter
+        yield Parameter(parameter.name, value_expression="this") if has_receiver else parameter
         has_receiver = False
 
 
@@ -209,7 +209,7 @@ def _parameter(name: str, type_text: str) -> Parameter:
         bare = name[1:].strip()
         return Parameter(bare, f"*{type_text}", f":tuple[{type_text}];" if type_text else f"${bare}")
     if not type_text:
-        return Parameter(name, holds=f"${name}")
+        return Parameter(name, value_expression=f"${name}")
     is_callable = type_text.startswith(_CALLABLE)
     return Parameter(name, type_text, f"{instance_of(type_text)}|${name}" if is_callable else "")
 
@@ -350,7 +350,7 @@ def _join_types(node: Node, source: SourceText) -> str:
 
 
 def _bind_global(node: Node, source: SourceText) -> Iterable[BoundName]:
-    return [BoundName(each, node.end_byte, holds=source.text(each)) for each in node.named_children]
+    return [BoundName(each, node.end_byte, value_expression=source.text(each)) for each in node.named_children]
 
 
 def _bind_call(node: Node, source: SourceText) -> Iterable[BoundName]:

@@ -113,7 +113,7 @@ def read_parameters(node: Node | None, source: SourceText) -> Iterator[Parameter
             yield Parameter(source.text(each))
         elif each.type != "block_parameter" and not each.is_extra:
             name, value = source.text(child(each, "name")), child(each, "value")
-            yield Parameter(name, holds=":Array;" if each.type == "splat_parameter" else "", value=value)
+            yield Parameter(name, value_expression=":Array;" if each.type == "splat_parameter" else "", value=value)
 
 
 def _define_by_macro(node: Node, source: SourceText) -> Iterator[SyntaxDefinition]:
@@ -131,7 +131,7 @@ def _define_by_macro(node: Node, source: SourceText) -> Iterator[SyntaxDefinitio
                 "property",
                 node,
                 node.byte_range,
-                holds="" if ending or "delegate" in modifiers else f"this.@{name}",
+                value_expression="" if ending or "delegate" in modifiers else f"this.@{name}",
                 modifiers=modifiers,
                 has_body=False,
             )

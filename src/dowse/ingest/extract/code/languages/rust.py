@@ -20,7 +20,7 @@ from dowse.ingest.extract.code.language import (
     child,
     first_child_of,
 )
-from dowse.text.regex import UNKNOWN_ROOT, instance_root
+from dowse.text.receiver_expressions import UNKNOWN_ROOT, instance_root
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -177,7 +177,7 @@ def _define_macro_item(word: Node, source: SourceText) -> Iterator[SyntaxDefinit
         if end.type == "token_tree" and text == b"(" and kind == "function":
             parameter_list = parameter_list or end
     header = (word.start_byte, body.start_byte if body is not None else end.end_byte)
-    span = NodeRange.over(word, end)
+    span = NodeRange.spanning(word, end)
     # Its parameter list looks like the arguments of a call.
     yield SyntaxDefinition(source.text(name), kind, span, header, has_body=False, function=parameter_list)
     if body is not None and kind in ("struct", "enum"):
@@ -208,7 +208,7 @@ def _header(node: Node) -> tuple[int, int]:
 def _parameters(node: Node | None, source: SourceText) -> Iterator[Parameter]:
     for each in node.named_children if node else ():
         if each.type == "self_parameter":
-            yield Parameter("self", holds="this")
+            yield Parameter("self", value_expression="this")
         elif each.type == "parameter":
             pattern = child(each, "pattern")
             is_self = pattern is not None and pattern.type == "self"
@@ -311,7 +311,7 @@ def _bind_pattern(
         if part.type in ("identifier", "shorthand_field_identifier"):
             if source.text(part)[:1].islower() or source.text(part)[:1] == "_":
                 if path is not None and path.startswith("="):
-                    yield BoundName(part, at, holds=path[1:], narrows=narrows)
+                    yield BoundName(part, at, value_expression=path[1:], narrows=narrows)
                 else:
                     yield BoundName(
                         part, at, value=value if path is not None else None, step=path or "", narrows=narrows
@@ -378,11 +378,11 @@ def mapping_call(node: Node, source: SourceText) -> MappingCall | None:
     if name not in ("map", "flat_map", "filter_map") or receiver is None:
         return None
     if function.type == "scoped_identifier":
-        return MappingCall(receiver, member=source.text(child(function, "name")), many=name != "map")
+        return MappingCall(receiver, member=source.text(child(function, "name")), is_flat=name != "map")
     body, parameters = child(function, "body"), source.text(child(function, "parameters"))
     if function.type != "closure_expression" or body is None:
         return None
-    return MappingCall(receiver, parameters.strip("| ").lstrip("&").removeprefix("mut "), body, many=name != "map")
+    return MappingCall(receiver, parameters.strip("| ").lstrip("&").removeprefix("mut "), body, is_flat=name != "map")
 
 
 _QUERY = """

@@ -16,7 +16,7 @@ from dowse.ingest.extract.code.language import (
     child,
     first_child_of,
 )
-from dowse.text.regex import instance_root
+from dowse.text.receiver_expressions import instance_root
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -147,7 +147,7 @@ _TYPES: Final = {"struct": "struct", "enum": "enum"}
 _FUNCTIONS: Final = frozenset({"function", "method", "constructor", "property"})
 _HOLDERS: Final = frozenset({"class", "struct", "enum", "interface"})
 _NAMES: Final = {"init_declaration": "init", "deinit_declaration": "deinit", "subscript_declaration": "subscript"}
-_SELF: Final = Parameter("self", holds="this")
+_SELF: Final = Parameter("self", value_expression="this")
 
 
 def define(node: Node, enclosing: SyntaxDefinition | None, source: SourceText) -> Iterable[SyntaxDefinition]:
