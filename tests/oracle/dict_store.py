@@ -318,7 +318,7 @@ class DictVectors(DictState):
     ) -> list[ScoredChunk]:
         index = self._answering
         if made_by is not None and made_by != index.made_by:
-            raise EncoderMismatch(f"the index has vectors of {index.made_by}, not of {made_by}; repeat the query")
+            raise EncoderMismatch(f"the index has vectors from {index.made_by}, not from {made_by}; repeat the query")
         query = [float(value) for value in vector]
         wanted = self._within(scope)
         scored = [

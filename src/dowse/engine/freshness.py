@@ -392,7 +392,7 @@ class FreshnessChecker:
         seen = DiskFreshness(sighting.as_of, len(paths), tuple(paths[:_MAX_EXAMPLES]), notes, sighting.complete)
         took_ms = (self._clock.elapsed() - began) * 1000
         found = len(sighting.outstanding)
-        note = f"{found:,} changed, {max(0, found - len(left)):,} of them indexed first" if found else ""
+        note = f"{found:,} changed, {max(0, found - len(left)):,} indexed before the answer" if found else ""
         return FreshnessResult(seen, Step("freshness", sighting.looked, found, round(took_ms, 3), note))
 
     def _select_quick(self, outstanding: Mapping[FileKey, FileStamp]) -> list[FileKey]:
@@ -508,7 +508,7 @@ class RefCheck:
 
 def _outdated_sentences(behind: Iterable[str], reason: str) -> tuple[str, ...]:
     why = f" ({reason})" if reason else ""
-    return tuple(f"commits of {name} changed that are not in this answer{why}" for name in behind)
+    return tuple(f"the latest git changes of {name} are not in this answer{why}" for name in behind)
 
 
 class FreshnessService:

@@ -146,7 +146,7 @@ class VectorIndexCache:
             loaded = self._loaded = self._loaded or self._load()
         if made_by is not None and made_by != loaded.state.made_by:
             raise EncoderMismatch(
-                f"the index has vectors of {loaded.state.made_by}, not of {made_by}; repeat the query"
+                f"the index has vectors from {loaded.state.made_by}, not from {made_by}; repeat the query"
             )
         if not len(loaded.rows) or limit < 1:
             return []
