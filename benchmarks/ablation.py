@@ -67,18 +67,18 @@ def _worth(labelled: LabelledSet, scores: Mapping[str, Scores], whole: str, vari
 
 def _asked(sets: Sequence[LabelledSet]) -> str:
     most = max((it.sample for it in sets), default=0)
-    return f"At most {most} questions of each set, spread evenly, were asked. " if most else ""
+    return f"The test used at most {most} questions of each set, spread evenly. " if most else ""
 
 
 def section(sets: Sequence[LabelledSet], rows: Rows) -> Section:
     """Smoke tests are shown, and not counted."""
     counted = [it.name for it in sets if not it.smoke]
     lines = [
-        "What each stage is worth: the first measure of each set with it minus without it, so that + is good. Stages "
-        "a recipe has (`recipe: stage`) are left out of it, those none has (`recipe + stage`) are put in. "
-        "* where the paired test sees a "
-        "difference (p < 0.05), of which chance alone gives one in twenty. A stage of several recipes is shown once. "
-        f"{_asked(sets)}– where the recipe for that set does not have the stage.",
+        "The gain of each stage: the first measure of each set with the stage, minus the same without it. "
+        "`recipe: stage` is part of the recipe and was removed; `recipe + stage` is not part of it and was added. "
+        "* marks a significant difference in the paired test (p < 0.05); one in twenty is due to chance. "
+        "A stage that several recipes share is shown once. "
+        f"{_asked(sets)}– means that the recipe for that set does not have the stage.",
         "",
     ]
     body = [

@@ -38,12 +38,17 @@ def measure(bench: Bench, sets: Sequence[LabelledSet], encoders: Sequence[str]) 
         own, foreign = fmean(it.own for it in found), fmean(it.foreign for it in found)
         good &= own <= MOST_OWN and foreign >= LEAST_FOREIGN
         rows = [[it.name, f"{it.own:.1%}", f"{it.foreign:.1%}"] for it in (*found, Held("**mean**", own, foreign))]
-        lines += [f"### {encoder}", "", *table(["set", "own held back", "foreign held back"], rows), ""]
+        lines += [
+            f"### {encoder}",
+            "",
+            *table(["set", "own rejected", "foreign rejected"], rows),
+            "",
+        ]
     told = (
-        f"{QUESTIONS} questions of each set and {QUESTIONS} of the others, asked of its corpus with `auto`. Aims: at "
-        f"most {MOST_OWN:.0%} of the own, at least {LEAST_FOREIGN:.0%} of the foreign."
+        f"Each corpus gets {QUESTIONS} of its own questions and {QUESTIONS} of other sets, with `auto`. Targets: "
+        f"reject at most {MOST_OWN:.0%} of its own questions and at least {LEAST_FOREIGN:.0%} of the foreign ones."
     )
-    return Section("abstention", "Questions that the files do not answer", [told, "", *lines]), good
+    return Section("abstention", "Questions without an answer in the files", [told, "", *lines]), good
 
 
 def _asked(bench: Bench, labelled: LabelledSet, sets: Sequence[LabelledSet], encoder: str) -> Held:

@@ -38,12 +38,13 @@ def measure(before: Path, now: Path, repository: Path, rounds: int = ROUNDS) -> 
     medians = {title: [median(figures[name][title]) for name in checkouts] for title in figures["now"]}
     rows = [[title, f"{old:.1f}", f"{new:.1f}", f"{new / old:.2f}"] for title, (old, new) in medians.items()]
     lines = [
-        f"{repository.name}, {rounds} rounds in turns, medians, hashing encoder. Aim: at most {MOST} × before.",
+        f"{repository.name}: medians of {rounds} alternating rounds with the hashing encoder. "
+        f"Target: at most {MOST} × before.",
         "",
         *table(["", "before", "now", "ratio"], rows),
     ]
     good = all(new <= MOST * old for old, new in medians.values())
-    return Section("against", "Two checkouts in one run", lines), good
+    return Section("against", "Two checkouts compared", lines), good
 
 
 def _measured(checkout: Path, repository: Path, folder: Path) -> Iterator[tuple[str, float]]:
@@ -52,8 +53,8 @@ def _measured(checkout: Path, repository: Path, folder: Path) -> Iterator[tuple[
         "DOWSE_SHARE": "false", "DOWSE_BACKGROUND": "false", "DOWSE_WATCH": "false",
     }  # fmt: skip
     _, cost = children_costed(run_ms, [*_DOWSE, "index"], environment, repository)
-    yield "building the index, s", cost.wall_ms / 1000
-    yield "building the index, CPU s", cost.cpu_ms / 1000
+    yield "index build, s", cost.wall_ms / 1000
+    yield "index build, CPU s", cost.cpu_ms / 1000
     name = _most_used_function(repository)
     for title, words in (
         ("search", ["search", "--mode", "lexical", name]),
@@ -70,7 +71,7 @@ def _measured(checkout: Path, repository: Path, folder: Path) -> Iterator[tuple[
             ("calls", {"name": name}),
         ):
             yield f"{tool}, warm server, ms", median(_warm(server, tool, arguments))
-        yield "memory of the server, MB", resident_mb(server.pid)
+        yield "server memory, MB", resident_mb(server.pid)
 
 
 def _cold(words: Sequence[str], environment: Mapping[str, str], repository: Path) -> list[float]:
@@ -87,5 +88,5 @@ def _most_used_function(repository: Path) -> str:
     defined = {name for text in texts for name in _DEFINED.findall(text)}
     used = Counter(name for text in texts for name in set(_CALLED.findall(text)) if name in defined)
     if not used:
-        raise SystemExit(f"{repository} has no Python function to ask for")
+        raise SystemExit(f"{repository} has no Python function to query; choose another repository")
     return used.most_common(1)[0][0]

@@ -49,12 +49,12 @@ def measure(repositories: Sequence[Path], work: Path, seed: int) -> tuple[Sectio
     lines = [
         f"`tools/list`: {tools:,} bytes (aim: at most {MAX_TOOLS_BYTES:,}); "
         f"`instructions`: {instructions:,} characters.",
-        f"Default answers in characters (aim: at most {MAX_ANSWER_CHARS:,} in both forms); the structured form is "
-        "serialised without blanks, as it is sent.",
+        f"Length of default answers in characters (aim: at most {MAX_ANSWER_CHARS:,} in both forms). The structured "
+        "form is compact JSON, as sent.",
         "",
         *table(header, rows),
     ]
-    return Section("answers", "Length of answers", lines), good
+    return Section("answers", "Answer length", lines), good
 
 
 def _definitions(server: Server) -> list[Definition]:
@@ -63,7 +63,7 @@ def _definitions(server: Server) -> list[Definition]:
         reply = server.call("symbols", {"kinds": [kind], **_NAMES})["result"]
         found += (reply.get("structuredContent") or {}).get("definitions", [])
     if not found:
-        raise SystemExit("nothing is defined there; choose a repository with code")
+        raise SystemExit("the repository has no definitions; choose one with code")
     return found
 
 

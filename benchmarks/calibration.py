@@ -47,7 +47,9 @@ class Judged:
 
 def measure(bench: Bench, sets: Sequence[LabelledSet], encoders: Sequence[str]) -> Section:
     found = {encoder: [_judged(bench, it.sampled(QUESTIONS), encoder) for it in sets] for encoder in encoders}
-    return Section("calibration", "Confidence of hits", [line for judged in found.values() for line in _lines(judged)])
+    return Section(
+        "calibration", "Confidence calibration", [line for judged in found.values() for line in _lines(judged)]
+    )
 
 
 def _judged(bench: Bench, labelled: LabelledSet, encoder: str) -> Judged:
@@ -77,7 +79,7 @@ def _lines(judged: Sequence[Judged]) -> list[str]:
         others = [other for other in judged if other is not it]
         if others:
             said = _shares(_fitted(others), it.known)
-            rows.append([f"{it.name}, fitted to the others", *_bins(said, it.right), *_quality(said, it.right)])
+            rows.append([f"{it.name}, fitted to the other sets", *_bins(said, it.right), *_quality(said, it.right)])
     everything = (np.concatenate([it.said for it in judged]), np.concatenate([it.right for it in judged]))
     rows.append(["**all**", *_bins(*everything), *_quality(*everything)])
     header = [f"{low:g}–{min(high, 1):g}" for low, high in pairwise(_BINS)]
@@ -85,12 +87,13 @@ def _lines(judged: Sequence[Judged]) -> list[str]:
     return [
         f"### {judged[0].encoder}",
         "",
-        f"The first {LIMIT} hits of `{RECIPE}` for {QUESTIONS} questions of each set, by what they say of themselves: "
-        "said → right (how many). Brier: mean square of the difference, beside that of always saying the set's share.",
+        f"The first {LIMIT} hits of `{RECIPE}` for {QUESTIONS} questions of each set, grouped by confidence. A cell "
+        "shows: mean confidence → share of correct hits (number of hits). Brier is the mean squared error; the next "
+        "column is the error of always predicting the set's base rate.",
         "",
-        *table(["set", *header, "Brier", "of the share", "AUC"], rows),
+        *table(["set", *header, "Brier", "Brier of the base rate", "AUC"], rows),
         "",
-        f"Fitted to all: {base:.2f} {words:+.2f} words {meaning:+.2f} meaning {rank:+.2f} ln(rank).",
+        f"Fitted to all sets: {base:.2f} {words:+.2f} words {meaning:+.2f} meaning {rank:+.2f} ln(rank).",
         "",
     ]
 

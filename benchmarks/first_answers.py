@@ -46,11 +46,11 @@ def measure(repositories: Sequence[Path], work: Path) -> tuple[Section, bool]:
             ratios[way] = ratio_of(largest, {**os.environ, "DOWSE_DATA_DIR": data})
     header = ["repository", "files, chunks", "first answer", "the rest", "encoding", f"{LARGE_FILES:,} such files"]
     lines = [
-        "Seconds of wall clock / of all processors. The last column is extrapolated by the number of files.",
+        "Wall-clock seconds / CPU seconds. The last column extrapolates from the number of files.",
         "",
         *table(header, rows),
         "",
-        f"p50 of {QUESTIONS} questions while vectors are made, as a multiple of the p50 while none are "
+        f"p50 of {QUESTIONS} questions during encoding, divided by the p50 without encoding "
         f"(aim: at most {MAX_RATIO}), {largest.name}: "
         + ", ".join(f"{way} {busy:.1f} / {idle:.1f} ms = {busy / idle:.2f}" for way, (busy, idle) in ratios.items())
         + ".",
@@ -105,7 +105,7 @@ def _encoding(server: Server) -> None:
         if {it["name"] for it in jobs} == {"encode"} and any(it.get("stage") == "encoding" for it in jobs):
             return
         if not jobs:
-            raise SystemExit("everything was encoded before all questions were asked; name a larger repository last")
+            raise SystemExit("encoding ended before the last question; pass a larger repository last")
         time.sleep(0.2)
 
 
@@ -141,6 +141,6 @@ def _command_ratio(root: Path, environment: Mapping[str, str]) -> tuple[float, f
                 process.send_signal(signal_number)
                 times.append(run_ms([*_DOWSE, "search", text], environment, root))
         if process.poll() is not None:
-            raise SystemExit("everything was encoded before all questions were asked; name a larger repository last")
+            raise SystemExit("encoding ended before the last question; pass a larger repository last")
         process.kill()
     return p(busy, 50), p(idle, 50)

@@ -155,10 +155,17 @@ def lines(found: Sequence[LeftOut], encoder: str) -> list[str]:
         for it in found
     ]
     before = (
-        f"`{RECIPE}` with {encoder}. Of each of {len(CONSTANTS)} constants, the value that is best on the mean of the "
-        f"other sets ({ASKED} questions of each), all together asked of the set that took no part."
+        f"`{RECIPE}` with {encoder}. Each of {len(CONSTANTS)} constants gets its best value on the other sets "
+        f"({ASKED} questions of each). All values together are then tested on the set that was left out."
     )
-    header = ["set", "measure", "as shipped", "chosen without it", "difference", "other values than the shipped"]
+    header = [
+        "set",
+        "measure",
+        "as shipped",
+        "chosen on the other sets",
+        "difference",
+        "other values",
+    ]
     return [before, "", *table(header, rows)]
 
 

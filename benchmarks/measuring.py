@@ -187,7 +187,7 @@ def _say_undone(where: str, undone: Counter[str], questions: int) -> None:
     for note, count in undone.most_common(3):
         say(f"{where}: {note} ({count} of {questions} questions)")
         if count == questions:
-            raise SystemExit(f"{where}: {note}, on every question; leave the recipe out or make it work")
+            raise SystemExit(f"{where}: {note}, on every question; leave the recipe out or fix it")
 
 
 # --- keeping ----------------------------------------------------------------------------------

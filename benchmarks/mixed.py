@@ -1,4 +1,4 @@
-"""One question over all kinds: every labelled set of code and documents asked inside a whole repository (sources,
+"""Search over all kinds: every labelled set of code and documents asked inside a whole repository (sources,
 tests, documents, translations, history, memories), without a kind and with the kind of its answers.
 
 Commits and memories have no labelled set. Their questions are made of the messages of commits: half of the words of a
@@ -72,7 +72,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one question scores with its kind and without, and the kinds of the hits without."""
+    """What one question scores with --kind and without, and the kinds of the hits without."""
 
     score_with: float
     score_without: float
@@ -96,7 +96,7 @@ class Mixture:
     def measure(self, names: Sequence[str]) -> tuple[Outcomes, str]:
         """The outcomes by set and repository, and what comes first for the question of the README."""
         outcomes: dict[str, dict[str, list[Outcome]]] = {}
-        first = "not asked, its clone is not there"
+        first = "skipped: its clone is missing"
         for name in names:
             place = self._checked_out(name)
             commits = _messages(place)
@@ -293,23 +293,24 @@ def section(outcomes: Outcomes, first: str) -> tuple[Section, bool]:
         )
         cells = [name, f"{len(every)}", *figures, f"{commits:.0%}", shares, "yes" if holds else "**NO**"]
         rows.append(cells)
-    header = ["set", "questions", "with its kind", "without", "difference", "a commit first", "characters", "holds"]
+    header = ["set", "questions", "with --kind", "without", "difference", "a commit first", "characters", "holds"]
     lines = [
-        f"{MEASURE} of the first ten hits of the recipe `auto`, inside a whole repository: sources, tests, documents, "
-        f"translations, {MOST_COMMITS:,} commits and {MEMORIES} memories. `characters`: the share of code, documents, "
-        f"commits and memories of all text that is shown without a kind. Aim: at most {AIM:g} below.",
+        f"{MEASURE} of the first ten hits of the recipe `auto` in a whole repository: sources, tests, documents, "
+        f"translations, {MOST_COMMITS:,} commits and {MEMORIES} memories. `characters` is the share of code, "
+        f"documents, commits and memories in the text shown without --kind. "
+        f"Target: at most {AIM:g} lower without --kind.",
         "",
         *table(header, rows),
         "",
-        f"The first question of the README, asked of this repository with its history: {first} (aim: {README_ANSWER}).",
+        f"The first question in the README, on this repository with its history: {first} (aim: {README_ANSWER}).",
     ]
-    return Section("mixed", "One question over all kinds", lines), good
+    return Section("mixed", "Search over all kinds", lines), good
 
 
 def measure(sets: Path, clones: Path, work: Path, encoder: str) -> tuple[Section, bool, bool]:
     """The section, whether no repository was missing, and whether what is aimed at holds."""
     there = [name for name in STATES if (clones / name).is_dir()]
     for name in STATES.keys() - {*there}:
-        say(f"there is no clone {name} in {clones}; its questions are left out")
+        say(f"no clone of {name} in {clones}; its questions are skipped")
     told, good = section(*Mixture(sets, clones, work, encoder).measure(there))
     return told, len(there) == len(STATES), good

@@ -1,34 +1,34 @@
-"""Measures everything and writes RESULTS.md.
+"""Run the benchmarks and write RESULTS.md.
 
-    python benchmarks/run.py                                      every part, everything: hours with a transformer
+    python benchmarks/run.py                                      every part; takes hours with a transformer
     python benchmarks/run.py quality --sets scifact               one set; prints its tables
     python benchmarks/run.py quality --encoders hashing           without a model: minutes
     python benchmarks/run.py quality --recipes lexical hybrid ragdocs
-    python benchmarks/run.py ablation --encoders granite          what each stage is worth
-    python benchmarks/run.py calibration --encoders granite       whether hits are as sure as they say
+    python benchmarks/run.py ablation --encoders granite          gain of each stage
+    python benchmarks/run.py calibration --encoders granite       calibration of `confidence`
     python benchmarks/run.py speed --rifflux ../rifflux           with a peer's checkout in the same run
     python benchmarks/run.py vectors --sizes 10000 100000
     python benchmarks/run.py throughput
-    python benchmarks/run.py code --corpora python                searching one code base; prints its tables
-    python benchmarks/run.py freshness --saves 20                 from a save to the answer that has it
+    python benchmarks/run.py code --corpora python                search one code base; prints its tables
+    python benchmarks/run.py freshness --saves 20                 time from a save to an answer with it
     python benchmarks/run.py clients --soak-s 15                  many servers and commands on one index at once
-    python benchmarks/run.py shared --clients 64 --seconds 60     many agents of one shared server
-    python benchmarks/run.py history --repository ../django       commits of a repository, indexed and searched
-    python benchmarks/run.py history --made-up 100000             a whole history, and what is asked meanwhile
-    python benchmarks/run.py agents --runs 3                      real agent programs, and what their models see
-    python benchmarks/run.py crashes --kills 1000                 kills at random moments, and what they leave
-    python benchmarks/run.py mixed --clones ../clones             one question over all kinds, in whole repositories
+    python benchmarks/run.py shared --clients 64 --seconds 60     many agents on one shared server
+    python benchmarks/run.py history --repository ../django       index and search the commits of a repository
+    python benchmarks/run.py history --made-up 100000             a whole synthetic history, with queries meanwhile
+    python benchmarks/run.py agents --runs 3                      real agent programs, and what their models get
+    python benchmarks/run.py crashes --kills 1000                 kills at random moments, and the state after them
+    python benchmarks/run.py mixed --clones ../clones             search over all kinds, in whole repositories
     python benchmarks/run.py answers --repositories ../gin ../django
-                                                                  how long answers are, in both forms
+                                                                  length of answers, in both forms
     python benchmarks/run.py first --repositories ../gin ../httpx ../starlette
-                                                                  first answers, and questions while vectors are made
-    python benchmarks/run.py definitions --languages ruby php     definitions against those that ctags lists
+                                                                  first answers, and questions during encoding
+    python benchmarks/run.py definitions --languages ruby php     definitions compared with ctags
     python benchmarks/run.py against --before DIR --repositories DIR   two checkouts: build, answers, memory
     python benchmarks/run.py shape --before DIR       files, functions, imports, flows and sentences of the source
 
-Scores, indexes, vectors and fetched corpora are kept in --work: a run that was cut goes on where it was, and a second
-one takes seconds. Scores are measured again when the code or the labels they depend on have changed. A part writes
-its own section of RESULTS.md, and only when nothing was left out of it; a selection of sets is printed only.
+Scores, indexes, vectors and fetched corpora are stored in --work, so an interrupted run continues where it stopped.
+Scores are measured again when the code or labels they depend on have changed. Each part updates its own section of
+RESULTS.md, but only after a complete run; a selection of sets is only printed.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ def main() -> int:
     }
     parts = options.parts or [it for it in PARTS if wanted.get(it, True)]
     if unknown := sorted(set(parts) - set(PARTS)):
-        parser.error(f"there is no part {', '.join(unknown)}; choose from {', '.join(PARTS)}")
+        parser.error(f"unknown part {', '.join(unknown)}; choose from {', '.join(PARTS)}")
     if set(parts) - UNLABELLED:
         if not options.bench.is_dir():
-            parser.error(f"there are no labelled sets in {options.bench}; say where they are with --bench")
+            parser.error(f"no labelled sets in {options.bench}; pass their directory with --bench")
         options.encoders = _available(options.encoders, options.work)
     good = True
     for part in parts:
@@ -181,7 +181,7 @@ def _history(options: argparse.Namespace) -> Done:
         measured, good = whole_section.measure_whole(options.made_up, options.repository, options.work)
         return measured, True, good
     if options.repository is None:
-        raise SystemExit("history needs a repository; say where one of 10,000 commits or more is with --repository")
+        raise SystemExit("history needs a repository with 10,000 commits or more; pass it with --repository")
     encoders = _available(options.encoders, options.work)
     measured, good = section.measure(options.repository, options.commits, encoders, options.work)
     return measured, True, good
@@ -204,7 +204,7 @@ def _answers(options: argparse.Namespace) -> Done:
     import answers
 
     if not options.repositories:
-        raise SystemExit("answers needs repositories; say where some are with --repositories")
+        raise SystemExit("answers needs repositories; pass some with --repositories")
     measured, good = answers.measure(options.repositories, options.work, options.seed)
     return measured, len(options.repositories) >= 3, good
 
@@ -213,7 +213,7 @@ def _first(options: argparse.Namespace) -> Done:
     import first_answers
 
     if not options.repositories:
-        raise SystemExit("first needs repositories; say where some are with --repositories, the largest last")
+        raise SystemExit("first needs repositories; pass some with --repositories, the largest last")
     measured, good = first_answers.measure(options.repositories, options.work)
     return measured, len(options.repositories) >= 3, good
 
@@ -222,7 +222,7 @@ def _mixed(options: argparse.Namespace) -> Done:
     import mixed
 
     if not options.clones:
-        raise SystemExit("mixed needs clones with their history; say where they are with --clones")
+        raise SystemExit("mixed needs clones with their history; pass their directory with --clones")
     return mixed.measure(options.bench, options.clones, options.work, options.encoder)
 
 
@@ -230,7 +230,7 @@ def _against(options: argparse.Namespace) -> Done:
     import against
 
     if options.before is None or not options.repositories:
-        raise SystemExit("name the other checkout with --before and what both index with --repositories")
+        raise SystemExit("against needs another checkout (--before) and a repository to index (--repositories)")
     measured, good = against.measure(options.before, PROJECT, options.repositories[0])
     return measured, True, good
 
@@ -291,18 +291,18 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("parts", nargs="*", metavar="PART", help=f"what to measure: {', '.join(PARTS)} (default: all)")
-    add("--bench", type=Path, default=PROJECT.parent / "shared" / "bench", help="where the labelled sets are")
+    add("--bench", type=Path, default=PROJECT.parent / "shared" / "bench", help="directory of the labelled sets")
     work = Path(platformdirs.user_cache_dir("dowse-benchmarks"))
-    add("--work", type=Path, default=work, help=f"where everything that can be used again is kept (default: {work})")
-    add("--results", type=Path, default=RESULTS, help="the file whose sections are rewritten")
-    add("--dry-run", action="store_true", help="print only, leave the results as they are")
-    add("--fresh", action="store_true", help="measure again what is known already")
+    add("--work", type=Path, default=work, help=f"directory for reusable data (default: {work})")
+    add("--results", type=Path, default=RESULTS, help="results file to update")
+    add("--dry-run", action="store_true", help="print the results, but do not write them")
+    add("--fresh", action="store_true", help="repeat measurements that are already stored")
     labelled = parser.add_argument_group("quality and ablation")
     add = labelled.add_argument
     add("--sets", nargs="+", choices=SETS, default=list(SETS), metavar="SET", help=f"of {', '.join(SETS)}")
     add(
         "--encoders", nargs="+", default=["granite", "hashing", "static"], metavar="NAME",
-        help="those that are not installed are left out; ablation takes the first (default: granite hashing static)",
+        help="encoders, skipped if not installed; ablation uses the first (default: granite hashing static)",
     )  # fmt: skip
     recipes = ["lexical", "semantic", "hybrid", "auto"]
     add("--recipes", nargs="+", default=recipes, metavar="NAME", help=f"for quality (default: {' '.join(recipes)})")
@@ -311,56 +311,62 @@ def _parser() -> argparse.ArgumentParser:
         nargs="*",
         default=["granite"],
         metavar="NAME",
-        help="encoders with which constants are chosen without each set in turn, for quality (default: granite)",
+        help="encoders for the leave-one-out choice of constants, for quality (default: granite)",
     )
     add(
         "--questions",
         type=int,
         default=40,
         metavar="N",
-        help="how many questions of each set are asked for the ablation; 0 for all (default: 40)",
+        help="questions per set for the ablation (0 = all; default: 40)",
     )
-    add("--ablate", nargs="+", metavar="NAME", help="recipes to take apart (default: all that fuse)")
+    add("--ablate", nargs="+", metavar="NAME", help="recipes to ablate (default: all that fuse)")
     rest = parser.add_argument_group("speed and vectors")
     add = rest.add_argument
-    add("--chunks", type=int, nargs="+", default=[10_000, 100_000], help="sizes of the corpora that are searched")
-    add("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="how many vectors are searched")
+    add("--chunks", type=int, nargs="+", default=[10_000, 100_000], help="corpus sizes in chunks")
+    add("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="numbers of vectors")
     add("--rifflux", type=Path, help="a checkout of Rifflux to measure in the same run")
     code = parser.add_argument_group("code")
     code.add_argument(
         "--corpora", nargs="+", choices=PLANS, default=list(PLANS), metavar="NAME", help=f"of {', '.join(PLANS)}"
     )
     add = parser.add_argument_group("freshness and clients").add_argument
-    add("--saves", type=int, default=100, metavar="N", help="how many saves are followed (default: 100)")
-    add("--checkout", type=int, default=10_000, metavar="N", help="how many files a checkout changes (default: 10000)")
-    add("--soak-s", type=float, default=60.0, metavar="N", help="how long many clients ask at once (default: 60)")
+    add("--saves", type=int, default=100, metavar="N", help="number of saves (default: 100)")
+    add(
+        "--checkout",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="files changed by a checkout (default: 10000)",
+    )
+    add("--soak-s", type=float, default=60.0, metavar="N", help="seconds that many clients run at once (default: 60)")
     add = parser.add_argument_group("agents").add_argument
     add("--project", type=Path, default=PROJECT, metavar="PATH", help="the project the agents ask about")
-    add("--runs", type=int, default=10, metavar="N", help="how often each agent program is run (default: 10)")
-    add("--busy", type=int, default=8, metavar="N", help="how many busy processes run beside them (default: 8)")
+    add("--runs", type=int, default=10, metavar="N", help="runs of each agent program (default: 10)")
+    add("--busy", type=int, default=8, metavar="N", help="number of busy processes next to them (default: 8)")
     add = parser.add_argument_group("shared").add_argument
-    add("--clients", type=int, default=64, metavar="N", help="how many agents ask at once (default: 64)")
-    add("--seconds", type=float, default=60.0, metavar="N", help="for how long (default: 60)")
+    add("--clients", type=int, default=64, metavar="N", help="number of agents (default: 64)")
+    add("--seconds", type=float, default=60.0, metavar="N", help="seconds to run (default: 60)")
     crashes = parser.add_argument_group("crashes")
-    crashes.add_argument("--kills", type=int, default=1000, metavar="N", help="how many, of all kinds together")
-    crashes.add_argument("--seed", type=int, default=1, metavar="N", help="of corpora, moments and questions")
+    crashes.add_argument("--kills", type=int, default=1000, metavar="N", help="kills in all scenarios together")
+    crashes.add_argument("--seed", type=int, default=1, metavar="N", help="seed of corpora, kill times and questions")
     add = parser.add_argument_group("history").add_argument
-    add("--repository", type=Path, metavar="PATH", help="the repository whose history is indexed, bare or not")
-    add("--made-up", type=int, metavar="N", help="all of a made-up history of so many commits, and of the repository")
-    add("--commits", type=int, default=10_000, metavar="N", help="how many of its commits, the newest (default: 10000)")
+    add("--repository", type=Path, metavar="PATH", help="repository to index, bare or not")
+    add("--made-up", type=int, metavar="N", help="index a synthetic history of N commits, and all of --repository")
+    add("--commits", type=int, default=10_000, metavar="N", help="number of its newest commits (default: 10000)")
     add = parser.add_argument_group("answers and first").add_argument
     add(
         "--repositories",
         type=Path,
         nargs="+",
         metavar="DIR",
-        help="whose code is asked about; three or more are written",
+        help="repositories to query; the section is written for three or more",
     )
     add = parser.add_argument_group("mixed").add_argument
-    add("--clones", type=Path, metavar="DIR", help="where clones of the labelled repositories are, by their names")
-    add("--encoder", default="static", metavar="NAME", help="whose vectors are asked besides words (default: static)")
+    add("--clones", type=Path, metavar="DIR", help="directory with clones of the labelled repositories")
+    add("--encoder", default="static", metavar="NAME", help="encoder for the semantic part (default: static)")
     add = parser.add_argument_group("shape and against").add_argument
-    add("--before", type=Path, metavar="PATH", help="another checkout, whose figures stand beside")
+    add("--before", type=Path, metavar="PATH", help="another checkout to compare with")
     add = parser.add_argument_group("definitions").add_argument
     add(
         "--languages",
@@ -381,9 +387,9 @@ def _available(encoders: Sequence[str], work: Path) -> list[str]:
                 choose_encoder(name, cache_dir=work / "data" / "models")
             found.append(name)
         except DowseError as error:
-            say(f"encoder {name} is left out: {error}")
+            say(f"encoder {name} is skipped: {error}")
     if not found:
-        raise SystemExit(f"none of the encoders {', '.join(encoders)} can be had here")
+        raise SystemExit(f"none of the encoders {', '.join(encoders)} is available")
     return found
 
 

@@ -143,7 +143,7 @@ def measure(root: Path, before: Path | None = None) -> Section:
     columns["now"] = figures(Checkout(root))
     names = list(columns["now"])
     rows = [[name, *(column.get(name, "–") for column in columns.values())] for name in names]
-    return Section("shape", "Shape of the source", table(["", *columns], rows))
+    return Section("shape", "Source metrics", table(["", *columns], rows))
 
 
 def figures(checkout: Checkout) -> dict[str, str]:
@@ -156,20 +156,20 @@ def figures(checkout: Checkout) -> dict[str, str]:
     found = {
         "source files": f"{len(modules):,}",
         "source lines": f"{sum(lengths):,}",
-        "lines of a file, median / p90 / max": _spread(lengths),
-        "lines of a function, median / p90 / max": _spread(functions),
+        "lines per file, median / p90 / max": _spread(lengths),
+        "lines per function, median / p90 / max": _spread(functions),
         "share of header lines": f"{headers / sum(lengths):.1%}",
         "longest import chain": f"{longest_chain(checkout)}",
         "class names used twice": f"{sum(count > 1 for count in classes.values())}",
-        "modules, functions that one indexed Markdown file passes": _passed(indexed),
-        "modules, functions that one MCP search passes": _passed(searched),
-        "words of a sentence in docs, median / p90": _sentences(checkout.docs()),
-        "words of a sentence in docstrings, median / p90": _sentences(
+        "modules and functions used to index one Markdown file": _passed(indexed),
+        "modules and functions used by one MCP search": _passed(searched),
+        "words per sentence in docs, median / p90": _sentences(checkout.docs()),
+        "words per sentence in docstrings, median / p90": _sentences(
             text for module in modules for text in module.docstrings()
         ),
     }
     for title, (bases, names) in centres(checkout).items():
-        found[f"{title}: base classes, public names"] = f"{bases}, {names}"
+        found[f"{title}: base classes and public names"] = f"{bases}, {names}"
     return found
 
 

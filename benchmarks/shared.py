@@ -93,7 +93,7 @@ def measure(work: Path, *, clients: int, seconds: float) -> tuple[Section, bool]
         outcome = _measured(Path(folder).resolve(), clients, seconds)
     light = outcome.front_cpu_s <= FRONT_CPU_S and outcome.front[0] <= FRONT_MB
     good = not outcome.errors and outcome.ratio <= clients and light
-    return Section("shared", "Many clients of the shared server", _lines(outcome, clients, seconds)), good
+    return Section("shared", "Many clients on the shared server", _lines(outcome, clients, seconds)), good
 
 
 def _measured(folder: Path, clients: int, seconds: float) -> Outcome:
@@ -186,20 +186,20 @@ def _lines(outcome: Outcome, clients: int, seconds: float) -> list[str]:
         return " / ".join(f"{it * 1000:.1f}" for it in figures) + " ms"
 
     rows = [
-        ["one client alone: p50 / p95 / max", spread(outcome.alone), ""],
+        ["one client: p50 / p95 / max", spread(outcome.alone), ""],
         [f"{clients} clients: p50 / p95 / max", spread(outcome.together), ""],
-        [f"p95 of {clients} clients in p50 of one", f"{outcome.ratio:.1f}", f"≤ {clients}"],
-        [f"answers of {clients} clients, each second", f"{len(outcome.together) / seconds:,.0f}", ""],
+        [f"p95 of {clients} clients as a multiple of the p50 of one", f"{outcome.ratio:.1f}", f"≤ {clients}"],
+        [f"answers of {clients} clients per second", f"{len(outcome.together) / seconds:,.0f}", ""],
         ["errors", f"{len(outcome.errors)}", "0"],
         ["server and its readers: RSS / PSS", "{:.0f} / {:.0f} MB".format(*outcome.server), ""],
         ["a front: RSS / PSS", "{:.1f} / {:.1f} MB".format(*outcome.front), f"≤ {FRONT_MB:g} MB RSS"],
-        ["CPU of a front, up to its list of tools", f"{outcome.front_cpu_s:.3f} s", f"≤ {FRONT_CPU_S:g} s"],
-        ["time from its start to its list of tools", f"{outcome.first_answer_s * 1000:.0f} ms", ""],
+        ["CPU of a front until its tool list", f"{outcome.front_cpu_s:.3f} s", f"≤ {FRONT_CPU_S:g} s"],
+        ["time from start to tool list", f"{outcome.first_answer_s * 1000:.0f} ms", ""],
     ]
     complaints = [f"- {it}" for it in outcome.errors[:10]]
     return [
-        f"{clients} `dowse mcp` processes on one index of {CHUNKS:,} chunks, each asking one `search` after the other "
-        f"for {seconds:g} s; the hashing encoder. The clients and their fronts run on the same cores as the server.",
+        f"{clients} `dowse mcp` processes on one index of {CHUNKS:,} chunks, with the hashing encoder. Each runs one "
+        f"`search` after another for {seconds:g} s. Clients, fronts and server share the same cores.",
         "",
         *table(["what", "measured", "aim"], rows),
         *(["", *complaints] if complaints else []),

@@ -43,7 +43,7 @@ def measure(sizes: Sequence[int], work: Path, rifflux: Path | None) -> Section:
             rows += _at(size, Path(name).resolve(), whole=size == sizes[0], rifflux=rifflux)
     rows += _encoder_times(work)
     lines = [
-        "A shared and noisy machine: compare inside the table.",
+        "The machine is shared and noisy: compare figures only within the table.",
         "",
         *table(["what", "measured", "aim or ratio"], rows),
     ]
@@ -94,7 +94,7 @@ def _syncing(engine: Engine, corpus: Corpus, ours: dict[str, float]) -> Rows:
     found = [_edited(engine, path, corpus.root, number) for number in range(15, 30)]
     return [
         [f"no-op sync of {corpus.files:,} files", f"{ours['noop']:.0f} ms", "< 1,000 ms"],
-        ["one changed file, named", f"{statistics.median(named):.1f} ms", "< 50 ms"],
+        ["one changed file, given by path", f"{statistics.median(named):.1f} ms", "< 50 ms"],
         ["one changed file, found by a full sync", f"{statistics.median(found):.0f} ms", ""],
     ]
 
@@ -159,6 +159,6 @@ def _encoder_times(work: Path) -> Rows:
     name = choice.encoder.name
     return [
         [f"{name}: first use, graph built", f"{first:.0f} ms", ""],
-        [f"{name}: first use in a process, graph kept", f"{again:.0f} ms", ""],
+        [f"{name}: first use in a process, graph cached", f"{again:.0f} ms", ""],
         [f"{name}: one query", p50_p95(times), ""],
     ]

@@ -33,13 +33,13 @@ def measure(bench: Path, work: Path, encoders: Sequence[str]) -> Section:
         rows.append(_bare(measured[TRANSFORMER], texts))
     size = sum(map(len, texts)) / len(texts)
     lines = [
-        f"The same {len(texts)} chunks of documentation and code, {size:,.0f} characters on average; the best of "
-        f"{ROUNDS} rounds, in which encoders take turns. Bare onnxruntime runs the batches the encoder made, tokenised "
-        "before, one after another.",
+        f"Every encoder gets the same {len(texts)} chunks of documentation and code, {size:,.0f} characters on "
+        f"average. The figure is the best of {ROUNDS} alternating rounds. Bare onnxruntime runs the encoder's own "
+        "batches, already tokenised, one after another.",
         "",
-        *table(["encoder", "chunks per second", "per CPU-second", "ratio of CPU"], rows),
+        *table(["encoder", "chunks per second", "per CPU-second", "CPU ratio"], rows),
     ]
-    return Section("throughput", "Throughput of the encoders", lines)
+    return Section("throughput", "Encoder throughput", lines)
 
 
 def _chunks(bench: Path) -> list[str]:

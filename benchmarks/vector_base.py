@@ -39,8 +39,8 @@ def base_of(work: Path) -> Base:
     file = cache_file(work / "data" / "vectors", GRANITE_FINGERPRINT)
     count = len(_kept(file)) if file.is_file() else 0
     if count < ENOUGH:
-        return Base(None, "The vectors are made up")
-    return Base(file, f"The vectors are mixed from {count:,} real ones of the default encoder")
+        return Base(None, "The vectors are synthetic")
+    return Base(file, f"The vectors are mixtures of {count:,} real vectors of the default encoder")
 
 
 def drawing(base: Base) -> Callable[[int], Matrix]:

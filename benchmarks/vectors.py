@@ -59,16 +59,16 @@ def measure(sizes: Sequence[int], base: Base) -> Section:
         rows += ours
         others += theirs
     header = [
-        "vectors, path", "p50", "p95", "CPU", "p50, scope of a tenth", "recall@10", "first answer, all made",
-        "first answer, file there", "add 1,000 + next answer", "remove 1,000 + next answer", "file", "own memory",
+        "vectors, path", "p50", "p95", "CPU", "p50, scope of 10 %", "recall@10", "first answer, file built",
+        "first answer, file present", "add 1,000 + next answer", "remove 1,000 + next answer", "file", "own memory",
     ]  # fmt: skip
     lines = [
         f"{base.described}. {GRANITE_DIMENSION} dimensions, {QUERIES} queries, top {LIMIT}, times in ms. Up to "
-        f"{MAX_EXACT_VECTORS:,} vectors the exact path is taken, above it the sidecar. Memory is without the pages of "
-        "mapped files. A shared and noisy machine: compare inside the table.", "",
+        f"{MAX_EXACT_VECTORS:,} vectors, Dowse uses the exact path; above that, the sidecar. Memory excludes the pages "
+        "of mapped files. The machine is shared and noisy: compare figures only within the table.", "",
         *table(header, rows), "",
-        "Peers on the same vectors and queries, with their usual settings; they give keys, as the above does.", "",
-        *table(["vectors, peer", "p50", "p95", "recall@10", "build", "ratio to the path Dowse takes"], others),
+        "Peers use the same vectors and queries, with default settings. Like Dowse here, they return keys only.", "",
+        *table(["vectors, peer", "p50", "p95", "recall@10", "build", "ratio to Dowse's path"], others),
     ]  # fmt: skip
     return Section("vectors", "Vectors", lines)
 
@@ -113,7 +113,7 @@ def _peer_row(size: int, peer: str, queries: Matrix, base: Base, truth: list[set
     if not vector_peers.installed(peer):
         return [label, "not installed", "", "", "", ""]
     if size > vector_peers.PEERS[peer].largest:
-        return [label, "left out: takes too long", "", "", "", ""]
+        return [label, "skipped: too slow", "", "", "", ""]
     took, found, build_ms = _apart(_peer, peer, size, queries, base)
     ratio = times(p(took, 50), ours_ms)
     right = f"{recall(found, truth):.3f}"

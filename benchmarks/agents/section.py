@@ -143,7 +143,7 @@ def _run(command: Sequence[str], variables: Mapping[str, str], root: Path) -> st
             check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return f"no end within {_RUN_S} s"
+        return f"did not end within {_RUN_S} s"
     return (done.stdout + done.stderr).decode("utf-8", "replace")
 
 
@@ -170,7 +170,7 @@ def missing_parts(read: str, expected: Mapping[str, Any]) -> list[str]:
     hits = (expected["result"].get("structuredContent") or {}).get("hits", [])
     plain = _plain(read)
     lacking = [f"hit {rank}" for rank, hit in enumerate(hits, 1) if _plain(str(hit["text"])) not in plain]
-    return lacking if hits else ["every hit: the server itself found none"]
+    return lacking if hits else ["every hit: the server found none"]
 
 
 def _plain(text: str) -> str:
@@ -201,17 +201,17 @@ def _section(outcomes: Sequence[Outcome], fronts: Sequence[Front], runs: int, bu
     ]
     cost = [
         ["spawn → `tools/list` reply", _spread([it.ready_ms for it in fronts], "ms", 0), ""],
-        ["processor time, after one search", _spread([it.cpu_s for it in fronts], "s", 2), f"≤ {FRONT_CPU_S} s"],
+        ["CPU time, after one search", _spread([it.cpu_s for it in fronts], "s", 2), f"≤ {FRONT_CPU_S} s"],
         ["resident memory, after one search", _spread([it.resident_mb for it in fronts], "MB", 1), f"≤ {FRONT_MB} MB"],
     ]
     problems = [f"- {outcome.host.name}: {problem}" for outcome in outcomes for problem in outcome.problems]
     lines = [
-        f"Each host ran {runs} times beside {busy} busy processes, with a home directory of its own and a scripted "
-        "model on loopback. No shared server was running when it started; the index was there.",
+        f"Each host ran {runs} times next to {busy} busy processes, with a separate home directory and a scripted "
+        "model on loopback. The index existed, but no shared server was running at the start.",
         "",
-        *table(["host", "tools in the first request", "answer uncut", "characters the model read, max"], hosts),
+        *table(["host", "tools in the first request", "complete answer", "characters read by the model, max"], hosts),
         "",
-        "One `dowse mcp` process, started the same way:",
+        "Cost of one `dowse mcp` process, started the same way:",
         "",
         *table(["what", "median (max)", "aim"], cost),
         *(["", *problems] if problems else []),

@@ -32,7 +32,7 @@ class Asked:
 def ask(kind: Kind, engine: Engine, root: Path, *, peer: bool) -> Asked:
     """First all of ours, so that they are warm among themselves, then the scans."""
     if not kind.asked:
-        raise SystemExit(f"{kind.name}: nothing here to ask for")
+        raise SystemExit(f"{kind.name}: no question of this kind in the corpus")
     asked = Asked(kind)
     kind.answer(engine, kind.asked[-1])
     for question in kind.asked:
@@ -65,7 +65,7 @@ def difference(ours: Found, theirs: Found, same: str) -> str:
     if mine == other:
         return ""
     example = min(mine ^ other)
-    return f"{len(mine - other)} only here, {len(other - mine)} only by ripgrep, e.g. {example[0]}:{example[1]}"
+    return f"{len(mine - other)} only in Dowse, {len(other - mine)} only in ripgrep, e.g. {example[0]}:{example[1]}"
 
 
 def _places(found: Found, same: str) -> set[tuple[str, int]]:
@@ -76,7 +76,7 @@ def _places(found: Found, same: str) -> set[tuple[str, int]]:
 
 HEADER = [
     "what",
-    "Dowse, first asked",
+    "Dowse, first time",
     "warm, p50 / p95",
     "CPU",
     "aim",

@@ -49,9 +49,9 @@ def of_lines(sample: Sample) -> list[Kind]:
         _grep("two words, both in the file", pairs, "word", _both, "files", "p50 < 2 ms", every=True),
         _grep("three words, any of them", _tuples(sample, 3), "word", _word, "lines", "p50 < 2 ms"),
         _grep("a phrase of three words", _alone(drawn(sample.phrases, QUERIES)), "phrase", _row, "files", "p50 < 2 ms"),
-        _grep("part of a word", _alone(parts), "substring", _part, "lines", "10 × quicker"),
-        _grep("a regex of a whole word", _alone(halves), "word-regex", _whole, "lines"),
-        _grep("a regex of a line", _alone(shapes), "regex", _regex, "lines", "10 × quicker"),
+        _grep("part of a word", _alone(parts), "substring", _part, "lines", "10 × faster"),
+        _grep("a regex for a whole word", _alone(halves), "word-regex", _whole, "lines"),
+        _grep("a regex for a line", _alone(shapes), "regex", _regex, "lines", "10 × faster"),
     ]
 
 
@@ -119,8 +119,8 @@ def of_definitions(names: Names) -> list[Kind]:
         _symbols("by the exact name", [SymbolQuery((it,), matching="exact") for it in some], near=True),
         _symbols("by base type", [SymbolQuery(base=it) for it in bases], "p50 < 0.6 ms"),
         _symbols("by attribute", [SymbolQuery(attribute=it) for it in attributes]),
-        _symbols("by name, kind and what it is in", compound),
-        _symbols("by part of the name, most involved first", involved),
+        _symbols("by name, kind and parent", compound),
+        _symbols("by part of the name, most complex first", involved),
         Kind("definitions: around a line", drawn(names.places(), QUERIES), _containing, len, aim="p50 < 1 ms"),
     ]
 
@@ -148,7 +148,7 @@ def of_calls(names: Names) -> list[Kind]:
     down = across(names.calling(), QUERIES, "callees")
     return [
         _calls("callers, 3 levels", [_tree(it, "up") for it in up], "p50 < 5 ms", near=True),
-        _calls("callers of all of a name, 3 levels", [CallQuery(it) for it in any_of]),
+        _calls("callers of every definition of a name, 3 levels", [CallQuery(it) for it in any_of]),
         _calls("callees, 3 levels", [_tree(it, "down") for it in down]),
     ]
 

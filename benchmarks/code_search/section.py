@@ -30,15 +30,15 @@ def lines(found: Sequence[Measured], version: str) -> list[str]:
             for it in found
         ),
         "",
-        "A shared and noisy machine: compare inside a table.",
-        *_heading("Building", "Words only, no vectors, in a process of its own, with what that starts."),
+        "The machine is shared and noisy: compare figures only within a table.",
+        *_heading("Building", "Words only, without vectors, in a separate process. Includes its child processes."),
         *table(["what", *(it.corpus.name for it in found)], _building(found)),
         *(line for it in asked for line in _questions(it, version)),
         *_heading(
-            "Changes, the server, new processes", "What a client of the MCP server waits for goes over its pipes."
+            "Changes, server and new processes", "Times over MCP include the transfer through the server's pipes."
         ),
-        *table(["what", "measured", "of it, p50 ms"], [row for it in asked for row in it.others]),
-        *_heading("Audit", "Every file of a known language is looked at, whatever its size."),
+        *table(["what", "measured", "breakdown, p50 ms"], [row for it in asked for row in it.others]),
+        *_heading("Audit", "Covers every file of a known language, of any size."),
         *table(["files", *(it.corpus.name for it in found)], _audits(found)),
         *(f"- {it.corpus.name}, unexplained: `{file.path}`" for it in found for file in it.audit.unexplained),
     ]
@@ -75,16 +75,14 @@ def _reasons(counted: Mapping[str, int]) -> str:
 
 
 def _questions(found: Measured, version: str) -> list[str]:
-    peer = (
-        f"ripgrep {version} scans the files, in the page cache; CPU and ratios are of the medians." if version else ""
-    )
-    absent = "" if version else "ripgrep is not installed here, so nothing is compared."
-    text = f"{QUERIES} questions each, drawn from the corpus, in one process that is warm. {peer or absent}"
+    peer = f"ripgrep {version} scans the files from the page cache. CPU and ratios use medians." if version else ""
+    absent = "" if version else "ripgrep is not installed, so there is no comparison."
+    text = f"{QUERIES} questions of each kind, drawn from the corpus, in one warm process. {peer or absent}"
     told = differences(found.asked)
     return [
         *_heading(f"Questions: {found.corpus.name}", text),
         *table(HEADER, [row(it) for it in found.asked]),
-        *(["", "Found otherwise by ripgrep, a few of each kind:", "", *told] if told else []),
+        *(["", "Differences from ripgrep, a few of each kind:", "", *told] if told else []),
     ]
 
 

@@ -39,7 +39,7 @@ def contents(index: Path, data: Path) -> dict[str, Content]:
         for recipe in ("lexical", "hybrid"):
             answer = engine.search(Query("alpha retry cache", recipe=recipe))
             if found and not answer.hits:
-                raise Broken(f"{recipe}: nothing is found in {len(found)} files")
+                raise Broken(f"{recipe}: no hits in {len(found)} files")
     return {path: tuple(chunks) for path, chunks in found.items()}
 
 
@@ -48,7 +48,7 @@ def check_files(before: Mapping[str, Content], after: Mapping[str, Content], on_
     for path in before.keys() | after.keys() | on_disk.keys():
         now = after.get(path)
         if now != before.get(path) and now != on_disk.get(path):
-            raise Broken(f"{path} has {len(now or ())} chunks, neither those it had nor those it should get")
+            raise Broken(f"{path} has {len(now or ())} chunks, which are neither the old nor the new ones")
 
 
 def check_tables(index: Path) -> None:

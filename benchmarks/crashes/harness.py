@@ -103,5 +103,5 @@ class _Harness:
         """Without any repair: an ordinary run, and the index is what a fresh one would be."""
         self._index()
         if contents(self._place.index, self._place.data) != self._corpus.state:
-            raise Broken("an ordinary run after the last kill does not make it whole")
+            raise Broken("a normal run after the last kill does not complete the index")
         check_tables(self._place.index)

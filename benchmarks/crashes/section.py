@@ -19,9 +19,9 @@ def measure(kills: int, seed: int) -> Section:
         outcomes = run_all(SCENARIOS, each, Path(folder), seed, _AT_ONCE)
     rows = [[it.scenario, f"{it.kills}", f"{it.runs}", f"{it.whole_run_s:.1f} s"] for it in outcomes]
     said = [
-        "After each kill the index opened and answered, and each file was as it had been indexed or as it was on disk;",
-        "at the end an ordinary run made each index what a fresh one is. Nothing was repaired by hand.",
+        "After each kill the index opened and answered. Each file was complete: either its old or its new content.",
+        "At the end, a normal run made each index equal to a fresh one, without manual repair.",
         "",
     ]
-    header = ["what was killed (-9) at random moments", "kills", "runs", "a whole run"]
+    header = ["process killed (-9) at random moments", "kills", "runs", "full run"]
     return Section("crashes", "Crashes", [*said, *table(header, rows)])

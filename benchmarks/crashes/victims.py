@@ -107,9 +107,9 @@ def _serving(place: Place, turn: int) -> Victim:
 SCENARIOS = (
     Scenario("first indexing", lambda place, turn: Victim(place, ["index"]), fresh=True, changes=False),
     Scenario("indexing changes", lambda place, turn: Victim(place, ["index"])),
-    Scenario("indexing all again", lambda place, turn: Victim(place, ["index", "--force"]), changes=False),
+    Scenario("full reindexing", lambda place, turn: Victim(place, ["index", "--force"]), changes=False),
     Scenario("switching encoders", _switching),
     Scenario("serving", _serving),
     Scenario("watching", lambda place, turn: Victim(place, ["watch", "--debounce-ms", "50"]), lasting_s=1.5),
-    Scenario("mending", lambda place, turn: Victim(place, ["doctor", "--fix"])),
+    Scenario("repairing", lambda place, turn: Victim(place, ["doctor", "--fix"])),
 )

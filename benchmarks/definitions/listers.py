@@ -17,9 +17,9 @@ from definitions.comparing import DEFINED, HELD, Tag
 
 PACKAGE: Final = "universal-ctags"
 _NAMELESS: Final = ("__anon", "anonymousFunction", "AnonymousFunction")
-_LOCAL: Final = "names of a function's own body are no symbols"
-_PLACE: Final = "names a file or module that is used, not one that is defined"
-_SECTION: Final = "names a package or module of the file, which Dowse has as the file or as a namespace"
+_LOCAL: Final = "local names inside a function are not symbols"
+_PLACE: Final = "names an imported file or module"
+_SECTION: Final = "names the package or module of the file, which Dowse represents by the file or a namespace"
 
 _WORDS: Final = frozenset(
     {"new", "readonly", "extends", "from", "delete", "symbol", "exports", "if", "void", "as", "class", "export"}
@@ -81,16 +81,16 @@ def _javascript(row: Row) -> str:
     if re.search(rf"\brequire\s*\(|\bimport type {name}\b", text):
         return _PLACE
     if kind == "class" and re.search(rf"\b{name}\.prototype\b", text):
-        return "names the class to which a member is added, which is defined elsewhere"
+        return "names a class defined elsewhere, to which a member is added"
     if "prototype" in text and not re.search(rf"(?:{name}\s*|prototype\s*)=|function", text):
         return "uses a member of a prototype"
     if kind == "function" and re.search(rf"\b{name}\s*\[|\b{name}\s*=\s*\(\s*function", text):
-        return "has a computed name, or is what a function gives"
+        return "has a computed name, or is the result of a function"
     if kind == "field" and re.search(rf"\bthis\.(?:\w+\.)*{name}(?!\w|\s*=[^=])", text):
-        return "uses a member of this"
+        return "uses a member of `this`"
     if kind in ("constant", "variable", "alias") and re.search(rf"\b0{name}\b|\[{name}\]|\bkeyof {name}\b", text):
-        return "read as a name by mistake: a number, an index, another type"
-    return "read as a name by mistake: a word of the language" if row["name"] in _WORDS else ""
+        return "misread as a name: a number, an index or another type"
+    return "misread as a name: a keyword" if row["name"] in _WORDS else ""
 
 
 def _kotlin(row: Row) -> str:
@@ -99,12 +99,12 @@ def _kotlin(row: Row) -> str:
         is_local = row["name"] == "<lambda>" or " fun " not in f" {str(row['pattern']).replace('/^', ' ')}"
     else:
         is_local = row.get("scopeKind") == "method"
-    return "names of a body: locals, loop variables, parameters of lambdas" if is_local else ""
+    return "local names: variables, loop variables, lambda parameters" if is_local else ""
 
 
 def _made_by_macro(row: Row) -> str:
     is_macro = row["kind"] == "enumerator" and f"{row['name']}(" in str(row["pattern"])
-    return "names a macro that makes the enumerator" if is_macro else ""
+    return "names a macro that generates the enumerator" if is_macro else ""
 
 
 def _operator(name: str) -> str:
@@ -123,7 +123,7 @@ def _shell(row: Row) -> str:
     return (
         ""
         if is_one and not name.endswith("=")
-        else "read as a name by mistake: another command's word, an array, a text, another language"
+        else "misread as a name: an argument, an array, a string or another language"
     )
 
 
@@ -131,9 +131,9 @@ def _sql(row: Row) -> str:
     """Why a tag of SQL is no definition."""
     text, name = str(row["pattern"]), re.escape(str(row["name"]))
     if row["kind"] == "field" and re.search(rf"\b{name}\s+(?:member\s+)?(?:function|procedure)\b", text, re.IGNORECASE):
-        return "read as a name by mistake: a word before a method"
+        return "misread as a name: a keyword before a method"
     is_local = not row.get("scope") and (row["kind"] == "variable" or re.search(r"^/\^\s*type\b", text, re.IGNORECASE))
-    return "names of a block that has no name: locals" if is_local else ""
+    return "local names in an anonymous block" if is_local else ""
 
 
 def _last_part(name: str) -> str:
@@ -150,7 +150,7 @@ _KOTLIN_BODIES: Final = "[(function_body) (getter) (setter) (anonymous_initializ
 LISTERS: Final[Mapping[str, Lister]] = {
     "csharp": Lister(
         "C#", "class interface struct enum method", "field property event enumerator",
-        {"namespace": _SECTION, "macro": "symbols of the preprocessor hold nothing", "typedef": "using X = Y is local"},
+        {"namespace": _SECTION, "macro": "preprocessor symbols have no content", "typedef": "`using X = Y` is local"},
     ),
     "go": Lister(
         "Go", "struct interface type talias func methodSpec", "const var member anonMember",
@@ -175,7 +175,7 @@ LISTERS: Final[Mapping[str, Lister]] = {
     ),
     "rust": Lister(
         "Rust", "struct enum interface typedef function method macro", "field enumerator variable",
-        {"module": _SECTION, "implementation": "an impl adds to a type that has its own symbol"},
+        {"module": _SECTION, "implementation": "an `impl` extends a type that has its own symbol"},
     ),
     "ruby": Lister(
         "Ruby", "class module method singletonMethod alias", "accessor constant", {"library": _PLACE},
@@ -193,18 +193,18 @@ LISTERS: Final[Mapping[str, Lister]] = {
         drop=_made_by_macro,
     ),
     "shell": Lister(
-        "Sh", "function alias", "", {"heredoc": "labels the end of a text", "script": _PLACE}, drop=_shell,
+        "Sh", "function alias", "", {"heredoc": "marks the end of a heredoc", "script": _PLACE}, drop=_shell,
         name=lambda name: name.rpartition("::")[2],
     ),
     "sql": Lister(
         "SQL", "table view function procedure trigger domain index package subtype", "field cursor variable",
         {
-            "label": "labels a block, as for a GOTO",
-            "synonym": "another name of what is defined elsewhere",
-            "ccflag": "settings of a compiler",
-            "event": "statements of one product", "publication": "statements of one product",
-            "service": "statements of one product", "mltable": "statements of one product",
-            "mlconn": "statements of one product", "mlprop": "statements of one product",
+            "label": "labels a block for GOTO",
+            "synonym": "an alias of something defined elsewhere",
+            "ccflag": "compiler settings",
+            "event": "statements of a single product", "publication": "statements of a single product",
+            "service": "statements of a single product", "mltable": "statements of a single product",
+            "mlconn": "statements of a single product", "mlprop": "statements of a single product",
         },
         drop=_sql, name=_last_part,
     ),
@@ -244,7 +244,7 @@ def listed(language: str, files: Iterable[Path]) -> Listed:
         path, kind, name = str(row["path"]), str(row["kind"]), lister.name(str(row["name"]))
         reason = lister.left_out.get(kind, "")
         if name.startswith(_NAMELESS) or not name:
-            reason = "has no name in the source"
+            reason = "has no name in the source code"
         group = lister.group(row)
         reason = reason or lister.drop(row)
         if kind in lister.once and not reason:
@@ -296,7 +296,7 @@ def _ctags(lister: Lister, files: Iterable[Path]) -> Iterator[Row]:
     asked = [program, "--version"] if program else []
     told = subprocess.run(asked, capture_output=True, text=True, check=False).stdout if asked else ""
     if program is None or "Universal Ctags" not in told:
-        raise SystemExit(f"definitions are compared with those of Universal Ctags; install the package {PACKAGE}")
+        raise SystemExit(f"Universal Ctags is missing; install the package {PACKAGE}")
     kinds = "".join(f"{{{kind}}}" for kind in lister.kinds)
     command = [
         program, "--options=NONE", "--output-format=json", "--fields=*", "--extras=-{qualified}", "--sort=no",

@@ -57,12 +57,12 @@ def _spans(path: Path) -> Iterator[Span]:
 
 
 def lines(found: Sequence[Measured], work: Path) -> list[str]:
-    header = ["language", "files", DEFINED, "recall", HELD, "recall", "only here"]
+    header = ["language", "files", DEFINED, "recall", HELD, "recall", "only in Dowse"]
     return [
-        "Definitions that Dowse has, of those that universal-ctags lists in files of Debian source packages (Scala and"
-        " Swift, which it cannot read: of those that the tags query of the grammar names). A definition is found where"
-        " one of its name begins at most a line away, or spans its line. `only here`: names that the other does not"
-        f" have in that file. Aimed at: {GOALS[DEFINED]} and {GOALS[HELD]}.",
+        "Recall of Dowse's definitions, compared with universal-ctags on files of Debian source packages. ctags cannot"
+        " read Scala and Swift; there, the tags query of the grammar is the reference. A definition counts as found if"
+        " Dowse has one of the same name that starts at most one line away, or that spans its line. `only in Dowse`"
+        f" counts names that the reference does not list in that file. Targets: {GOALS[DEFINED]} and {GOALS[HELD]}.",
         "",
         *table(header, [_row(it) for it in found]),
         *(line for it in found for line in _details(it, work)),
@@ -87,11 +87,11 @@ def _details(it: Measured, work: Path) -> Iterator[str]:
             yield f"- missing: {count:,} {kind}, such as {', '.join(_sample(tag, work) for tag in tags[:_SAMPLES])}"
     for kind, count in Counter(span.kind for span in it.compared.only_here).most_common(_SHOWN_KINDS):
         samples = list({s.path: s for s in it.compared.only_here if s.kind == kind}.values())[:_SAMPLES]
-        yield f"- only here: {count:,} {kind}, such as {', '.join(f'`{span.name}`' for span in samples)}"
+        yield f"- only in Dowse: {count:,} {kind}, such as {', '.join(f'`{span.name}`' for span in samples)}"
     for reason, count in it.left_out.most_common():
         yield f"- not counted: {count:,}: {reason}"
     if LISTERS[it.language].query:
-        yield "- listed by the tags query of the grammar, with the same parser: only the choice of nodes is independent"
+        yield "- listed by the grammar's tags query with the same parser, so only the choice of nodes is independent"
 
 
 def _sample(tag: Tag, work: Path) -> str:

@@ -39,8 +39,8 @@ def measure(root: Path, environment: Mapping[str, str], files: int) -> CheckedOu
         began = time.perf_counter()
         git(root, "checkout", "-q", "before")
         switched = time.perf_counter()
-        wait_until(lambda: _files_with(server, "before") == files, _FOLLOWED_S, "the index never followed")
-        wait_until(lambda: _files_with(server, "after") == 0, _FOLLOWED_S, "what is gone never went")
+        wait_until(lambda: _files_with(server, "before") == files, _FOLLOWED_S, "the index did not follow the checkout")
+        wait_until(lambda: _files_with(server, "after") == 0, _FOLLOWED_S, "deleted files stayed in the index")
         return switched - began, time.perf_counter() - switched
 
     checkout_s, followed_s = with_server(root, environment, ("--freshness-timeout-ms", "0"), switch)

@@ -54,17 +54,18 @@ def freshness(work: Path, *, count: int, checkout_files: int) -> tuple[Section, 
 def freshness_lines(
     followed: Saved, repaired: Saved, idle: tuple[Sequence[float], Sequence[float]], storm: checkout.CheckedOut
 ) -> list[str]:
-    rows = [["save → visible, watching, default debounce", p50_p95(followed.all), f"p95 ≤ {VISIBLE_MS} ms"]]
+    rows = [["save → visible, with watcher and default debounce", p50_p95(followed.all), f"p95 ≤ {VISIBLE_MS} ms"]]
     rows += [[f"… {kind}", p50_p95(times), ""] for kind, times in followed.times.items()]
-    rows.append(["a search right after a save, repaired first", p50_p95(repaired.all), f"p95 ≤ {REPAIRED_MS} ms"])
+    rows.append(["search right after a save, file indexed first", p50_p95(repaired.all), f"p95 ≤ {REPAIRED_MS} ms"])
     rows += [[f"… {kind}", p50_p95(times), ""] for kind, times in repaired.times.items()]
-    rows.append(["a search while nothing changes, not looking", p50_p95(idle[0]), ""])
-    rows.append(["a search while nothing changes, looking first", p50_p95(idle[1]), ""])
-    rows.append([f"git checkout of {storm.files:,} files, itself", f"{storm.checkout_s:.1f} s", ""])
-    rows.append(["… from its end until the index equals the disk", f"{storm.followed_s:.1f} s", f"{storm.left} left"])
+    rows.append(["search without changes, no freshness check", p50_p95(idle[0]), ""])
+    rows.append(["search without changes, with freshness check", p50_p95(idle[1]), ""])
+    rows.append([f"git checkout of {storm.files:,} files: git alone", f"{storm.checkout_s:.1f} s", ""])
+    rows.append(["… from its end until the index matches the disk", f"{storm.followed_s:.1f} s", f"{storm.left} left"])
     lines = [
-        f"A made-up repository of {FILES:,} files; `dowse mcp` over stdio, lexical searches for a word that only the "
-        f"saved file has. {len(followed.all)} saves each: edits, new files, renames, deletions.",
+        f"A synthetic repository of {FILES:,} files, served by `dowse mcp` over stdio. Each lexical search looks for a "
+        f"word that only the saved file contains. {len(followed.all)} saves each: edits, new files, renames and "
+        "deletions.",
         "",
         *table(["what", "measured", "aim"], rows),
     ]
@@ -77,23 +78,24 @@ def clients(work: Path, *, seconds: float) -> tuple[Section, bool]:
     with _folder(work) as folder:
         outcome = Soak(folder, plan).run()
     good = not (outcome.errors or outcome.untrue or outcome.orphans) and outcome.handover_s <= HANDOVER_S
-    return Section("clients", "Many clients of one index", client_lines(plan, outcome)), good
+    return Section("clients", "Many clients on one index", client_lines(plan, outcome)), good
 
 
 def client_lines(plan: Plan, outcome: Outcome) -> list[str]:
     rows = [
-        ["answers of servers", f"{outcome.answers:,}", ""],
-        ["answers of commands", f"{outcome.commands:,}", ""],
-        ["changes of files meanwhile", f"{outcome.changes:,}", ""],
-        ["hits that were marked `changed` or `gone`", f"{outcome.marked:,}", ""],
+        ["server answers", f"{outcome.answers:,}", ""],
+        ["command answers", f"{outcome.commands:,}", ""],
+        ["file changes during the run", f"{outcome.changes:,}", ""],
+        ["hits marked `changed` or `gone`", f"{outcome.marked:,}", ""],
         ["errors", f"{len(outcome.errors)}", "0"],
-        ["hits that differ from the disk and are not marked", f"{len(outcome.untrue)}", "0"],
+        ["hits that differ from the disk without a mark", f"{len(outcome.untrue)}", "0"],
         ["kill -9 of the leading server → another has indexed a new file", f"{outcome.handover_s:.1f} s", "≤ 5 s"],
         ["processes left behind", f"{len(outcome.orphans)}", "0"],
     ]
     lines = [
-        f"{plan.servers} servers over stdio, every second one with `--freshness-timeout-ms 0`, {plan.readers} loops of "
-        f"`dowse search` and `dowse grep`, files edited, added, renamed and deleted, for {plan.seconds:g} s.",
+        f"{plan.servers} servers over stdio, every second one with `--freshness-timeout-ms 0`, and {plan.readers} "
+        f"loops of `dowse search` and `dowse grep`, for {plan.seconds:g} s. Meanwhile, files are edited, added, "
+        "renamed and deleted.",
         "",
         *table(["what", "measured", "aim"], rows),
     ]

@@ -1,4 +1,4 @@
-"""Many clients of one index at once, while its files change: servers, commands, and the end of whoever leads."""
+"""Many clients on one index at once, while its files change: servers, commands, and the end of whoever leads."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Soak:
                 if not it.killed and it.ask("status")["watcher"].get("leading"):
                     return it
             time.sleep(0.1)
-        raise SystemExit("none of the servers leads")
+        raise SystemExit("no server became the leader")
 
     def _kill(self, leader: Served) -> None:
         pid = leader.ask("status")["watcher"]["leader"]
@@ -183,9 +183,7 @@ class Asking:
         since = time.time()
         answer = self._server.ask("search", query=word, recipe="lexical", explain=True)
         if not self._server.killed and is_hidden(answer, f"d1/{word}.md", saved):
-            self._soak.failed(
-                f"{self._server.name}: a file saved before is neither in the answer nor said to be missing"
-            )
+            self._soak.failed(f"{self._server.name}: an earlier save is neither in the answer nor reported as missing")
         self._judge(answer, since)
 
     def _judge(self, answer: dict[str, object], since: float) -> None:

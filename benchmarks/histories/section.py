@@ -71,9 +71,9 @@ def lines(
 ) -> list[str]:
     first = built[0]
     return [
-        f"`{_name(repository)}`: {first.commits:,} commits, {first.chunks:,} chunks, {first.links:,} links; diffs cut "
-        f"at 200 lines. Words and links come first, vectors of messages and the beginnings of diffs behind them. Aims: "
-        f"{COMMITS_PER_S} commits/s before vectors, p50 of a search at most {SEARCH_MS:g} ms beside the encoder.",
+        f"`{_name(repository)}`: {first.commits:,} commits, {first.chunks:,} chunks, {first.links:,} links. Diffs are "
+        f"cut at 200 lines. Words and links are indexed first, vectors of messages and diff beginnings later. Targets: "
+        f"{COMMITS_PER_S} commits/s without vectors, and a search p50 of at most {SEARCH_MS:g} ms without the encoder.",
         "",
         "### Indexing",
         "",
@@ -84,12 +84,12 @@ def lines(
         "",
         *table(["part", *(it.encoder for it in built)], _parts(built)),
         "",
-        f"### Searching: {len(searched[0].asked[0].ms)} questions of words from titles, quickest of {ROUNDS} rounds",
+        f"### Searching: {len(searched[0].asked[0].ms)} questions with words of titles, fastest of {ROUNDS} rounds",
         "",
-        *table(["recipe", "encoder", "among", "p50", "p95", "of it, the encoder", "found the commit"],
+        *table(["recipe", "encoder", "among", "p50", "p95", "encoder time", "commit found"],
                [_asked(each, it) for each in searched for it in each.asked]),
         "",
-        *table(["the same of git", "p50", "ratio to a lexical search"], _peers(searched[0], peers)),
+        *table(["the same with git", "p50", "ratio to a lexical search"], _peers(searched[0], peers)),
     ]  # fmt: skip
 
 

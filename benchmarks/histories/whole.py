@@ -135,10 +135,10 @@ def measure(name: str, repository: Path, place: Path, seed: int, effort: Effort 
     status = run_ms(it.command("status"), it.environment, it.root)
     with it.open() as engine:
         searched = ask(engine, asked, "lexical")
-    whole = Whole(name, done, searched, {"the first search, a new process": first, "`dowse status`": status})
+    whole = Whole(name, done, searched, {"first search, new process": first, "`dowse status`": status})
     whole.once |= _tools(it, asked, effort.times)
     add_commit(repository)
-    whole.once["a sync after one more commit"] = run_ms(it.command("index"), it.environment, it.root)
+    whole.once["sync after one more commit"] = run_ms(it.command("index"), it.environment, it.root)
     say(f"history: kills over {name}")
     whole.killed = kill(ground(repository, place / "killed"), done, effort.kills, random.Random(seed))
     return whole

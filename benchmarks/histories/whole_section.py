@@ -36,17 +36,17 @@ def is_good(whole: Whole) -> bool:
 def lines(found: Sequence[Whole]) -> list[str]:
     names = [it.name for it in found]
     return [
-        "All commits of a repository that was made up for this, and of a real one if one was given, encoder none. "
-        "Memory is that of all processes, with the pages of the pack that git maps; the log is SQLite's. Aims: the log "
-        f"never longer than {LONGEST_LOG / 1e6:.0f} MB, every commit there after kills.",
+        "All commits of a synthetic repository and, if given, of a real one, without an encoder. Memory covers all "
+        "processes, including the pages of the pack that git maps. The log is SQLite's write-ahead log. Targets: a log "
+        f"of at most {LONGEST_LOG / 1e6:.0f} MB, and every commit indexed after the kills.",
         "",
         *table(["", *names], [[title, *(cell(it) for it in found)] for title, cell in _ROWS]),
         "",
-        f"### Commits per second, and per second of CPU, from the first to the last {_ordinal(PARTS)} of the history",
+        f"### Commits per second and per CPU second, for each {_ordinal(PARTS)} of the history",
         "",
         *table(["", *map(str, range(1, PARTS + 1))], [[it.name, *map(_rate, it.indexed.rates())] for it in found]),
         "",
-        "### Asked once it is there",
+        "### Queries on the complete index",
         "",
         *table(["", *names], _times(found)),
     ]  # fmt: skip
@@ -56,12 +56,12 @@ _ROWS: list[tuple[str, Callable[[Whole], str]]] = [
     ("commits", lambda it: f"{it.indexed.commits:,}"),
     ("indexing", lambda it: f"{it.indexed.wall_s:,.0f} s"),
     ("commits/s", lambda it: f"{it.indexed.commits / it.indexed.wall_s:,.0f}"),
-    ("memory at most", lambda it: f"{it.indexed.most_resident / 1e6:,.0f} MB"),
-    ("log at its longest", lambda it: f"{it.indexed.longest_log / 1e6:,.1f} MB"),
+    ("peak memory", lambda it: f"{it.indexed.most_resident / 1e6:,.0f} MB"),
+    ("longest log", lambda it: f"{it.indexed.longest_log / 1e6:,.1f} MB"),
     ("index", lambda it: f"{it.indexed.index_bytes / 1e6:,.0f} MB"),
-    ("a search meanwhile, p50", lambda it: _meanwhile(it, 50)),
-    ("a search meanwhile, longest", lambda it: _meanwhile(it, 100)),
-    ("there after kills", lambda it: ", ".join(f"{count:,}" for count in _there(it))),
+    ("search during indexing, p50", lambda it: _meanwhile(it, 50)),
+    ("search during indexing, max", lambda it: _meanwhile(it, 100)),
+    ("commits after each kill", lambda it: ", ".join(f"{count:,}" for count in _there(it))),
 ]
 
 

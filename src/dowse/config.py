@@ -31,8 +31,8 @@ class Settings:
     data_dir: Path | None = _setting(None, "directory for indexes and caches (default: the user's data directory)")
     encoder: str = _setting(
         "auto",
-        "auto, granite (a local transformer), static (local word vectors distilled from it), hashing, none, "
-        "or a server: ollama:MODEL@URL, tei:URL, openai:MODEL@URL",
+        "encoder to use: auto, granite (a local transformer), static (local word vectors distilled from it), hashing, "
+        "none, or a server: ollama:MODEL@URL, tei:URL, openai:MODEL@URL",
     )
     encoder_key: str = _setting("", "key of the encoder server (environment variable only)", secret=True)
     encoder_threads: int = _setting(0, "threads of a transformer (0 = one per core)")
@@ -42,7 +42,8 @@ class Settings:
         "priority and not on battery; dowse.toml can only turn this off",
     )
     reranker: str = _setting(
-        "auto", "auto (the one the recipe names), none, cross, late, or a server: tei:URL, cohere:MODEL@URL"
+        "auto",
+        "reranker to use: auto (the one the recipe names), none, cross, late, or a server: tei:URL, cohere:MODEL@URL",
     )
     reranker_model: Path | None = _setting(
         None, "directory with model.onnx and tokenizer.json of another cross-encoder; not in dowse.toml"
@@ -53,8 +54,7 @@ class Settings:
     default_excludes: bool = _setting(True, "leave out lock files, minified code, caches and similar files")
     extra_extensions: tuple[str, ...] = _setting(
         (),
-        "extensions to index although they are left out by default, comma-separated (example: csv,log); not in "
-        "dowse.toml",
+        "extensions to index that are left out by default, comma-separated (example: csv,log); not in dowse.toml",
     )
     gitignore: bool = _setting(True, "leave out files that git ignores")
     show_secrets: bool = _setting(
@@ -74,8 +74,8 @@ class Settings:
     )
     git_directories: tuple[str, ...] = _setting(
         (),
-        "directories, comma-separated, that repositories below a root may use besides their own, for shared objects "
-        "and external git directories; not in dowse.toml",
+        "other directories, comma-separated, that repositories may use for shared objects or as git directories; not "
+        "in dowse.toml",
     )
     max_commits: int = _setting(100_000, "maximum number of commits per repository, newest first")
     diff_lines: int = _setting(200, "maximum number of diff lines indexed per commit")

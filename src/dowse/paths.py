@@ -80,18 +80,18 @@ def check_root(root: Path, *, allow_any_root: bool, data_dir: Path | None = None
         str(resolved).encode()
     except (OSError, RuntimeError, ValueError) as error:
         # Names that are too long or contain NUL, link loops, and directories without access.
-        raise BadInput(f"{str(root)[-100:]!r} cannot be used: {error.args[-1]}; name an existing directory") from None
+        raise BadInput(f"{str(root)[-100:]!r} cannot be used: {error.args[-1]}; pass an existing directory") from None
     if not exists:
-        raise BadInput(f"{root} does not exist; name an existing directory")
+        raise BadInput(f"{root} does not exist; pass an existing directory")
     if not allow_any_root and resolved in (Path("/"), Path.home().resolve()):
-        raise BadInput(f"{resolved} is too broad to index; name a directory below it, or pass --allow-any-root")
+        raise BadInput(f"{resolved} is too broad to index; pass a directory below it, or --allow-any-root")
     is_virtual = any(resolved.is_relative_to(it) for it in _VIRTUAL_FILE_SYSTEMS) and not resolved.is_relative_to(
         _SHARED_MEMORY
     )
     if is_virtual and resolved.is_dir():
-        raise BadInput(f"{resolved} is a virtual file system; name a directory with regular files")
+        raise BadInput(f"{resolved} is a virtual file system; pass a directory with regular files")
     if data_dir is not None and _is_data_directory(resolved, data_dir.resolve()):
-        raise BadInput(f"{resolved} holds Dowse's indexes and cannot be indexed; name another directory")
+        raise BadInput(f"{resolved} holds Dowse's indexes and cannot be indexed; pass another directory")
     return resolved
 
 

@@ -32,7 +32,7 @@ def test_how_often_a_right_one_is_surer(said: tuple[float, ...], share: float) -
 def test_a_row_for_every_set_with_and_without_it() -> None:
     lines = calibration._lines([judged("one", (0.0, 0.0, 0.0, 0.0), 1), judged("other", (0.0, 0.0, 0.0, 0.0), 2)])
     rows = [line.split(" | ")[0].strip("| ") for line in lines if line.startswith("| ")]
-    assert rows[2:] == ["one", "other", "one, fitted to the others", "other, fitted to the others", "**all**"]
+    assert rows[2:] == ["one", "other", "one, fitted to the other sets", "other, fitted to the other sets", "**all**"]
     (middle,) = {line.split(" | ")[3] for line in lines if line.startswith("| one |")}
     said, right = (float(it.split(" ")[0]) for it in middle.split("→ ")[:1] + middle.split("→ ")[1:])
     assert said == pytest.approx(right, abs=0.05)

@@ -75,17 +75,17 @@ NAMES = [
     "grep: three words, any of them",
     "grep: a phrase of three words",
     "grep: part of a word",
-    "grep: a regex of a whole word",
-    "grep: a regex of a line",
+    "grep: a regex for a whole word",
+    "grep: a regex for a line",
     "definitions: by part of the name",
     "definitions: by the exact name",
     "definitions: by base type",
     "definitions: by attribute",
-    "definitions: by name, kind and what it is in",
-    "definitions: by part of the name, most involved first",
+    "definitions: by name, kind and parent",
+    "definitions: by part of the name, most complex first",
     "definitions: around a line",
     "calls: callers, 3 levels",
-    "calls: callers of all of a name, 3 levels",
+    "calls: callers of every definition of a name, 3 levels",
     "calls: callees, 3 levels",
 ]
 
@@ -103,7 +103,7 @@ def test_every_kind_asks_and_finds(name: str, kinds: dict[str, Kind], engine: En
 
 
 def test_a_kind_without_questions_is_a_mistake(kinds: dict[str, Kind], engine: Engine, corpus: Corpus) -> None:
-    with pytest.raises(SystemExit, match="grep: a word: nothing here to ask for"):
+    with pytest.raises(SystemExit, match="grep: a word: no question of this kind in the corpus"):
         ask(replace(kinds["grep: a word"], asked=[]), engine, corpus.root, peer=False)
 
 

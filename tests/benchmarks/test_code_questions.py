@@ -152,8 +152,8 @@ DIFFERENCES = [
     ({"a": {1, 2}}, {"a": {1, 2}}, "lines", ""),
     ({"a": {1}}, {"a": {2}}, "files", ""),
     ({}, {}, "files", ""),
-    ({"a": {1, 2}}, {"a": {2, 5, 6}}, "lines", "1 only here, 2 only by ripgrep, e.g. a:1"),
-    ({"a": {1}}, {"b": {1}}, "files", "1 only here, 1 only by ripgrep, e.g. a:0"),
+    ({"a": {1, 2}}, {"a": {2, 5, 6}}, "lines", "1 only in Dowse, 2 only in ripgrep, e.g. a:1"),
+    ({"a": {1}}, {"b": {1}}, "files", "1 only in Dowse, 1 only in ripgrep, e.g. a:0"),
 ]
 
 

@@ -41,7 +41,7 @@ def measured(root: Path, *silent: FileWithoutDefinitions) -> Measured:
         [Cost(0.5, 0.4), Cost(1.0, 0.9)],
         [Cost(8.0, 8.0), Cost(9.0, 9.0)],
         1,
-        ["two: 1 only here, 0 only by ripgrep, e.g. a.cs:1"],
+        ["two: 1 only in Dowse, 0 only in ripgrep, e.g. a.cs:1"],
     )
     return Measured(corpus(root), built, SymbolAudit(2, 1, 0, 0, silent), [asked], [["tiny: cold", "90 ms", ""]])
 
@@ -59,7 +59,7 @@ ROWS = [
     "| files left out | 1 too big |",
     "| grep: a word | 2.00 / 3.00 ms | 0.50 / 1.00 ms | 0.40 ms | p50 < 1 ms "
     "| 8.00 / 9.00 ms | 8.00 ms | 16.0 ×, 20.0 × | 1 of 2 | 1 of 2 |",
-    "- grep: a word: `two: 1 only here, 0 only by ripgrep, e.g. a.cs:1`",
+    "- grep: a word: `two: 1 only in Dowse, 0 only in ripgrep, e.g. a.cs:1`",
     "| tiny: cold | 90 ms |  |",
     "| without definitions: only comments | 1 |",
     "| without definitions: unexplained | 1 |",
@@ -78,7 +78,7 @@ def test_where_nothing_is_unexplained_that_is_said(tmp_path: Path) -> None:
 
 
 def test_a_missing_peer_is_said(tmp_path: Path) -> None:
-    assert "ripgrep is not installed here" in "\n".join(lines([measured(tmp_path)], ""))
+    assert "ripgrep is not installed" in "\n".join(lines([measured(tmp_path)], ""))
     assert row(Asked(kind(), [Cost(0.5, 0.5)], [Cost(0.5, 0.5)]))[5:] == ["–", "–", "–", "–", "0 of 2"]
 
 

@@ -120,12 +120,14 @@ def test_tables_have_every_figure_and_complaint() -> None:
     repaired.wrong = ["a save was not in the answer"]
     storm = CheckedOut(10_000, 3.0, 61.5, 0)
     text = "\n".join(freshness_lines(followed, repaired, ([5.0], [6.0]), storm))
-    assert "| save → visible, watching, default debounce | p50 509.00 ms, p95 518.00 ms | p95 ≤ 1000 ms |" in text
+    assert (
+        "| save → visible, with watcher and default debounce | p50 509.00 ms, p95 518.00 ms | p95 ≤ 1000 ms |" in text
+    )
     assert "| … new | p50 40.00 ms, p95 40.00 ms |  |" in text
-    assert "| … from its end until the index equals the disk | 61.5 s | 0 left |" in text
+    assert "| … from its end until the index matches the disk | 61.5 s | 0 left |" in text
     assert "- a save was not in the answer" in text
     outcome = Outcome(answers=1234, handover_s=1.25, errors=[f"error {number}" for number in range(7)])
     text = "\n".join(client_lines(Plan(60), outcome))
-    assert "| answers of servers | 1,234 |  |" in text
+    assert "| server answers | 1,234 |  |" in text
     assert "| errors | 7 | 0 |" in text and "- … and 2 more" in text
     assert "new file | 1.2 s | ≤ 5 s |" in text

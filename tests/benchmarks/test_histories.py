@@ -136,9 +136,9 @@ def test_the_tables_of_whole_histories() -> None:
     done = Indexed(samples, 10.0, 1000, 80_000_000, [3.0, 5.0, 4.0])
     whole = Whole("made up", done, [Asked("everything", [1.0, 2.0], 2)], {"`dowse status`": 900.0}, Killed([9], 1001))
     told = "\n".join(whole_lines([whole, whole]))
-    assert "| commits/s | 100 | 100 |" in told and "| memory at most | 200 MB | 200 MB |" in told
-    assert "| a search meanwhile, longest | 5 ms | 5 ms |" in told
-    assert "| there after kills | 9, 1,001 | 9, 1,001 |" in told
+    assert "| commits/s | 100 | 100 |" in told and "| peak memory | 200 MB | 200 MB |" in told
+    assert "| search during indexing, max | 5 ms | 5 ms |" in told
+    assert "| commits after each kill | 9, 1,001 | 9, 1,001 |" in told
     assert "| made up | 100, 200 | 100, 200 | 100, 200 | 100, 200 | 100, 200 |" in told
     assert "| `dowse status` | 900 ms | 900 ms |" in told
     assert "| a search, everything, p50, p95 | 1.0 ms, 2.0 ms | 1.0 ms, 2.0 ms |" in told

@@ -155,8 +155,8 @@ def test_an_index_keeps_its_encoder_until_it_is_switched(run: Run, monkeypatch: 
 
     run("index", "--encoder", "hashing")
     _, out, _ = run("index", "--encoder", "static")
-    assert "the index keeps its 3 vectors by hash-384" in out and encoder() == "hash-384"
-    assert "compared by hash-384" in run("search", "backoff", "--mode", "semantic", "--encoder", "static")[1]
+    assert "the index keeps its 3 vectors from hash-384" in out and encoder() == "hash-384"
+    assert "compared with hash-384" in run("search", "backoff", "--mode", "semantic", "--encoder", "static")[1]
     assert run("index", "--encoder", "static", "--switch-encoder")[0] == 0
     assert encoder() == "static-256"
     assert run("index")[0] == run("rebuild")[0] == 0

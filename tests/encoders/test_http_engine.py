@@ -128,7 +128,7 @@ def test_a_server_that_is_bad_from_the_start(
 def assert_told(engine: Engine, reason: str) -> None:
     told = engine.status()
     assert told.encoder.startswith("tei:http://127.0.0.1:")
-    assert re.search(f"texts are sent to http://127.*; but the encoder server 127.*{reason}", told.encoder_why)
+    assert re.search(f"text is sent to http://127.*; but the encoder server 127.*{reason}", told.encoder_why)
     shown = (
         json.dumps(status_json(told, engine))
         + repr(engine.settings)
@@ -165,7 +165,7 @@ def test_a_server_that_becomes_bad(
     report = engine.index([root])
     assert report.indexed == 1 and "no vectors were made" in report.notes[0]
     assert [it.stored.record.path for it in engine.search(Query("brand", recipe="lexical")).hits] == ["new.md"]
-    assert "3 of 4 chunks have vectors by tei:" in engine.search(Query("brand")).completeness.notes[0]
+    assert "3 of 4 chunks have vectors from tei:" in engine.search(Query("brand")).completeness.notes[0]
     assert engine.status().counts.vectors == 3
 
 
@@ -241,7 +241,7 @@ def test_another_dimension_makes_other_vectors_and_the_old_ones_answer_no_more(
     assert semantic_note(engine) == ""
     is_wide.set()
     assert "vectors of dimension 3 instead of 2" in semantic_note(engine)
-    assert "the vectors of the index are by" in engine.status().encoder_why
+    assert "the index has vectors from" in engine.status().encoder_why
     engine.index([root])
     assert semantic_note(engine) == ""
     assert engine._core.store.catalog.metadata()["encoder"] == f"tei:{place.url}:3"

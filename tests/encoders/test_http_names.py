@@ -56,8 +56,8 @@ def test_a_name_has_a_kind_a_model_and_an_address(name, parts):
         ("tei:http://box/a b", "no spaces"),
         ("tei:http://box\r\nX: y", "no spaces"),
         ("tei:http://bücher", "ASCII"),
-        ("tei:http://box?x=1", "ends with its path"),
-        ("tei:http://box/#x", "ends with its path"),
+        ("tei:http://box?x=1", "no query or fragment"),
+        ("tei:http://box/#x", "no query or fragment"),
         ("tei:http://user:s3cret@box", "user or password"),
         ("openai:m@http://user:s3cret@box", "user or password"),
         ("ollama:m@http://s3cret@box", "user or password"),
@@ -90,7 +90,7 @@ def test_choosing_a_server_asks_it_nothing_and_says_where_texts_go(name, tmp_pat
     choice = choose_encoder(name, cache_dir=tmp_path, api_key="s3cret")
     assert isinstance(choice.encoder, HttpEncoder)
     assert choice.encoder.name == str(ENCODER_SERVERS.parse(name))
-    assert f"texts are sent to {ENCODER_SERVERS.parse(name).url}." in choice.why
+    assert f"text is sent to {ENCODER_SERVERS.parse(name).url}." in choice.why
     assert "s3cret" not in repr(choice)
 
 

@@ -193,7 +193,7 @@ def test_another_process_gives_the_same_vectors(static):
 def test_its_name_and_its_fingerprint_lead_to_it(static, tmp_path):
     choice = choose_encoder("static", cache_dir=tmp_path)
     assert isinstance(choice.encoder, StaticEncoder)
-    assert (choice.why, choice.slow) == ("static is set.", False)
+    assert (choice.why, choice.slow) == ("chosen in the settings.", False)
     found = encoder_by_fingerprint(static.fingerprint, cache_dir=tmp_path)
     assert isinstance(found, StaticEncoder)
     assert encoder_by_fingerprint("static-256:0000000000000000:1", cache_dir=tmp_path) is None

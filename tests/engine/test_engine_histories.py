@@ -289,7 +289,7 @@ def test_what_is_too_much_for_a_question_is_told(open_engine: OpenEngine, repo: 
     repo.many(21)
     for _ in range(2):
         answer = engine.search(Query("trail"))
-        assert any("commits of root.git changed" in it for it in answer.completeness.disk_freshness.sentences())
+        assert any("latest git changes of root.git" in it for it in answer.completeness.disk_freshness.sentences())
     assert engine.histories.index_history().indexed == 21
     assert not engine.search(Query("trail")).completeness.disk_freshness.sentences()
 
@@ -298,7 +298,7 @@ def test_without_patience_it_is_only_told(open_engine: OpenEngine, repo: Repo, r
     engine = indexed(open_engine(freshness_timeout_ms=0), root)
     repo.commit("Climb the ridge")
     answer = engine.search(Query("climb ridge", scope=COMMIT))
-    assert "commits of root.git changed that are not in this answer" in answer.completeness.sentence(0)
+    assert "the latest git changes of root.git are not in this answer" in answer.completeness.sentence(0)
     assert len(titles(engine)) == 2
 
 
@@ -378,7 +378,7 @@ def test_a_branch_whose_end_is_lost_keeps_what_was_indexed_and_is_told(
     repo.lose(lost)
     repo.commit("Swim the lake")
     assert any(
-        "commits of root.git changed" in it for it in engine.search(Query("swim")).completeness.disk_freshness.notes
+        "latest git changes of root.git" in it for it in engine.search(Query("swim")).completeness.disk_freshness.notes
     )
     told = f"refs/heads/side leads to {lost[:12]}: missing or damaged"
     for indexed_now in (1, 0):
@@ -395,7 +395,7 @@ def test_a_branch_whose_end_is_lost_keeps_what_was_indexed_and_is_told(
     assert engine.history.authors(engine.history.checkout(root), HistoryQuery(), from_git=True)[0].commits == 3
     repo.commit("Cross the river")
     assert any(
-        "commits of root.git changed" in it for it in engine.search(Query("river")).completeness.disk_freshness.notes
+        "latest git changes of root.git" in it for it in engine.search(Query("river")).completeness.disk_freshness.notes
     )
     aside.write_bytes(content)
     repo.run("branch", "-q", "-D", "side")

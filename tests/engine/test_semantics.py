@@ -274,12 +274,12 @@ def test_an_index_of_another_encoder_is_asked_with_that_until_the_switch(open_en
     hits = engine.search(Query("alpha beta", recipe="semantic")).hits
     assert hits[0].stored.record.path == "a.md"
     assert (
-        "the vectors of the index are by hash-64:1; run `dowse index` to replace them by those of hash-384:1"
+        "the index has vectors from hash-64:1; run `dowse index` to replace them with vectors from hash-384:1"
         in engine.status().encoder_why
     )
     engine.index([root])
     assert engine._core.store.catalog.metadata()[ACTIVE_ENCODER_KEY] == NEW.fingerprint
-    assert engine.status().encoder_why == "hashing is set"
+    assert engine.status().encoder_why == "chosen in the settings"
 
 
 def test_vectors_of_an_encoder_that_is_not_here_are_not_compared(open_engine: OpenEngine, root: Path) -> None:
@@ -291,7 +291,7 @@ def test_vectors_of_an_encoder_that_is_not_here_are_not_compared(open_engine: Op
     engine._core.store.vectors.switch_vectors()
     answer = engine.search(Query("alpha"))
     assert len(answer.hits) == 1
-    assert "were made by foreign:1, which the encoder setting excludes" in next(
+    assert "the index has vectors from foreign:1, which the encoder setting" in next(
         it.note for it in answer.steps if it.name == "semantic"
     )
 
@@ -319,7 +319,7 @@ def test_a_damaged_model_is_told_and_words_answer(
     assert note.startswith("no vectors were made: the encoder's weights") and "reinstall" in note
     answer = engine.search(Query("alpha"))
     assert [it.stored.record.path for it in answer.hits] == ["a.md"]
-    assert answer.completeness.notes == ("0 of 1 chunks have vectors by granite-embedding-30m-english",)
+    assert answer.completeness.notes == ("0 of 1 chunks have vectors from granite-embedding-30m-english",)
 
 
 def test_a_switch_between_encoding_a_question_and_comparing_it(open_engine: OpenEngine, root: Path) -> None:
@@ -480,14 +480,15 @@ def test_another_encoder_of_one_run_does_not_replace_the_vectors(open_engine: Op
     other = open_engine(encoder="static")
     (note,) = other.index([root]).notes
     assert note == (
-        "the index keeps its 2 vectors by hash-384; run `dowse index --encoder static --switch-encoder` to replace them"
+        "the index keeps its 2 vectors from hash-384; run `dowse index --encoder static --switch-encoder` to replace "
+        "them"
     )
     assert state(other) == (NEW.fingerprint, None, 3, 0)
     assert "run `dowse index --encoder static --switch-encoder` to replace them" in other.status().encoder_why
     answer = other.search(Query("alpha beta", recipe="semantic"))
     assert answer.hits[0].stored.record.path == "a.md"
     told = next(it.note for it in answer.steps if it.name == "semantic")
-    assert told == "compared by hash-384, which made the vectors of the index, not by static"
+    assert told == "compared with hash-384, the encoder of this index, instead of static"
 
 
 def test_a_switch_replaces_them_and_is_remembered(open_engine: OpenEngine, root: Path) -> None:
@@ -524,7 +525,7 @@ def test_auto_never_downgrades(open_engine: OpenEngine, root: Path, monkeypatch:
     monkeypatch.setattr("dowse.encoders.choose.installed_granite_weights", missing)
     write(root, {"c.md": "# C\n\nepsilon zeta\n"})
     (note,) = engine.index([root]).notes
-    assert note.startswith("no vectors were made: the vectors of the index are by granite") and "not installed" in note
+    assert note.startswith("no vectors were made: the index has vectors from granite") and "not installed" in note
     assert state(engine) == (granite, None, 2, 0)
 
 
@@ -538,7 +539,7 @@ def test_a_server_that_only_the_index_names_is_never_asked(open_engine: OpenEngi
         engine._core.store.writer.note(ENCODER_SETTING_KEY, f"tei:http://127.0.0.1:{server.getsockname()[1]}")
         write(root, {"c.md": "# C\n\nepsilon zeta\n"})
         (note,) = engine.index([root]).notes
-        assert note.startswith("no vectors were made: the index keeps its 2 vectors by hash-384")
+        assert note.startswith("no vectors were made: the index keeps its 2 vectors from hash-384")
         engine.search(Query("alpha"))
         engine.status()
         with pytest.raises(BlockingIOError):

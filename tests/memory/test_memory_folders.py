@@ -97,7 +97,7 @@ def test_no_folder_is_called_like_a_note(folder: MemoryFolder) -> None:
     folder.create("p", "one")
     for name in ("a.md/b", "P.md/q", "p.md/q", "plans/a.Markdown/b.md"):
         for verb in verbs(folder, name, "p"):
-            with pytest.raises(BadInput, match="a folder in it has the suffix of a note"):
+            with pytest.raises(BadInput, match="one of its folders ends like a note"):
                 verb()
     assert names(folder) == {"p.md"}
 

@@ -54,7 +54,7 @@ def test_only_a_known_document_can_be_preferred(engine: Engine, tmp_path: Path) 
         engine.ranking.prefer("ann", "x.md", 1)
     write(tmp_path / "other", {"a.md": "another"})
     engine.index([tmp_path / "other"])
-    with pytest.raises(BadInput, match=r"2 collections have 'a\.md'; name one"):
+    with pytest.raises(BadInput, match=r"2 collections have 'a\.md'; choose one"):
         engine.ranking.prefer("ann", "a.md", 1)
     assert engine.ranking.prefer("ann", "a.md", 1, "other").multiplier == 2
     assert paths(engine, subject="ann")[0] == "a.md"

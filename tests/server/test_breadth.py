@@ -18,7 +18,7 @@ from dowse.server.workspace import find_workspace
 from support import Run, command_line, write
 
 MANY = {f"docs/{number}.md": f"# Note {number}\n\nabout zebras\n" for number in range(6)}
-NEXT_STEP = "run `dowse index` there (over MCP: call `index`), or name a narrower --root"
+NEXT_STEP = "run `dowse index` there (over MCP: call `index`), or pass a narrower --root"
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ _MAX_AUDIT_FILES = 50
 @click.argument("names", nargs=-1, metavar="[NAME …]")
 @click.option("--kind", "kinds", multiple=True, help="Only this kind, such as class or method (repeatable).")
 @click.option("--base", default="", metavar="TYPE", help="Only types that extend or implement TYPE.")
-@click.option("--attribute", default="", metavar="NAME", help="Only what is marked with this attribute or decorator.")
+@click.option("--attribute", default="", metavar="NAME", help="Only definitions with this attribute or decorator.")
 @click.option("--in", "parent", default="", metavar="NAME", help="Only definitions inside NAME.")
 @click.option("--modifier", "modifiers", multiple=True, help="Only with this modifier, such as public (repeatable).")
 @click.option("--path", "paths", multiple=True, metavar="GLOB", help="Only files matching GLOB (repeatable).")

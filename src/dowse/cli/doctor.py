@@ -77,13 +77,13 @@ def _path_mode(path: Path) -> int:
 def _check_permissions(index: Path, data_dir: Path) -> Iterator[Finding]:
     foreign = [it for it in (data_dir, index) if it.exists() and it.stat().st_uid != os.getuid()]
     for path in foreign:
-        yield Finding("permissions", "problem", f"{path} belongs to another user", "chown it, or name another place")
+        yield Finding("permissions", "problem", f"{path} belongs to another user", "chown it, or choose another path")
     for path, mode in exposed_paths(index, data_dir):
         text = f"other users may access {path} (mode {_path_mode(path):o} instead of {mode:o})"
         yield Finding("permissions", "warning", text, FIX_COMMAND)
     if not os.access(index.parent, os.W_OK):
         text = f"{index.parent} is not writable: searching works, indexing and repairing do not"
-        yield Finding("permissions", "warning", text, "make it writable, or name another --index")
+        yield Finding("permissions", "warning", text, "make it writable, or choose another --index")
 
 
 def _check_disk_space(index: Path) -> Iterator[Finding]:
@@ -97,7 +97,7 @@ def _check_disk_space(index: Path) -> Iterator[Finding]:
     text = f"{free // _MB:,} MB free, the index takes {size // _MB:,} MB"
     if free < needed:
         yield Finding(
-            "disk", "problem", f"{text}: too little space to rebuild it", "free some space, or name another --index"
+            "disk", "problem", f"{text}: too little space to rebuild it", "free some space, or choose another --index"
         )
     else:
         yield Finding("disk", "ok", text)
@@ -107,9 +107,9 @@ def _check_wal(index: Path) -> Finding:
     log = index.with_name(f"{index.name}-wal")
     size = log.stat().st_size if log.is_file() else 0
     if size > _LARGE_WAL_BYTES:
-        text = f"the write-ahead log has {size // _MB:,} MB: a reader may be holding an old snapshot"
+        text = f"the write-ahead log is {size // _MB:,} MB: a reader may be holding an old snapshot"
         return Finding("log", "warning", text, FIX_COMMAND)
-    return Finding("log", "ok", f"the write-ahead log has {size / _MB:.1f} MB")
+    return Finding("log", "ok", f"the write-ahead log is {size / _MB:.1f} MB")
 
 
 # --- leftovers ---
@@ -144,7 +144,7 @@ def _check_write_lock(index: Path) -> Finding:
     if holder is None:
         return Finding("lock", "ok", "no process is writing to the index")
     if holder.stopped:
-        text = f"{holder.describe()} holds the write lock but is stopped"
+        text = f"{holder.describe()} holds the write lock but is suspended"
         return Finding("lock", "problem", text, f"kill -CONT {holder.pid}, or kill that process")
     return Finding("lock", "ok", f"{holder.describe()} is writing to the index")
 
@@ -211,12 +211,10 @@ def check_vector_caches(places: DataPaths) -> Iterator[Finding]:
     files = vector_cache_files(places)
     damaged = [it for it in files if is_cache_damaged(it)]
     for path in damaged:
-        yield Finding("vector cache", "problem", f"{path} is damaged: texts are encoded again needlessly", FIX_COMMAND)
+        yield Finding("vector cache", "problem", f"{path} is damaged: vectors are computed again", FIX_COMMAND)
     if not damaged:
         size = sum(it.stat().st_size for it in files)
-        yield Finding(
-            "vector cache", "ok", f"{len(files)} intact files with {size // 1_000_000:,} MB of shared vectors"
-        )
+        yield Finding("vector cache", "ok", f"{len(files)} files intact, {size // 1_000_000:,} MB of shared vectors")
 
 
 def is_cache_damaged(cache: Path) -> bool:
@@ -272,7 +270,7 @@ def _delete_damaged_caches(places: DataPaths) -> Iterator[str]:
         if is_cache_damaged(path):
             for ending in ("", "-wal", "-shm"):
                 Path(f"{path}{ending}").unlink(missing_ok=True)
-            yield f"the damaged vector cache {path.name} was deleted; it fills again as texts are encoded"
+            yield f"the damaged vector cache {path.name} was deleted; it refills as text is encoded"
 
 
 def _update_index(workspace: Workspace, progress: ProgressCallback) -> Iterator[str]:

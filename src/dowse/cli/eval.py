@@ -189,7 +189,7 @@ def _compare_trials(
     sample: Sample, scores: Mapping[WeightTrial, Scores], measure: str, fused: bool, notes: tuple[str, ...]
 ) -> SelfEvalResult:
     if not fused:
-        advice = Advice(DEFAULT_FUSION_WEIGHTS, "the index has no vectors, so there is nothing to weigh words against")
+        advice = Advice(DEFAULT_FUSION_WEIGHTS, "the index has no vectors, so there are no weights to tune")
         return SelfEvalResult(sample, scores, {}, advice, notes)
     weighed = {trial.weights: it for trial, it in scores.items() if trial.recipe == FUSED_RECIPE}
     baseline = weighed[DEFAULT_FUSION_WEIGHTS]

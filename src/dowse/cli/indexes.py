@@ -53,7 +53,7 @@ def indexes_command(action: str, targets: tuple[str, ...], yes: bool, as_json: b
     if action in ("list", "prune") and targets:
         raise BadInput(f"`dowse indexes {action}` takes no names; `dowse indexes delete NAME` deletes one")
     if action in ("delete", "remove-root") and not targets:
-        raise BadInput(f"name what to {action.partition('-')[0]}; `dowse indexes` lists all")
+        raise BadInput(f"nothing to {action.partition('-')[0]}: pass a name or path; `dowse indexes` lists all")
     indexes = stored_indexes(places)
     if action == "list":
         return _print_indexes(indexes, places, as_json)

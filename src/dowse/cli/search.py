@@ -377,7 +377,7 @@ def open_ready_engine(workspace: Workspace) -> Engine:
             history_for_s=FIRST_HISTORY_SECONDS,
         )
     except IndexBusy:
-        click.echo("Another process is indexing; answering from what is indexed so far.", err=True)
+        click.echo("Another process is indexing; the answer covers the files indexed so far.", err=True)
     return _with_background_finish(workspace, workspace.open(create=False))
 
 

@@ -66,11 +66,11 @@ class ServerSetting:
 
     def _check_parts(self, kind: str, parts: SplitResult) -> None:
         if parts.scheme not in ("http", "https"):
-            raise self._format_error(kind, "URL begins with http:// or https://")
+            raise self._format_error(kind, "URL starts with http:// or https://")
         if "@" in parts.netloc:
             raise self._format_error(kind, "URL must not contain a user or password (the key is a separate setting)")
         if "?" in parts.geturl() or "#" in parts.geturl():
-            raise self._format_error(kind, "URL ends with its path")
+            raise self._format_error(kind, "URL has no query or fragment")
         if not (parts.hostname or "").encode("idna") or parts.port == 0:
             raise ValueError
 
@@ -123,13 +123,13 @@ def choose_encoder(
     if wanted == "auto":
         return _best_installed_encoder(cache_dir, threads)
     if wanted == "granite":
-        return EncoderChoice(_granite_encoder(cache_dir, threads), "granite is set.", slow=True)
+        return EncoderChoice(_granite_encoder(cache_dir, threads), "chosen in the settings.", slow=True)
     if wanted == "static":
-        return EncoderChoice(StaticEncoder(), "static is set.")
+        return EncoderChoice(StaticEncoder(), "chosen in the settings.")
     check_encoder_name(name)
     if wanted != "hashing":
         return _server_encoder(name, api_key, patient)
-    return EncoderChoice(HashingEncoder(), "hashing is set.")
+    return EncoderChoice(HashingEncoder(), "chosen in the settings.")
 
 
 def is_local_encoder(name: str) -> bool:
@@ -190,7 +190,7 @@ def _server_encoder(name: str, api_key: str, patient: bool) -> EncoderChoice:
     else:
         transport = HttpTransport(server.url, api_key=api_key, answer_s=QUERY_SERVER_TIMEOUT_S, waits_s=())
     encoder = HttpEncoder(server, transport)
-    return EncoderChoice(encoder, f"{server.kind} is set; texts are sent to {server.url}.", slow=True)
+    return EncoderChoice(encoder, f"chosen in the settings; text is sent to {server.url}.", slow=True)
 
 
 def _hashing_encoder(fingerprint: str) -> HashingEncoder | None:

@@ -180,7 +180,7 @@ def _parse_openai_rows(answer: object) -> Sequence[object]:
     rows = {_embedding_field(item, "index"): _embedding_field(item, "embedding") for item in items}
     # JSON numbers are parsed as floats; 1.0 and 1 are the same key.
     if rows.keys() != set(range(len(items))):
-        raise RequestFailure("returned vectors whose indexes do not count from 0")
+        raise RequestFailure("returned vector indexes that are not 0, 1, 2 …")
     return [rows[place] for place in range(len(items))]
 
 

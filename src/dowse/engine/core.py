@@ -293,7 +293,7 @@ class EngineCore:
         """Return the only record with this path; raise BadInput if there is none, or several."""
         records = self.record(path, collection)
         if len(records) != 1:
-            known = f"{len(records)} collections have {path!r}; name one" if records else f"{path!r} is not indexed"
+            known = f"{len(records)} collections have {path!r}; choose one" if records else f"{path!r} is not indexed"
             raise BadInput(known)
         return records[0]
 

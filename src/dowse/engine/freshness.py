@@ -398,7 +398,7 @@ class FreshnessChecker:
         seen = DiskFreshness(scan_result.as_of, len(paths), tuple(paths[:_MAX_EXAMPLES]), notes, scan_result.complete)
         took_ms = (self._clock.elapsed() - began) * 1000
         found = len(scan_result.outstanding)
-        note = f"{found:,} changed, {max(0, found - len(left)):,} of them indexed first" if found else ""
+        note = f"{found:,} changed, {max(0, found - len(left)):,} indexed before the answer" if found else ""
         return FreshnessResult(seen, Step("freshness", scan_result.checked, found, round(took_ms, 3), note))
 
     def _select_quick(self, outstanding: Mapping[FileKey, FileStamp]) -> list[FileKey]:
@@ -514,7 +514,7 @@ class RefCheck:
 
 def _outdated_sentences(outdated: Iterable[str], reason: str) -> tuple[str, ...]:
     why = f" ({reason})" if reason else ""
-    return tuple(f"commits of {name} changed that are not in this answer{why}" for name in outdated)
+    return tuple(f"the latest git changes of {name} are not in this answer{why}" for name in outdated)
 
 
 class FreshnessService:

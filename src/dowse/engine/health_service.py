@@ -29,7 +29,7 @@ _REPAIR_SENTENCES = {
     "names": "rebuilt the name index from the catalog",
     "vectors": "dropped the vectors and encoded them again",
     "records": "rebuilt the table indexes and compared every record with its checksum",
-    "sidecars": "deleted the derived files beside the index; they are rebuilt when needed",
+    "sidecars": "deleted the derived files next to the index; they are rebuilt when needed",
 }
 
 

@@ -66,7 +66,7 @@ class HistoryService:
 
         found = find_checkout(place)
         if found is None:
-            raise BadInput(f"{place} is not in a git repository; name a directory that is")
+            raise BadInput(f"{place} is not in a git repository; pass a directory that is")
         return found
 
     def commits(

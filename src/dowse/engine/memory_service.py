@@ -213,7 +213,7 @@ class MemoryService:
     def _resolve_anchors(self, anchors: Sequence[str]) -> dict[str, Anchor]:
         """Return the resolved anchors by their original spelling."""
         if len(anchors) > MAX_LIST_ENTRIES:
-            raise BadInput(f"{len(anchors):,} anchors are too many for one memory; give at most {MAX_LIST_ENTRIES}")
+            raise BadInput(f"{len(anchors):,} anchors are too many for one memory; pass at most {MAX_LIST_ENTRIES}")
         if not anchors:
             return {}
         self._freshness.ensure()  # so that an anchor's digest includes an edit saved just now
@@ -314,7 +314,7 @@ class MemoryService:
     def cluster(self, tag: str, depth: int) -> list[ClusteredMemory]:
         """Return the memories with this tag, and those reachable through shared tags."""
         if not normalize_tag(tag):
-            raise BadInput("the tag is empty; name one")
+            raise BadInput("the tag is empty; pass one")
         return cluster_by_tag(self._memories(), tag, depth)
 
     def _memories(self) -> list[Record]:

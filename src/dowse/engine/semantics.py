@@ -156,7 +156,7 @@ class IndexEncoders:
         ) or target == self._local_fingerprint(stored):
             return EncoderPlan(requested)
         counts, by = self._store.catalog.counts(), encoder_short_name(metadata.get(ACTIVE_ENCODER_KEY, ""))
-        conflict = f"the index keeps its {counts.vectors:,} vectors by {by}; {_switch_advice(requested)}"
+        conflict = f"the index keeps its {counts.vectors:,} vectors from {by}; {_switch_advice(requested)}"
         return EncoderPlan(stored if is_local_encoder(stored) else "", conflict)
 
     def _has_vectors(self) -> bool:
@@ -191,11 +191,11 @@ class IndexEncoders:
             return []
         requested = self._effective_setting()
         step = (
-            f"run `dowse index` to replace them by those of {fingerprint}"
+            f"run `dowse index` to replace them with vectors from {fingerprint}"
             if requested == self._stored_setting()
             else _switch_advice(requested)
         )
-        return [f"the vectors of the index are by {metadata[ACTIVE_ENCODER_KEY]}; {step}"]
+        return [f"the index has vectors from {metadata[ACTIVE_ENCODER_KEY]}; {step}"]
 
     def notes(self) -> tuple[str, ...]:
         """Return the progress of the vectors if they are incomplete."""
@@ -204,7 +204,7 @@ class IndexEncoders:
             return ()
         from dowse.encoders.choose import encoder_short_name
 
-        by = f" by {encoder_short_name(metadata[ACTIVE_ENCODER_KEY])}" if ACTIVE_ENCODER_KEY in metadata else ""
+        by = f" from {encoder_short_name(metadata[ACTIVE_ENCODER_KEY])}" if ACTIVE_ENCODER_KEY in metadata else ""
         progress = f"{counts.vectors:,} of {counts.encoded:,} chunks have vectors{by}"
         if NEXT_ENCODER_KEY not in metadata:
             return (progress,)
@@ -245,8 +245,8 @@ class IndexEncoders:
         if encoder is None:
             return QueryVector(
                 None,
-                f"skipped: the vectors of the index were made by {active}, which the encoder setting excludes "
-                f"({self._name}); {_switch_advice(self._name)}",
+                f"skipped: the index has vectors from {active}, which the encoder setting ({self._name}) excludes; "
+                f"{_switch_advice(self._name)}",
             )
         matrix = encoder.encode([text])
         check_vectors(encoder, matrix, 1)
@@ -274,7 +274,7 @@ class IndexEncoders:
             self._store.catalog.metadata().get(NEXT_ENCODER_KEY),
         ):
             return ""
-        return f"compared by {encoder_short_name(active)}, which made the vectors of the index, not by {requested}"
+        return f"compared with {encoder_short_name(active)}, the encoder of this index, instead of {requested}"
 
     def _encoder_for_fingerprint(self, fingerprint: str) -> Encoder | None:
         """Return the encoder with this fingerprint: a local one, or the server of the setting."""
@@ -355,9 +355,7 @@ class IndexEncoders:
         if self._stored_setting() != AUTO_ENCODER or quick is None or not self._has_vectors():
             return
         if encoder.fingerprint == quick.fingerprint != current:
-            raise EncoderMissing(
-                f"the vectors of the index are by {encoder_short_name(current)}, which is not installed"
-            )
+            raise EncoderMissing(f"the index has vectors from {encoder_short_name(current)}, which is not installed")
 
     def _encoder_for_indexing(self, encoder: Encoder) -> Encoder:
         """Return the encoder to use for indexing.

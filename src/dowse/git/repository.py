@@ -132,7 +132,7 @@ def find_foreign_owner(place: str, root: str) -> str:
     if {os.lstat(f"{place}/{GIT_ENTRY}").st_uid, git_directory.stat().st_uid} == {os.geteuid()}:
         return ""
     shown = _printable_path(place)
-    return f"{shown}/{GIT_ENTRY} belongs to another user; to allow that, name {shown} with --git-directories"
+    return f"{shown}/{GIT_ENTRY} belongs to another user; to allow it, pass --git-directories {shown}"
 
 
 def read_small_text(file: Path, errors: str = "surrogateescape", max_chars: int = _MAX_SMALL_TEXT_CHARS) -> str:
@@ -277,7 +277,7 @@ def _is_inside(place: str, folder: str) -> bool:
 def _escape_refusal(place: Path | str, target: str) -> str:
     return (
         f"{_printable_path(place)} leads out of its repository, to {_printable_path(target)}; "
-        "to allow that, name the directory with --git-directories"
+        "to allow it, pass that directory with --git-directories"
     )
 
 

@@ -90,9 +90,9 @@ class IndexRebuild:
         try:
             replaceable = is_index(index, any_sqlite=any_sqlite)
         except OSError as error:
-            raise BadInput(f"cannot use {index} as an index: {error.strerror}; name another path") from error
+            raise BadInput(f"cannot use {index} as an index: {error.strerror}; choose another path") from error
         if not replaceable:
-            raise BadInput(f"{index} is not a Dowse index, so it is not replaced; name another path or delete the file")
+            raise BadInput(f"{index} is not a Dowse index, so it is not replaced; choose another path or delete it")
 
     def _swap(self, new_index: Path, keep_old: bool) -> None:
         """Replace the old index. It is checkpointed first, so that a kill in between leaves it complete without its

@@ -100,7 +100,7 @@ def _query_callers(
     )
     tree = context.calls.calls_of(definition, query)
     edges = sorted((it.edge for it in tree.nodes), key=lambda it: _CONFIDENCE_RANK[it.confidence])
-    notes = [f"there may be more {what} than the {len(edges):,} found before a limit"] if tree.cut else []
+    notes = [f"a limit was reached: there may be more than these {len(edges):,} {what}"] if tree.cut else []
     if tree.more_possible:
         notes.append(f"{tree.more_possible:,} more calls of this name have an unknown receiver")
     others = [*map(caller_item, tree.possible), *map(reference_item, tree.references[:_MAX_REFERENCES_SHOWN])]
@@ -538,7 +538,7 @@ DOCUMENT_KIND = "doc"
 _MAX_MENTIONING_FILES = 100
 _MENTIONS_DEADLINE_S = 1.0
 _MAX_WORDING_CHARS = 2_000  # escaping may double it, and a regex may have no more than that
-_NAME_TOO_LONG = ("texts were not searched for its name, which is too long",)
+_NAME_TOO_LONG = ("its name is too long to search for mentions",)
 _DISTINCTIVE_NAME = re.compile(r"_|\d|[a-z][A-Z]|[A-Z]{2}|\.")  # a name that is not an ordinary word
 
 

@@ -216,7 +216,7 @@ def check_target(target: str) -> str:
         raise BadInput("the target is empty; pass a place such as src/app.py:12, a file, or a symbol such as Repo.save")
     if len(text) > MAX_WHY_TARGET_CHARS:
         raise BadInput(
-            f"a target may have at most {MAX_WHY_TARGET_CHARS:,} characters, not {len(text):,}; name a single place"
+            f"a target may have at most {MAX_WHY_TARGET_CHARS:,} characters, not {len(text):,}; pass a single place"
         )
     return text
 

@@ -125,7 +125,7 @@ def _name_problem(name: str) -> str:
     if len(parts) > 1 and collision_key(parts[0]) == _UNSEARCHED_FOLDER:
         return f"{parts[0]} is not a memory folder"
     if any(collision_key(it).endswith(NOTE_SUFFIXES) for it in parts[:-1]):
-        return "a folder in it has the suffix of a note"
+        return "one of its folders ends like a note (.md, .markdown)"
     return next((found for it in parts if (found := _name_part_problem(it))), "")
 
 

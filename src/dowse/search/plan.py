@@ -144,7 +144,7 @@ def _answer_or_abstain(ranked: SearchResult, query: Query, coverage: float, step
     nearest = max(hit.matched_hit.evidence.get("cosine", 0.0) for hit in best_hits)
     reason = (
         f"nothing relevant found: the best hits have {coverage:.0%} of the words and a cosine of {nearest:.2f} "
-        f"(unrelated texts have {ranked.traits.similarity_floor:.2f}); name a recipe to see them anyway"
+        f"(unrelated text has {ranked.traits.similarity_floor:.2f}); choose a recipe to see them anyway"
     )
     return PlannedAnswer([], [*steps, Step("abstain", len(ranked.hits), 0, 0.0, reason)], reason)
 

@@ -286,9 +286,9 @@ class _ConfigReader:
         try:
             place, folder = (self._folder / path.expanduser()).resolve(), self._folder.resolve()
         except (OSError, RuntimeError, ValueError) as error:
-            raise BadInput(f"{where} cannot be used: {error}; name an existing directory") from None
+            raise BadInput(f"{where} cannot be used: {error}; set it to an existing directory") from None
         if not self._is_own and not place.is_relative_to(folder):
-            raise BadInput(f"{where} must lie inside {folder}; name another place in your own configuration file")
+            raise BadInput(f"{where} must be inside {folder}; set other places in your own configuration file")
         return place
 
     def projects(self, table: Mapping[str, object]) -> tuple[RagdocsProject, ...]:

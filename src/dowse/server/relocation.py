@@ -174,7 +174,7 @@ class BroadRootGuard:
 
 
 _CONFIRM_HINT: Final = (
-    "to confirm, run `dowse index` there (over MCP: call `index`), or name a narrower --root; DOWSE_ASK_ABOVE_FILES=0 "
+    "to confirm, run `dowse index` there (over MCP: call `index`), or pass a narrower --root; DOWSE_ASK_ABOVE_FILES=0 "
     "never asks"
 )
 

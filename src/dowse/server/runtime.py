@@ -311,7 +311,7 @@ def codesearch_profile(
 ) -> ToolSet:
     """Create the code search profile without vectors, because none of its tools searches by meaning."""
     if not workspace.root.is_dir():
-        raise BadInput(f"{workspace.root} is not a directory; name a directory")
+        raise BadInput(f"{workspace.root} is not a directory; pass a directory")
     runtime = server_runtime.index_runtime(workspace, workspace.root, vectors=False)
     options = CodeSearchOptions(extensions, workspace.settings.max_response_kb, metrics)
     return codesearch.codesearch_tool_set(ToolContext(runtime.engine, runtime.jobs, workspace.root, options))

@@ -82,7 +82,7 @@ def find_stored_index(indexes: Sequence[StoredIndex], target: str, cwd: Path) ->
     for candidates in matches:
         if len(candidates) > 1:
             raise BadInput(
-                f"{target[:200]!r} is ambiguous: {', '.join(it.name for it in candidates)}; name one of these"
+                f"{target[:200]!r} is ambiguous: {', '.join(it.name for it in candidates)}; pass one of these"
             )
         if candidates:
             return candidates[0]

@@ -69,7 +69,7 @@ def normalize_tags(tags: Sequence[str]) -> tuple[str, ...]:
     """Normalize tags: `#Auth` becomes `auth`, as answers show it."""
     normalized = tuple(normalize_tag(it) for it in tags)
     if "" in normalized:
-        raise BadInput("empty tag; name one or leave it out")
+        raise BadInput("empty tag; pass one or leave it out")
     return normalized
 
 
@@ -102,7 +102,7 @@ def read_passage(
         raise BadInput(f"no indexed id or path {target[:200]!r}; search results show both")
     if len({it.path for it in records}) > 1:
         hashes = ", ".join(it.path[:_SHOWN_HASH_DIGITS] for it in records)
-        raise BadInput(f"{target!r} matches several commits ({hashes}); give more digits")
+        raise BadInput(f"{target!r} matches several commits ({hashes}); pass more digits")
     if len(records) > 1:
         names = ", ".join(it.collection for it in records)
         raise BadInput(f"{target!r} is in several collections ({names}); choose one with {chosen_with}")

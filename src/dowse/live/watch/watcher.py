@@ -137,7 +137,7 @@ class RootWatch:
             self.why = f"{self.place.root} is missing or not readable; watching resumes when it is back"
             return None
         except WatchUnavailable as error:
-            self.why = f"{error}; until then files are polled every {every_s:g} s"
+            self.why = f"{error}; files are polled every {every_s:g} s"
             return PollingBackend(self.place, every_s, self._means.clock)
         self.why = ""
         return tree

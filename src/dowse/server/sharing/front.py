@@ -112,7 +112,7 @@ def _valued_setting(flag: str) -> str | None:
 
 
 _TERMINAL_NOTICE = (
-    "dowse: serving MCP on stdin and stdout, one JSON message a line.\n"
+    "dowse: serving MCP on stdin and stdout, one JSON message per line.\n"
     "dowse: AI agents start this command themselves; Ctrl-D ends it."
 )
 

@@ -68,7 +68,7 @@ def socket_paths(index: Path, data_dir: Path, temporary: Path) -> SocketPaths:
     if len(os.fsencode(place.socket)) > _MAX_SOCKET_BYTES:
         place = SocketPaths(temporary / f"dowse-{os.getuid()}", key)
     if len(os.fsencode(place.socket)) > _MAX_SOCKET_BYTES:
-        raise DaemonUnavailable(f"{place.folder} is too long a path for a socket; name a shorter --data-dir")
+        raise DaemonUnavailable(f"{place.folder} is too long a path for a socket; choose a shorter --data-dir")
     return place
 
 
@@ -80,10 +80,10 @@ def make_private_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
         status = folder.lstat()
     except OSError as error:
-        raise DaemonUnavailable(f"cannot create {folder}: {error.strerror}; name another --data-dir") from error
+        raise DaemonUnavailable(f"cannot create {folder}: {error.strerror}; choose another --data-dir") from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o077:
         raise DaemonUnavailable(
-            f"{folder} must be your directory with mode 0700; remove it, or name another --data-dir"
+            f"{folder} must be your directory with mode 0700; remove it, or choose another --data-dir"
         )
 
 
@@ -155,7 +155,7 @@ def parse_hello(line: bytes) -> ClientHello:
             int(table["protocol"]),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise DaemonUnavailable("the first line must be a hello of Dowse; use `dowse mcp`") from None
+        raise DaemonUnavailable("the first line must be a Dowse handshake; use `dowse mcp`") from None
     if hello.verb not in get_args(HelloVerb):
         raise DaemonUnavailable("the shared server does not know this request; `dowse daemon restart` replaces it")
     return hello

@@ -53,9 +53,9 @@ class WriteAheadLog:
         self._truncate(connection, self._busy_ms)
         if (size := self.size()) > limit:
             raise IndexBusy(
-                f"cannot write to {self._index}: another process has been reading it for more than "
-                f"{self._busy_ms / 1000:g} s and keeps {size // 1_000_000} MB in its log; end that process (it may be "
-                "stopped), or wait (searching still works)"
+                f"cannot write to {self._index}: another process has held an old snapshot for more than "
+                f"{self._busy_ms / 1000:g} s (log: {size // 1_000_000} MB); end that process (it may be suspended), "
+                "or try again later; searching still works"
             )
 
     def shorten(self, connection: apsw.Connection) -> None:

@@ -244,7 +244,7 @@ def _count_rows(db: Database, sql: str) -> int:
 def _count_words(db: Database) -> Iterator[Finding]:
     if WORDS_PART in unfinished_rebuilds(db.reader()):
         yield Finding(
-            WORDS_PART, "problem", f"the full-text index is {REBUILDING}, and that has not finished", REPAIR_COMMAND
+            WORDS_PART, "problem", f"the full-text index is {REBUILDING} and not complete yet", REPAIR_COMMAND
         )
         return
     chunks, indexed = _count_rows(db, "chunks"), _count_rows(db, "words_docsize")
@@ -517,7 +517,7 @@ def find_header_problem(index: Path) -> str:
     if not header:
         return ""
     if not header.startswith(_SQLITE_MAGIC):
-        return "does not start like an index"
+        return "does not have the header of an index"
     if not _has_constant_bytes(header) or not set(header[_FORMAT_VERSIONS_OFFSET : _FORMAT_VERSIONS_OFFSET + 2]) <= {
         1,
         2,
@@ -551,11 +551,7 @@ def _version_problem(index: Path) -> str:
             connection.close()
     except (apsw.Error, UnicodeDecodeError):
         return ""  # opening the file reports it
-    return (
-        "has a header of another version, which does not fit its tables"
-        if holds and holds == _expected_tables()
-        else ""
-    )
+    return "has a header version that does not match its tables" if holds and holds == _expected_tables() else ""
 
 
 def _expected_tables() -> frozenset[str]:

@@ -150,7 +150,7 @@ class VectorIndexCache:
             loaded = self._loaded = self._loaded or self._load()
         if encoder_fingerprint is not None and encoder_fingerprint != loaded.state.encoder_fingerprint:
             raise EncoderMismatch(
-                f"the index has vectors of {loaded.state.encoder_fingerprint}, not of {encoder_fingerprint}; "
+                f"the index has vectors from {loaded.state.encoder_fingerprint}, not from {encoder_fingerprint}; "
                 "repeat the query"
             )
         if not len(loaded.rows) or limit < 1:
