@@ -323,7 +323,8 @@ class DictVectors(DictState):
         index = self._answering
         if encoder_fingerprint is not None and encoder_fingerprint != index.encoder_fingerprint:
             raise EncoderMismatch(
-                f"the index has vectors from {index.encoder_fingerprint}, not from {encoder_fingerprint}; repeat the query"
+                f"the index has vectors from {index.encoder_fingerprint}, not from {encoder_fingerprint}; "
+                "repeat the query"
             )
         query = [float(value) for value in vector]
         wanted = self._within(scope)
