@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 # --------------------------------------------------------------------------------------------------
 # Indexed content: items from a source, and the records, chunks, symbols, links and calls made from them.
@@ -135,6 +135,52 @@ class Link:
     context: str = ""
 
 
+Box: TypeAlias = tuple[float, float, float, float]
+"""A rectangle on a page, in points from the top left: left, top, right, bottom."""
+
+
+class Fragment(NamedTuple):
+    """Lines of a document's text and one place where they stand. Slides and sheets count as pages."""
+
+    start_line: int
+    end_line: int
+    page: int
+    box: Box | None = None
+
+
+class PageReport(NamedTuple):
+    """How one page was read: the engine, and the share of the words of its raw layer that were extracted.
+
+    `coverage` is None where there is no raw layer to compare with, as on a scanned page.
+    """
+
+    page: int
+    engine: str
+    coverage: float | None = None
+    width: float = 0.0
+    height: float = 0.0
+
+
+class DocumentTable(NamedTuple):
+    """A table of a document. Row `i` is line `start_line + i` of the text; `pages[i]` is its page, 0 if unknown."""
+
+    title: str
+    headers: tuple[str, ...]
+    units: tuple[str, ...]
+    start_line: int
+    rows: tuple[tuple[str, ...], ...]
+    pages: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentLayout:
+    """Where the text of a document stands on its pages, its tables, and how well each page was read."""
+
+    pages: tuple[PageReport, ...] = ()
+    fragments: tuple[Fragment, ...] = ()
+    tables: tuple[DocumentTable, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """The output of an extractor for one item. Blocks are ordered, do not overlap and cover the body of `text`.
@@ -155,6 +201,7 @@ class Extraction:
     facets: Mapping[str, str] = field(default_factory=lambda: NO_FACETS)
     at_ns: int | None = None
     has_line_index: bool = True
+    layout: DocumentLayout | None = None
 
 
 @dataclass(frozen=True, slots=True)
