@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from dowse.errors import ParserFailed, Unreadable
 from dowse.ingest.chunk import ChunkLimits, chunk_extract
 from dowse.ingest.embed import digest_encoder_input
+from dowse.ingest.extract.documents import is_document
+from dowse.ingest.extract.documents.document import mask_document
 from dowse.ingest.extract.registry import Extractor, extract, extract_as_text, needs_parser
 from dowse.ingest.sources.base import Source
 from dowse.model import MASKED_FACET, UNPARSED_FACET, Chunk, Extraction, Item
@@ -131,6 +133,8 @@ def prepare_file(task: PrepareTask, extract: Extractor) -> PreparedFile:
         found = extract(task.item, task.data)
         if not isinstance(found, Extraction):
             raise TypeError(f"{type(found).__name__} is not an extract")
+        if found.layout is not None and task.limits.masks_secrets:
+            found = mask_document(found)
         return chunk_prepared(found, task.limits)
     except MemoryError:
         raise ParserFailed("the parser ran out of memory") from None
@@ -227,7 +231,7 @@ class ItemReader:
 
     def _prepare(self, task: PrepareTask, is_large_run: bool) -> PreparedFile:
         parsed = needs_parser(task.item)
-        if parsed and len(task.data) > MAX_PARSED_BYTES:
+        if parsed and len(task.data) > MAX_PARSED_BYTES and not is_document(task.item.path):
             return _prepare_as_text(
                 task, f"too large to parse ({len(task.data):,} bytes, at most {MAX_PARSED_BYTES:,})"
             )

@@ -17,6 +17,7 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from dowse.errors import ParserFailed, Unreadable
+from dowse.ingest.extract.documents import is_document
 from dowse.ingest.extract.registry import Extractor
 from dowse.ingest.pipeline import PreparedFile, PrepareTask, prepare_file
 from dowse.model import Call, Chunk, Extraction, FunctionMetrics, Link, Symbol
@@ -129,7 +130,11 @@ class WorkerSetup:
 
     extract: Extractor
     timeout_s: float
+    document_timeout_s: float
     memory_bytes: int  # 0 means no limit
+
+    def timeout_for(self, task: PrepareTask) -> float:
+        return self.document_timeout_s if is_document(task.item.path) else self.timeout_s
 
 
 class WorkerReady(NamedTuple):
@@ -159,7 +164,7 @@ def main() -> None:
         send_message(answers, WorkerReady(os.getpid()))
         while True:
             task = pickle.loads(receive_message(tasks))
-            with _end_on_timeout(tasks, setup.timeout_s):
+            with _end_on_timeout(tasks, setup.timeout_for(task)):
                 answer = _run_task(task, setup.extract)
             send_message(answers, answer)
 

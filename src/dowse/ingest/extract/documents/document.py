@@ -6,11 +6,23 @@ A reader of a format returns a `Document`. `assemble` turns it into the extracti
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Final, Literal, NamedTuple
 
-from dowse.model import Block, Box, DocumentLayout, DocumentTable, Extraction, Fragment, Link, PageReport, Symbol
+from dowse.model import (
+    MASKED_FACET,
+    Block,
+    Box,
+    DocumentLayout,
+    DocumentTable,
+    Extraction,
+    Fragment,
+    Link,
+    PageReport,
+    Symbol,
+)
+from dowse.text.secrets import mask_secrets_in_text
 
 Role = Literal["heading", "paragraph", "list_item", "caption", "code", "equation", "note"]
 
@@ -233,6 +245,19 @@ class _TextBuilder:
         self.text.append(text)
         self._chars += len(text)
         self._line += text.count("\n")
+
+
+def mask_document(extract: Extraction) -> Extraction:
+    """Mask known secret values in the text of a document and in its tables, which keeps the length of the text."""
+    text, count = mask_secrets_in_text(extract.text)
+    if not count or extract.layout is None:
+        return extract
+    tables = tuple(
+        table._replace(rows=tuple(tuple(mask_secrets_in_text(cell)[0] for cell in row) for row in table.rows))
+        for table in extract.layout.tables
+    )
+    facets = {**extract.facets, MASKED_FACET: str(count)}
+    return replace(extract, text=text, layout=replace(extract.layout, tables=tables), facets=facets)
 
 
 def iter_words(document: Document) -> Iterator[str]:
