@@ -180,6 +180,15 @@ class DocumentLayout:
     fragments: tuple[Fragment, ...] = ()
     tables: tuple[DocumentTable, ...] = ()
 
+    def fragments_of(self, chunk: Chunk) -> tuple[Fragment, ...]:
+        """Return the places of the lines of a chunk."""
+        return tuple(it for it in self.fragments if it.start_line <= chunk.end_line and it.end_line >= chunk.start_line)
+
+    def lines_of_page(self, page: int) -> tuple[int, int] | None:
+        """Return the first and the last line of a page; None if nothing of the text is on it."""
+        lines = [it for it in self.fragments if it.page == page]
+        return (min(it.start_line for it in lines), max(it.end_line for it in lines)) if lines else None
+
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
@@ -462,6 +471,7 @@ class Hit:
     - `replaces`: the hit that matched the query, if this one is shown in its place (a memory that supersedes another).
       Relevance is judged by that hit.
     - `root`: the name of the root, if the query covered several.
+    - `fragments`: where the passage of a document stands on its pages.
     - `display_path`: the path of a memory, relative to the root around its folder or absolute; empty for other kinds.
     """
 
@@ -473,6 +483,12 @@ class Hit:
     replaces: Hit | None = None
     root: str = ""
     place: str = ""
+    fragments: tuple[Fragment, ...] = ()
+
+    @property
+    def pages(self) -> tuple[int, ...]:
+        """Return the pages of the document that the passage is on, in order; empty for other files."""
+        return tuple(sorted({it.page for it in self.fragments if it.page}))
 
     @property
     def path(self) -> str:
