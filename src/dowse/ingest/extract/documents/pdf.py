@@ -1,0 +1,281 @@
+"""Read a PDF: text by pdfium, structure and tables by liteparse, pages without text by OCR.
+
+Each page goes along the chain of engines until its coverage, the share of the words of pdfium's raw text that the
+elements hold, is at least `MIN_COVERAGE`.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from dowse.ingest.extract.documents.document import Document, Table
+from dowse.ingest.extract.documents.pdf_layout import (
+    LayoutFailed,
+    PageLayout,
+    find_tables,
+    read_layouts,
+)
+from dowse.ingest.extract.documents.pdf_structure import (
+    PageDraft,
+    Paragraph,
+    Part,
+    build_parts,
+    drop_running_lines,
+    join_parts,
+    measure_style,
+    order_lines,
+    rank_headings,
+    rank_items,
+    title_key,
+    to_element,
+)
+from dowse.ingest.extract.documents.pdf_text import (
+    LINE_HYPHEN,
+    PageText,
+    TextLine,
+    measure_right_to_left,
+    open_pdf,
+    read_page_text,
+    read_words,
+    unite,
+)
+from dowse.model import PageReport
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument
+
+MIN_COVERAGE: Final = 0.9
+MAX_RIGHT_TO_LEFT: Final = 0.3
+MIN_PAGE_CHARS: Final = 12
+
+_PDFIUM: Final = "pdfium"
+_LITEPARSE: Final = "liteparse"
+_TESSERACT: Final = "tesseract"
+_MAX_TITLE_CHARS: Final = 200
+_MAX_NOTE_PAGES: Final = 12
+_MAX_OUTLINE_ENTRIES: Final = 5_000
+_WORD: Final = re.compile(r"\w+")
+_NO_TITLE: Final = re.compile(
+    r"untitled|microsoft word|powerpoint presentation|slide 1|document\d*$"
+    r"|\.(?:docx?|pptx?|xlsx?|tex|dvi|indd|pdf|qxd)$|^\W*$|^\S*\d{4,}\S*$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PdfLimits:
+    """How much of a PDF is read. A limit that is reached is noted in the document."""
+
+    max_pages: int = 10_000
+    max_chars: int = 40_000_000
+    max_seconds: float = 60.0
+    """After this time, pages are no longer read by liteparse or OCR; after twice this time, not at all."""
+    max_ocr_pages: int = 200
+    max_ocr_seconds: float = 120.0
+    max_ocr_page_seconds: float = 30.0
+
+
+DEFAULT_LIMITS: Final = PdfLimits()
+
+
+def read_pdf(data: bytes, limits: PdfLimits = DEFAULT_LIMITS) -> Document:
+    """Read a PDF; raise Unreadable if it is encrypted, damaged or empty."""
+    return _PdfReader(data, limits).read()
+
+
+class _PdfReader:
+    def __init__(self, data: bytes, limits: PdfLimits) -> None:
+        self._data = data
+        self._limits = limits
+        self._start = time.monotonic()
+        self._notes: list[str] = []
+        self._pages_by_decision: dict[str, list[int]] = {}
+        self._engines: dict[int, str] = {}
+        self._raws: dict[int, str] = {}
+
+    def read(self) -> Document:
+        pdf = open_pdf(self._data)
+        try:
+            drafts = self._read_drafts(pdf)
+            outline = _read_outline(pdf)
+            title = _read_title(pdf)
+        finally:
+            pdf.close()
+        drop_running_lines(drafts)
+        for draft in drafts:
+            if (order := order_lines(draft)) != "content":
+                self._decide(f"order by {order}", draft.page)
+        style = measure_style(drafts, outline)
+        pages = [build_parts(draft, style) for draft in drafts]
+        reports = [self._report(draft, parts) for draft, parts in zip(drafts, pages, strict=True)]
+        parts = join_parts(pages, style)
+        rank_headings(parts, style)
+        rank_items(parts)
+        return Document(
+            parts=tuple(part if isinstance(part, Table) else to_element(part) for part in parts),
+            engine=_PDFIUM,
+            title=title,
+            pages=tuple(reports),
+            notes=(*self._notes, *self._list_decisions()),
+        )
+
+    # --- pages ---
+
+    def _read_drafts(self, pdf: PdfDocument) -> list[PageDraft]:
+        count = min(len(pdf), self._limits.max_pages)
+        if count < len(pdf):
+            self._notes.append(f"page limit: read {count} of {len(pdf)} pages")
+        layouts = self._read_layouts(count)
+        drafts: list[PageDraft] = []
+        chars = 0
+        for index in range(count):
+            if chars > self._limits.max_chars or self._seconds > 2 * self._limits.max_seconds:
+                limit = "text limit" if chars > self._limits.max_chars else "time limit"
+                self._notes.append(f"{limit}: read {index} of {len(pdf)} pages")
+                break
+            layout = next(layouts, None)
+            draft = self._read_draft(pdf, index, layout[1] if layout else None)
+            if draft is not None:
+                chars += len(self._raws[draft.page])
+                drafts.append(draft)
+        return drafts
+
+    def _read_layouts(self, count: int) -> Iterator[tuple[int, PageLayout]]:
+        """Yield the layout of every page in order; an empty layout where liteparse fails or the time is over."""
+        number = 0
+        try:
+            for page, layout in read_layouts(self._data, count):
+                while number + 1 < page:  # a page that liteparse skipped
+                    number += 1
+                    yield number, PageLayout()
+                number = page
+                yield number, layout
+                if self._seconds > self._limits.max_seconds:
+                    self._notes.append(f"time limit: layout of {number} of {count} pages read")
+                    return
+        except LayoutFailed as error:
+            self._notes.append(f"liteparse failed after page {number}: {error}"[:200])
+
+    def _read_draft(self, pdf: PdfDocument, index: int, layout: PageLayout | None) -> PageDraft | None:
+        from pypdfium2 import PdfiumError
+
+        number = index + 1
+        try:
+            page = pdf[index]
+        except PdfiumError:
+            self._decide("damaged page left out", number)
+            return None
+        try:
+            text = read_page_text(page, number)
+            self._raws[number] = text.raw
+            self._engines[number] = _PDFIUM
+            if text.is_cut:
+                self._decide("text of page cut", number)
+            if layout is None or not (layout.blocks or layout.grids):
+                return _draft_without_layout(text)
+            right_to_left = measure_right_to_left(text.raw) > MAX_RIGHT_TO_LEFT
+            self._engines[number] = _LITEPARSE
+            lines = list(text.lines)
+            draft = PageDraft(number, text.width, text.height, lines, blocks=layout.blocks)
+            draft.is_right_to_left = right_to_left
+            draft.positions = list(range(len(lines)))
+            if layout.grids and lines:
+                words = read_words(page, lines)
+                draft.tables = find_tables(number, layout.grids, words, use_layer_text=right_to_left)
+                _take_words(draft, words)
+            return draft
+        finally:
+            page.close()
+
+    # --- proof ---
+
+    def _report(self, draft: PageDraft, parts: list[Part]) -> PageReport:
+        number = draft.page
+        coverage = _measure_coverage(self._raws[number], parts, draft)
+        return PageReport(number, self._engines[number], coverage, draft.width, draft.height)
+
+    # --- limits and notes ---
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self._start
+
+    def _decide(self, decision: str, page: int) -> None:
+        self._pages_by_decision.setdefault(decision, []).append(page)
+
+    def _list_decisions(self) -> Iterator[str]:
+        for decision, pages in self._pages_by_decision.items():
+            named = ", ".join(map(str, pages[:_MAX_NOTE_PAGES])) + (" …" if len(pages) > _MAX_NOTE_PAGES else "")
+            yield f"{decision}: p. {named}"
+
+
+def _draft_without_layout(text: PageText) -> PageDraft:
+    draft = PageDraft(text.page, text.width, text.height, list(text.lines))
+    draft.positions = list(range(len(draft.lines)))
+    draft.is_right_to_left = measure_right_to_left(text.raw) > MAX_RIGHT_TO_LEFT
+    return draft
+
+
+def _take_words(draft: PageDraft, words: Sequence[Sequence[TextLine]]) -> None:
+    """Remove the words of the tables from the lines of a page."""
+    taken: set[tuple[int, int]] = set().union(*(table.words for table in draft.tables))
+    if not taken:
+        return
+    lines, positions = [], []
+    for index, line in enumerate(draft.lines):
+        rest = [word for word_index, word in enumerate(words[index]) if (index, word_index) not in taken]
+        if len(rest) < len(words[index]):
+            if not rest:
+                continue
+            line = replace(line, text=" ".join(word.text for word in rest), box=unite([word.box for word in rest]))
+        lines.append(line)
+        positions.append(index)
+    draft.lines, draft.positions = lines, positions
+
+
+def _measure_coverage(raw: str, parts: Sequence[Part], draft: PageDraft) -> float | None:
+    """Return the share of the words of a raw text that the parts and the running lines of its page hold."""
+    wanted = count_words(raw)
+    total = sum(wanted.values())
+    if not total:
+        return None
+    texts = [line.text for line in draft.running]
+    for part in parts:
+        if isinstance(part, Paragraph):
+            texts.append(part.text)
+        else:
+            texts += [part.title, *part.headers, *(cell for row in part.rows for cell in row.cells)]
+    return sum((wanted & count_words("\n".join(texts))).values()) / total
+
+
+def count_words(text: str) -> Counter[str]:
+    """Count the words of a text as coverage compares them: hyphens do not count, so that joined words agree."""
+    return Counter(_WORD.findall(text.casefold().replace(LINE_HYPHEN, "").replace("\u00ad", "").replace("-", "")))
+
+
+def _read_title(pdf: PdfDocument) -> str:
+    """Return the title of the metadata, or nothing if it is a file name or a default."""
+    title = " ".join(pdf.get_metadata_value("Title").split())
+    return "" if not 2 < len(title) <= _MAX_TITLE_CHARS or _NO_TITLE.search(title) else title
+
+
+def _read_outline(pdf: PdfDocument) -> dict[tuple[int, str], int]:
+    """Return the levels of the bookmarks by page and title."""
+    from pypdfium2 import PdfiumError
+
+    outline: dict[tuple[int, str], int] = {}
+    try:
+        for entry in islice(pdf.get_toc(), _MAX_OUTLINE_ENTRIES):
+            target = entry.get_dest()
+            page = target.get_index() if target else None
+            if page is not None and (title := title_key(entry.get_title())):
+                outline.setdefault((page + 1, title), entry.level + 1)
+    except PdfiumError:
+        pass  # an outline is a help, not a need
+    return outline
