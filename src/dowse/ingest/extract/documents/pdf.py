@@ -10,11 +10,23 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.documents.document import Document, Table
+from dowse.ingest.extract.documents.ocr import (
+    DEFAULT_OCR_LIMITS,
+    OCR_ENGINE,
+    OCR_EXTRA,
+    OcrBudget,
+    OcrFailed,
+    OcrLimits,
+    OcrMissing,
+    is_installed,
+    recognize_page,
+)
 from dowse.ingest.extract.documents.pdf_layout import (
     LayoutFailed,
     PageLayout,
@@ -25,6 +37,7 @@ from dowse.ingest.extract.documents.pdf_structure import (
     PageDraft,
     Paragraph,
     Part,
+    Style,
     build_parts,
     drop_running_lines,
     join_parts,
@@ -39,6 +52,7 @@ from dowse.ingest.extract.documents.pdf_text import (
     LINE_HYPHEN,
     PageText,
     TextLine,
+    is_garbled,
     measure_right_to_left,
     open_pdf,
     read_page_text,
@@ -48,15 +62,15 @@ from dowse.ingest.extract.documents.pdf_text import (
 from dowse.model import PageReport
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument
+    from pypdfium2 import PdfDocument, PdfPage
 
 MIN_COVERAGE: Final = 0.9
 MAX_RIGHT_TO_LEFT: Final = 0.3
 MIN_PAGE_CHARS: Final = 12
+NO_OCR: Final = f"no text layer, and OCR is not installed (`{OCR_EXTRA}`)"
 
 _PDFIUM: Final = "pdfium"
 _LITEPARSE: Final = "liteparse"
-_TESSERACT: Final = "tesseract"
 _MAX_TITLE_CHARS: Final = 200
 _MAX_NOTE_PAGES: Final = 12
 _MAX_OUTLINE_ENTRIES: Final = 5_000
@@ -76,9 +90,7 @@ class PdfLimits:
     max_chars: int = 40_000_000
     max_seconds: float = 60.0
     """After this time, pages are no longer read by liteparse or OCR; after twice this time, not at all."""
-    max_ocr_pages: int = 200
-    max_ocr_seconds: float = 120.0
-    max_ocr_page_seconds: float = 30.0
+    ocr: OcrLimits = DEFAULT_OCR_LIMITS
 
 
 DEFAULT_LIMITS: Final = PdfLimits()
@@ -94,53 +106,61 @@ class _PdfReader:
         self._data = data
         self._limits = limits
         self._start = time.monotonic()
+        self._ocr = OcrBudget(limits.ocr)
         self._notes: list[str] = []
         self._pages_by_decision: dict[str, list[int]] = {}
         self._engines: dict[int, str] = {}
         self._raws: dict[int, str] = {}
 
     def read(self) -> Document:
-        pdf = open_pdf(self._data)
+        self._pdf = open_pdf(self._data)
         try:
-            drafts = self._read_drafts(pdf)
-            outline = _read_outline(pdf)
-            title = _read_title(pdf)
+            return self._read()
         finally:
-            pdf.close()
+            self._pdf.close()
+
+    def _read(self) -> Document:
+        drafts = self._read_drafts()
         drop_running_lines(drafts)
         for draft in drafts:
             if (order := order_lines(draft)) != "content":
                 self._decide(f"order by {order}", draft.page)
-        style = measure_style(drafts, outline)
-        pages = [build_parts(draft, style) for draft in drafts]
-        reports = [self._report(draft, parts) for draft, parts in zip(drafts, pages, strict=True)]
+        style = measure_style(drafts, _read_outline(self._pdf))
+        pages, reports = [], []
+        for draft in drafts:
+            parts, report = self._build_page(draft, style)
+            pages.append(parts)
+            reports.append(report)
         parts = join_parts(pages, style)
         rank_headings(parts, style)
         rank_items(parts)
+        if not parts and NO_OCR in self._pages_by_decision:
+            raise OcrMissing
         return Document(
             parts=tuple(part if isinstance(part, Table) else to_element(part) for part in parts),
             engine=_PDFIUM,
-            title=title,
+            title=_read_title(self._pdf),
             pages=tuple(reports),
             notes=(*self._notes, *self._list_decisions()),
         )
 
-    # --- pages ---
+    # --- from pages to drafts ---
 
-    def _read_drafts(self, pdf: PdfDocument) -> list[PageDraft]:
-        count = min(len(pdf), self._limits.max_pages)
-        if count < len(pdf):
-            self._notes.append(f"page limit: read {count} of {len(pdf)} pages")
+    def _read_drafts(self) -> list[PageDraft]:
+        total = len(self._pdf)
+        count = min(total, self._limits.max_pages)
+        if count < total:
+            self._notes.append(f"page limit: read {count} of {total} pages")
         layouts = self._read_layouts(count)
         drafts: list[PageDraft] = []
         chars = 0
         for index in range(count):
             if chars > self._limits.max_chars or self._seconds > 2 * self._limits.max_seconds:
                 limit = "text limit" if chars > self._limits.max_chars else "time limit"
-                self._notes.append(f"{limit}: read {index} of {len(pdf)} pages")
+                self._notes.append(f"{limit}: read {index} of {total} pages")
                 break
             layout = next(layouts, None)
-            draft = self._read_draft(pdf, index, layout[1] if layout else None)
+            draft = self._read_draft(index, layout[1] if layout else PageLayout())
             if draft is not None:
                 chars += len(self._raws[draft.page])
                 drafts.append(draft)
@@ -162,12 +182,12 @@ class _PdfReader:
         except LayoutFailed as error:
             self._notes.append(f"liteparse failed after page {number}: {error}"[:200])
 
-    def _read_draft(self, pdf: PdfDocument, index: int, layout: PageLayout | None) -> PageDraft | None:
+    def _read_draft(self, index: int, layout: PageLayout) -> PageDraft | None:
         from pypdfium2 import PdfiumError
 
         number = index + 1
         try:
-            page = pdf[index]
+            page = self._pdf[index]
         except PdfiumError:
             self._decide("damaged page left out", number)
             return None
@@ -177,28 +197,105 @@ class _PdfReader:
             self._engines[number] = _PDFIUM
             if text.is_cut:
                 self._decide("text of page cut", number)
-            if layout is None or not (layout.blocks or layout.grids):
-                return _draft_without_layout(text)
-            right_to_left = measure_right_to_left(text.raw) > MAX_RIGHT_TO_LEFT
-            self._engines[number] = _LITEPARSE
-            lines = list(text.lines)
-            draft = PageDraft(number, text.width, text.height, lines, blocks=layout.blocks)
-            draft.is_right_to_left = right_to_left
-            draft.positions = list(range(len(lines)))
-            if layout.grids and lines:
-                words = read_words(page, lines)
-                draft.tables = find_tables(number, layout.grids, words, use_layer_text=right_to_left)
-                _take_words(draft, words)
-            return draft
+            if needs_ocr(text):
+                draft = self._recognize(page, text)
+                if draft is not None:
+                    return draft
+            return self._draft_with_layout(page, text, layout)
+        except PdfiumError:
+            self._decide("damaged page left out", number)
+            return None
         finally:
             page.close()
 
-    # --- proof ---
+    def _draft_with_layout(self, page: PdfPage, text: PageText, layout: PageLayout) -> PageDraft:
+        draft = _draft_plainly(text)
+        if not (layout.blocks or layout.grids):
+            return draft
+        self._engines[text.page] = _LITEPARSE
+        draft.blocks = layout.blocks
+        if layout.grids and draft.lines:
+            words = read_words(page, draft.lines)
+            draft.tables = find_tables(text.page, layout.grids, words, use_layer_text=draft.is_right_to_left)
+            _take_words(draft, words)
+        return draft
 
-    def _report(self, draft: PageDraft, parts: list[Part]) -> PageReport:
-        number = draft.page
-        coverage = _measure_coverage(self._raws[number], parts, draft)
-        return PageReport(number, self._engines[number], coverage, draft.width, draft.height)
+    def _recognize(self, page: PdfPage, text: PageText) -> PageDraft | None:
+        """Read a page by OCR; return None if that gives nothing, and note why."""
+        number = text.page
+        if not is_installed():
+            self._decide(NO_OCR, number)
+            return None
+        if self._ocr.page_seconds <= 0 or self._seconds > self._limits.max_seconds:
+            self._decide("OCR limit reached", number)
+            return None
+        try:
+            groups = recognize_page(page, self._ocr)
+        except OcrFailed as error:
+            self._decide(f"OCR failed ({error})", number)
+            return None
+        if not groups:
+            return None
+        self._engines[number] = OCR_ENGINE
+        self._decide("no text layer, read by OCR" if not text.raw.strip() else "poor text layer, read by OCR", number)
+        self._raws[number] = ""
+        draft = PageDraft(number, text.width, text.height, [line for lines in groups for line in lines], groups=groups)
+        draft.positions = list(range(len(draft.lines)))
+        return draft
+
+    # --- from drafts to parts, with proof ---
+
+    def _build_page(self, draft: PageDraft, style: Style) -> tuple[list[Part], PageReport]:
+        """Return the parts of a page by the first engine that covers its text, or the one that covers most."""
+        engine = self._engines[draft.page]
+        parts = build_parts(draft, style)
+        coverage = self._measure_coverage(draft, parts)
+        if coverage is not None and coverage < MIN_COVERAGE:
+            for name, other in self._read_again(draft):
+                other_parts = build_parts(other, style)
+                other_coverage = self._measure_coverage(other, other_parts) or 0.0
+                if other_coverage > coverage:
+                    self._decide(f"{name} covers more than {engine}", draft.page)
+                    engine, parts, coverage = name, other_parts, other_coverage
+                if coverage >= MIN_COVERAGE:
+                    break
+            if coverage < MIN_COVERAGE:
+                self._decide(f"less than {MIN_COVERAGE:.0%} of the words covered", draft.page)
+        return parts, PageReport(draft.page, engine, coverage, draft.width, draft.height)
+
+    def _read_again(self, draft: PageDraft) -> Iterator[tuple[str, PageDraft]]:
+        """Yield a page as the other engines of the chain read it."""
+        page = self._pdf[draft.page - 1]
+        try:
+            text = read_page_text(page, draft.page)
+            running = {line.box for line in draft.running}
+            if draft.blocks or draft.tables:
+                plain = _draft_plainly(text)
+                plain.lines = [line for line in plain.lines if line.box not in running]
+                plain.positions = list(range(len(plain.lines)))
+                plain.running = draft.running
+                order_lines(plain)
+                yield _PDFIUM, plain
+            if is_installed() and self._ocr.page_seconds > 0 and self._seconds < self._limits.max_seconds:
+                with suppress(OcrFailed):
+                    groups = recognize_page(page, self._ocr)
+                    lines = [line for group in groups for line in group]
+                    yield (
+                        OCR_ENGINE,
+                        PageDraft(
+                            draft.page,
+                            draft.width,
+                            draft.height,
+                            lines,
+                            groups=groups,
+                            positions=list(range(len(lines))),
+                        ),
+                    )
+        finally:
+            page.close()
+
+    def _measure_coverage(self, draft: PageDraft, parts: Sequence[Part]) -> float | None:
+        return measure_coverage(self._raws[draft.page], parts, draft.running)
 
     # --- limits and notes ---
 
@@ -215,7 +312,13 @@ class _PdfReader:
             yield f"{decision}: p. {named}"
 
 
-def _draft_without_layout(text: PageText) -> PageDraft:
+def needs_ocr(text: PageText) -> bool:
+    """Check whether a page shows something but has no text, or text without a meaning."""
+    visible = sum(char.isalnum() for char in text.raw[: 100 * MIN_PAGE_CHARS])
+    return text.has_objects and (visible < MIN_PAGE_CHARS or is_garbled(text.raw))
+
+
+def _draft_plainly(text: PageText) -> PageDraft:
     draft = PageDraft(text.page, text.width, text.height, list(text.lines))
     draft.positions = list(range(len(draft.lines)))
     draft.is_right_to_left = measure_right_to_left(text.raw) > MAX_RIGHT_TO_LEFT
@@ -239,13 +342,13 @@ def _take_words(draft: PageDraft, words: Sequence[Sequence[TextLine]]) -> None:
     draft.lines, draft.positions = lines, positions
 
 
-def _measure_coverage(raw: str, parts: Sequence[Part], draft: PageDraft) -> float | None:
+def measure_coverage(raw: str, parts: Sequence[Part], running: Sequence[TextLine]) -> float | None:
     """Return the share of the words of a raw text that the parts and the running lines of its page hold."""
     wanted = count_words(raw)
     total = sum(wanted.values())
     if not total:
         return None
-    texts = [line.text for line in draft.running]
+    texts = [line.text for line in running]
     for part in parts:
         if isinstance(part, Paragraph):
             texts.append(part.text)

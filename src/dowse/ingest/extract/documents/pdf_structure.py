@@ -63,6 +63,7 @@ class PageDraft:
     positions: list[int] = field(default_factory=list)  # of the lines in content order, tables included
     running: list[TextLine] = field(default_factory=list)
     is_right_to_left: bool = False
+    groups: list[list[TextLine]] | None = None  # the lines by paragraph, if the engine gives them in reading order
 
 
 # --- repeated headers and footers -------------------------------------------------------------------
@@ -150,6 +151,8 @@ def order_lines(draft: PageDraft) -> str:
     The content order is right in most files. Another order is taken if it jumps clearly less over the page.
     """
     lines = draft.lines
+    if draft.groups is not None:
+        return "content"
     orders = {"content": list(range(len(lines)))}
     if draft.blocks and not draft.is_right_to_left:
         ranks = [_block_of(line, draft.blocks) for line in lines]
@@ -302,6 +305,8 @@ def build_parts(draft: PageDraft, style: Style) -> list[Part]:
 
 
 def _group_lines(draft: PageDraft) -> list[Paragraph]:
+    if draft.groups is not None:
+        return _split_groups(draft)
     groups: list[Paragraph] = []
     last: TextLine | None = None
     last_block = -1
@@ -318,6 +323,22 @@ def _group_lines(draft: PageDraft) -> list[Paragraph]:
             groups.append(Paragraph([line], draft.page, layout))
         last, last_block, last_position = line, block, position
     return groups
+
+
+def _split_groups(draft: PageDraft) -> list[Paragraph]:
+    """Return the paragraphs of the engine, split where a list item begins."""
+    left = {id(line) for line in draft.lines}
+    paragraphs: list[Paragraph] = []
+    for group in draft.groups or ():
+        lines = [line for line in group if id(line) in left]
+        size = max((line.size for line in lines), default=0.0)  # a line without tall letters looks smaller
+        for index, line in enumerate(lines):
+            line = replace(line, size=size)
+            if index == 0 or _starts_item(line.text):
+                paragraphs.append(Paragraph([line], draft.page))
+            else:
+                paragraphs[-1].lines.append(line)
+    return paragraphs
 
 
 def _right_edges(draft: PageDraft) -> dict[int, float]:
