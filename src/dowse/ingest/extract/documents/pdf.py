@@ -57,6 +57,7 @@ from dowse.ingest.extract.documents.pdf_text import (
     open_pdf,
     read_page_text,
     read_words,
+    space_scripts,
     unite,
 )
 from dowse.model import PageReport
@@ -359,7 +360,8 @@ def measure_coverage(raw: str, parts: Sequence[Part], running: Sequence[TextLine
 
 def count_words(text: str) -> Counter[str]:
     """Count the words of a text as coverage compares them: hyphens do not count, so that joined words agree."""
-    return Counter(_WORD.findall(text.casefold().replace(LINE_HYPHEN, "").replace("\u00ad", "").replace("-", "")))
+    text = space_scripts(text).casefold()
+    return Counter(_WORD.findall(text.replace(LINE_HYPHEN, "").replace("\u00ad", "").replace("-", "")))
 
 
 def _read_title(pdf: PdfDocument) -> str:

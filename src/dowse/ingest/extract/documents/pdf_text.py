@@ -30,6 +30,8 @@ _MIN_GAP_POINTS: Final = 9.0
 _GAP_PER_SIZE: Final = 1.6
 
 _RIGHT_TO_LEFT: Final = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+_ALEF_LAM: Final = re.compile("[\u0622\u0623\u0625\u0627]\u0644")
+_SCRIPT_CHANGE: Final = re.compile(r"(?<=[\u0620-\u06d3])(?=[A-Za-z])|(?<=[A-Za-z])(?=[\u0620-\u06d3])")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _MONO_FONT: Final = re.compile(r"mono|cour|consol|typewriter|cmtt|menlo|fixed|sourcecode", re.IGNORECASE)
 _BOLD_FONT: Final = re.compile(r"bold|black|heavy|demi|cmbx|\bbd\b", re.IGNORECASE)
@@ -98,8 +100,8 @@ def read_page_text(page: PdfPage, number: int) -> PageText:
     text_page = page.get_textpage()
     try:
         chars = text_page.count_chars()
-        raw = text_page.get_text_range(0, min(chars, MAX_PAGE_CHARS)) if chars > 0 else ""
         reader = _LineReader(text_page, transform_of(page))
+        raw = reader.read_raw(min(chars, MAX_PAGE_CHARS)) if chars > 0 else ""
         lines = tuple(line for start, text, hyphen in split_lines(raw) for line in reader.read(start, text, hyphen))
         has_objects = pdfium.FPDFPage_CountObjects(page.raw) > 0
         return PageText(number, width, height, raw, lines, has_objects, chars > MAX_PAGE_CHARS)
@@ -112,6 +114,8 @@ def read_words(page: PdfPage, lines: list[TextLine]) -> list[list[TextLine]]:
     text_page = page.get_textpage()
     try:
         reader = _LineReader(text_page, transform_of(page))
+        if any(_RIGHT_TO_LEFT.search(line.text) for line in lines):
+            reader.read_raw(min(text_page.count_chars(), MAX_PAGE_CHARS))
         return [[word for word in reader.split(line) if word.text] for line in lines]
     finally:
         text_page.close()
@@ -133,7 +137,12 @@ def clean_text(text: str) -> str:
         text = BULLET + text[1:]
     if not text.isprintable():
         text = "".join(char for char in text if unicodedata.category(char) not in ("Cc", "Cs", "Co", "Cn"))
-    return " ".join(text.split())
+    return " ".join(space_scripts(text).split())
+
+
+def space_scripts(text: str) -> str:
+    """Put a space between Arabic and Latin letters, which pdfium leaves out where the direction changes."""
+    return text if text.isascii() else _SCRIPT_CHANGE.sub(" ", text)
 
 
 def measure_right_to_left(text: str) -> float:
@@ -187,13 +196,31 @@ class _LineReader:
         import pypdfium2.raw as pdfium
 
         self._pdfium: Any = pdfium
+        self._text_page = text_page
         self._raw = text_page.raw
+        self._swapped: dict[int, str] = {}
         self._transform = transform
         self._corners = [ctypes.c_double() for _ in range(4)]
         self._pointers = [ctypes.byref(corner) for corner in self._corners]
         self._matrix = pdfium.FS_MATRIX()
         self._flags = ctypes.c_int()
         self._font_name = ctypes.create_string_buffer(96)
+
+    def read_raw(self, count: int) -> str:
+        """Return the raw text of the page.
+
+        pdfium turns right-to-left text around letter by letter, and with it the two letters of one lam-alef glyph.
+        They are turned back; letters of one glyph have the same box.
+        """
+        raw: str = self._text_page.get_text_range(0, count)
+        letters: list[str] | None = None
+        for match in _ALEF_LAM.finditer(raw):
+            first, second = self._char_index(match.start()), self._char_index(match.start() + 1)
+            if self._char_box(first) == self._char_box(second):
+                letters = letters or list(raw)
+                letters[match.start()], letters[match.start() + 1] = raw[match.start() + 1], raw[match.start()]
+                self._swapped[first], self._swapped[second] = raw[match.start() + 1], raw[match.start()]
+        return "".join(letters) if letters else raw
 
     def read(self, start: int, text: str, hyphen: bool) -> Iterator[TextLine]:
         """Yield the line that starts at an index of the raw text, in pieces if it has wide gaps."""
@@ -217,7 +244,7 @@ class _LineReader:
         boxes: list[Box] = []
         start = line.start
         for index in range(line.start, line.start + line.count):
-            char = chr(self._pdfium.FPDFText_GetUnicode(self._raw, index))
+            char = self._swapped.get(index) or chr(self._pdfium.FPDFText_GetUnicode(self._raw, index))
             is_space = char.isspace()
             box = None if is_space else self._char_box(index)
             if boxes and ((box and _distance(boxes[-1], box) > gap) if gap else is_space):
