@@ -60,7 +60,7 @@ from dowse.ingest.extract.documents.pdf_text import (
     space_scripts,
     unite,
 )
-from dowse.model import PageReport
+from dowse.model import Box, PageReport
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage
@@ -74,6 +74,7 @@ _PDFIUM: Final = "pdfium"
 _LITEPARSE: Final = "liteparse"
 _MAX_TITLE_CHARS: Final = 200
 _MAX_NOTE_PAGES: Final = 12
+_MAX_GROWTH_POINTS: Final = 100.0
 _MAX_OUTLINE_ENTRIES: Final = 5_000
 _WORD: Final = re.compile(r"\w+")
 _NO_TITLE: Final = re.compile(
@@ -216,7 +217,7 @@ class _PdfReader:
         self._engines[text.page] = _LITEPARSE
         draft.blocks = layout.blocks
         if layout.grids and draft.lines:
-            words = read_words(page, draft.lines)
+            words = read_words(page, draft.lines, [_enlarge(grid.box) for grid in layout.grids])
             draft.tables = find_tables(text.page, layout.grids, words, use_layer_text=draft.is_right_to_left)
             _take_words(draft, words)
         return draft
@@ -324,6 +325,11 @@ def _draft_plainly(text: PageText) -> PageDraft:
     draft.positions = list(range(len(draft.lines)))
     draft.is_right_to_left = measure_right_to_left(text.raw) > MAX_RIGHT_TO_LEFT
     return draft
+
+
+def _enlarge(box: Box) -> Box:
+    """Return a box with the room above it in which a table may have more rows."""
+    return box[0] - 5, box[1] - _MAX_GROWTH_POINTS, box[2] + 5, box[3] + 5
 
 
 def _take_words(draft: PageDraft, words: Sequence[Sequence[TextLine]]) -> None:

@@ -229,8 +229,9 @@ class _Growth:
             first_line = min(self.words)[0]
         while self._add_row(first_line, one_row=True):
             first_line = min(self.words)[0]
-        if self._add_row(first_line, one_row=False):
-            self.has_header = self._is_bold(self.rows[0])
+        self.has_header = self._add_row(first_line, one_row=False) or (
+            self.has_new_rows and self._is_bold(min(self.words)[0], sum(bool(cell.text) for cell in self.rows[0]))
+        )
 
     def _complete_row(self, first_line: int) -> bool:
         """Fill empty cells of the first row with content lines on the same row."""
@@ -257,6 +258,8 @@ class _Growth:
             top = min(top, piece[2][1]) if not one_row else top
             index -= 1
         if len({column for _, column, _, _ in pieces}) < 2:
+            return False
+        if not one_row and not self._is_bold(index + 1, len(pieces)):
             return False
         row = [_EMPTY] * len(self._columns)
         for _, column, box, text in pieces:
@@ -293,10 +296,8 @@ class _Growth:
             if span and min(span[2], box[2]) - max(span[0], box[0]) > 0
         ]
 
-    def _is_bold(self, row: list[Cell]) -> bool:
-        first = min(self.words)[0]
-        count = sum(bool(cell.text) for cell in row)
-        return all(word.is_bold for line in self._lines[first : first + count] for word in line)
+    def _is_bold(self, first_line: int, count: int) -> bool:
+        return all(word.is_bold for line in self._lines[first_line : first_line + count] for word in line)
 
 
 _Places = dict[int, list[tuple[int, int]]]  # the words of a cell, by the id of the cell

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Final
 
 from dowse.ingest.extract.documents.document import MAX_HEADING_LEVEL, Element, PageBox, Role, Row, Table
@@ -26,6 +26,7 @@ _NOTE_SIZE: Final = 0.88
 _MAX_HEADING_CHARS: Final = 200
 _MAX_HEADING_LINES: Final = 4
 _MAX_TABLE_GAP_POINTS: Final = 40.0
+_MIN_CONTENTS_ROWS: Final = 3
 
 _BULLETS: Final = "•◦▪▫‣⁃●○■□◆◇►▶➢➤✓✔❖☐☑☒·∙–—*\uf0b7"
 _BULLET: Final = re.compile(rf"([{re.escape(_BULLETS)}-])\s+(?=\S)")
@@ -562,23 +563,29 @@ def _nearest(parts: Sequence[Part], box: Box, *, below: bool) -> Paragraph | Non
 
 
 def _collect_contents(parts: list[Part]) -> list[Part]:
-    """Turn lines with leaders and a page number, as in a table of contents, into table rows."""
+    """Turn runs of lines with leaders and a page number, as in a table of contents, into tables."""
     collected: list[Part] = []
-    for part in parts:
-        match = None
-        if isinstance(part, Paragraph) and len(part.text) < 500:
-            match = _CONTENTS_LINE.fullmatch(part.text)
-        if match is None or not isinstance(part, Paragraph):
-            collected.append(part)
+    for is_contents, run in groupby(parts, _is_contents_line):
+        lines = [part for part in run if isinstance(part, Paragraph) or not is_contents]
+        if not is_contents:
+            collected += lines
             continue
-        row = Row((match.group(1), match.group(2)), tuple(part.places))
-        last = collected[-1] if collected else None
-        if isinstance(last, Table) and not last.headers and all(len(it.cells) == 2 for it in last.rows):
-            places = (PageBox(part.page, unite([it.box for it in (*last.places, *part.places) if it.box])),)
-            collected[-1] = replace(last, rows=(*last.rows, row), places=places)
+        rows = []
+        for part in lines:
+            match = _CONTENTS_LINE.fullmatch(part.text) if isinstance(part, Paragraph) else None
+            if match and isinstance(part, Paragraph):
+                part.text = f"{match.group(1)} {match.group(2)}"
+                rows.append(Row((match.group(1), match.group(2)), tuple(part.places)))
+        if len(rows) < _MIN_CONTENTS_ROWS:
+            collected += lines
         else:
-            collected.append(Table((row,), places=tuple(part.places)))
+            boxes = [place.box for row in rows for place in row.places if place.box]
+            collected.append(Table(tuple(rows), places=(PageBox(rows[0].places[0].page, unite(boxes)),)))
     return collected
+
+
+def _is_contents_line(part: Part) -> bool:
+    return isinstance(part, Paragraph) and len(part.text) < 500 and _CONTENTS_LINE.fullmatch(part.text) is not None
 
 
 # --- the whole document -----------------------------------------------------------------------------

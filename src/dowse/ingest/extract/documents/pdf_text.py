@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,7 +33,7 @@ _RIGHT_TO_LEFT: Final = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 _ALEF_LAM: Final = re.compile("[\u0622\u0623\u0625\u0627]\u0644")
 _SCRIPT_CHANGE: Final = re.compile(r"(?<=[\u0620-\u06d3])(?=[A-Za-z])|(?<=[A-Za-z])(?=[\u0620-\u06d3])")
 _LETTER: Final = re.compile(r"[^\W\d_]")
-_MONO_FONT: Final = re.compile(r"mono|cour|consol|typewriter|cmtt|menlo|fixed|sourcecode", re.IGNORECASE)
+_MONO_FONT: Final = re.compile(r"mono|nimbusmon|cour|consol|typewriter|cmtt|menlo|fixed|sourcecode", re.IGNORECASE)
 _BOLD_FONT: Final = re.compile(r"bold|black|heavy|demi|cmbx|\bbd\b", re.IGNORECASE)
 
 
@@ -109,16 +109,26 @@ def read_page_text(page: PdfPage, number: int) -> PageText:
         text_page.close()
 
 
-def read_words(page: PdfPage, lines: list[TextLine]) -> list[list[TextLine]]:
-    """Return the words of each line, with a box each."""
+def read_words(page: PdfPage, lines: Sequence[TextLine], regions: Sequence[Box]) -> list[list[TextLine]]:
+    """Return the words of each line with a box each; a line outside all regions is returned as it is."""
     text_page = page.get_textpage()
     try:
         reader = _LineReader(text_page, transform_of(page))
         if any(_RIGHT_TO_LEFT.search(line.text) for line in lines):
             reader.read_raw(min(text_page.count_chars(), MAX_PAGE_CHARS))
-        return [[word for word in reader.split(line) if word.text] for line in lines]
+        return [
+            [word for word in reader.split(line) if word.text] if _touches(line.box, regions) else [line]
+            for line in lines
+        ]
     finally:
         text_page.close()
+
+
+def _touches(box: Box, regions: Sequence[Box]) -> bool:
+    return any(
+        box[0] <= right and box[2] >= left and box[1] <= bottom and box[3] >= top
+        for left, top, right, bottom in regions
+    )
 
 
 def split_lines(raw: str) -> Iterator[tuple[int, str, bool]]:
@@ -132,6 +142,8 @@ def split_lines(raw: str) -> Iterator[tuple[int, str, bool]]:
 
 def clean_text(text: str) -> str:
     """Return text without control characters; one that leads the text is a bullet of a symbol font."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     text = text.replace("\u00ad", "").replace("\u00a0", " ").replace("\t", " ").strip()
     if len(text) > 1 and text[1] == " " and unicodedata.category(text[0]) in ("Cc", "Co"):
         text = BULLET + text[1:]
@@ -317,7 +329,7 @@ def _piece(
 ) -> TextLine:
     text = clean_text("".join(chars))
     has_hyphen = line.has_hyphen and is_last
-    return replace(line, text=text, box=unite(boxes), has_hyphen=has_hyphen, start=start, count=end - start)
+    return TextLine(text, unite(boxes), line.size, line.is_bold, line.is_mono, has_hyphen, start, end - start)
 
 
 def _distance(first: Box, second: Box) -> float:
