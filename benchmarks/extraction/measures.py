@@ -19,7 +19,7 @@ from dowse.ingest.extract.documents.document import Document, Table
 _COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
 _LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
 _TAG: Final = re.compile(r"(?i)</?(?:a|b|br|code|del|em|i|ins|mark|p|s|small|span|strong|sub|sup|u)\b[^<>]*>")
-_ESCAPE: Final = re.compile(r"\\([^\w\s])")
+_ESCAPE: Final = re.compile(r"\\([^A-Za-z0-9\s])")
 _EMPHASIS: Final = re.compile(r"\*+|~~|`+")
 _MIDNIGHT: Final = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00\b")
 _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
