@@ -17,7 +17,7 @@ from dowse.ingest.extract.documents.coverage import MIN_COVERAGE, measure_covera
 from dowse.ingest.extract.documents.document import MAX_HEADING_LEVEL, Document, Element, Role, Table
 from dowse.ingest.extract.documents.equations import latex_of_equation
 from dowse.ingest.extract.documents.numbering import Numbering, read_numbering
-from dowse.ingest.extract.documents.ooxml import Package, format_comment, read_chart, read_diagram
+from dowse.ingest.extract.documents.ooxml import Package, describe_picture, format_comment, read_chart, read_diagram
 from dowse.ingest.extract.documents.tables import MAX_SPAN, Grid, build_table
 from dowse.model import PageReport
 
@@ -340,8 +340,8 @@ class _DocxReader:
             if part := self._package.target(self._part, diagram.get("r:dm", "")):
                 self.parts += [Element("list_item", text) for text in read_diagram(self._package.read(part))]
         for picture in node.iter("wp:docPr"):
-            if description := picture.get("descr", "").strip():
-                line.notes.append(f"Picture: {description}")
+            if description := describe_picture(picture.get("descr", "")):
+                line.notes.append(description)
 
     # --- tables ----------------------------------------------------------------------------------
 

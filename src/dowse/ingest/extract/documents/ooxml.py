@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 from urllib.parse import unquote
@@ -27,6 +28,9 @@ _FAMILIES: Final = {
     "xdr": "drawingml/spreadsheetDrawing",
     "r": "officeDocument/relationships",
 }
+# PowerPoint and Word append this to descriptions that they write themselves.
+_GENERATED_DESCRIPTION: Final = "AI-generated content may be incorrect."
+_PICTURE_FILE: Final = re.compile(r"\S+\.(?:png|jpe?g|gif|bmp|tiff?|svg|emf|wmf|webp)|https?://\S+", re.IGNORECASE)
 
 
 def _namespaces(prefix: str, family: str) -> dict[str, str]:
@@ -147,6 +151,12 @@ def drawing_text(paragraph: XmlNode) -> str:
         else:
             pieces += [f" ${latex_of_equation(equation)}$ " for equation in node.iter("m:oMath")]
     return "".join(pieces).replace("\v", "\n")
+
+
+def describe_picture(alternative_text: str) -> str:
+    """Return the description of a picture; a file name describes nothing."""
+    text = " ".join(alternative_text.replace(_GENERATED_DESCRIPTION, "").split())
+    return "" if not text or _PICTURE_FILE.fullmatch(text) else f"Picture: {text}"
 
 
 def read_diagram(root: XmlNode) -> list[str]:

@@ -10,13 +10,23 @@ from dowse.errors import Unreadable
 from dowse.ingest.extract.documents.archive import attribute, find
 from dowse.ingest.extract.documents.coverage import MIN_COVERAGE, measure_coverage
 from dowse.ingest.extract.documents.document import Document, Element, PageBox, Table
-from dowse.ingest.extract.documents.ooxml import Package, drawing_text, format_comment, read_chart, read_diagram
+from dowse.ingest.extract.documents.ooxml import (
+    Package,
+    describe_picture,
+    drawing_text,
+    format_comment,
+    read_chart,
+    read_diagram,
+)
 from dowse.ingest.extract.documents.tables import Grid, build_table
-from dowse.model import PageReport
+from dowse.model import Box, PageReport
 
 ENGINE: Final = "pptx"
 EMU_PER_POINT: Final = 12_700
+ROW_TOLERANCE_POINTS: Final = 15
+"""Shapes whose tops differ by less stand in one row."""
 
+_GROUP_BOX: Final = "group-box"
 _TITLES: Final = frozenset(("title", "ctrTitle"))
 _LISTS: Final = frozenset(("", "body", "obj"))
 _PAGE_MARGINS: Final = frozenset(("dt", "ftr", "sldNum", "hdr"))
@@ -94,7 +104,7 @@ def _read_authors(package: Package, part: str) -> dict[str, str]:
 
 
 class _SlideReader:
-    """Collects the parts of one slide: the title first, then the shapes in the order of the file."""
+    """Collects the parts of one slide: the title first, then the shapes by rows, from left to right."""
 
     def __init__(self, package: Package, name: str, number: int) -> None:
         self.parts: list[Element | Table] = []
@@ -102,12 +112,12 @@ class _SlideReader:
         self._package = package
         self._name = name
         self._page = (PageBox(number),)
+        self._layout_boxes = dict(self._read_layout_boxes())
 
     def read(self, root: XmlNode) -> None:
         tree = find(root, "p:cSld", "p:spTree")
         shapes = list(_shapes(tree)) if tree is not None else []
-        shapes.sort(key=lambda shape: _placeholder(shape) not in _TITLES)
-        for shape in shapes:
+        for shape in self._sort(shapes):
             if shape.tag == "p:graphicFrame":
                 self._read_frame(shape)
             elif shape.tag == "p:pic":
@@ -177,9 +187,9 @@ class _SlideReader:
                 self.links.append((len(self.parts) - 1, relation.target))
 
     def _read_picture(self, shape: XmlNode) -> None:
-        description = attribute(find(shape, "p:nvPicPr", "p:cNvPr"), "descr").strip()
+        description = describe_picture(attribute(find(shape, "p:nvPicPr", "p:cNvPr"), "descr"))
         if description:
-            self.parts.append(Element("caption", f"Picture: {description}", self._places(shape)))
+            self.parts.append(Element("caption", description, self._places(shape)))
 
     def _read_frame(self, shape: XmlNode) -> None:
         places = self._places(shape)
@@ -194,32 +204,81 @@ class _SlideReader:
                 texts = read_diagram(self._package.read(part))
                 self.parts += [Element("list_item", text, places) for text in texts]
 
+    # --- places ----------------------------------------------------------------------------------
+
+    def _sort(self, shapes: list[XmlNode]) -> list[XmlNode]:
+        """Return titles first, then the others in rows; shapes without a place stay behind the one before them."""
+        titles = [shape for shape in shapes if _placeholder(shape) in _TITLES]
+        others: list[tuple[float, float, XmlNode]] = []
+        top, left = 0.0, 0.0
+        for shape in shapes:
+            if (box := self._places(shape)[0].box) is not None:
+                left, top = box[0], box[1]
+            if _placeholder(shape) not in _TITLES:
+                others.append((top, left, shape))
+        others.sort(key=lambda entry: entry[0])
+        rows: list[list[tuple[float, float, XmlNode]]] = []
+        for entry in others:
+            if not rows or entry[0] - rows[-1][0][0] > ROW_TOLERANCE_POINTS:
+                rows.append([])
+            rows[-1].append(entry)
+        return titles + [shape for row in rows for _, _, shape in sorted(row, key=lambda entry: entry[1])]
+
     def _places(self, shape: XmlNode) -> tuple[PageBox, ...]:
-        """Return the box of a shape that has one of its own; in a group, boxes are those of another plane."""
-        frame = shape.find("p:xfrm") if shape.tag == "p:graphicFrame" else find(shape, "p:spPr", "a:xfrm")
-        offset, extent = find(frame, "a:off"), find(frame, "a:ext")
-        if offset is None or extent is None or shape.get("_grouped"):
-            return self._page
-        numbers = [
-            attribute(node, name) for node, name in ((offset, "x"), (offset, "y"), (extent, "cx"), (extent, "cy"))
-        ]
-        if not all(number.lstrip("-").isdecimal() for number in numbers):
-            return self._page
-        left, top, width, height = (int(number) / EMU_PER_POINT for number in numbers)
-        return (PageBox(self._page[0].page, (left, top, left + width, top + height)),)
+        """Return the box of a shape, or of its placeholder in the layout; shapes of a group have the group's box."""
+        if (group := shape.get(_GROUP_BOX)) is not None:
+            box = _parse_box(group)
+        else:
+            frame = shape.find("p:xfrm") if shape.tag == "p:graphicFrame" else find(shape, "p:spPr", "a:xfrm")
+            box = _read_box(frame)
+        if box is None:
+            placeholder = next(shape.iter("p:ph"), None)
+            index, kind = attribute(placeholder, "idx", "0"), attribute(placeholder, "type")
+            box = (
+                self._layout_boxes.get(f"#{index}") or self._layout_boxes.get(kind) if placeholder is not None else None
+            )
+        return self._page if box is None else (PageBox(self._page[0].page, box),)
+
+    def _read_layout_boxes(self) -> Iterator[tuple[str, Box]]:
+        """Yield the boxes of the layout's placeholders by their number (`#1`) and their kind."""
+        for layout in self._package.related(self._name, "slideLayout"):
+            for shape in self._package.read(layout).iter("p:sp"):
+                placeholder = next(shape.iter("p:ph"), None)
+                if placeholder is not None and (box := _read_box(find(shape, "p:spPr", "a:xfrm"))) is not None:
+                    yield f"#{placeholder.get('idx', '0')}", box
+                    yield placeholder.get("type", ""), box
 
 
-def _shapes(tree: XmlNode, *, grouped: bool = False) -> Iterator[XmlNode]:
+def _frame_numbers(frame: XmlNode | None) -> str:
+    offset, extent = find(frame, "a:off"), find(frame, "a:ext")
+    sides = ((offset, "x"), (offset, "y"), (extent, "cx"), (extent, "cy"))
+    return " ".join(attribute(node, name, "?") for node, name in sides)
+
+
+def _read_box(frame: XmlNode | None) -> Box | None:
+    return _parse_box(_frame_numbers(frame))
+
+
+def _parse_box(text: str) -> Box | None:
+    """Return the box of four numbers in English Metric Units: left, top, width, height."""
+    numbers = text.split()
+    if len(numbers) != 4 or not all(number.lstrip("-").isdecimal() for number in numbers):
+        return None
+    left, top, width, height = (round(int(number) / EMU_PER_POINT, 1) for number in numbers)
+    return (left, top, left + width, top + height)
+
+
+def _shapes(tree: XmlNode, group_box: str | None = None) -> Iterator[XmlNode]:
     """Yield shapes, pictures and frames, through groups, alternatives and unknown containers."""
     for node in tree:
         if node.tag in ("p:sp", "p:pic", "p:graphicFrame"):
-            if grouped:
-                node.set("_grouped", "1")
+            if group_box is not None:
+                node.set(_GROUP_BOX, group_box)
             yield node
-        elif node.tag == "p:cxnSp":
-            continue
-        else:
-            yield from _shapes(node, grouped=grouped or node.tag == "p:grpSp")
+        elif node.tag == "p:grpSp" and group_box is None:
+            yield from _shapes(node, _frame_numbers(find(node, "p:grpSpPr", "a:xfrm")))
+        elif node.tag != "p:cxnSp":
+            yield from _shapes(node, group_box)
 
 
 def _read_table(node: XmlNode, places: tuple[PageBox, ...]) -> Table:

@@ -16,6 +16,15 @@ MAX_HEADER_CHARS: Final = 120
 # A value, not a name: a number with signs and units of a number, a date, a time.
 _VALUE: Final = re.compile(r"[\s\d.,:/%+\-–−()€$£¥]*\d[\s\d.,:/%+\-–−()€$£¥]*")
 
+_UNIT_IN_HEADER: Final = re.compile(r"[(\[]([^()\[\]]{1,16})[)\]]\s*$")
+_UNIT_NAMES: Final = (
+    "%|‰|ppm|ppb|°|°?[CFK]|[kmµμnc]?m[²³23]?|ha|in|ft|yd|mi|[kmµμ]?g|t|lb|oz|[mc]?l|gal|[mµμn]?s|sec|min|h|hrs?|hours"
+    "|days?|d|weeks?|months?|years?|a|[kMGTm]?W(?:h|p)?|[kMGT]?Wh|[kMm]?V(?:A|AC|DC)?|[mkµμ]?A|[kMG]?Hz|[kM]?[ΩJ]|[kM]?ohm"
+    "|[khM]?Pa|m?bar|psi|[kM]?N|Nm|rpm|dB|lx|lm|mol|[kMGT]i?B|bytes?|bits?|pcs?|units?|€|\\$|£|¥|EUR|USD|GBP|CHF|JPY"
+    "|[kK]€|m€|T€|M€"
+)
+_UNIT: Final = re.compile(rf"(?:{_UNIT_NAMES})")
+
 
 class Grid:
     """A table under construction. A merged cell repeats its value in every row and column it covers."""
@@ -76,7 +85,19 @@ def build_table(
     """Return a table. `header_rows` says how many rows are headers; None: decide by the content."""
     count = int(has_header(rows)) if header_rows is None else min(header_rows, len(rows))
     headers = _join_headers(rows[:count]) if count else ()
-    return Table(tuple(Row(tuple(row)) for row in rows[count:]), headers, title, (), places)
+    body = tuple(Row(tuple(row)) for row in rows[count:])
+    return Table(body, headers, title, find_units(headers), places)
+
+
+def find_units(headers: Sequence[str]) -> tuple[str, ...]:
+    """Return the unit of each column, like `kV` for `Voltage (kV)` or `Voltage [kV]`; nothing if no column has one."""
+    matches = (_UNIT_IN_HEADER.search(header) for header in headers)
+    units = tuple(match[1].strip() if match and _is_unit(match[1].strip()) else "" for match in matches)
+    return units if any(units) else ()
+
+
+def _is_unit(text: str) -> bool:
+    return bool(text) and all(_UNIT.fullmatch(piece) for piece in re.split(r"[/·*]", text))
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
