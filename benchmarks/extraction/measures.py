@@ -64,17 +64,21 @@ def score(expected_markdown: str, extracted: Text) -> Scores:
     )
 
 
-def text_of_document(document: Document) -> Text:
-    """Return the words of a document once each: a row does not repeat the headers of its table."""
+def text_of_document(document: Document, *, is_sheet: bool = False) -> Text:
+    """Return the words of a document once each: a row does not repeat the headers of its table.
+
+    In a sheet every text is a cell: titles and paragraphs count as cells, too.
+    """
     lines: list[str] = []
     cells: list[str] = []
     for part in document.parts:
         if isinstance(part, Table):
             rows = [part.headers, *(row.cells for row in part.rows)]
             lines += [part.title, *(" | ".join(row) for row in rows)]
-            cells += [cell for row in rows for cell in row]
+            cells += [part.title] * is_sheet + [cell for row in rows for cell in row]
         else:
             lines.append(part.text)
+            cells += [part.text] * is_sheet
     return Text("\n".join(lines), cells)
 
 

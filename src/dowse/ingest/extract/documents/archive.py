@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 from xml.etree.ElementTree import Element, TreeBuilder
@@ -64,15 +64,16 @@ class Archive:
     def read_xml(self, name: str, prefixes: Mapping[str, str]) -> Element:
         return parse_xml(self.read(name), prefixes, name)
 
-    def verify_sizes(self) -> None:
-        """Decompress every entry piecewise, so that a library which trusts no declared size cannot be surprised.
+    def verify_sizes(self, skip: Collection[str] = ()) -> None:
+        """Decompress entries piecewise to prove their declared sizes, before a library opens the archive on its own.
 
-        An archive whose entries cannot exceed the limit even at the best possible ratio is not decompressed.
+        Entries in `skip` are verified elsewhere: reading one verifies it. An archive whose entries cannot exceed the
+        limit even at the best possible ratio is not decompressed.
         """
         if sum(entry.compress_size for entry in self._entries.values()) * _DEFLATE_MAX_RATIO <= MAX_ENTRY_BYTES:
             return
         for name, entry in self._entries.items():
-            if entry.compress_size * _DEFLATE_MAX_RATIO > RATIO_CHECKED_BYTES and name.endswith((".xml", ".bin")):
+            if name not in skip and name.endswith((".xml", ".bin")):
                 self._verify_entry(name, entry)
 
     def _verify_entry(self, name: str, entry: zipfile.ZipInfo) -> None:
