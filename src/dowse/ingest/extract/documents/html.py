@@ -256,16 +256,16 @@ class _PageReader:
         grid = Grid()
         headers = 0
         waiting: list[tuple[LexborNode, int]] = []
-        for index, (row, own) in enumerate(rows):
-            cells = waiting + [(cell, _span(cell, "rowspan")) for cell in own]
-            if own and index < len(rows) - 1 and all(span > 1 for _, span in cells):
-                waiting = [(cell, span - 1) for cell, span in cells]  # all continue below: no row of its own
+        for index, (row, row_cells) in enumerate(rows):
+            spans = waiting + [(cell, _span(cell, "rowspan")) for cell in row_cells]
+            if row_cells and index < len(rows) - 1 and all(span > 1 for _, span in spans):
+                waiting = [(cell, span - 1) for cell, span in spans]  # all continue below: no row of its own
                 continue
             waiting = []
             grid.start_row()
-            for cell, span in cells:
+            for cell, span in spans:
                 grid.add_cell(self._cell_text(cell, depth), _span(cell, "colspan"), span)
-            is_header = bool(cells) and (_is_in_head(row) or all(cell.tag == "th" for cell, _ in cells))
+            is_header = bool(spans) and (_is_in_head(row) or all(cell.tag == "th" for cell, _ in spans))
             headers += len(grid.rows) - 1 == headers and is_header
         built = grid.finish()
         title = " ".join(caption.text().split()) if caption is not None else ""

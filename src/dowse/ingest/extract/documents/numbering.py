@@ -65,11 +65,12 @@ def _format(levels: list[_Level], counters: list[int | None], level: int) -> str
         number = counters[index]
         if number is None:
             number = counters[index] = levels[index].start
-        text = text.replace(f"%{index + 1}", _format_number(number, levels[index].format))
+        text = text.replace(f"%{index + 1}", format_number(number, levels[index].format))
     return text.strip()
 
 
-def _format_number(number: int, style: str) -> str:
+def format_number(number: int, style: str) -> str:
+    """Return a number in a style of Word: decimal, decimalZero, lowerLetter, upperLetter, lowerRoman, upperRoman."""
     if style in ("lowerLetter", "upperLetter") and number > 0:
         letters = chr(ord("a") + (number - 1) % 26) * min((number - 1) // 26 + 1, 10)
         return letters.upper() if style == "upperLetter" else letters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.etree.ElementTree import Element as XmlNode
 
@@ -101,6 +101,23 @@ def _read_authors(package: Package, part: str) -> dict[str, str]:
                 initials = node.get("initials", "")
                 found[node.get("id", "")] = node.get("name", "") + (f" ({initials})" if initials else "")
     return found
+
+
+def sort_in_rows(shapes: list[XmlNode], boxes: Sequence[Box | None]) -> list[XmlNode]:
+    """Return shapes by rows and from left to right; one without a box stays behind the one before it."""
+    placed: list[tuple[float, float, XmlNode]] = []
+    left, top = 0.0, 0.0
+    for shape, box in zip(shapes, boxes, strict=True):
+        if box is not None:
+            left, top = box[0], box[1]
+        placed.append((top, left, shape))
+    placed.sort(key=lambda entry: entry[0])
+    rows: list[list[tuple[float, float, XmlNode]]] = []
+    for entry in placed:
+        if not rows or entry[0] - rows[-1][0][0] > ROW_TOLERANCE_POINTS:
+            rows.append([])
+        rows[-1].append(entry)
+    return [shape for row in rows for _, _, shape in sorted(row, key=lambda entry: entry[1])]
 
 
 class _SlideReader:
@@ -207,22 +224,9 @@ class _SlideReader:
     # --- places ----------------------------------------------------------------------------------
 
     def _sort(self, shapes: list[XmlNode]) -> list[XmlNode]:
-        """Return titles first, then the others in rows; shapes without a place stay behind the one before them."""
         titles = [shape for shape in shapes if _placeholder(shape) in _TITLES]
-        others: list[tuple[float, float, XmlNode]] = []
-        top, left = 0.0, 0.0
-        for shape in shapes:
-            if (box := self._places(shape)[0].box) is not None:
-                left, top = box[0], box[1]
-            if _placeholder(shape) not in _TITLES:
-                others.append((top, left, shape))
-        others.sort(key=lambda entry: entry[0])
-        rows: list[list[tuple[float, float, XmlNode]]] = []
-        for entry in others:
-            if not rows or entry[0] - rows[-1][0][0] > ROW_TOLERANCE_POINTS:
-                rows.append([])
-            rows[-1].append(entry)
-        return titles + [shape for row in rows for _, _, shape in sorted(row, key=lambda entry: entry[1])]
+        others = [shape for shape in shapes if _placeholder(shape) not in _TITLES]
+        return titles + sort_in_rows(others, [self._places(shape)[0].box for shape in others])
 
     def _places(self, shape: XmlNode) -> tuple[PageBox, ...]:
         """Return the box of a shape, or of its placeholder in the layout; shapes of a group have the group's box."""
