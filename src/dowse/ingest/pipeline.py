@@ -240,6 +240,8 @@ class ItemReader:
         try:
             return pool.prepare(task) if pool else prepare_file(task, extract)
         except ParserFailed as failure:
+            if is_document(task.item.path) and b"\0" in task.data:
+                raise Unreadable(str(failure)) from failure  # its bytes are no text
             return _prepare_as_text(task, str(failure))
 
 

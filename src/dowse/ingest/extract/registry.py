@@ -6,12 +6,11 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
-from dowse.errors import Unreadable
 from dowse.ingest.extract.code import extract_code
 from dowse.ingest.extract.code.extract import split_unparsed_code
 from dowse.ingest.extract.code.languages import language_of
 from dowse.ingest.extract.commit import extract_commit
-from dowse.ingest.extract.documents import DOCUMENT_SUFFIXES, extract_document, is_document
+from dowse.ingest.extract.documents import DOCUMENT_SUFFIXES, extract_document
 from dowse.ingest.extract.markdown import extract_markdown
 from dowse.ingest.extract.memory import extract_memory
 from dowse.ingest.extract.plain import extract_plain
@@ -23,8 +22,6 @@ Extractor: TypeAlias = Callable[[Item, bytes], Extraction]
 
 # Increment when the output of any extractor changes: indexed files are then extracted again.
 EXTRACTION_VERSION: Final = 8
-
-_SNIFFED_BYTES: Final = 4_096
 
 _MARKDOWN: Final = "md markdown mdx mkd"
 _SQL: Final = "sql tsql ddl prc pks pkb pkg pck pls plsql plb tps tpb fnc"
@@ -104,8 +101,6 @@ def needs_parser(item: Item) -> bool:
 
 def extract_as_text(item: Item, data: bytes) -> Extraction:
     """Extract a file as plain text after its extractor failed."""
-    if is_document(item.path) and b"\0" in data[:_SNIFFED_BYTES]:
-        raise Unreadable("the document cannot be read")
     if item.form or extractor_for(item.path) not in (extract_code, extract_sql):
         return extract_plain(item, data)
     text, language = decode(data), language_of(item.path)

@@ -1,41 +1,59 @@
-"""Extract documents with structure: PDF, Office, OpenDocument, EPUB, HTML, sheets, mail, notebooks and images.
+"""Documents with structure: which files are documents, and their extraction.
 
-Each format has a reader that returns a `Document`. Readers are imported when the first file of their format is read.
+A reader per format returns a `Document`, which `assemble` turns into text, blocks and layout. Searching imports this
+module for `is_document` alone, so readers are imported when a document is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
+from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dowse.errors import Unreadable
-from dowse.ingest.extract.documents.document import Document, assemble
-from dowse.model import Extraction, Item
+if TYPE_CHECKING:
+    from dowse.model import Extraction, Item
 
-Reader = Callable[[bytes], Document]
 
-# Module and function of the reader for each suffix.
-_READERS: Final[dict[str, tuple[str, str]]] = {
-    suffix: (module, reader)
-    for suffixes, module, reader in (
-        (".pdf", "pdf", "read_pdf"),
-        (".docx .docm .dotx", "office", "read_docx"),
-        (".pptx .pptm .ppsx", "office", "read_pptx"),
-        (".xlsx .xlsm .xlsb .xls .ods", "sheets", "read_workbook"),
-        (".csv .tsv", "sheets", "read_csv"),
-        (".odt .odp", "odf", "read_odf"),
-        (".epub", "html", "read_epub"),
-        (".html .htm .xhtml", "html", "read_html"),
-        (".eml .mbox", "mail", "read_mail"),
-        (".ipynb", "data", "read_notebook"),
-        (".rtf", "data", "read_rtf"),
-        (".png .jpg .jpeg .tif .tiff .bmp .webp", "ocr", "read_image"),
-    )
-    for suffix in suffixes.split()
+class DocumentFormat(NamedTuple):
+    """A format: its name for people, the module and the function that read it, its suffixes."""
+
+    name: str
+    module: str
+    function: str
+    suffixes: str
+
+
+FORMATS: Final[Mapping[str, DocumentFormat]] = {
+    "pdf": DocumentFormat("PDF", "pdf", "read_pdf", "pdf"),
+    "docx": DocumentFormat("Word", "docx", "read_docx", "docx docm dotx dotm"),
+    "pptx": DocumentFormat("PowerPoint", "pptx", "read_pptx", "pptx pptm ppsx ppsm potx"),
+    "xlsx": DocumentFormat("Excel", "sheets", "read_sheets", "xlsx xlsm xlsb xltx xls ods"),
+    "odf": DocumentFormat("OpenDocument", "odf", "read_odf", "odt ott odp otp fodt"),
+    "epub": DocumentFormat("EPUB", "html", "read_epub", "epub"),
+    "html": DocumentFormat("HTML", "html", "read_html", "html htm xhtml xht"),
+    "csv": DocumentFormat("CSV", "delimited", "read_csv", "csv tsv tab"),
+    "json": DocumentFormat("JSON", "data", "read_json", "json"),
+    "jsonl": DocumentFormat("JSON lines", "data", "read_json_lines", "jsonl ndjson"),
+    "notebook": DocumentFormat("notebook", "data", "read_notebook", "ipynb"),
+    "rtf": DocumentFormat("RTF", "rtf", "read_rtf", "rtf"),
+    "mail": DocumentFormat("e-mail", "mail", "read_mail", "eml"),
+    "mailbox": DocumentFormat("mailbox", "mail", "read_mailbox", "mbox mbx"),
+    "msg": DocumentFormat("Outlook message", "outlook", "read_outlook", "msg"),
 }
-DOCUMENT_SUFFIXES: Final = frozenset(_READERS)
+UNSUPPORTED_FORMATS: Final[Mapping[str, str]] = {
+    "doc": "Word 97 to 2003 (.doc) is not supported: save the file as .docx",
+    "ppt": "PowerPoint 97 to 2003 (.ppt) is not supported: save the file as .pptx",
+    "dot": "Word 97 to 2003 (.dot) is not supported: save the file as .docx",
+    "pps": "PowerPoint 97 to 2003 (.pps) is not supported: save the file as .pptx",
+}
+FORMAT_BY_SUFFIX: Final[Mapping[str, str]] = {
+    f".{suffix}": key for key, it in FORMATS.items() for suffix in it.suffixes.split()
+}
+# JSON stays verbatim: in projects it is configuration, and people search its lines.
+_VERBATIM_SUFFIXES: Final = frozenset({".json"})
+DOCUMENT_SUFFIXES: Final = (
+    frozenset((*FORMAT_BY_SUFFIX, *(f".{suffix}" for suffix in UNSUPPORTED_FORMATS))) - _VERBATIM_SUFFIXES
+)
 
 
 def is_document(path: str) -> bool:
@@ -43,10 +61,8 @@ def is_document(path: str) -> bool:
 
 
 def extract_document(item: Item, data: bytes) -> Extraction:
-    """Read a document with the reader of its suffix. Raises Unreadable if the library for it is not installed."""
-    module, name = _READERS[PurePosixPath(item.path).suffix.lower()]
-    try:
-        reader = cast(Reader, getattr(import_module(f"{__name__}.{module}"), name))
-        return assemble(item.path, reader(data))
-    except ModuleNotFoundError as error:
-        raise Unreadable(f"needs {error.name}: run `pip install 'dowse[documents]'`", lasting=False) from error
+    """Read a document as what its content shows it to be."""
+    from dowse.ingest.extract.documents.document import assemble
+    from dowse.ingest.extract.documents.readers import read_document
+
+    return assemble(item.path, read_document(item.path, data))
