@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Final
@@ -42,6 +42,7 @@ _CAPTION: Final = re.compile(
 _TABLE_CAPTION: Final = re.compile(r"\[?(?:table|tab\.|tabelle|tableau|표|表)", re.IGNORECASE)
 _CONTENTS_LINE: Final = re.compile(r"(.*?\S)\s*(?:[.…·_]\s?){4,}\s*(\d{1,4}|[ivxlc]{1,7}|[A-Z]-\d+)", re.IGNORECASE)
 _SENTENCE_END: Final = re.compile(r"[.!?:;。！？؟…][\"'”’)\]»]*$")
+_HYPHENATED_WORD: Final = re.compile(r"[\w-]+")
 _DIGITS: Final = re.compile(r"\d+")
 _PAGE_NUMBER: Final = re.compile(
     r"(?:page\s+|seite\s+|p\.\s*)?[-–—\s]*(?:\d{1,5}|[ivxlc]{1,7})[-–—\s]*(?:(?:of|von|/)\s*\d+)?", re.I
@@ -79,12 +80,13 @@ def drop_running_lines(drafts: Sequence[PageDraft]) -> None:
     needed = max(min(_MIN_RUNNING_PAGES, len(drafts)), _RUNNING_SHARE * len(drafts))
     if len(drafts) < 2:
         needed = 2
+    heading_size = _HEADING_SIZE * measure_body_size(drafts)
     texts: dict[tuple[str, int], set[int]] = defaultdict(set)
     heights: dict[int, set[int]] = defaultdict(set)
     for index, draft in enumerate(drafts):
         for line in draft.lines:
             if band := _band(draft, line):
-                texts[_running_key(line), band].add(index)
+                texts[_running_key(line, heading_size), band].add(index)
                 if _EDGE_NUMBER.search(line.text) or _PAGE_NUMBER.fullmatch(line.text):
                     heights[band].add(index)
     for draft in drafts:
@@ -93,8 +95,12 @@ def drop_running_lines(drafts: Sequence[PageDraft]) -> None:
         positions: list[int] = []
         for line, position in zip(draft.lines, draft.positions, strict=True):
             band = _band(draft, line)
-            repeats = _count_near(texts, _running_key(line), band) >= needed if band else False
-            numbered = band in rows and len(heights[band] | heights[band - 1] | heights[band + 1]) >= needed
+            repeats = _count_near(texts, _running_key(line, heading_size), band) >= needed if band else False
+            numbered = (
+                band in rows
+                and line.size < heading_size
+                and len(heights[band] | heights[band - 1] | heights[band + 1]) >= needed
+            )
             is_number = bool(band) and _PAGE_NUMBER.fullmatch(line.text) is not None and _is_outermost(draft, line)
             if band and (repeats or numbered or is_number):
                 draft.running.append(line)
@@ -114,8 +120,10 @@ def _band(draft: PageDraft, line: TextLine) -> int:
     return 0
 
 
-def _running_key(line: TextLine) -> str:
-    return _DIGITS.sub("#", line.text.casefold())
+def _running_key(line: TextLine, heading_size: float) -> str:
+    """Return a text without its digits; those of a heading count, as "Chapter 1" and "Chapter 2" do not repeat."""
+    text = line.text.casefold()
+    return text if line.size >= heading_size else _DIGITS.sub("#", text)
 
 
 def _count_near(texts: Mapping[tuple[str, int], set[int]], key: str, band: int) -> int:
@@ -281,14 +289,32 @@ class Style:
     outline: Mapping[tuple[int, str], int]
 
 
-def measure_style(drafts: Iterable[PageDraft], outline: Mapping[tuple[int, str], int]) -> Style:
+def measure_style(drafts: Sequence[PageDraft], outline: Mapping[tuple[int, str], int]) -> Style:
+    """Return the style of a document: of its words only those that a hyphen at a line end asks for."""
+    asked: set[str] = set()
+    for draft in drafts:
+        for last, line in pairwise(draft.lines):
+            if last.has_hyphen or last.text.endswith("-"):
+                first, second = _last_word(last.text.rstrip("-")), _first_word(line.text)
+                asked |= {first + second, f"{first}-{second}"}
+    words = {
+        word
+        for draft in drafts
+        if asked
+        for line in draft.lines
+        for word in _HYPHENATED_WORD.findall(line.text.casefold())
+        if word in asked
+    }
+    return Style(measure_body_size(drafts), frozenset(words), outline)
+
+
+def measure_body_size(drafts: Sequence[PageDraft]) -> float:
+    """Return the font size of most characters."""
     sizes: Counter[float] = Counter()
-    words: set[str] = set()
     for draft in drafts:
         for line in draft.lines:
-            sizes[round(line.size * 2) / 2] += len(line.text)
-            words.update(re.findall(r"[\w-]+", line.text.casefold()))
-    return Style(sizes.most_common(1)[0][0] if sizes else 10.0, frozenset(words), outline)
+            sizes[_round_size(line.size)] += len(line.text)
+    return sizes.most_common(1)[0][0] if sizes else 10.0
 
 
 def build_parts(draft: PageDraft, style: Style) -> list[Part]:
@@ -428,14 +454,22 @@ def append_text(text: str, following: str, words: frozenset[str]) -> str:
 
 
 def _join_word(text: str, following: str, words: frozenset[str]) -> str:
-    head = re.search(r"[\w-]*$", text)
-    tail = re.match(r"[\w-]*", following)
-    first, second = (head.group() if head else "").casefold(), (tail.group() if tail else "").casefold()
+    first, second = _last_word(text), _first_word(following)
     if f"{first}-{second}" in words and f"{first}{second}" not in words:
         return f"{text}-{following}"
     if second[:1].isdigit() or following[:1].isupper():
         return f"{text}-{following}"
     return text + following
+
+
+def _last_word(text: str) -> str:
+    match = re.search(r"[\w-]*$", text)
+    return match.group().casefold() if match else ""
+
+
+def _first_word(text: str) -> str:
+    match = _HYPHENATED_WORD.match(text)
+    return match.group().casefold() if match else ""
 
 
 def _ends_ideograph(char: str) -> bool:
@@ -604,6 +638,7 @@ def join_parts(pages: Sequence[Sequence[Part]], style: Style) -> list[Part]:
                         text = text.removesuffix("-") + "\u00ad"
                     open_paragraph.text = append_text(text, part.text, style.words)
                     open_paragraph.lines += part.lines
+                    open_paragraph.page = part.page  # a third page may continue it
                     open_paragraph.places += part.places
                     continue
             joined.append(part)
