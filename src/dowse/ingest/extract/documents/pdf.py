@@ -50,6 +50,7 @@ from dowse.ingest.extract.documents.pdf_structure import (
 )
 from dowse.ingest.extract.documents.pdf_text import (
     LINE_HYPHEN,
+    MAX_SPARSE_CHARS,
     PageText,
     TextLine,
     is_garbled,
@@ -67,7 +68,8 @@ if TYPE_CHECKING:
 
 MIN_COVERAGE: Final = 0.9
 MAX_RIGHT_TO_LEFT: Final = 0.3
-MIN_PAGE_CHARS: Final = 12
+MIN_SCAN_SHARE: Final = 0.5
+MIN_OCR_GAIN: Final = 1.5
 NO_OCR: Final = f"no text layer, and OCR is not installed (`{OCR_EXTRA}`)"
 
 _PDFIUM: Final = "pdfium"
@@ -236,7 +238,8 @@ class _PdfReader:
         except OcrFailed as error:
             self._decide(f"OCR failed ({error})", number)
             return None
-        if not groups:
+        words = sum(len(line.text.split()) for lines in groups for line in lines)
+        if words == 0 or (not is_garbled(text.raw) and words < MIN_OCR_GAIN * len(text.raw.split())):
             return None
         self._engines[number] = OCR_ENGINE
         self._decide("no text layer, read by OCR" if not text.raw.strip() else "poor text layer, read by OCR", number)
@@ -315,9 +318,11 @@ class _PdfReader:
 
 
 def needs_ocr(text: PageText) -> bool:
-    """Check whether a page shows something but has no text, or text without a meaning."""
-    visible = sum(char.isalnum() for char in text.raw[: 100 * MIN_PAGE_CHARS])
-    return text.has_objects and (visible < MIN_PAGE_CHARS or is_garbled(text.raw))
+    """Check whether a page shows something but has no text, little text over a large image, or garbled text."""
+    if not text.has_objects:
+        return False
+    is_scan = text.image_share >= MIN_SCAN_SHARE and len(text.raw) < MAX_SPARSE_CHARS
+    return is_scan or not any(char.isalnum() for char in text.raw) or is_garbled(text.raw)
 
 
 def _draft_plainly(text: PageText) -> PageDraft:

@@ -42,6 +42,7 @@ _CAPTION: Final = re.compile(
 _TABLE_CAPTION: Final = re.compile(r"\[?(?:table|tab\.|tabelle|tableau|표|表)", re.IGNORECASE)
 _CONTENTS_LINE: Final = re.compile(r"(.*?\S)\s*(?:[.…·_]\s?){4,}\s*(\d{1,4}|[ivxlc]{1,7}|[A-Z]-\d+)", re.IGNORECASE)
 _SENTENCE_END: Final = re.compile(r"[.!?:;。！？؟…][\"'”’)\]»]*$")
+_HANGING_HYPHEN: Final = re.compile(r"(?:and|or|to|und|oder|bis|et|ou|y|e)\b", re.IGNORECASE)
 _HYPHENATED_WORD: Final = re.compile(r"[\w-]+")
 _DIGITS: Final = re.compile(r"\d+")
 _PAGE_NUMBER: Final = re.compile(
@@ -171,7 +172,7 @@ def order_lines(draft: PageDraft) -> str:
     orders["columns"] = cut_columns(lines, right_to_left=draft.is_right_to_left)
     costs = {name: _count_jumps([lines[i] for i in order], draft.is_right_to_left) for name, order in orders.items()}
     best = min(costs, key=lambda name: costs[name])
-    if costs["content"] <= 1.5 * costs[best] + 2:
+    if costs["content"] <= 1.5 * costs[best] + 1:
         best = "content"
     draft.lines = [lines[i] for i in orders[best]]
     if best != "content":
@@ -445,8 +446,10 @@ def append_text(text: str, following: str, words: frozenset[str]) -> str:
     if not text or not following:
         return text + following
     if text.endswith("\u00ad"):
+        if _HANGING_HYPHEN.match(following):
+            return f"{text[:-1]}- {following}"
         return _join_word(text[:-1], following, words)
-    if re.search(r"[a-zà-ÿ]-$", text) and _CASED.match(following):
+    if re.search(r"\w-$", text) and following[0].isalnum() and not _HANGING_HYPHEN.match(following):
         return _join_word(text[:-1], following, words)
     if _ends_ideograph(text[-1]) and _ends_ideograph(following[0]):
         return text + following

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from dowse.errors import Unreadable
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
 MAX_PAGE_CHARS: Final = 1_000_000
+MAX_SPARSE_CHARS: Final = 400
 
 # pdfium writes this character for a hyphen at the end of a line, and no line break after it.
 LINE_HYPHEN: Final = "\ufffe"
@@ -26,6 +27,7 @@ _PASSWORD_ERROR: Final = 4
 _FORCE_BOLD: Final = 1 << 18
 _FIXED_PITCH: Final = 1
 _BOLD_WEIGHT: Final = 600
+_MAX_IMAGES: Final = 50
 _MIN_GAP_POINTS: Final = 9.0
 _GAP_PER_SIZE: Final = 1.6
 
@@ -73,6 +75,8 @@ class PageText:
     raw: str
     lines: tuple[TextLine, ...]
     has_objects: bool = False
+    image_share: float = 0.0
+    """The area of the largest image over that of the page; measured only where there is little text."""
     is_cut: bool = False
 
 
@@ -104,9 +108,23 @@ def read_page_text(page: PdfPage, number: int) -> PageText:
         raw = reader.read_raw(min(chars, MAX_PAGE_CHARS)) if chars > 0 else ""
         lines = tuple(line for start, text, hyphen in split_lines(raw) for line in reader.read(start, text, hyphen))
         has_objects = pdfium.FPDFPage_CountObjects(page.raw) > 0
-        return PageText(number, width, height, raw, lines, has_objects, chars > MAX_PAGE_CHARS)
+        image_share = _measure_images(page) if has_objects and len(raw) < MAX_SPARSE_CHARS else 0.0
+        return PageText(number, width, height, raw, lines, has_objects, image_share, chars > MAX_PAGE_CHARS)
     finally:
         text_page.close()
+
+
+def _measure_images(page: PdfPage) -> float:
+    """Return the area of the largest of the first images over the area of the page."""
+    import pypdfium2.raw as pdfium
+
+    width, height = page.get_size()
+    objects = page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,), max_depth=3)
+    areas = [0.0]
+    for image in islice(objects, _MAX_IMAGES):
+        left, bottom, right, top = image.get_bounds()
+        areas.append((right - left) * (top - bottom) / max(1.0, width * height))
+    return max(areas)
 
 
 def read_words(page: PdfPage, lines: Sequence[TextLine], regions: Sequence[Box]) -> list[list[TextLine]]:
