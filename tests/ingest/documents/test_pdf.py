@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from pdf_files import BOLD, HEIGHT, MONO, WIDTH, Page, make_paragraph, make_pdf
 
 from dowse.ingest.extract.documents import pdf as pdf_module
 from dowse.ingest.extract.documents.document import Document, Element, Row, Table, assemble
@@ -11,6 +10,7 @@ from dowse.ingest.extract.documents.pdf import PdfLimits, read_pdf
 from dowse.ingest.extract.documents.pdf_layout import FoundTable, LayoutFailed
 from dowse.ingest.extract.documents.pdf_structure import cut_columns
 from dowse.ingest.extract.documents.pdf_text import TextLine, clean_text, is_garbled, measure_right_to_left
+from pdf_files import BOLD, HEIGHT, MONO, WIDTH, Page, make_paragraph, make_pdf
 
 BODY = [
     "The pump moves twenty litres of water each minute and stops",

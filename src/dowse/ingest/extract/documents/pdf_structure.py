@@ -27,6 +27,7 @@ _MAX_HEADING_CHARS: Final = 200
 _MAX_HEADING_LINES: Final = 4
 _MAX_TABLE_GAP_POINTS: Final = 40.0
 _MIN_CONTENTS_ROWS: Final = 3
+_MAX_ORDERED_LINES: Final = 2_000
 
 _BULLETS: Final = "•◦▪▫‣⁃●○■□◆◇►▶➢➤✓✔❖☐☑☒·∙–—*\uf0b7"
 _BULLET: Final = re.compile(rf"([{re.escape(_BULLETS)}-])\s+(?=\S)")
@@ -91,7 +92,8 @@ def drop_running_lines(drafts: Sequence[PageDraft]) -> None:
                 if _EDGE_NUMBER.search(line.text) or _PAGE_NUMBER.fullmatch(line.text):
                     heights[band].add(index)
     for draft in drafts:
-        rows = _rows_with_numbers(draft)
+        edges = _outer_edges(draft)
+        rows = _rows_with_numbers(draft, edges)
         kept: list[TextLine] = []
         positions: list[int] = []
         for line, position in zip(draft.lines, draft.positions, strict=True):
@@ -102,7 +104,7 @@ def drop_running_lines(drafts: Sequence[PageDraft]) -> None:
                 and line.size < heading_size
                 and len(heights[band] | heights[band - 1] | heights[band + 1]) >= needed
             )
-            is_number = bool(band) and _PAGE_NUMBER.fullmatch(line.text) is not None and _is_outermost(draft, line)
+            is_number = bool(band) and _PAGE_NUMBER.fullmatch(line.text) is not None and _is_outermost(line, edges)
             if band and (repeats or numbered or is_number):
                 draft.running.append(line)
             else:
@@ -134,22 +136,23 @@ def _count_near(texts: Mapping[tuple[str, int], set[int]], key: str, band: int) 
     return len(pages)
 
 
-def _rows_with_numbers(draft: PageDraft) -> set[int]:
+def _rows_with_numbers(draft: PageDraft, edges: tuple[float, float]) -> set[int]:
     """Return the bands in which a line begins or ends with a number, and nothing stands further out."""
     return {
         band
         for line in draft.lines
-        if (band := _band(draft, line)) and _EDGE_NUMBER.search(line.text) and _is_outermost(draft, line)
+        if (band := _band(draft, line)) and _EDGE_NUMBER.search(line.text) and _is_outermost(line, edges)
     }
 
 
-def _is_outermost(draft: PageDraft, line: TextLine) -> bool:
-    top = line.middle[1] < draft.height / 2
-    return all(
-        other.box[3] >= line.box[1] - 1 if top else other.box[1] <= line.box[3] + 1
-        for other in draft.lines
-        if other is not line
-    )
+def _outer_edges(draft: PageDraft) -> tuple[float, float]:
+    """Return the bottom of the topmost line and the top of the lowest one."""
+    bottoms, tops = [line.box[3] for line in draft.lines], [line.box[1] for line in draft.lines]
+    return min(bottoms, default=0.0), max(tops, default=0.0)
+
+
+def _is_outermost(line: TextLine, edges: tuple[float, float]) -> bool:
+    return line.box[1] - 1 <= edges[0] or line.box[3] + 1 >= edges[1]
 
 
 # --- reading order ----------------------------------------------------------------------------------
@@ -161,7 +164,7 @@ def order_lines(draft: PageDraft) -> str:
     The content order is right in most files. Another order is taken if it jumps clearly less over the page.
     """
     lines = draft.lines
-    if draft.groups is not None:
+    if draft.groups is not None or len(lines) > _MAX_ORDERED_LINES:
         return "content"
     orders = {"content": list(range(len(lines)))}
     if draft.blocks and not draft.is_right_to_left:

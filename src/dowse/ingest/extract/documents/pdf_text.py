@@ -24,6 +24,9 @@ LINE_HYPHEN: Final = "\ufffe"
 BULLET: Final = "•"
 
 _PASSWORD_ERROR: Final = 4
+_NO_PAGES: Final = "the PDF has no pages"
+_MAX_OUTLINE_ENTRIES: Final = 20_000
+_MAX_OUTLINE_DEPTH: Final = 60
 _FORCE_BOLD: Final = 1 << 18
 _FIXED_PITCH: Final = 1
 _BOLD_WEIGHT: Final = 600
@@ -87,13 +90,50 @@ def open_pdf(data: bytes) -> PdfDocument:
     try:
         document = PdfDocument(data)
     except PdfiumError as error:
-        if error.err_code == _PASSWORD_ERROR:
-            raise Unreadable("the PDF is encrypted: remove its password to index it") from error
-        raise Unreadable("the PDF is damaged or truncated, or not a PDF: no reader can open it") from error
+        raise Unreadable(_explain_failure(data, error.err_code)) from error
     if len(document) == 0:
         document.close()
-        raise Unreadable("the PDF has no pages")
+        raise Unreadable(_NO_PAGES)
     return document
+
+
+def _explain_failure(data: bytes, code: int | None) -> str:
+    # pdfium keeps the code of an earlier failure where it sets none: look into the file as well.
+    if code == _PASSWORD_ERROR and b"/Encrypt" in data:
+        return "the PDF is encrypted: remove its password to index it"
+    if data.startswith(b"%PDF") and re.search(rb"/Type\s*/Pages\b[^>]*/Count\s+0\b", data):
+        return _NO_PAGES
+    return "the PDF is damaged or truncated, or not a PDF: no reader can open it"
+
+
+class UnsafeOutline(Exception):
+    """An outline that refers to itself or is nested without end."""
+
+
+def read_outline(pdf: PdfDocument) -> Iterator[tuple[int, str, int]]:
+    """Yield page, title and level of each bookmark; raise UnsafeOutline if the outline never ends."""
+    import pypdfium2.raw as pdfium
+    from pypdfium2 import PdfBookmark
+
+    seen: set[int] = set()
+    pending = [(pdfium.FPDFBookmark_GetFirstChild(pdf.raw, None), 0)]
+    while pending:
+        pointer, level = pending.pop()
+        if not pointer:
+            continue
+        address = ctypes.addressof(pointer.contents)
+        if address in seen or level > _MAX_OUTLINE_DEPTH:
+            raise UnsafeOutline
+        seen.add(address)
+        if len(seen) > _MAX_OUTLINE_ENTRIES:
+            return
+        bookmark = PdfBookmark(pointer, pdf, level)
+        target = bookmark.get_dest()
+        page = target.get_index() if target else None
+        if page is not None:
+            yield page + 1, bookmark.get_title(), level + 1
+        pending.append((pdfium.FPDFBookmark_GetNextSibling(pdf.raw, pointer), level))
+        pending.append((pdfium.FPDFBookmark_GetFirstChild(pdf.raw, pointer), level + 1))
 
 
 def read_page_text(page: PdfPage, number: int) -> PageText:
