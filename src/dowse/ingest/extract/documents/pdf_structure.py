@@ -28,6 +28,8 @@ _MAX_HEADING_LINES: Final = 4
 _MAX_TABLE_GAP_POINTS: Final = 40.0
 _MIN_CONTENTS_ROWS: Final = 3
 _MAX_ORDERED_LINES: Final = 2_000
+_MAX_WORD_CHARS: Final = 60
+_MAX_PARAGRAPH_CHARS: Final = 20_000
 
 _BULLETS: Final = "•◦▪▫‣⁃●○■□◆◇►▶➢➤✓✔❖☐☑☒·∙–—*\uf0b7"
 _BULLET: Final = re.compile(rf"([{re.escape(_BULLETS)}-])\s+(?=\S)")
@@ -408,9 +410,9 @@ def _starts_paragraph(
         return not _is_run_in(last, line)
     if last.is_mono and line.is_mono:
         return False
-    if _CAPTION.match(line.text) and _SENTENCE_END.search(last.text):
+    if _CAPTION.match(line.text) and _ends_sentence(last.text):
         return True
-    ended = _SENTENCE_END.search(last.text) is not None
+    ended = _ends_sentence(last.text)
     if last_block != block and last_block >= 0 and block >= 0 and (ended or line.text[:1].isupper()):
         return True
     if draft.is_right_to_left:
@@ -425,7 +427,11 @@ def _is_run_in(last: TextLine, line: TextLine) -> bool:
     """Check whether a change of style stands inside a sentence: bold words at a line end, a superscript."""
     if abs(last.size - line.size) > _SAME_SIZE * max(last.size, line.size):
         return len(line.text) <= 3 or len(last.text) <= 3
-    return bool(_CASED.match(line.text)) and not _SENTENCE_END.search(last.text)
+    return bool(_CASED.match(line.text)) and not _ends_sentence(last.text)
+
+
+def _ends_sentence(text: str) -> bool:
+    return _SENTENCE_END.search(text[-8:]) is not None
 
 
 def _starts_item(text: str) -> bool:
@@ -452,7 +458,7 @@ def append_text(text: str, following: str, words: frozenset[str]) -> str:
         if _HANGING_HYPHEN.match(following):
             return f"{text[:-1]}- {following}"
         return _join_word(text[:-1], following, words)
-    if re.search(r"\w-$", text) and following[0].isalnum() and not _HANGING_HYPHEN.match(following):
+    if text[-1] == "-" and text[-2:-1].isalnum() and following[0].isalnum() and not _HANGING_HYPHEN.match(following):
         return _join_word(text[:-1], following, words)
     if _ends_ideograph(text[-1]) and _ends_ideograph(following[0]):
         return text + following
@@ -469,7 +475,7 @@ def _join_word(text: str, following: str, words: frozenset[str]) -> str:
 
 
 def _last_word(text: str) -> str:
-    match = re.search(r"[\w-]*$", text)
+    match = re.search(r"[\w-]*$", text[-_MAX_WORD_CHARS:])
     return match.group().casefold() if match else ""
 
 
@@ -526,7 +532,7 @@ def _is_heading(paragraph: Paragraph, kind: str, style: Style) -> bool:
         return False
     if paragraph.size >= _HEADING_SIZE * style.body_size:
         return True
-    ends = _SENTENCE_END.search(text) is not None
+    ends = _ends_sentence(text)
     if not paragraph.is_bold or len(paragraph.lines) > 2 or paragraph.size < _NOTE_SIZE * style.body_size:
         return False
     return not ends and (kind == "heading" or _HEADING_NUMBER.match(text) is not None or len(text) < 80)
@@ -662,10 +668,12 @@ def _find_open(joined: Sequence[Part], part: Paragraph) -> Paragraph | None:
 
 def _continues(last: Paragraph, part: Paragraph) -> bool:
     end, start = last.lines[-1], part.lines[0]
+    if len(last.text) > _MAX_PARAGRAPH_CHARS:
+        return False
     is_break = last.page != part.page or start.middle[1] < end.middle[1] - end.height
     if not is_break or part.page - last.page > 1 or abs(last.size - part.size) > _SAME_SIZE * part.size:
         return False
-    if _SENTENCE_END.search(last.text) or last.is_bold != part.is_bold:
+    if _ends_sentence(last.text) or last.is_bold != part.is_bold:
         return False
     if end.has_hyphen or _CASED.match(part.text):
         return True
