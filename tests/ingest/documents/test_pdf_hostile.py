@@ -102,6 +102,7 @@ HOSTILE = {
     "nested arrays": bomb(b"[" * 2_000_000),
     "nested dictionaries": bomb(b"<<" * 1_000_000),
     "many words": bomb(b"BT /F1 1 Tf " + b"(word and word) Tj 0 1 Td " * 40_000 + b"ET"),
+    "leaders without end": bomb(b"BT /F1 10 Tf (" + b". " * 500_000 + b") Tj ET"),
     "one long word": bomb(b"BT /F1 10 Tf (" + b"a" * 3_000_000 + b") Tj ET"),
     "deep page tree": b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n"
     + b"".join(b"%d 0 obj\n<< /Type /Pages /Kids [%d 0 R] /Count 1 >>\nendobj\n" % (n, n + 1) for n in range(2, 5_000))

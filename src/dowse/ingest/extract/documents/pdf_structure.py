@@ -27,6 +27,7 @@ _MAX_HEADING_CHARS: Final = 200
 _MAX_HEADING_LINES: Final = 4
 _MAX_TABLE_GAP_POINTS: Final = 40.0
 _MIN_CONTENTS_ROWS: Final = 3
+_MAX_CONTENTS_CHARS: Final = 400
 _MAX_ORDERED_LINES: Final = 2_000
 _MAX_WORD_CHARS: Final = 60
 _MAX_PARAGRAPH_CHARS: Final = 20_000
@@ -395,7 +396,7 @@ def _starts_paragraph(
         return True
     if _share_row(last, line):
         return last_block != block and abs(line.box[0] - last.box[2]) > 2 * line.size
-    if _starts_item(line.text) or _CONTENTS_LINE.fullmatch(last.text) or _CONTENTS_LINE.fullmatch(line.text):
+    if _starts_item(line.text) or match_contents(last.text) or match_contents(line.text):
         return True
     if last.has_hyphen:
         return False
@@ -508,7 +509,7 @@ def _find_role(paragraph: Paragraph, style: Style) -> Role:
     kind = paragraph.block.kind if paragraph.block else ""
     if all(line.is_mono for line in lines) and (len(lines) > 1 or kind == "code"):
         return "code"
-    if (paragraph.page, title_key(text)) in style.outline:
+    if style.outline and len(text) < _MAX_HEADING_CHARS and (paragraph.page, title_key(text)) in style.outline:
         return "heading"
     if _CAPTION.match(text) and len(text) < 1200 and not re.match(r"\S+\s\S+\s+(?:shows|lists|is|summarizes)\b", text):
         return "caption"
@@ -618,7 +619,7 @@ def _collect_contents(parts: list[Part]) -> list[Part]:
             continue
         rows = []
         for part in lines:
-            match = _CONTENTS_LINE.fullmatch(part.text) if isinstance(part, Paragraph) else None
+            match = match_contents(part.text) if isinstance(part, Paragraph) else None
             if match and isinstance(part, Paragraph):
                 part.text = f"{match.group(1)} {match.group(2)}"
                 rows.append(Row((match.group(1), match.group(2)), tuple(part.places)))
@@ -631,7 +632,12 @@ def _collect_contents(parts: list[Part]) -> list[Part]:
 
 
 def _is_contents_line(part: Part) -> bool:
-    return isinstance(part, Paragraph) and len(part.text) < 500 and _CONTENTS_LINE.fullmatch(part.text) is not None
+    return isinstance(part, Paragraph) and match_contents(part.text) is not None
+
+
+def match_contents(text: str) -> re.Match[str] | None:
+    """Match a line of a table of contents: `Pumps . . . . . 12`."""
+    return _CONTENTS_LINE.fullmatch(text) if len(text) < _MAX_CONTENTS_CHARS and text[-1:].isalnum() else None
 
 
 # --- the whole document -----------------------------------------------------------------------------
