@@ -146,29 +146,23 @@ def parse_xml(data: bytes, prefixes: Mapping[str, str], name: str = "document") 
     if len(data) > MAX_XML_BYTES:
         raise Unreadable(f"the part '{name}' has {len(data) >> 20} MiB of XML; the limit is {MAX_XML_BYTES >> 20} MiB")
     builder = TreeBuilder()
+    add_start, add_end = builder.start, builder.end
     parser = expat.ParserCreate(namespace_separator="}")
     parser.buffer_text = True
-    names: dict[str, str] = {}
+    names = _ShortNames(prefixes)
     depth = 0
-
-    def short_name(full: str) -> str:
-        namespace, _, local = full.rpartition("}")
-        short = names[full] = f"{prefixes.get(namespace, '_')}:{local}" if namespace else local
-        return short
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal depth
         depth += 1
         if depth > MAX_XML_DEPTH:
             raise Unreadable(f"the part '{name}' nests elements deeper than {MAX_XML_DEPTH} levels")
-        if attributes:
-            attributes = {names.get(key) or short_name(key): value for key, value in attributes.items()}
-        builder.start(names.get(tag) or short_name(tag), attributes)
+        add_start(names[tag], {names[key]: value for key, value in attributes.items()} if attributes else attributes)
 
     def end(tag: str) -> None:
         nonlocal depth
         depth -= 1
-        builder.end(names[tag])
+        add_end(names[tag])
 
     def refuse_document_type(*_: object) -> None:
         raise Unreadable(f"the part '{name}' has a document type, which may hide entities")
@@ -184,6 +178,19 @@ def parse_xml(data: bytes, prefixes: Mapping[str, str], name: str = "document") 
     except (expat.ExpatError, AssertionError, LookupError, ValueError) as error:
         raise Unreadable(f"the part '{name}' is not well-formed XML ({error})") from error
     return root
+
+
+class _ShortNames(dict[str, str]):
+    """Short names of XML names with a namespace, each computed once."""
+
+    def __init__(self, prefixes: Mapping[str, str]) -> None:
+        super().__init__()
+        self._prefixes = prefixes
+
+    def __missing__(self, full: str) -> str:
+        namespace, _, local = full.rpartition("}")
+        short = self[full] = f"{self._prefixes.get(namespace, '_')}:{local}" if namespace else local
+        return short
 
 
 def find(node: Element | None, *path: str) -> Element | None:

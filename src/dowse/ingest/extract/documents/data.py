@@ -9,10 +9,10 @@ from typing import Final, TypeAlias, TypeGuard
 
 from dowse.errors import Unreadable
 from dowse.ingest.extract.documents.coverage import measure_coverage
+from dowse.ingest.extract.documents.decoding import decode_text
 from dowse.ingest.extract.documents.document import Document, Element, Row, Table
 from dowse.ingest.extract.documents.tables import find_units
 from dowse.model import PageReport
-from dowse.text.unicode import decode
 
 ENGINE: Final = "json"
 NOTEBOOK_ENGINE: Final = "notebook"
@@ -34,7 +34,7 @@ _RAW_ESCAPE: Final = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)")
 
 def read_json(data: bytes) -> Document:
     """Return records as tables and other values as lines with the path of their keys."""
-    text = decode(data)
+    text = decode_text(data)
     parts: _Parts = []
     lister = _Lister()
     lister.add(_load(text), "", parts)
@@ -43,7 +43,7 @@ def read_json(data: bytes) -> Document:
 
 def read_json_lines(data: bytes) -> Document:
     """Return the records of a file with one JSON value on each line."""
-    text = decode(data)
+    text = decode_text(data)
     records: list[Json] = []
     broken: _Parts = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -181,7 +181,7 @@ def _join(path: str, key: str) -> str:
 
 def read_notebook(data: bytes) -> Document:
     """Return the texts, the code and the text outputs of a notebook."""
-    notebook = _load(decode(data))
+    notebook = _load(decode_text(data))
     cells = notebook.get("cells") if isinstance(notebook, Mapping) else None
     if not isinstance(cells, Sequence) or isinstance(cells, str):
         raise Unreadable("the file is no notebook of version 4: open it and save it again")

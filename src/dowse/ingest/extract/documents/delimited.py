@@ -10,10 +10,10 @@ from itertools import islice
 from typing import Final
 
 from dowse.ingest.extract.documents.coverage import measure_coverage
+from dowse.ingest.extract.documents.decoding import decode_text
 from dowse.ingest.extract.documents.document import Document, Element, Table
 from dowse.ingest.extract.documents.tables import build_table, has_header
 from dowse.model import PageReport
-from dowse.text.unicode import decode
 
 ENGINE: Final = "csv"
 MAX_CELLS: Final = 3_000_000
@@ -28,7 +28,7 @@ _SNIFFED_ROWS: Final = 100
 
 def read_csv(data: bytes) -> Document:
     """Return the rows of a table of values; rows may differ in length."""
-    text = decode(data)
+    text = decode_text(data)
     separator = sniff_separator(text)
     rows, notes = _read_rows(text, separator)
     title, rows = _split_title(rows)

@@ -53,13 +53,14 @@ def read_docx(data: bytes) -> Document:
 
 
 def _raw_paragraphs(root: XmlNode) -> Iterator[str]:
-    """Yield the text runs between the starts of paragraphs, tabs and breaks: the raw layer."""
+    """Yield the text runs between the starts of paragraphs, tabs and breaks, but what was moved away: the raw layer."""
+    moved = {id(run) for source in root.iter("w:moveFrom") for run in source.iter("w:t")}
     pieces: list[str] = []
     for node in root.iter():
-        if node.tag == "w:t":
+        if node.tag == "w:t" and id(node) not in moved:
             pieces.append(node.text or "")
-        elif node.tag in ("w:tab", "w:br", "w:cr"):
-            pieces.append(" ")
+        elif node.tag in ("w:tab", "w:br", "w:cr", "w:noBreakHyphen"):
+            pieces.append("-" if node.tag == "w:noBreakHyphen" else " ")
         elif node.tag == "w:p":
             if text := "".join(pieces).strip():
                 yield text

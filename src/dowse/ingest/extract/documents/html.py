@@ -13,10 +13,10 @@ from xml.etree.ElementTree import Element as XmlNode
 from dowse.errors import Unreadable
 from dowse.ingest.extract.documents.archive import Archive, open_archive
 from dowse.ingest.extract.documents.coverage import MIN_COVERAGE, measure_coverage
+from dowse.ingest.extract.documents.decoding import decode_text
 from dowse.ingest.extract.documents.document import Document, Element, Role, Table
 from dowse.ingest.extract.documents.tables import Grid, build_table
 from dowse.model import PageReport
-from dowse.text.unicode import decode
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -62,13 +62,7 @@ def _page_coverage(body: LexborNode | None, parts: Sequence[Element | Table]) ->
 def decode_page(data: bytes) -> str:
     """Return the text of a page by the encoding it declares, or else as any other text."""
     declared = _CHARSET.search(data[:_CHARSET_SEARCHED_BYTES])
-    if declared and not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
-        name = (declared[1] or declared[2]).decode("ascii", "ignore")
-        try:
-            return data.decode(name)
-        except (LookupError, UnicodeError):
-            pass
-    return decode(data)
+    return decode_text(data, (declared[1] or declared[2]).decode("ascii", "ignore") if declared else None)
 
 
 def _read_page(text: str) -> tuple[_PageReader, LexborNode | None, str]:

@@ -11,10 +11,10 @@ from email.message import Message
 from typing import Final
 
 from dowse.errors import Unreadable
+from dowse.ingest.extract.documents.decoding import decode_text
 from dowse.ingest.extract.documents.document import Document, Element, PageBox, Table
 from dowse.ingest.extract.documents.html import read_html
 from dowse.model import PageReport
-from dowse.text.unicode import decode
 
 ENGINE: Final = "email"
 MAX_MESSAGES: Final = 20_000
@@ -176,13 +176,7 @@ def _read_header(message: Message, name: str) -> str:
 def _decode_body(message: Message) -> str:
     payload = message.get_payload(decode=True)
     data = payload if isinstance(payload, bytes) else b""
-    charset = message.get_content_charset()
-    if charset:
-        try:
-            return data.decode(charset)
-        except (LookupError, UnicodeError):
-            pass
-    return decode(data)
+    return decode_text(data.replace(b"\0", b""), message.get_content_charset())
 
 
 def _describe_attachment(message: Message) -> str:

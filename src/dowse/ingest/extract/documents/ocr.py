@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dowse.errors import Unreadable
@@ -180,9 +180,11 @@ def read_image(data: bytes, limits: OcrLimits = DEFAULT_OCR_LIMITS) -> Document:
     if not is_installed():
         raise OcrMissing
     try:
-        pages = _recognize(data, OcrBudget(limits))
+        pages = _recognize(data, OcrBudget(replace(limits, max_page_seconds=limits.max_seconds)))
     except OcrFailed as error:
         raise Unreadable(f"OCR failed: {error}") from error
+    if not pages:
+        raise Unreadable("OCR failed: unreadable image")
     parts = tuple(
         Element("paragraph", join_paragraph(lines), (PageBox(number, unite([line.box for line in lines])),))
         for number, page in enumerate(pages, 1)

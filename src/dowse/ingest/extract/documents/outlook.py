@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 from dowse.errors import Unreadable
 from dowse.ingest.extract.documents.archive import OLE_MAGIC
+from dowse.ingest.extract.documents.decoding import decode_text
 from dowse.ingest.extract.documents.document import Document, Element, Table
 from dowse.ingest.extract.documents.html import read_html
 from dowse.model import PageReport
-from dowse.text.unicode import decode
 
 ENGINE: Final = "outlook"
 
@@ -106,7 +106,7 @@ class OleContainer:
         if unicode is not None:
             return self.read_stream(unicode).decode("utf-16-le", "replace").strip("\0 \r\n")
         narrow = streams.get(f"__substg1.0_{property_id}001E")
-        return decode(self.read_stream(narrow)).strip("\0 \r\n") if narrow is not None else ""
+        return decode_text(self.read_stream(narrow).replace(b"\0", b"")).strip() if narrow is not None else ""
 
     def read_bytes(self, streams: dict[str, int], property_id: str) -> bytes:
         number = streams.get(f"__substg1.0_{property_id}0102")

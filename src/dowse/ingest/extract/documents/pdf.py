@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from dowse.ingest.extract.documents.document import Document, Table
@@ -50,11 +49,14 @@ from dowse.ingest.extract.documents.pdf_structure import (
 )
 from dowse.ingest.extract.documents.pdf_text import (
     LINE_HYPHEN,
+    MAX_SPARSE_CHARS,
     PageText,
     TextLine,
+    UnsafeOutline,
     is_garbled,
     measure_right_to_left,
     open_pdf,
+    read_outline,
     read_page_text,
     read_words,
     space_scripts,
@@ -67,7 +69,9 @@ if TYPE_CHECKING:
 
 MIN_COVERAGE: Final = 0.9
 MAX_RIGHT_TO_LEFT: Final = 0.3
-MIN_PAGE_CHARS: Final = 12
+MIN_SCAN_SHARE: Final = 0.5
+MAX_LAYOUT_LINES: Final = 4_000
+MIN_OCR_GAIN: Final = 1.5
 NO_OCR: Final = f"no text layer, and OCR is not installed (`{OCR_EXTRA}`)"
 
 _PDFIUM: Final = "pdfium"
@@ -75,7 +79,6 @@ _LITEPARSE: Final = "liteparse"
 _MAX_TITLE_CHARS: Final = 200
 _MAX_NOTE_PAGES: Final = 12
 _MAX_GROWTH_POINTS: Final = 100.0
-_MAX_OUTLINE_ENTRIES: Final = 5_000
 _WORD: Final = re.compile(r"\w+")
 _NO_TITLE: Final = re.compile(
     r"untitled|microsoft word|powerpoint presentation|slide 1|document\d*$"
@@ -109,6 +112,7 @@ class _PdfReader:
         self._limits = limits
         self._start = time.monotonic()
         self._ocr = OcrBudget(limits.ocr)
+        self._is_unsafe = False
         self._notes: list[str] = []
         self._pages_by_decision: dict[str, list[int]] = {}
         self._engines: dict[int, str] = {}
@@ -122,12 +126,13 @@ class _PdfReader:
             self._pdf.close()
 
     def _read(self) -> Document:
+        outline = self._read_outline()
         drafts = self._read_drafts()
         drop_running_lines(drafts)
         for draft in drafts:
             if (order := order_lines(draft)) != "content":
                 self._decide(f"order by {order}", draft.page)
-        style = measure_style(drafts, _read_outline(self._pdf))
+        style = measure_style(drafts, outline)
         pages, reports = [], []
         for draft in drafts:
             parts, report = self._build_page(draft, style)
@@ -146,6 +151,22 @@ class _PdfReader:
             notes=(*self._notes, *self._list_decisions()),
         )
 
+    def _read_outline(self) -> dict[tuple[int, str], int]:
+        """Return the levels of the bookmarks by page and title."""
+        from pypdfium2 import PdfiumError
+
+        outline: dict[tuple[int, str], int] = {}
+        try:
+            for page, title, level in read_outline(self._pdf):
+                if key := title_key(title):
+                    outline.setdefault((page, key), level)
+        except UnsafeOutline:
+            self._is_unsafe = True  # it would end the process in liteparse
+            self._notes.append("outline without end: read without liteparse")
+        except PdfiumError:
+            self._notes.append("damaged outline left out")
+        return outline
+
     # --- from pages to drafts ---
 
     def _read_drafts(self) -> list[PageDraft]:
@@ -153,7 +174,7 @@ class _PdfReader:
         count = min(total, self._limits.max_pages)
         if count < total:
             self._notes.append(f"page limit: read {count} of {total} pages")
-        layouts = self._read_layouts(count)
+        layouts = iter(()) if self._is_unsafe else self._read_layouts(count)
         drafts: list[PageDraft] = []
         chars = 0
         for index in range(count):
@@ -212,7 +233,7 @@ class _PdfReader:
 
     def _draft_with_layout(self, page: PdfPage, text: PageText, layout: PageLayout) -> PageDraft:
         draft = _draft_plainly(text)
-        if not (layout.blocks or layout.grids):
+        if not (layout.blocks or layout.grids) or len(draft.lines) > MAX_LAYOUT_LINES:
             return draft
         self._engines[text.page] = _LITEPARSE
         draft.blocks = layout.blocks
@@ -236,7 +257,8 @@ class _PdfReader:
         except OcrFailed as error:
             self._decide(f"OCR failed ({error})", number)
             return None
-        if not groups:
+        words = sum(len(line.text.split()) for lines in groups for line in lines)
+        if words == 0 or (not is_garbled(text.raw) and words < MIN_OCR_GAIN * len(text.raw.split())):
             return None
         self._engines[number] = OCR_ENGINE
         self._decide("no text layer, read by OCR" if not text.raw.strip() else "poor text layer, read by OCR", number)
@@ -315,9 +337,11 @@ class _PdfReader:
 
 
 def needs_ocr(text: PageText) -> bool:
-    """Check whether a page shows something but has no text, or text without a meaning."""
-    visible = sum(char.isalnum() for char in text.raw[: 100 * MIN_PAGE_CHARS])
-    return text.has_objects and (visible < MIN_PAGE_CHARS or is_garbled(text.raw))
+    """Check whether a page shows something but has no text, little text over a large image, or garbled text."""
+    if not text.has_objects:
+        return False
+    is_scan = text.image_share >= MIN_SCAN_SHARE and len(text.raw) < MAX_SPARSE_CHARS
+    return is_scan or not any(char.isalnum() for char in text.raw) or is_garbled(text.raw)
 
 
 def _draft_plainly(text: PageText) -> PageDraft:
@@ -374,19 +398,3 @@ def _read_title(pdf: PdfDocument) -> str:
     """Return the title of the metadata, or nothing if it is a file name or a default."""
     title = " ".join(pdf.get_metadata_value("Title").split())
     return "" if not 2 < len(title) <= _MAX_TITLE_CHARS or _NO_TITLE.search(title) else title
-
-
-def _read_outline(pdf: PdfDocument) -> dict[tuple[int, str], int]:
-    """Return the levels of the bookmarks by page and title."""
-    from pypdfium2 import PdfiumError
-
-    outline: dict[tuple[int, str], int] = {}
-    try:
-        for entry in islice(pdf.get_toc(), _MAX_OUTLINE_ENTRIES):
-            target = entry.get_dest()
-            page = target.get_index() if target else None
-            if page is not None and (title := title_key(entry.get_title())):
-                outline.setdefault((page + 1, title), entry.level + 1)
-    except PdfiumError:
-        pass  # an outline is a help, not a need
-    return outline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Final
@@ -27,6 +27,10 @@ _MAX_HEADING_CHARS: Final = 200
 _MAX_HEADING_LINES: Final = 4
 _MAX_TABLE_GAP_POINTS: Final = 40.0
 _MIN_CONTENTS_ROWS: Final = 3
+_MAX_CONTENTS_CHARS: Final = 400
+_MAX_ORDERED_LINES: Final = 2_000
+_MAX_WORD_CHARS: Final = 60
+_MAX_PARAGRAPH_CHARS: Final = 20_000
 
 _BULLETS: Final = "•◦▪▫‣⁃●○■□◆◇►▶➢➤✓✔❖☐☑☒·∙–—*\uf0b7"
 _BULLET: Final = re.compile(rf"([{re.escape(_BULLETS)}-])\s+(?=\S)")
@@ -42,6 +46,8 @@ _CAPTION: Final = re.compile(
 _TABLE_CAPTION: Final = re.compile(r"\[?(?:table|tab\.|tabelle|tableau|표|表)", re.IGNORECASE)
 _CONTENTS_LINE: Final = re.compile(r"(.*?\S)\s*(?:[.…·_]\s?){4,}\s*(\d{1,4}|[ivxlc]{1,7}|[A-Z]-\d+)", re.IGNORECASE)
 _SENTENCE_END: Final = re.compile(r"[.!?:;。！？؟…][\"'”’)\]»]*$")
+_HANGING_HYPHEN: Final = re.compile(r"(?:and|or|to|und|oder|bis|et|ou|y|e)\b", re.IGNORECASE)
+_HYPHENATED_WORD: Final = re.compile(r"[\w-]+")
 _DIGITS: Final = re.compile(r"\d+")
 _PAGE_NUMBER: Final = re.compile(
     r"(?:page\s+|seite\s+|p\.\s*)?[-–—\s]*(?:\d{1,5}|[ivxlc]{1,7})[-–—\s]*(?:(?:of|von|/)\s*\d+)?", re.I
@@ -79,23 +85,29 @@ def drop_running_lines(drafts: Sequence[PageDraft]) -> None:
     needed = max(min(_MIN_RUNNING_PAGES, len(drafts)), _RUNNING_SHARE * len(drafts))
     if len(drafts) < 2:
         needed = 2
+    heading_size = _HEADING_SIZE * measure_body_size(drafts)
     texts: dict[tuple[str, int], set[int]] = defaultdict(set)
     heights: dict[int, set[int]] = defaultdict(set)
     for index, draft in enumerate(drafts):
         for line in draft.lines:
             if band := _band(draft, line):
-                texts[_running_key(line), band].add(index)
+                texts[_running_key(line, heading_size), band].add(index)
                 if _EDGE_NUMBER.search(line.text) or _PAGE_NUMBER.fullmatch(line.text):
                     heights[band].add(index)
     for draft in drafts:
-        rows = _rows_with_numbers(draft)
+        edges = _outer_edges(draft)
+        rows = _rows_with_numbers(draft, edges)
         kept: list[TextLine] = []
         positions: list[int] = []
         for line, position in zip(draft.lines, draft.positions, strict=True):
             band = _band(draft, line)
-            repeats = _count_near(texts, _running_key(line), band) >= needed if band else False
-            numbered = band in rows and len(heights[band] | heights[band - 1] | heights[band + 1]) >= needed
-            is_number = bool(band) and _PAGE_NUMBER.fullmatch(line.text) is not None and _is_outermost(draft, line)
+            repeats = _count_near(texts, _running_key(line, heading_size), band) >= needed if band else False
+            numbered = (
+                band in rows
+                and line.size < heading_size
+                and len(heights[band] | heights[band - 1] | heights[band + 1]) >= needed
+            )
+            is_number = bool(band) and _PAGE_NUMBER.fullmatch(line.text) is not None and _is_outermost(line, edges)
             if band and (repeats or numbered or is_number):
                 draft.running.append(line)
             else:
@@ -114,8 +126,10 @@ def _band(draft: PageDraft, line: TextLine) -> int:
     return 0
 
 
-def _running_key(line: TextLine) -> str:
-    return _DIGITS.sub("#", line.text.casefold())
+def _running_key(line: TextLine, heading_size: float) -> str:
+    """Return a text without its digits; those of a heading count, as "Chapter 1" and "Chapter 2" do not repeat."""
+    text = line.text.casefold()
+    return text if line.size >= heading_size else _DIGITS.sub("#", text)
 
 
 def _count_near(texts: Mapping[tuple[str, int], set[int]], key: str, band: int) -> int:
@@ -125,22 +139,23 @@ def _count_near(texts: Mapping[tuple[str, int], set[int]], key: str, band: int) 
     return len(pages)
 
 
-def _rows_with_numbers(draft: PageDraft) -> set[int]:
+def _rows_with_numbers(draft: PageDraft, edges: tuple[float, float]) -> set[int]:
     """Return the bands in which a line begins or ends with a number, and nothing stands further out."""
     return {
         band
         for line in draft.lines
-        if (band := _band(draft, line)) and _EDGE_NUMBER.search(line.text) and _is_outermost(draft, line)
+        if (band := _band(draft, line)) and _EDGE_NUMBER.search(line.text) and _is_outermost(line, edges)
     }
 
 
-def _is_outermost(draft: PageDraft, line: TextLine) -> bool:
-    top = line.middle[1] < draft.height / 2
-    return all(
-        other.box[3] >= line.box[1] - 1 if top else other.box[1] <= line.box[3] + 1
-        for other in draft.lines
-        if other is not line
-    )
+def _outer_edges(draft: PageDraft) -> tuple[float, float]:
+    """Return the bottom of the topmost line and the top of the lowest one."""
+    bottoms, tops = [line.box[3] for line in draft.lines], [line.box[1] for line in draft.lines]
+    return min(bottoms, default=0.0), max(tops, default=0.0)
+
+
+def _is_outermost(line: TextLine, edges: tuple[float, float]) -> bool:
+    return line.box[1] - 1 <= edges[0] or line.box[3] + 1 >= edges[1]
 
 
 # --- reading order ----------------------------------------------------------------------------------
@@ -152,7 +167,7 @@ def order_lines(draft: PageDraft) -> str:
     The content order is right in most files. Another order is taken if it jumps clearly less over the page.
     """
     lines = draft.lines
-    if draft.groups is not None:
+    if draft.groups is not None or len(lines) > _MAX_ORDERED_LINES:
         return "content"
     orders = {"content": list(range(len(lines)))}
     if draft.blocks and not draft.is_right_to_left:
@@ -163,7 +178,7 @@ def order_lines(draft: PageDraft) -> str:
     orders["columns"] = cut_columns(lines, right_to_left=draft.is_right_to_left)
     costs = {name: _count_jumps([lines[i] for i in order], draft.is_right_to_left) for name, order in orders.items()}
     best = min(costs, key=lambda name: costs[name])
-    if costs["content"] <= 1.5 * costs[best] + 2:
+    if costs["content"] <= 1.5 * costs[best] + 1:
         best = "content"
     draft.lines = [lines[i] for i in orders[best]]
     if best != "content":
@@ -281,14 +296,32 @@ class Style:
     outline: Mapping[tuple[int, str], int]
 
 
-def measure_style(drafts: Iterable[PageDraft], outline: Mapping[tuple[int, str], int]) -> Style:
+def measure_style(drafts: Sequence[PageDraft], outline: Mapping[tuple[int, str], int]) -> Style:
+    """Return the style of a document: of its words only those that a hyphen at a line end asks for."""
+    asked: set[str] = set()
+    for draft in drafts:
+        for last, line in pairwise(draft.lines):
+            if last.has_hyphen or last.text.endswith("-"):
+                first, second = _last_word(last.text.rstrip("-")), _first_word(line.text)
+                asked |= {first + second, f"{first}-{second}"}
+    words = {
+        word
+        for draft in drafts
+        if asked
+        for line in draft.lines
+        for word in _HYPHENATED_WORD.findall(line.text.casefold())
+        if word in asked
+    }
+    return Style(measure_body_size(drafts), frozenset(words), outline)
+
+
+def measure_body_size(drafts: Sequence[PageDraft]) -> float:
+    """Return the font size of most characters."""
     sizes: Counter[float] = Counter()
-    words: set[str] = set()
     for draft in drafts:
         for line in draft.lines:
-            sizes[round(line.size * 2) / 2] += len(line.text)
-            words.update(re.findall(r"[\w-]+", line.text.casefold()))
-    return Style(sizes.most_common(1)[0][0] if sizes else 10.0, frozenset(words), outline)
+            sizes[_round_size(line.size)] += len(line.text)
+    return sizes.most_common(1)[0][0] if sizes else 10.0
 
 
 def build_parts(draft: PageDraft, style: Style) -> list[Part]:
@@ -363,7 +396,7 @@ def _starts_paragraph(
         return True
     if _share_row(last, line):
         return last_block != block and abs(line.box[0] - last.box[2]) > 2 * line.size
-    if _starts_item(line.text) or _CONTENTS_LINE.fullmatch(last.text) or _CONTENTS_LINE.fullmatch(line.text):
+    if _starts_item(line.text) or match_contents(last.text) or match_contents(line.text):
         return True
     if last.has_hyphen:
         return False
@@ -378,9 +411,9 @@ def _starts_paragraph(
         return not _is_run_in(last, line)
     if last.is_mono and line.is_mono:
         return False
-    if _CAPTION.match(line.text) and _SENTENCE_END.search(last.text):
+    if _CAPTION.match(line.text) and _ends_sentence(last.text):
         return True
-    ended = _SENTENCE_END.search(last.text) is not None
+    ended = _ends_sentence(last.text)
     if last_block != block and last_block >= 0 and block >= 0 and (ended or line.text[:1].isupper()):
         return True
     if draft.is_right_to_left:
@@ -395,7 +428,11 @@ def _is_run_in(last: TextLine, line: TextLine) -> bool:
     """Check whether a change of style stands inside a sentence: bold words at a line end, a superscript."""
     if abs(last.size - line.size) > _SAME_SIZE * max(last.size, line.size):
         return len(line.text) <= 3 or len(last.text) <= 3
-    return bool(_CASED.match(line.text)) and not _SENTENCE_END.search(last.text)
+    return bool(_CASED.match(line.text)) and not _ends_sentence(last.text)
+
+
+def _ends_sentence(text: str) -> bool:
+    return _SENTENCE_END.search(text[-8:]) is not None
 
 
 def _starts_item(text: str) -> bool:
@@ -419,8 +456,10 @@ def append_text(text: str, following: str, words: frozenset[str]) -> str:
     if not text or not following:
         return text + following
     if text.endswith("\u00ad"):
+        if _HANGING_HYPHEN.match(following):
+            return f"{text[:-1]}- {following}"
         return _join_word(text[:-1], following, words)
-    if re.search(r"[a-zà-ÿ]-$", text) and _CASED.match(following):
+    if text[-1] == "-" and text[-2:-1].isalnum() and following[0].isalnum() and not _HANGING_HYPHEN.match(following):
         return _join_word(text[:-1], following, words)
     if _ends_ideograph(text[-1]) and _ends_ideograph(following[0]):
         return text + following
@@ -428,14 +467,22 @@ def append_text(text: str, following: str, words: frozenset[str]) -> str:
 
 
 def _join_word(text: str, following: str, words: frozenset[str]) -> str:
-    head = re.search(r"[\w-]*$", text)
-    tail = re.match(r"[\w-]*", following)
-    first, second = (head.group() if head else "").casefold(), (tail.group() if tail else "").casefold()
+    first, second = _last_word(text), _first_word(following)
     if f"{first}-{second}" in words and f"{first}{second}" not in words:
         return f"{text}-{following}"
     if second[:1].isdigit() or following[:1].isupper():
         return f"{text}-{following}"
     return text + following
+
+
+def _last_word(text: str) -> str:
+    match = re.search(r"[\w-]*$", text[-_MAX_WORD_CHARS:])
+    return match.group().casefold() if match else ""
+
+
+def _first_word(text: str) -> str:
+    match = _HYPHENATED_WORD.match(text)
+    return match.group().casefold() if match else ""
 
 
 def _ends_ideograph(char: str) -> bool:
@@ -462,7 +509,7 @@ def _find_role(paragraph: Paragraph, style: Style) -> Role:
     kind = paragraph.block.kind if paragraph.block else ""
     if all(line.is_mono for line in lines) and (len(lines) > 1 or kind == "code"):
         return "code"
-    if (paragraph.page, title_key(text)) in style.outline:
+    if style.outline and len(text) < _MAX_HEADING_CHARS and (paragraph.page, title_key(text)) in style.outline:
         return "heading"
     if _CAPTION.match(text) and len(text) < 1200 and not re.match(r"\S+\s\S+\s+(?:shows|lists|is|summarizes)\b", text):
         return "caption"
@@ -486,7 +533,7 @@ def _is_heading(paragraph: Paragraph, kind: str, style: Style) -> bool:
         return False
     if paragraph.size >= _HEADING_SIZE * style.body_size:
         return True
-    ends = _SENTENCE_END.search(text) is not None
+    ends = _ends_sentence(text)
     if not paragraph.is_bold or len(paragraph.lines) > 2 or paragraph.size < _NOTE_SIZE * style.body_size:
         return False
     return not ends and (kind == "heading" or _HEADING_NUMBER.match(text) is not None or len(text) < 80)
@@ -572,7 +619,7 @@ def _collect_contents(parts: list[Part]) -> list[Part]:
             continue
         rows = []
         for part in lines:
-            match = _CONTENTS_LINE.fullmatch(part.text) if isinstance(part, Paragraph) else None
+            match = match_contents(part.text) if isinstance(part, Paragraph) else None
             if match and isinstance(part, Paragraph):
                 part.text = f"{match.group(1)} {match.group(2)}"
                 rows.append(Row((match.group(1), match.group(2)), tuple(part.places)))
@@ -585,7 +632,12 @@ def _collect_contents(parts: list[Part]) -> list[Part]:
 
 
 def _is_contents_line(part: Part) -> bool:
-    return isinstance(part, Paragraph) and len(part.text) < 500 and _CONTENTS_LINE.fullmatch(part.text) is not None
+    return isinstance(part, Paragraph) and match_contents(part.text) is not None
+
+
+def match_contents(text: str) -> re.Match[str] | None:
+    """Match a line of a table of contents: `Pumps . . . . . 12`."""
+    return _CONTENTS_LINE.fullmatch(text) if len(text) < _MAX_CONTENTS_CHARS and text[-1:].isalnum() else None
 
 
 # --- the whole document -----------------------------------------------------------------------------
@@ -604,6 +656,7 @@ def join_parts(pages: Sequence[Sequence[Part]], style: Style) -> list[Part]:
                         text = text.removesuffix("-") + "\u00ad"
                     open_paragraph.text = append_text(text, part.text, style.words)
                     open_paragraph.lines += part.lines
+                    open_paragraph.page = part.page  # a third page may continue it
                     open_paragraph.places += part.places
                     continue
             joined.append(part)
@@ -621,10 +674,12 @@ def _find_open(joined: Sequence[Part], part: Paragraph) -> Paragraph | None:
 
 def _continues(last: Paragraph, part: Paragraph) -> bool:
     end, start = last.lines[-1], part.lines[0]
+    if len(last.text) > _MAX_PARAGRAPH_CHARS:
+        return False
     is_break = last.page != part.page or start.middle[1] < end.middle[1] - end.height
     if not is_break or part.page - last.page > 1 or abs(last.size - part.size) > _SAME_SIZE * part.size:
         return False
-    if _SENTENCE_END.search(last.text) or last.is_bold != part.is_bold:
+    if _ends_sentence(last.text) or last.is_bold != part.is_bold:
         return False
     if end.has_hyphen or _CASED.match(part.text):
         return True

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from dowse.errors import Unreadable
@@ -17,15 +17,20 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
 MAX_PAGE_CHARS: Final = 1_000_000
+MAX_SPARSE_CHARS: Final = 400
 
 # pdfium writes this character for a hyphen at the end of a line, and no line break after it.
 LINE_HYPHEN: Final = "\ufffe"
 BULLET: Final = "•"
 
 _PASSWORD_ERROR: Final = 4
+_NO_PAGES: Final = "the PDF has no pages"
+_MAX_OUTLINE_ENTRIES: Final = 20_000
+_MAX_OUTLINE_DEPTH: Final = 60
 _FORCE_BOLD: Final = 1 << 18
 _FIXED_PITCH: Final = 1
 _BOLD_WEIGHT: Final = 600
+_MAX_IMAGES: Final = 50
 _MIN_GAP_POINTS: Final = 9.0
 _GAP_PER_SIZE: Final = 1.6
 
@@ -73,6 +78,8 @@ class PageText:
     raw: str
     lines: tuple[TextLine, ...]
     has_objects: bool = False
+    image_share: float = 0.0
+    """The area of the largest image over that of the page; measured only where there is little text."""
     is_cut: bool = False
 
 
@@ -83,13 +90,50 @@ def open_pdf(data: bytes) -> PdfDocument:
     try:
         document = PdfDocument(data)
     except PdfiumError as error:
-        if error.err_code == _PASSWORD_ERROR:
-            raise Unreadable("the PDF is encrypted: remove its password to index it") from error
-        raise Unreadable("the PDF is damaged or truncated, or not a PDF: no reader can open it") from error
+        raise Unreadable(_explain_failure(data, error.err_code)) from error
     if len(document) == 0:
         document.close()
-        raise Unreadable("the PDF has no pages")
+        raise Unreadable(_NO_PAGES)
     return document
+
+
+def _explain_failure(data: bytes, code: int | None) -> str:
+    # pdfium keeps the code of an earlier failure where it sets none: look into the file as well.
+    if code == _PASSWORD_ERROR and b"/Encrypt" in data:
+        return "the PDF is encrypted: remove its password to index it"
+    if data.startswith(b"%PDF") and re.search(rb"/Type\s*/Pages\b[^>]*/Count\s+0\b", data):
+        return _NO_PAGES
+    return "the PDF is damaged or truncated, or not a PDF: no reader can open it"
+
+
+class UnsafeOutline(Exception):
+    """An outline that refers to itself or is nested without end."""
+
+
+def read_outline(pdf: PdfDocument) -> Iterator[tuple[int, str, int]]:
+    """Yield page, title and level of each bookmark; raise UnsafeOutline if the outline never ends."""
+    import pypdfium2.raw as pdfium
+    from pypdfium2 import PdfBookmark
+
+    seen: set[int] = set()
+    pending = [(pdfium.FPDFBookmark_GetFirstChild(pdf.raw, None), 0)]
+    while pending:
+        pointer, level = pending.pop()
+        if not pointer:
+            continue
+        address = ctypes.addressof(pointer.contents)
+        if address in seen or level > _MAX_OUTLINE_DEPTH:
+            raise UnsafeOutline
+        seen.add(address)
+        if len(seen) > _MAX_OUTLINE_ENTRIES:
+            return
+        bookmark = PdfBookmark(pointer, pdf, level)
+        target = bookmark.get_dest()
+        page = target.get_index() if target else None
+        if page is not None:
+            yield page + 1, bookmark.get_title(), level + 1
+        pending.append((pdfium.FPDFBookmark_GetNextSibling(pdf.raw, pointer), level))
+        pending.append((pdfium.FPDFBookmark_GetFirstChild(pdf.raw, pointer), level + 1))
 
 
 def read_page_text(page: PdfPage, number: int) -> PageText:
@@ -104,9 +148,23 @@ def read_page_text(page: PdfPage, number: int) -> PageText:
         raw = reader.read_raw(min(chars, MAX_PAGE_CHARS)) if chars > 0 else ""
         lines = tuple(line for start, text, hyphen in split_lines(raw) for line in reader.read(start, text, hyphen))
         has_objects = pdfium.FPDFPage_CountObjects(page.raw) > 0
-        return PageText(number, width, height, raw, lines, has_objects, chars > MAX_PAGE_CHARS)
+        image_share = _measure_images(page) if has_objects and len(raw) < MAX_SPARSE_CHARS else 0.0
+        return PageText(number, width, height, raw, lines, has_objects, image_share, chars > MAX_PAGE_CHARS)
     finally:
         text_page.close()
+
+
+def _measure_images(page: PdfPage) -> float:
+    """Return the area of the largest of the first images over the area of the page."""
+    import pypdfium2.raw as pdfium
+
+    width, height = page.get_size()
+    objects = page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,), max_depth=3)
+    areas = [0.0]
+    for image in islice(objects, _MAX_IMAGES):
+        left, bottom, right, top = image.get_bounds()
+        areas.append((right - left) * (top - bottom) / max(1.0, width * height))
+    return max(areas)
 
 
 def read_words(page: PdfPage, lines: Sequence[TextLine], regions: Sequence[Box]) -> list[list[TextLine]]:

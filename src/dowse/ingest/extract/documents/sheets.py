@@ -6,9 +6,11 @@ Values are read, not formulas. Charts and comments come from the XML of XLSX and
 from __future__ import annotations
 
 import datetime
+import gc
 import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -39,17 +41,47 @@ _WORKBOOK_STREAMS: Final = tuple(name.encode("utf-16-le") for name in ("Workbook
 
 def read_sheets(data: bytes) -> Document:
     """Return the sheets of a workbook; a sheet is a page."""
-    from python_calamine import CalamineError, CalamineWorkbook, PasswordError
+    with _pause_garbage_collection():
+        return _read_workbook(data)
+
+
+@contextmanager
+def _pause_garbage_collection() -> Iterator[None]:
+    """Keep the collector from visiting 10⁶ new cells again and again: they are in no cycle."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@contextmanager
+def _translate_errors(subject: str) -> Iterator[None]:
+    """Raise `Unreadable` for every way in which the library fails; a panic of Rust is no `Exception`."""
+    from python_calamine import CalamineError, PasswordError
+
+    try:
+        yield
+    except PasswordError as error:
+        raise Unreadable("the file is protected by a password") from error
+    except (CalamineError, OSError, ValueError) as error:
+        raise Unreadable(f"{subject} is damaged ({error})") from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise Unreadable(f"{subject} is damaged (the library failed)") from error
+
+
+def _read_workbook(data: bytes) -> Document:
+    from python_calamine import CalamineWorkbook
 
     package = _open_package(data)
     extras = _WorkbookParts(package) if package is not None else None
     measured = extras.measure_sheets() if extras else {}
-    try:
+    with _translate_errors("the workbook"):
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(data))
-    except PasswordError as error:
-        raise Unreadable("the file is protected by a password") from error
-    except (CalamineError, OSError, ValueError) as error:
-        raise Unreadable(f"the workbook is damaged ({error})") from error
     parts: list[Element | Table] = []
     pages: list[PageReport] = []
     notes: list[str] = []
@@ -62,9 +94,10 @@ def read_sheets(data: bytes) -> Document:
             notes.append(f"sheet '{name}' spans {area:,} cells and was left out; the limit is {MAX_SHEET_AREA:,}")
         else:
             try:
-                rows = _read_rows(workbook.get_sheet_by_index(index), cells_left)
-            except (CalamineError, OSError, ValueError) as error:
-                notes.append(f"sheet '{name}' cannot be read ({error})")
+                with _translate_errors(f"sheet '{name}'"):
+                    rows = _read_rows(workbook.get_sheet_by_index(index), cells_left)
+            except Unreadable as error:
+                notes.append(str(error))
         if rows.is_cut:
             notes.append(f"sheet '{name}' was cut: the limit is {MAX_CELLS:,} cells")
         cells_left -= rows.cells
