@@ -17,7 +17,7 @@ from dowse.store.base import Store
 from dowse.store.sqlite import SqliteStore
 from gits import Git
 from oracle.dict_store import DictStore
-from support import OpenEngine, Stranger
+from support import OpenEngine, Stranger, shared_workers
 
 settings.register_profile("dowse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("dowse")
@@ -102,7 +102,8 @@ def open_engine(tmp_path: Path) -> Iterator[OpenEngine]:
     def open_one(**changes: object) -> Engine:
         fixed = {"encoder": "hashing", "data_dir": tmp_path / "data", "freshness_timeout_ms": _PATIENT_MS}
         values: dict[str, object] = {**fixed, **changes}
-        engine = Engine(Settings(**values), tmp_path / "index" / "index.db", create=True)  # type: ignore[arg-type]
+        settings = Settings(**values)  # type: ignore[arg-type]
+        engine = Engine(settings, tmp_path / "index" / "index.db", create=True, workers=shared_workers())
         opened.append(engine)
         return engine
 

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
 from dowse.cli import main
 from dowse.engine import Engine
+from dowse.ingest.workers import WorkerPool
 
 OpenEngine = Callable[..., Engine]
 Run = Callable[..., tuple[int, str, str]]
 Stranger = Callable[..., int]
+
+
+class SharedWorkers(WorkerPool):
+    """Parser processes that outlive an engine: starting one takes longer than most tests."""
+
+    def close(self) -> None:
+        pass
+
+
+@lru_cache(maxsize=1)
+def shared_workers() -> SharedWorkers:
+    return SharedWorkers(1, 30.0)
 
 
 def write(root: Path, files: dict[str, str]) -> None:

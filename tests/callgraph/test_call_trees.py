@@ -268,10 +268,10 @@ def test_a_name_called_from_everywhere_is_looked_at_only_so_far(store: Store) ->
 
 
 class Watched:
-    """A store that notes what the call graph reads of it."""
+    """A view that notes what the call graph reads of it."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self._store = store.view()
         self.read: list[str] = []
 
     def __getattr__(self, name: str) -> object:

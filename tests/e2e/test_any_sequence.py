@@ -19,11 +19,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from dowse.config import Settings
 from dowse.engine import Engine
-from dowse.ingest.workers import WorkerPool
 from dowse.lookup.grep import GrepQuery
 from dowse.model import Query, Record
 from dowse.store.types import SymbolQuery
 from dowse.tools.core_render import export_json
+from support import shared_workers
 
 DIRECTORIES = ("", "a", "a/b", "a/b/c", "ä ö", "a.py")
 NAMES = ("one.md", "two.md", "Read Me.md", "mod.py", "other.py", "main.go", "data.txt", "image.png", "[x]*.md")
@@ -51,20 +51,10 @@ folders = st.sampled_from(DIRECTORIES[1:])
 anything = places | folders
 
 
-class KeptWorkers(WorkerPool):
-    """Processes that take longer to start than an example to run: the machine ends them, not each engine."""
-
-    def close(self) -> None:
-        pass
-
-
-WORKERS = KeptWorkers(1, 30.0)
-
-
 @contextmanager
 def opened(folder: Path) -> Iterator[Engine]:
     settings = Settings(encoder="hashing", data_dir=folder / "data")
-    with Engine(settings, folder / "index" / "index.db", create=True, workers=WORKERS) as engine:
+    with Engine(settings, folder / "index" / "index.db", create=True, workers=shared_workers()) as engine:
         yield engine
 
 
@@ -230,7 +220,3 @@ def _facts(engine: Engine, record: Record) -> tuple[object, ...]:
 
 TestAnySequence = Tree.TestCase
 TestAnySequence.settings = settings(max_examples=30, stateful_step_count=25)
-
-
-def teardown_module() -> None:
-    WorkerPool.close(WORKERS)

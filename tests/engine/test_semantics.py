@@ -553,7 +553,8 @@ class Watched:
         self.seen: set[str] = set()
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self._store, name)
+        """The other methods of the store, and those of its vectors."""
+        return getattr(self._store, name) if hasattr(self._store, name) else getattr(self._store.vectors, name)
 
     def view(self, scope: Scope = EVERYTHING) -> StoreView:
         return StoreView(self, scope)  # type: ignore[arg-type]
@@ -561,9 +562,6 @@ class Watched:
     @property
     def vectors(self) -> Watched:
         return self
-
-    def pending(self, made_by: str | None = None) -> object:
-        return self._store.vectors.pending(made_by)
 
     def near(self, vector: Matrix, scope: Scope, limit: int, made_by: str | None = None, *among: Any) -> object:
         threading.Event().wait(0.001)  # time for a switch

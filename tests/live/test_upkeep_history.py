@@ -96,7 +96,7 @@ def test_a_repository_that_comes_later_is_followed(serve, repo: Repo, root: Path
     repo.run("clone", "-q", str(root), str(root / "inner"))
     inner = Repo(root / "inner")
     inner.now = repo.now + 1
-    eventually(lambda: len(server.engine.histories()) == 2)
+    eventually(lambda: len(server.engine.histories.collections()) == 2)
     inner.commit("Inner")
     eventually(lambda: "Inner" in server.titles())
 
@@ -116,7 +116,7 @@ def test_a_bare_repository_that_comes_later_is_found(serve, repo: Repo, root: Pa
     eventually(lambda: server.engine.completeness().complete)
     repo.run("clone", "-q", "--bare", str(root), str(root / "mirror.git"))
     eventually(lambda: _of(server, "mirror.git") == {"First"})
-    assert {it.path for it in server.engine._core.store.select(Scope(collections=("root",)))} == {"a.md"}
+    assert {it.path for it in server.engine._core.store.catalog.select(Scope(collections=("root",)))} == {"a.md"}
 
 
 def test_a_work_tree_that_is_added_to_a_bare_repository_is_indexed(serve, repo: Repo, root: Path) -> None:
@@ -125,7 +125,9 @@ def test_a_work_tree_that_is_added_to_a_bare_repository_is_indexed(serve, repo: 
     eventually(lambda: server.engine.completeness().complete and server.titles() == {"First"})
     Repo(root / "project").run("worktree", "add", "-q", "--detach", "topic/one")
     files = {"a.md", "project/topic/one/a.md"}
-    eventually(lambda: {it.path for it in server.engine._core.store.select(Scope(collections=("root",)))} == files)
+    eventually(
+        lambda: {it.path for it in server.engine._core.store.catalog.select(Scope(collections=("root",)))} == files
+    )
 
 
 def test_without_watching_histories_are_read_once(serve, repo: Repo) -> None:
@@ -145,7 +147,7 @@ def test_a_server_without_git_drops_what_another_had_indexed(serve, repo: Repo) 
     eventually(lambda: server.titles() == {"First"})
     server.close()
     server = serve(git=False)
-    eventually(lambda: server.titles() == set() and not server.engine.histories())
+    eventually(lambda: server.titles() == set() and not server.engine.histories.collections())
     (job,) = [it for it in server.jobs.all() if it.kind == "history"]
     eventually(lambda: job.result)
     assert job.result["deleted"] == 1 and "git = false" in job.result["notes"][0]

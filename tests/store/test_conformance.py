@@ -531,20 +531,22 @@ def test_sqlite_knows_the_links_that_the_oracle_knows(
 # --- what is remembered ---
 
 CHANGES = {
-    "put": lambda store: store.put(record("b.md"), pieces("two")),
-    "put again": lambda store: store.put(record("a.md"), pieces("one"), (), [Link("links_to", "b", 1)]),
-    "touch": lambda store: store.touch("notes", "a.md", size=5, mtime_ns=7, settled=True),
-    "drop": lambda store: store.drop("notes", ["a.md"]),
-    "skip": lambda store: store.skip(SkippedItem("notes", "a.md", "binary file")),
+    "put": lambda store: store.writer.put(record("b.md"), pieces("two")),
+    "put again": lambda store: store.writer.put(record("a.md"), pieces("one"), (), [Link("links_to", "b", 1)]),
+    "touch": lambda store: store.writer.touch("notes", "a.md", size=5, mtime_ns=7, settled=True),
+    "drop": lambda store: store.writer.drop("notes", ["a.md"]),
+    "skip": lambda store: store.writer.skip(SkippedItem("notes", "a.md", "binary file")),
 }
 NO_CHANGES = {
-    "note": lambda store: store.note("encoder", "x"),
-    "mark": lambda store: store.record_listing("notes", listed=7, at=1.0),
-    "vectors": lambda store: store.put_vectors([it.key for it in store.pending()], np.ones((1, 2), dtype=np.float32)),
-    "reading": lambda store: list(store.export()),
-    "dropping nothing": lambda store: store.drop("notes", ["never.md"]),
-    "skipping another": lambda store: store.skip(SkippedItem("notes", "b.bin", "binary file")),
-    "keeping the last state": lambda store: store.skip(SkippedItem("notes", "a.md", "locked"), drop=False),
+    "note": lambda store: store.writer.note("encoder", "x"),
+    "mark": lambda store: store.writer.record_listing("notes", listed=7, at=1.0),
+    "vectors": lambda store: store.vectors.put_vectors(
+        [it.key for it in store.vectors.pending()], np.ones((1, 2), dtype=np.float32)
+    ),
+    "reading": lambda store: list(store.catalog.export()),
+    "dropping nothing": lambda store: store.writer.drop("notes", ["never.md"]),
+    "skipping another": lambda store: store.writer.skip(SkippedItem("notes", "b.bin", "binary file")),
+    "keeping the last state": lambda store: store.writer.skip(SkippedItem("notes", "a.md", "locked"), drop=False),
 }
 
 

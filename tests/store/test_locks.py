@@ -35,7 +35,7 @@ store = SqliteStore(Path(sys.argv[1]))
 with store.writing(10, "dowse index"):
     print("held", flush=True)
     sys.stdin.readline()
-    store.add_collection("/written")
+    store.writer.add_collection("/written")
 print("done", flush=True)
 """
 

@@ -179,7 +179,7 @@ def test_a_large_file_waits_for_an_empty_log(
     assert emptied == [0]
 
 
-@pytest.mark.parametrize("whole", [lambda store: list(store.export()), lambda store: store.lossy()])
+@pytest.mark.parametrize("whole", [lambda store: list(store.catalog.export()), lambda store: store.symbols.lossy()])
 def test_what_reads_everything_is_no_long_reader(
     store: SqliteStore, tmp_path: Path, whole: Callable[[SqliteStore], object]
 ) -> None:

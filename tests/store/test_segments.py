@@ -9,7 +9,7 @@ import pytest
 
 from dowse.errors import Cancelled
 from dowse.model import Chunk, Record, Scope
-from dowse.store.sqlite import SqliteStore
+from dowse.store.sqlite import SqliteStore, health
 from dowse.store.sqlite import writer as segments
 from dowse.store.types import ChunkInput, ColumnWeights
 from dowse.text.tokenize import parse_query
@@ -130,7 +130,7 @@ def test_damage_is_noted(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) ->
     def broken(*_: object) -> bool:
         raise apsw.CorruptError("database disk image is malformed")
 
-    monkeypatch.setattr(segments, "merge_segments", broken)
+    monkeypatch.setattr(health, "merge_segments", broken)
     with store.writing(1.0):
         fill(store, MANY)
         store.maintenance.optimize(quiet)

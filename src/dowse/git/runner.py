@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 
 from dowse.errors import BadInput
 from dowse.git.repository import (
@@ -183,6 +183,7 @@ _READ_BY_GIT: Final = (
 )  # fmt: skip
 WORK_TREE_FILES: Final = ("index", "info/exclude")
 """Files that git also reads to list or compare a work tree; a history does not depend on them."""
+_READ_IN_FOLDERS: Final = (".gitattributes", ".gitignore", ".gitmodules")
 
 
 def find_blocking_file(git_directory: str, *others: str) -> str:
@@ -198,6 +199,13 @@ def find_blocking_file(git_directory: str, *others: str) -> str:
 def _special_refs(git_directory: str) -> Iterator[str]:
     """Return the loose refs that are not regular files. The directory entry tells, so no file is opened."""
     return (name for name, entry in iterate_loose_refs(git_directory) if not entry.is_file(follow_symlinks=False))
+
+
+def find_blocking_folder_file(directory: str, folders: Iterable[str]) -> str:
+    """Return why git would block on a file that it reads in these folders of a work tree; empty if it would not."""
+    names = (f"{folder}/{name}".lstrip("/") for folder in folders for name in _READ_IN_FOLDERS)
+    found = ((name, kind) for name in names if (kind := _blocking_kind(Path(directory, name))))
+    return next((f"{escape_invalid_bytes(name)} is {kind}, which would block git" for name, kind in found), "")
 
 
 def _blocking_kind(place: Path) -> str:
@@ -342,7 +350,7 @@ def explain_unfinished(directory: str) -> str:
 def _run(
     directory: str,
     arguments: list[str],
-    environment: dict[str, str],
+    environment: Mapping[str, str],
     stdin: bytes,
     max_bytes: int,
     takes_beginning: bool = False,
@@ -408,6 +416,55 @@ def _index_override(git_directory: str) -> dict[str, str]:
 
 
 # --------------------------------------------------------------------------------------------------
+# Run git in a clean room: with the index, the objects and the work tree of a repository, but with a common directory of
+# ours, which has no refs and no settings. So no setting of the repository or the user can name a program.
+
+_CLEAN_ROOMS: Final = Path(__file__).with_name("clean_room")
+_COPIED_SETTINGS: Final = frozenset(
+    f"core.{name}"
+    for name in (
+        "autocrlf", "checkstat", "eol", "filemode", "ignorecase", "precomposeunicode", "sparsecheckout", "symlinks",
+        "trustctime",
+    )
+)  # fmt: skip
+_NO_CONFIG_FILES: Final = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+class CleanRoom(NamedTuple):
+    """The arguments and the environment that make git use a clean room with the work tree at `top`."""
+
+    top: str
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+
+    def git(self, directory: str, *command: str, stdin: bytes = b"", max_bytes: int = MAX_GIT_OUTPUT_BYTES) -> bytes:
+        """Run git in a directory of the work tree; raise BadInput with the reason if it fails."""
+        # A slow comparison must not shorten the timeout of other commands in this directory.
+        timed = f"content of {self.top}"
+        arguments = [*self.arguments, "-C", directory, *command]
+        return _output_or_raise(_run(timed, arguments, self.environment, stdin, max_bytes), timed)
+
+    def prefix(self, directory: str) -> str:
+        """Return what the paths of the directory's files start with, as seen from the top."""
+        return "" if directory == self.top else f"{os.path.relpath(directory, self.top)}/"
+
+
+def open_clean_room(top: str) -> CleanRoom:
+    """Return a clean room for a work tree; raise BadInput if git must not or cannot read its settings."""
+    listed = git_output_in_work_tree(top, top, "config", "--list", "-z")
+    settings = {row.partition("\n")[0]: row.replace("\n", "=", 1) for row in os.fsdecode(listed).split("\0")}
+    copied = (part for name in _COPIED_SETTINGS & settings.keys() for part in ("-c", settings[name]))
+    git_directory = str(find_git_directory(top)[0])
+    environment = _environment(git_directory) | _NO_CONFIG_FILES
+    attributes = ("-c", f"core.attributesFile={environment['GIT_COMMON_DIR']}/info/attributes")
+    object_format = "sha256" if settings.get("extensions.objectformat", "").endswith("=sha256") else "sha1"
+    environment["GIT_COMMON_DIR"] = str(_CLEAN_ROOMS / object_format)
+    locations = (f"--git-dir={git_directory}", f"--work-tree={top}")
+    git = shutil.which("git") or "git"
+    return CleanRoom(top, (git, *_HARDENING_OPTIONS, *copied, *attributes, *locations, LITERAL_PATHSPECS), environment)
+
+
+# --------------------------------------------------------------------------------------------------
 # Run git on a repository's history; return its output, or the reason for a failure in one sentence.
 
 LITERAL_PATHSPECS = "--literal-pathspecs"
@@ -432,11 +489,16 @@ def try_git(directory: Path, *command: str, stdin: bytes = b"", max_bytes: int =
     return _output_or_reason(finished, str(directory))
 
 
-def try_git_in_work_tree(
-    top: str, directory: str, *command: str, stdin: bytes = b"", max_bytes: int = MAX_GIT_OUTPUT_BYTES
-) -> bytes | str:
-    """Run git in a directory of the work tree that starts at `top`; return its output or a one-line reason."""
-    return _output_or_reason(run_in_work_tree(top, directory, *command, stdin=stdin, max_bytes=max_bytes), directory)
+def git_output_in_work_tree(top: str, directory: str, *command: str, max_bytes: int = MAX_GIT_OUTPUT_BYTES) -> bytes:
+    """Run git in a directory of the work tree that starts at `top`; raise BadInput with the reason if it fails."""
+    return _output_or_raise(run_in_work_tree(top, directory, *command, max_bytes=max_bytes), directory)
+
+
+def _output_or_raise(finished: FinishedProcess | None, directory: str) -> bytes:
+    answer = _output_or_reason(finished, directory)
+    if isinstance(answer, str):
+        raise BadInput(answer)
+    return answer
 
 
 def _output_or_reason(finished: FinishedProcess | None, directory: str) -> bytes | str:

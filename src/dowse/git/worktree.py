@@ -6,12 +6,10 @@ import hashlib
 import os
 import re
 import shutil
-import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from enum import Enum, auto
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,19 +19,20 @@ from dowse.git.repository import (
     common_directory_of,
     git_directory_of,
     is_git_directory,
-    is_work_tree,
     work_tree_above,
 )
 from dowse.git.runner import (
     MAX_LISTING_BYTES,
+    CleanRoom,
     decode_git_path,
+    find_blocking_folder_file,
+    git_output_in_work_tree,
+    open_clean_room,
     path_spellings,
     run_in_work_tree,
     run_on_history,
     try_git,
-    try_git_in_work_tree,
 )
-from dowse.paths import cached_with_ancestors
 from dowse.safe_open import FileChangedError, open_below, read_file
 
 # --------------------------------------------------------------------------------------------------
@@ -101,224 +100,6 @@ def split_lines(content: bytes) -> list[bytes]:
 
 
 # --------------------------------------------------------------------------------------------------
-# The entries of the last commit and of the git index, as plumbing lists them, without reading any file.
-
-LINK_MODE: Final = "120000"
-SUBMODULE_MODE: Final = "160000"
-_FILE_MODE_PREFIX: Final = "100"
-_TRUE: Final = b"true"
-_NS_PER_S: Final = 1_000_000_000
-_MAX_STAGED_BYTES: Final = 3 * MAX_LISTING_BYTES
-_COMMITTED_PATTERN = re.compile(rb"(\d+) \w+ ([0-9a-f]+)\t([^\0]+)\0")
-# The file stat follows the path. If another version of git prints it differently, it counts as missing.
-_STAGED_PATTERN = re.compile(rb"(\S) (\d+) ([0-9a-f]+) (\d)\t([^\0]+)\0((?: .*\n)*)")
-_STAT_PATTERN = re.compile(
-    rb" +ctime: (\d+):(\d+)\n +mtime: (\d+):(\d+)\n +dev: \d+\tino: (\d+)\n"
-    rb" +uid: (\d+)\tgid: (\d+)\n +size: (\d+)\t.*\n"
-)
-
-
-class TreeEntry(NamedTuple):
-    """Mode (six digits) and object hash, as git writes them."""
-
-    mode: str
-    name: str
-
-    @property
-    def is_file(self) -> bool:
-        return self.mode.startswith(_FILE_MODE_PREFIX)
-
-
-class IndexStat(NamedTuple):
-    """The stat of a file when git last knew that it matched the index."""
-
-    changed_ns: int
-    written_ns: int
-    inode: int
-    user: int
-    group: int
-    size: int
-
-
-class IndexEntry(NamedTuple):
-    """`is_expected`: neither skipped by a sparse checkout nor assumed unchanged. `is_merged`: without conflict."""
-
-    entry: TreeEntry
-    stat: IndexStat | None
-    is_expected: bool
-    is_merged: bool
-
-
-class FilesystemTraits(NamedTuple):
-    """The capabilities of a work tree's file system, by its git configuration."""
-
-    has_modes: bool
-    has_links: bool
-
-
-def list_committed(top: str, directory: str) -> dict[str, TreeEntry] | str:
-    """Return the last commit's entries below the directory, none before the first one; or the reason if git fails."""
-    tree = try_git_in_work_tree(top, directory, "ls-tree", "-r", "-z", "HEAD", "--", ".", max_bytes=MAX_LISTING_BYTES)
-    if isinstance(tree, str):
-        return {} if is_unborn(Path(git_directory_of(top) or top)) else tree
-    return dict(_parse_committed(tree))
-
-
-def _parse_committed(output: bytes) -> Iterator[tuple[str, TreeEntry]]:
-    for mode, name, path in (row.groups() for row in _COMMITTED_PATTERN.finditer(output)):
-        decoded = os.fsdecode(path)
-        if not escapes_work_tree(decoded):
-            yield decoded, _make_entry(mode, name)
-
-
-def list_staged(top: str, directory: str) -> dict[str, IndexEntry] | str:
-    """Return the git index's entries below the directory, or the reason if git fails."""
-    output = try_git_in_work_tree(
-        top, directory, "ls-files", "--cached", "-v", "-s", "--debug", "-z", max_bytes=_MAX_STAGED_BYTES
-    )
-    return output if isinstance(output, str) else dict(_parse_staged(output))
-
-
-def _parse_staged(output: bytes) -> Iterator[tuple[str, IndexEntry]]:
-    for tag, mode, name, stage, path, stat_text in (row.groups() for row in _STAGED_PATTERN.finditer(output)):
-        # A lowercase letter: assumed unchanged by the user's order. S: skipped by a sparse checkout.
-        is_expected = tag.isupper() and tag != b"S"
-        decoded = os.fsdecode(path)
-        if not escapes_work_tree(decoded):
-            yield decoded, IndexEntry(_make_entry(mode, name), _parse_stat(stat_text), is_expected, stage == b"0")
-
-
-def _make_entry(mode: bytes, name: bytes) -> TreeEntry:
-    return TreeEntry(sys.intern(mode.decode()), name.decode())
-
-
-def _parse_stat(output: bytes) -> IndexStat | None:
-    found = _STAT_PATTERN.fullmatch(output)
-    if found is None:
-        return None
-    changed_s, changed_ns, written_s, written_ns, *others = map(int, found.groups())
-    return IndexStat(changed_s * _NS_PER_S + changed_ns, written_s * _NS_PER_S + written_ns, *others)
-
-
-def read_filesystem_traits(top: str) -> FilesystemTraits:
-    output = try_git_in_work_tree(
-        top, top, "config", "-z", "--type=bool", "--get-regexp", r"^core\.(filemode|symlinks)$"
-    )
-    rows = (row.partition(b"\n") for row in (b"" if isinstance(output, str) else output).split(b"\0"))
-    values = {name: value == _TRUE for name, _, value in rows}
-    return FilesystemTraits(values.get(b"core.filemode", True), values.get(b"core.symlinks", True))
-
-
-# --------------------------------------------------------------------------------------------------
-# Compare a file with a git blob by hashing it here in pieces, because git would run filters.
-
-_PIECE_BYTES = 1 << 20
-_SHA256_DIGITS = 64
-
-
-class ContentMatch(Enum):
-    """The result of comparing a file with a blob."""
-
-    SAME = auto()
-    EXCEPT_LINE_ENDS = auto()
-    NONE = auto()
-
-
-def compare_with_blob(directory: str, path: str, name: str) -> ContentMatch:
-    """Compare the regular file at this path with a blob; a checkout may have converted its line endings to CRLF."""
-    try:
-        with open_below(directory, path) as handle:
-            size = os.fstat(handle).st_size
-            if hash_blob(_read_pieces(handle, size), size, name) == name:
-                return ContentMatch.SAME
-            shorter = sum(map(len, _convert_crlf(_read_pieces(handle, size))))
-            is_converted = (
-                shorter < size and hash_blob(_convert_crlf(_read_pieces(handle, size)), shorter, name) == name
-            )
-            return ContentMatch.EXCEPT_LINE_ENDS if is_converted else ContentMatch.NONE
-    except OSError:
-        return ContentMatch.NONE
-
-
-def hash_blob(pieces: Iterable[bytes], size: int, like: str) -> str:
-    """Return git's hash for this content, with the algorithm that the hash `like` uses."""
-    algorithm = hashlib.sha256 if len(like) == _SHA256_DIGITS else hashlib.sha1
-    digest = algorithm(b"blob %d\0" % size, usedforsecurity=False)
-    for piece in pieces:
-        digest.update(piece)
-    return digest.hexdigest()
-
-
-def _read_pieces(handle: int, size: int) -> Iterator[bytes]:
-    """Read at most `size` bytes, even if the file grows meanwhile."""
-    at = 0
-    while at < size and (piece := os.pread(handle, min(_PIECE_BYTES, size - at), at)):
-        at += len(piece)
-        yield piece
-
-
-def _convert_crlf(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Convert CRLF to LF, even if the two bytes are in different pieces."""
-    carry = b""
-    for piece in pieces:
-        joined = carry + piece
-        carry = joined[-1:] if joined.endswith(b"\r") else b""
-        yield joined[: len(joined) - len(carry)].replace(b"\r\n", b"\n")
-    yield carry
-
-
-# --------------------------------------------------------------------------------------------------
-# The conversions that a checkout applies to a file, by its git attributes; reading these runs no program.
-
-_FILTER_ATTRIBUTES: Final = ("filter", "ident", "working-tree-encoding")
-_LINE_END_ATTRIBUTES: Final = ("text", "crlf", "eol")
-_UNSET_VALUES: Final = frozenset({"unspecified", "unset"})
-_FALSE_VALUES: Final = frozenset({"", "false", "no", "off", "0"})
-
-
-class CheckoutConversion(NamedTuple):
-    """Whether a checkout converts line endings, and whether it may change the content in any other way."""
-
-    of_line_ends: bool = False
-    of_content: bool = False
-
-
-NO_CONVERSION: Final = CheckoutConversion()
-
-
-def read_conversions(top: str, directory: str, paths: Iterable[str]) -> dict[str, CheckoutConversion]:
-    """Return the conversions by path below the directory; empty if git fails.
-
-    Uses the staged attributes: a `.gitattributes` file in the work tree may be anything, for example a pipe.
-    """
-    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    command = ("check-attr", "--cached", "-z", "--stdin", *_FILTER_ATTRIBUTES, *_LINE_END_ATTRIBUTES)
-    output = try_git_in_work_tree(top, directory, *command, stdin=stdin) if stdin else b""
-    if not output or isinstance(output, str):
-        return {}
-    by_path: dict[str, dict[str, str]] = {}
-    fields = iter(output.split(b"\0"))
-    for path, attribute, value in zip(fields, fields, fields, strict=False):
-        by_path.setdefault(os.fsdecode(path), {})[attribute.decode()] = value.decode(errors="replace")
-    autocrlf = _uses_autocrlf(top)
-    return {path: _to_conversion(attributes, autocrlf) for path, attributes in by_path.items()}
-
-
-def _uses_autocrlf(top: str) -> bool:
-    output = try_git_in_work_tree(top, top, "config", "--get", "core.autocrlf")
-    return not isinstance(output, str) and output.decode(errors="replace").strip().lower() not in _FALSE_VALUES
-
-
-def _to_conversion(attributes: Mapping[str, str], autocrlf: bool) -> CheckoutConversion:
-    text, old, ends = (attributes[name] for name in _LINE_END_ATTRIBUTES)
-    kind = old if text == "unspecified" else text
-    if kind == ends == "unspecified":
-        kind = "set" if autocrlf else "unset"
-    of_content = any(attributes[name] not in _UNSET_VALUES for name in _FILTER_ATTRIBUTES)
-    return CheckoutConversion(kind != "unset", of_content)
-
-
-# --------------------------------------------------------------------------------------------------
 # List the files of a work tree with git, without running anything a repository configures.
 
 
@@ -360,26 +141,60 @@ def list_tracked_ignored(top: str, directory: str) -> frozenset[str]:
 
 
 # --------------------------------------------------------------------------------------------------
-# List the files that `git status` would report, without running anything the repository configures.
-#
-# `git status` would run filters to compare files. So names, hashes and index stats come from plumbing commands, and
-# files are compared here.
+# List the files that `git status` reports, in a clean room, so that it runs nothing the repository configures.
 
-_UINT32_MAX = 0xFFFFFFFF  # the git index stores 32 bits of each number
-_RACY_INDEX_NS = 20_000_000  # a file written this shortly before the git index may have been written again
+# With any other value for submodules, git would run `git status` in them, with their configuration.
+_COMPARED_SUBMODULES: Final = "--ignore-submodules=dirty"
+_STAGED_COMMAND: Final = (
+    "diff-index", "--cached", "-z", "--no-renames", "--relative", _COMPARED_SUBMODULES, "HEAD", "--", ".",
+)  # fmt: skip
+_STATUS_COMMAND: Final = (
+    "status", "--porcelain=v2", "-z", "--untracked-files=no", "--no-renames", _COMPARED_SUBMODULES, "--", ".",
+)  # fmt: skip
+_CONVERSIONS: Final = ("filter", "ident", "working-tree-encoding")
+_NOT_CONVERTED: Final = (b"unspecified", b"unset")
+_UINT32_MAX: Final = 0xFFFFFFFF  # the git index stores 32 bits of each number
+_MAX_HASHED_FILES: Final = 200  # by one command
+_NS_PER_S: Final = 1_000_000_000
+_MAX_STAGED_BYTES: Final = 3 * MAX_LISTING_BYTES
+_INDEX_ENTRY = re.compile(
+    rb"(\S) (\d+) ([0-9a-f]+) \d\t([^\0]+)\0 +ctime: (\d+):(\d+)\n +mtime: (\d+):(\d+)\n"
+    rb" +dev: \d+\tino: (\d+)\n +uid: \d+\tgid: \d+\n +size: (\d+)\t.*\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
     """The changed paths, relative to the directory and sorted: staged or not, new, modified or deleted.
 
-    An untracked nested repository has a trailing slash. `committed` holds the entries of the last commit. `problem`
-    says why nothing could be listed.
+    An untracked nested repository has a trailing slash. `blobs` has the hash of each one that is a file in the last
+    commit. `problem` says why nothing could be listed.
     """
 
     paths: tuple[str, ...] = ()
-    committed: Mapping[str, TreeEntry] = field(default_factory=dict)
+    blobs: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
+
+
+class _FileStat(NamedTuple):
+    """The stat of a file, as far as git compares it."""
+
+    changed_s: int
+    changed_ns: int
+    written_s: int
+    written_ns: int
+    inode: int
+    size: int
+
+    def in_seconds(self) -> _FileStat:
+        return self._replace(changed_ns=0, written_ns=0)
+
+
+class _IndexEntry(NamedTuple):
+    """`blob` is empty if it is not a file, or one that is skipped by a sparse checkout or assumed unchanged."""
+
+    blob: str
+    stat: _FileStat
 
 
 def list_changed_files(directory: Path) -> ChangedFiles:
@@ -387,156 +202,114 @@ def list_changed_files(directory: Path) -> ChangedFiles:
     top = work_tree_above(place)
     if top is None:
         return ChangedFiles(problem=f"{place} is not in a git work tree")
-    index_ns = _index_mtime_ns(top)
-    committed, staged = list_committed(top, place), list_staged(top, place)
-    if isinstance(committed, str) or isinstance(staged, str):
-        why = committed if isinstance(committed, str) else staged
-        return ChangedFiles(problem=f"git could not list {place}: {why}")
+    try:
+        room = open_clean_room(top)
+        entries = _list_entries(room, place)
+        committed = _list_staged_changes(top, place, entries)
+        modified = _list_modified(room, place, entries)
+    except BadInput as error:
+        return ChangedFiles(problem=f"git could not list {place}: {error}")
     listed = list_work_tree(top, place)
     if listed is None:
         return ChangedFiles(problem=f"git could not list {place}")
-    found = {
-        *(name for name in listed.names if name not in staged),
-        *_staged_changes(committed, staged),
-        *_WorkTreeComparison(top, place, index_ns).list_differing(staged),
-    }
-    return ChangedFiles(tuple(sorted(found)), committed)
+    paths = {*committed, *modified, *(name for name in listed.names if name not in entries)}
+    blobs = {path: entries[path].blob for path in modified} | committed
+    return ChangedFiles(tuple(sorted(paths)), {path: blob for path, blob in blobs.items() if blob})
 
 
-def _staged_changes(committed: Mapping[str, TreeEntry], staged: Mapping[str, IndexEntry]) -> Iterator[str]:
-    yield from (path for path in committed if path not in staged)
-    yield from (path for path, it in staged.items() if not it.is_merged or committed.get(path) != it.entry)
+def _list_entries(room: CleanRoom, directory: str) -> dict[str, _IndexEntry]:
+    """Return the git index's entries below the directory. Raises BadInput if git must not compare them."""
+    output = room.git(directory, "ls-files", "-v", "-s", "--debug", "-z", max_bytes=_MAX_STAGED_BYTES)
+    entries = dict(_parse_entry(*row) for row in _INDEX_ENTRY.findall(output))
+    # Git would read the files that these paths name.
+    if crafted := next(filter(escapes_work_tree, entries), ""):
+        raise BadInput(f"its index names {crafted!r}, which is outside of the work tree")
+    prefix = room.prefix(directory)
+    if reason := find_blocking_folder_file(room.top, _folders_above([prefix, *(prefix + path for path in entries)])):
+        raise BadInput(reason)
+    return entries
 
 
-def _index_mtime_ns(top: str) -> int:
-    """Return when the git index was last written."""
+def _parse_entry(tag: bytes, mode: bytes, name: bytes, path: bytes, *stat: bytes) -> tuple[str, _IndexEntry]:
+    # A lowercase letter: assumed unchanged by the user's order. S: skipped by a sparse checkout.
+    blob = _blob_if_file(mode, name) if tag.isupper() and tag != b"S" else ""
+    return os.fsdecode(path), _IndexEntry(blob, _FileStat(*map(int, stat)))
+
+
+def _blob_if_file(mode: bytes, name: bytes) -> str:
+    return name.decode("ascii") if mode.startswith(_FILE_MODE) else ""
+
+
+def _folders_above(paths: Iterable[str]) -> set[str]:
+    """Return the folders that these paths lie in, at every depth; the top is empty."""
+    folders = {""}
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    return folders
+
+
+def _list_staged_changes(top: str, directory: str, entries: Iterable[str]) -> dict[str, str]:
+    """Return the paths whose index entry differs from the last commit, with the blob they have there."""
     try:
-        return Path(git_directory_of(top) or "", "index").stat().st_mtime_ns
-    except OSError:
-        return 0
+        output = git_output_in_work_tree(top, directory, *_STAGED_COMMAND, max_bytes=MAX_LISTING_BYTES)
+    except BadInput:
+        if not is_unborn(git_directory_of(top) or Path(top)):
+            raise
+        return dict.fromkeys(entries, "")
+    fields = iter(output.split(b"\0"))
+    rows = ((about.split(b" "), os.fsdecode(path)) for about, path in zip(fields, fields, strict=False))
+    changes = ((path, _blob_if_file(about[0][1:], about[2])) for about, path in rows)
+    return {path: blob for path, blob in changes if not escapes_work_tree(path)}
 
 
-class _Difference(Enum):
-    """Whether a file differs from the git index, as far as the file alone shows."""
-
-    NONE = auto()
-    IF_LINE_ENDS_ARE_CONVERTED = auto()
-    IF_A_FILTER_MADE_IT = auto()
-    HOPELESS = auto()
-
-
-class _WorkTreeComparison:
-    """The files below a directory; like git, never reached through a link."""
-
-    __slots__ = ("_directory", "_habits", "_index_ns", "_real_directories", "_top")
-
-    def __init__(self, top: str, directory: str, index_ns: int) -> None:
-        self._top = top
-        self._directory = directory
-        self._habits = read_filesystem_traits(top)
-        self._index_ns = index_ns
-        self._real_directories = {"": True}
-
-    def list_differing(self, staged: Mapping[str, IndexEntry]) -> Iterator[str]:
-        """Yield the paths whose file differs from the git index."""
-        results = ((path, self._doubt(path, it)) for path, it in staged.items() if it.is_expected)
-        doubts = {path: it for path, it in results if it is not _Difference.NONE}
-        convertible = [path for path, it in doubts.items() if it is not _Difference.HOPELESS]
-        known = read_conversions(self._top, self._directory, convertible)
-        return (path for path, it in doubts.items() if not _is_explained(it, known.get(path, NO_CONVERSION)))
-
-    def _doubt(self, path: str, staged: IndexEntry) -> _Difference:
-        status, entry = self._status(path), staged.entry
-        if status is None or self._mode(status, entry) != entry.mode:
-            return _Difference.HOPELESS
-        if entry.mode == SUBMODULE_MODE:
-            return _doubt_if_different(_submodule_is_at(f"{self._directory}/{path}", entry.name))
-        index_stat = staged.stat if staged.stat is not None and staged.stat.size else None
-        if index_stat is not None and index_stat.size != status.st_size & _UINT32_MAX:
-            return _Difference.HOPELESS
-        stat_matches = index_stat is not None and _to_index_stat(status) == index_stat
-        if index_stat is not None and stat_matches and index_stat.written_ns + _RACY_INDEX_NS < self._index_ns:
-            return _Difference.NONE
-        if stat.S_ISLNK(status.st_mode):
-            return _doubt_if_different(_link_matches(f"{self._directory}/{path}", entry.name))
-        return _judge_content(compare_with_blob(self._directory, path, entry.name), index_stat, stat_matches)
-
-    def _mode(self, status: os.stat_result, entry: TreeEntry) -> str:
-        """Return the mode as git would record it; the recorded mode if the file system cannot represent it."""
-        if stat.S_ISDIR(status.st_mode):
-            return SUBMODULE_MODE
-        if stat.S_ISLNK(status.st_mode):
-            return LINK_MODE
-        if not stat.S_ISREG(status.st_mode):
-            return ""
-        is_supported = (
-            self._habits.has_links if entry.mode == LINK_MODE else self._habits.has_modes or not entry.is_file
-        )
-        usual = "100755" if status.st_mode & stat.S_IXUSR else "100644"
-        return usual if is_supported else entry.mode
-
-    def _status(self, path: str) -> os.stat_result | None:
-        """Return the file's status; None if there is no file."""
-        return (
-            self._lstat(path)
-            if cached_with_ancestors(path.rpartition("/")[0], self._real_directories, self._is_real_directory)
-            else None
-        )
-
-    def _is_real_directory(self, folder: str) -> bool:
-        status = self._lstat(folder) if self._real_directories[folder.rpartition("/")[0]] else None
-        return status is not None and stat.S_ISDIR(status.st_mode)
-
-    def _lstat(self, path: str) -> os.stat_result | None:
-        try:
-            return os.lstat(f"{self._directory}/{path}")
-        except OSError:
-            return None
+def _list_modified(room: CleanRoom, directory: str, entries: Mapping[str, _IndexEntry]) -> set[str]:
+    """Return the paths whose file differs from the git index."""
+    output = room.git(directory, *_STATUS_COMMAND, max_bytes=_MAX_STAGED_BYTES)
+    # The room has no commits, so git reports every entry. A dot stands for a file that is as in the index.
+    rows = (row for row in output.split(b"\0") if row and row[3:4] != b".")
+    paths = (row.split(b" ", 10 if row.startswith(b"u") else 8)[-1] for row in rows)
+    modified = {os.fsdecode(path).removeprefix(room.prefix(directory)) for path in paths} & entries.keys()
+    current = {path: _read_stat(f"{directory}/{path}") for path in entries}
+    untouched = [path for path in modified if current[path] == entries[path].stat]
+    overlooked = [path for path, it in entries.items() if _is_overlooked(it, current[path])]
+    differing = (path for path, blob in _hash_files(room, directory, overlooked) if blob != entries[path].blob)
+    return modified.difference(_list_converted(room, directory, untouched)).union(differing)
 
 
-def _doubt_if_different(is_same: bool) -> _Difference:
-    return _Difference.NONE if is_same else _Difference.HOPELESS
-
-
-def _to_index_stat(status: os.stat_result) -> IndexStat:
-    return IndexStat(
-        status.st_ctime_ns,
-        status.st_mtime_ns,
-        status.st_ino & _UINT32_MAX,
-        status.st_uid & _UINT32_MAX,
-        status.st_gid & _UINT32_MAX,
-        status.st_size & _UINT32_MAX,
-    )
-
-
-def _judge_content(found: ContentMatch, index_stat: IndexStat | None, stat_matches: bool) -> _Difference:
-    if found is ContentMatch.SAME:
-        return _Difference.NONE
-    if found is ContentMatch.EXCEPT_LINE_ENDS:
-        # While its index stat is valid, it has the line endings of that time. Git stores no size if it is not sure.
-        return _Difference.IF_LINE_ENDS_ARE_CONVERTED if index_stat is None else _Difference.NONE
-    return _Difference.IF_A_FILTER_MADE_IT if stat_matches else _Difference.HOPELESS
-
-
-def _is_explained(doubt: _Difference, conversion: CheckoutConversion) -> bool:
-    if doubt is _Difference.IF_A_FILTER_MADE_IT:
-        return conversion.of_content
-    return doubt is _Difference.IF_LINE_ENDS_ARE_CONVERTED and conversion.of_line_ends
-
-
-def _link_matches(link: str, name: str) -> bool:
+def _read_stat(place: str) -> _FileStat | None:
     try:
-        target = os.fsencode(os.readlink(link))  # noqa: PTH115 (a Path would tidy it up)
+        status = os.lstat(place)
     except OSError:
+        return None
+    times = (*divmod(status.st_ctime_ns, _NS_PER_S), *divmod(status.st_mtime_ns, _NS_PER_S))
+    return _FileStat(*times, status.st_ino & _UINT32_MAX, status.st_size & _UINT32_MAX)
+
+
+def _is_overlooked(entry: _IndexEntry, current: _FileStat | None) -> bool:
+    """Return whether a file was touched within the second of its index entry. Git compares whole seconds only."""
+    if not entry.blob or current is None or current == entry.stat:
         return False
-    return hash_blob([target], len(target), name) == name
+    return current.in_seconds() == entry.stat.in_seconds()
 
 
-def _submodule_is_at(place: str, commit: str) -> bool:
-    """Return whether a submodule is at this commit; one that is not checked out counts as unchanged."""
-    git_directory = git_directory_of(place) if is_work_tree(place) else None
-    head = "" if git_directory is None else try_git(git_directory, "rev-parse", "--verify", "--quiet", "HEAD")
-    return isinstance(head, str) or head.decode("ascii", "replace").strip() == commit
+def _list_converted(room: CleanRoom, directory: str, paths: Iterable[str]) -> set[str]:
+    """Return the paths whose content a checkout converts. They look changed, because no filter is run."""
+    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    command = ("check-attr", "--cached", "-z", "--stdin", *_CONVERSIONS)
+    fields = iter((room.git(directory, *command, stdin=stdin) if stdin else b"").split(b"\0"))
+    rows = zip(fields, fields, fields, strict=False)
+    return {os.fsdecode(path) for path, _, value in rows if value not in _NOT_CONVERTED}
+
+
+def _hash_files(room: CleanRoom, directory: str, paths: Sequence[str], *options: str) -> Iterator[tuple[str, str]]:
+    """Yield each path with the hash of its content, as git would store it. Git reads large files in pieces."""
+    for start in range(0, len(paths), _MAX_HASHED_FILES):
+        part = paths[start : start + _MAX_HASHED_FILES]
+        hashes = room.git(directory, *options, "hash-object", "--", *part).decode("ascii").split()
+        yield from zip(part, hashes, strict=True)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -592,12 +365,14 @@ def _realpath(directory: Path) -> Path:
 
 
 # --------------------------------------------------------------------------------------------------
-# Find the lines of a work tree that differ from its last commit, without running anything the repository configures.
+# Find the lines of a work tree that differ from its last commit.
 #
-# `git diff` on a work tree would run filters and diff programs, so lines are compared here.
+# Lines are compared here: `git diff` leaves out untracked files and has no limit for one file.
 
 MAX_COMPARED_FILE_BYTES = 2_000_000  # a larger file counts as changed as a whole
 MAX_LINE_PAIRS = 4_000_000  # with more pairs of lines to compare, everything between the common ends counts as changed
+_SHA256_DIGITS: Final = 64
+_LINE_END_SETTINGS: Final = ("core.autocrlf=false", "core.autocrlf=input")
 ChangedSpans = tuple[tuple[int, int], ...]
 """First and last lines, from 1."""
 ALL_LINES: ChangedSpans = ((1, sys.maxsize),)
@@ -618,9 +393,8 @@ def list_uncommitted_lines(directory: Path) -> UncommittedLines:
     found, checkout = list_changed_files(directory), find_checkout(directory)
     if found.problem or checkout is None:
         return UncommittedLines({}, found.problem)
-    entries = ((path, found.committed.get(path)) for path in found.paths)
-    known = ((path, entry.name if entry is not None and entry.is_file else "") for path, entry in entries)
-    lines = ((path, _changed_lines(checkout.git_directory, str(directory), path, name)) for path, name in known)
+    blobs = ((path, found.blobs.get(path, "")) for path in found.paths)
+    lines = ((path, _changed_lines(checkout.git_directory, str(directory), path, blob)) for path, blob in blobs)
     return UncommittedLines({path: spans for path, spans in lines if spans})
 
 
@@ -651,13 +425,31 @@ def _changed_lines(git_directory: Path, directory: str, path: str, blob_hash: st
         return ALL_LINES
     except (OSError, ValueError):
         return None
-    if blob_hash and compare_with_blob(directory, path, blob_hash) is not ContentMatch.NONE:
+    if status.st_size > MAX_COMPARED_FILE_BYTES:
+        return () if blob_hash and _is_large_blob(directory, path, blob_hash) else ALL_LINES
+    if blob_hash == _hash_blob(after, blob_hash):
         return ()
     before = read_blob(git_directory, blob_hash, MAX_COMPARED_FILE_BYTES) if blob_hash else b""
-    if isinstance(before, str) or status.st_size > MAX_COMPARED_FILE_BYTES:
+    if isinstance(before, str):
         return ALL_LINES
     lines = split_lines(after)
     return diff_lines(split_lines(before), lines) if blob_hash else ((1, max(1, len(lines))),)
+
+
+def _hash_blob(content: bytes, like: str) -> str:
+    """Return git's hash for this content, with the algorithm that the hash `like` uses."""
+    algorithm = hashlib.sha256 if len(like) == _SHA256_DIGITS else hashlib.sha1
+    return algorithm(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).hexdigest()
+
+
+def _is_large_blob(directory: str, path: str, blob_hash: str) -> bool:
+    """Return whether the file has the content of the blob, with any line endings."""
+    try:
+        room = open_clean_room(work_tree_above(directory) or directory)
+        hashes = (_hash_files(room, directory, [path], "-c", setting) for setting in _LINE_END_SETTINGS)
+        return any((path, blob_hash) in it for it in hashes)
+    except BadInput:
+        return False
 
 
 def diff_lines(before: list[bytes], after: list[bytes]) -> ChangedSpans:

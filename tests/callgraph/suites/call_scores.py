@@ -20,6 +20,7 @@ from dowse.model import Record, Symbol
 from dowse.store.base import Store
 from dowse.store.sqlite import SqliteStore
 from dowse.store.types import Definition
+from support import shared_workers
 
 Direction = Literal["up", "down"]
 DIRECTIONS: tuple[Direction, ...] = ("down", "up")
@@ -179,7 +180,9 @@ def graph(case: Case) -> Iterator[Graph]:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(source, encoding="utf-8")
         store = SqliteStore(folder / "index.db", create=True)
-        with Engine(Settings(encoder="none", data_dir=folder), folder / "index.db", create=True, store=store) as engine:
+        settings = Settings(encoder="none", data_dir=folder)
+        workers = shared_workers()
+        with Engine(settings, folder / "index.db", create=True, store=store, workers=workers) as engine:
             report = engine.index([folder / "root"])
             if report.skipped:
                 raise ValueError(f"{case.title}: {report.notes}")

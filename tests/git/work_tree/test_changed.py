@@ -389,14 +389,15 @@ def test_a_repository_that_claims_another_work_tree(tmp_path: Path, claimed: str
 
 
 def test_nothing_is_looked_at_outside(tmp_path: Path) -> None:
-    """An index may be crafted to name a file that lies elsewhere: it is not told, whatever it holds."""
+    """An index may be crafted to name a file that lies elsewhere: git, which would read it, is not asked."""
     repo = based(tmp_path / "repo")
     (tmp_path / "secret").write_text(FILES["a.txt"])
     repo.run("update-index", "--add", "--cacheinfo", f"100644,{repo.run('rev-parse', 'HEAD:a.txt')},!!/secret")
     repo.run("commit", "-q", "-m", "second")
     index = repo.git_directory / "index"
     index.write_bytes(index.read_bytes().replace(b"!!/secret", b"../secret"))
-    assert list_changed_files(repo.place).paths == ("!!/secret",)
+    found = list_changed_files(repo.place)
+    assert found.paths == () and "names '../secret', which is outside of the work tree" in found.problem
 
 
 def test_large_files_are_read_in_pieces(tmp_path: Path) -> None:

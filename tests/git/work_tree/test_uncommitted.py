@@ -193,4 +193,4 @@ def test_where_git_can_not_tell_no_line_is_taken_for_edited(repository, git):
     tree = git(repository, "rev-parse", "HEAD^{tree}").strip()
     (repository / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
     assert list_edited_lines(checkout_of(repository), "a.py") == ()
-    assert "not a tree" in list_uncommitted_lines(repository).problem
+    assert "bad tree object" in list_uncommitted_lines(repository).problem

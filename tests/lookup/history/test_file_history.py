@@ -30,7 +30,7 @@ def text(word: str) -> str:
 
 
 def titles(folder: Path, **sought: object) -> list[str]:
-    found = find_commits(stored(folder / ".git"), HISTORY, HistoryQuery(**sought))  # type: ignore[arg-type]
+    found = find_commits(stored(folder / ".git").view(), HISTORY, HistoryQuery(**sought))  # type: ignore[arg-type]
     assert found.total == len(found.commits)
     return [it.title for it in found.commits]
 

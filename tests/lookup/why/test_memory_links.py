@@ -33,9 +33,9 @@ def test_what_a_link_means_is_told_of_it(project: Project) -> None:
     project.files({"src/app/a:7": "x\n", "lib/a.py": "x = 1\n"})
     project.memory("plans/q5.md", "The five", [])
     project.memory("n.md", "n", [Link("plans", it, 1, it) for it in WRITTEN])
-    links = MemoryLinks.of(project.store)
-    (teller,) = project.store.records("n.md")
-    for record in project.store.select(Scope()):
+    links = MemoryLinks.of(project.store.view())
+    (teller,) = project.store.catalog.records("n.md")
+    for record in project.store.catalog.select(Scope()):
         meant = [it for it in WRITTEN if record in links.meant(teller, it)]
         told = [link.target for it, link in links.to(Target(record.path, record)) if it == teller]
         assert sorted(told) == sorted(meant), record.path

@@ -177,8 +177,8 @@ def test_a_path_with_its_root_is_of_that_root(project: Project) -> None:
 )
 def test_a_memory_may_write_another_in_many_ways(project: Project, written: str) -> None:
     project.memory("plans/q5.md", "The five", [])
-    (record,) = project.store.records("plans/q5.md")
-    project.store.put(replace(record, aliases=("five",)), (), links=())
+    (record,) = project.store.catalog.records("plans/q5.md")
+    project.store.writer.put(replace(record, aliases=("five",)), (), links=())
     project.memory("q6.md", "x", [Link("depends_on", written, 1, "x")])
     assert ends(ask(project, "memory:q6")) == {"out depends_on": ["plans/q5.md"]}
     for asked in ("memory:plans/q5", "memory:q5", ".memories/plans/q5.md", "/work/app/.memories/plans/q5.md"):
@@ -197,8 +197,8 @@ def test_memory_and_file_of_one_name(project: Project) -> None:
     project.files({"plan.md": "# Plan\n", "notes/x.py": "x = 1\n"})
     project.memory("plan.md", "x", [])
     project.memory("x.md", "x", [])
-    (record,) = project.store.records("x.md")
-    project.store.put(replace(record, title="notes/x.py"), (), links=())
+    (record,) = project.store.catalog.records("x.md")
+    project.store.writer.put(replace(record, title="notes/x.py"), (), links=())
     project.memory("n.md", "n", [Link("plans", "plan.md", 1, "n"), Link("fixes", "notes/x.py", 1, "n")])
     found = ask(project, "memory:n")
     assert [one.record and (one.record.collection, one.record.path) for it in found.groups for one in it.shown] == [
@@ -229,9 +229,9 @@ def test_a_chunk_by_its_id(project: Project) -> None:
 
 
 def test_a_chunk_of_a_commit_stands_for_the_commit(project: Project) -> None:
-    (record,) = project.store.records(FIRST, "app.git")
+    (record,) = project.store.catalog.records(FIRST, "app.git")
     pieces = [ChunkInput(Chunk(at, "delta", 1 + 100 * at, 100 + 100 * at), bytes(16)) for at in range(2)]
-    project.store.put(record, pieces, (), project.store.links(record))
+    project.store.writer.put(record, pieces, (), project.store.catalog.links(record))
     asked = public_chunk_id(FIRST, 1)
     assert ask(project, asked) == replace(ask(project, f"commit:{FIRST}"), target=asked)
 

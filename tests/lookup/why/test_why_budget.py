@@ -154,7 +154,7 @@ def test_a_long_way_to_say_a_path_keeps_the_budget() -> None:
 def test_a_long_path_that_was_skipped_keeps_the_budget() -> None:
     project = Project(DictStore())
     path = f"{'long/' * 150}x.bin"
-    project.store.skip(SkippedItem(project.files({}).name, path, "it is binary"))
+    project.store.writer.skip(SkippedItem(project.files({}).name, path, "it is binary"))
     answer = explain(project.bare(), path, 150)
     assert all(len(text) <= 600 for text in shown(answer))
     assert answer.notes[0].startswith("long/long/") and answer.notes[0].endswith("… is not indexed: it is binary")
@@ -185,7 +185,7 @@ def test_names_and_notes_of_any_length_keep_the_budget(
         project.files({place: ""})
         symbol = Symbol(name, "function", 1, 3, signature=name)
         found = Extraction("code", title, "a\nb\nc\n", (), symbols=(symbol,), links=(), facets={"author": author})
-        project.put(project.store.collections()[0].name, place, found)
+        project.put(project.store.catalog.collections()[0].name, place, found)
     links = [Link("touches", path, 1, "M"), Link("changes", f"{path}#{name}", 1, note)]
     project.commit(FIRST, title, 1, links, author=author)
     project.memory(f"{note}.md", title, [Link("mentions", path, 1, note), Link("mentions", note[:900], 1, note)])
