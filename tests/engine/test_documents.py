@@ -19,7 +19,8 @@ from support import OpenEngine, command_line
 
 
 def presentation(*texts: str) -> bytes:
-    return make_pptx(*(shape(text) for text in texts))
+    """Each slide has a text that is long enough for a chunk of its own."""
+    return make_pptx(*(shape(text, "title") + shape("More of this slide. " * 10) for text in texts))
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def test_a_hit_cites_its_page(indexed: Engine) -> None:
 
 def test_a_page_is_read_by_its_number(indexed: Engine) -> None:
     passage = read_passage(indexed, "talk.pptx:p2", None, None, None)
-    assert passage.text == "Cavitation damages impellers"
+    assert passage.text.startswith("Cavitation damages impellers") and "Centrifugal" not in passage.text
     assert "Centrifugal" in read_passage(indexed, "talk.pptx:p1-2", None, None, None).text
 
 
@@ -98,4 +99,4 @@ def test_the_command_line_cites_pages(
     code, out, _ = run("search", "cavitation", "--mode", "lexical", "--json", *flags)
     assert json.loads(out)["hits"][0]["pages"] == [2]
     code, out, _ = run("read", "talk.pptx:p2", *flags)
-    assert (code, out) == (0, "Cavitation damages impellers\n")
+    assert code == 0 and out.startswith("Cavitation damages impellers\n")
