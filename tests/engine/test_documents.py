@@ -70,6 +70,25 @@ def test_markup_and_scripts_are_not_text(indexed: Engine) -> None:
     assert not indexed.search(Query("hidden", recipe="lexical")).hits
 
 
+def test_templates_stay_verbatim(open_engine: OpenEngine, root: Path) -> None:
+    key = "ghp_" + "a1B2" * 9
+    (root / "page.html").write_text(f"<p class='x'>\n{{% if user %}}{key}{{% endif %}}\n</p>\n")
+    engine = open_engine()
+    engine.index([root])
+    (record,) = engine.record("page.html")
+    text = engine.lines(record).text
+    assert record.kind == "code" and text.startswith("<p class='x'>\n{% if user %}ghp_*") and key not in text
+
+
+def test_a_table_keeps_no_secret(open_engine: OpenEngine, root: Path) -> None:
+    key = "ghp_" + "a1B2" * 9
+    (root / "keys.csv").write_text(f"name,value\ntoken,{key}\n")
+    engine = open_engine(extra_extensions=("csv",))
+    engine.index([root])
+    assert key not in "".join(it.chunk.text for it in engine.export())
+    assert engine.search(Query("token", recipe="lexical")).hits
+
+
 def test_the_layout_goes_with_its_record(indexed: Engine, root: Path) -> None:
     store = indexed._core.store
     (record,) = indexed.record("talk.pptx")

@@ -133,14 +133,17 @@ def prepare_file(task: PrepareTask, extract: Extractor) -> PreparedFile:
         found = extract(task.item, task.data)
         if not isinstance(found, Extraction):
             raise TypeError(f"{type(found).__name__} is not an extract")
-        if found.layout is not None and task.limits.masks_secrets:
-            found = mask_document(found)
-        return chunk_prepared(found, task.limits)
+        return chunk_prepared(_mask(task, found), task.limits)
     except MemoryError:
         raise ParserFailed("the parser ran out of memory") from None
     except _PARSER_ERRORS as error:
         reason = f"the parser failed ({type(error).__name__}: {error})"
         raise ParserFailed(reason[:_MAX_FAILURE_CHARS]) from error
+
+
+def _mask(task: PrepareTask, found: Extraction) -> Extraction:
+    """Mask secrets in a document, which was read unmasked; other files were masked by their source."""
+    return mask_document(found) if task.limits.masks_secrets and is_document(task.item.path) else found
 
 
 def chunk_prepared(extract: Extraction, limits: ChunkLimits, facets: Mapping[str, str] | None = None) -> PreparedFile:
@@ -252,7 +255,8 @@ def _add_masked_count(content: PreparedFile, masked: int) -> PreparedFile:
 
 def _prepare_as_text(task: PrepareTask, reason: str) -> PreparedFile:
     try:
-        return chunk_prepared(extract_as_text(task.item, task.data), task.limits, {UNPARSED_FACET: reason})
+        found = _mask(task, extract_as_text(task.item, task.data))
+        return chunk_prepared(found, task.limits, {UNPARSED_FACET: reason})
     except (ValueError, ArithmeticError, LookupError, RecursionError, MemoryError, UnicodeError) as error:
         # This catches broadly on purpose: a broken file must not end the run.
         raise Unreadable(f"cannot be parsed ({type(error).__name__}: {error})"[:300]) from error

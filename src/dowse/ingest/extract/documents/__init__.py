@@ -6,6 +6,7 @@ module for `is_document` alone, so readers are imported when a document is read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -51,6 +52,8 @@ FORMAT_BY_SUFFIX: Final[Mapping[str, str]] = {
 }
 # JSON stays verbatim: in projects it is configuration, and people search its lines.
 _VERBATIM_SUFFIXES: Final = frozenset({".json"})
+# Jinja, Django, Handlebars, Go and Vue ({{ … }}, {% … %}); PHP, ERB and JSP (<? …, <% …).
+_TEMPLATE: Final = re.compile(rb"\{\{.{1,200}?\}\}|\{%.{1,200}?%\}|<\?(?:php|=)|<%")
 DOCUMENT_SUFFIXES: Final = (
     frozenset((*FORMAT_BY_SUFFIX, *(f".{suffix}" for suffix in UNSUPPORTED_FORMATS))) - _VERBATIM_SUFFIXES
 )
@@ -61,8 +64,11 @@ def is_document(path: str) -> bool:
 
 
 def extract_document(item: Item, data: bytes) -> Extraction:
-    """Read a document as what its content shows it to be."""
+    """Read a document as what its content shows it to be. HTML with template commands is code."""
+    from dowse.ingest.extract.code import extract_code
     from dowse.ingest.extract.documents.document import assemble
     from dowse.ingest.extract.documents.readers import read_document
 
+    if FORMAT_BY_SUFFIX.get(PurePosixPath(item.path).suffix.lower()) == "html" and _TEMPLATE.search(data):
+        return extract_code(item, data)
     return assemble(item.path, read_document(item.path, data))

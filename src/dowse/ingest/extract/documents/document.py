@@ -250,14 +250,16 @@ class _TextBuilder:
 def mask_document(extract: Extraction) -> Extraction:
     """Mask known secret values in the text of a document and in its tables, which keeps the length of the text."""
     text, count = mask_secrets_in_text(extract.text)
-    if not count or extract.layout is None:
+    if not count:
         return extract
+    layout = extract.layout or DocumentLayout()
     tables = tuple(
         table._replace(rows=tuple(tuple(mask_secrets_in_text(cell)[0] for cell in row) for row in table.rows))
-        for table in extract.layout.tables
+        for table in layout.tables
     )
     facets = {**extract.facets, MASKED_FACET: str(count)}
-    return replace(extract, text=text, layout=replace(extract.layout, tables=tables), facets=facets)
+    masked = replace(layout, tables=tables) if extract.layout else None
+    return replace(extract, text=text, layout=masked, facets=facets)
 
 
 def iter_words(document: Document) -> Iterator[str]:
