@@ -79,7 +79,10 @@ _LITEPARSE: Final = "liteparse"
 _MAX_TITLE_CHARS: Final = 200
 _MAX_NOTE_PAGES: Final = 12
 _MAX_GROWTH_POINTS: Final = 100.0
-_WORD: Final = re.compile(r"\w+")
+# An ideograph is a word of its own: its lines are joined without a space.
+_WORD: Final = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|(?:(?![\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])\w)+"
+)
 _NO_TITLE: Final = re.compile(
     r"untitled|microsoft word|powerpoint presentation|slide 1|document\d*$"
     r"|\.(?:docx?|pptx?|xlsx?|tex|dvi|indd|pdf|qxd)$|^\W*$|^\S*\d{4,}\S*$",

@@ -22,6 +22,7 @@ _MAX_CELL_WORDS: Final = 60
 _MAX_PROSE_WORDS: Final = 20
 _MAX_RUN_GAP_LINES: Final = 2
 _MIN_FILLED_ROWS: Final = 0.5
+_MIN_RECORD_ROWS: Final = 0.3
 _MIN_TABLE_COVERAGE: Final = 0.9
 _EDGE_POINTS: Final = 1.5
 _NO_TEXT: Final = re.compile(r"[\W_]*")
@@ -388,10 +389,13 @@ def _is_bullet(text: str) -> bool:
 
 
 def _is_table(rows: list[list[Cell]]) -> bool:
+    """Check that most rows have two cells or more, or in a longer table every third: the others continue cells."""
     if len(rows) < 2 or len(rows[0]) < 2:
         return False
     filled = sum(sum(bool(cell.text) for cell in row) >= 2 for row in rows)
-    return filled >= 2 and filled >= _MIN_FILLED_ROWS * len(rows)
+    return (filled >= 2 and filled >= _MIN_FILLED_ROWS * len(rows)) or (
+        filled > 4 and filled >= _MIN_RECORD_ROWS * len(rows)
+    )
 
 
 def _use_layer_text(cell: Cell, places: _Places, lines: Sequence[list[TextLine]]) -> Cell:
