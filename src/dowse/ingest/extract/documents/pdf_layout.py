@@ -191,7 +191,11 @@ def _find_table(
         return None
     region = unite([cell.box for cell in cells if cell.box])
     if not _covers(words, region, lines, taken):
-        return None
+        rows = _adopt_lines(rows, region, lines, taken, words)
+        if not _covers(words, region, lines, taken):
+            return None
+    if header and len({cell.box for cell in header if cell.text}) < 2:
+        header = None  # one merged cell names no column
     has_header = bool(header and {it.text for it in rows[0] if it.text} & {it.text for it in header})
     has_header = has_header or _has_bold_header(rows, places, lines)
     growth = _Growth(rows, lines, taken | words)
@@ -212,12 +216,7 @@ class _Growth:
     def __init__(self, rows: list[list[Cell]], lines: Sequence[list[TextLine]], taken: set[tuple[int, int]]) -> None:
         self._lines = lines
         self._taken = taken
-        self._columns = [
-            unite([cell.box for row in rows if (cell := row[index]).box])
-            if any(row[index].box for row in rows)
-            else None
-            for index in range(len(rows[0]))
-        ]
+        self._columns = _column_spans(rows)
         self._top = min(cell.box[1] for row in rows for cell in row if cell.box)
         self.rows = [list(row) for row in rows]
         self.has_new_rows = False
@@ -241,7 +240,7 @@ class _Growth:
         index = first_line - 1
         while boxes and index >= 0 and self._lines[index] and (index, 0) not in self._taken:
             box = unite([word.box for word in self._lines[index]])
-            columns = self._columns_of(box)
+            columns = _columns_at(self._columns, box)
             overlap = min(box[3], boxes[0][3]) - max(box[1], boxes[0][1])
             if overlap <= 0 or len(columns) != 1 or row[columns[0]].text:
                 break
@@ -285,17 +284,10 @@ class _Growth:
             return None
         if one_row and pieces and abs(box[3] - pieces[0][2][3]) > 0.6 * height:
             return None
-        columns = self._columns_of(box)
+        columns = _columns_at(self._columns, box)
         if len(columns) != 1:
             return None
         return index, columns[0], box, " ".join(word.text for word in words)
-
-    def _columns_of(self, box: Box) -> list[int]:
-        return [
-            column
-            for column, span in enumerate(self._columns)
-            if span and min(span[2], box[2]) - max(span[0], box[0]) > 0
-        ]
 
     def _is_bold(self, first_line: int, count: int) -> bool:
         return all(word.is_bold for line in self._lines[first_line : first_line + count] for word in line)
@@ -426,6 +418,46 @@ def _match_words(
                     loose[word.text] -= 1
                     matched.add(place)
     return matched
+
+
+def _adopt_lines(
+    rows: list[list[Cell]],
+    region: Box,
+    lines: Sequence[list[TextLine]],
+    taken: set[tuple[int, int]],
+    words: set[tuple[int, int]],
+) -> list[list[Cell]]:
+    """Append lines inside the table that no cell has to the cell above them in their column; add them to `words`."""
+    rows = [list(row) for row in rows]
+    spans = _column_spans(rows)
+    tops = [min((cell.box[1] for cell in row if cell.box), default=float("inf")) for row in rows]
+    for index, line in enumerate(lines):
+        places = {(index, word) for word in range(len(line))}
+        if not line or places & words or places & taken:
+            continue
+        box = unite([word.box for word in line])
+        columns = _columns_at(spans, box)
+        above = [row for row, top in enumerate(tops) if top < (box[1] + box[3]) / 2]
+        if len(columns) == 1 and above and _contains(region, ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)):
+            cell = rows[above[-1]][columns[0]]
+            text = " ".join([cell.text, *(word.text for word in line)]).strip()
+            rows[above[-1]][columns[0]] = Cell(text, unite([cell.box, box]) if cell.box else box)
+            words |= places
+    return rows
+
+
+def _column_spans(rows: list[list[Cell]]) -> list[Box | None]:
+    """Return the box around the cells of each column, None for one without boxes; merged cells do not count."""
+    counts = [Counter(cell.box for cell in row) for row in rows]
+    columns = [
+        [row[index].box for row, count in zip(rows, counts, strict=True) if count[row[index].box] == 1]
+        for index in range(len(rows[0]))
+    ]
+    return [unite([box for box in column if box]) if any(column) else None for column in columns]
+
+
+def _columns_at(spans: Sequence[Box | None], box: Box) -> list[int]:
+    return [column for column, span in enumerate(spans) if span and min(span[2], box[2]) - max(span[0], box[0]) > 0]
 
 
 def _covers(
