@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dowse.ingest.extract.documents.document import PageBox, Row, Table
@@ -23,6 +24,7 @@ _MAX_PROSE_WORDS: Final = 20
 _MAX_RUN_GAP_LINES: Final = 2
 _MIN_FILLED_ROWS: Final = 0.5
 _MIN_RECORD_ROWS: Final = 0.3
+_MAX_UNITED_CELLS: Final = 5
 _MIN_TABLE_COVERAGE: Final = 0.9
 _EDGE_POINTS: Final = 1.5
 _NO_TEXT: Final = re.compile(r"[\W_]*")
@@ -447,13 +449,24 @@ def _adopt_lines(
 
 
 def _column_spans(rows: list[list[Cell]]) -> list[Box | None]:
-    """Return the box around the cells of each column, None for one without boxes; merged cells do not count."""
+    """Return a box for each column, None for one without boxes.
+
+    It is around all cells of a short column and has the median edges of a long one; merged cells do not count.
+    """
     counts = [Counter(cell.box for cell in row) for row in rows]
     columns = [
         [row[index].box for row, count in zip(rows, counts, strict=True) if count[row[index].box] == 1]
         for index in range(len(rows[0]))
     ]
-    return [unite([box for box in column if box]) if any(column) else None for column in columns]
+    return [_span([box for box in column if box]) for column in columns]
+
+
+def _span(boxes: list[Box]) -> Box | None:
+    if len(boxes) <= _MAX_UNITED_CELLS:
+        return unite(boxes) if boxes else None
+    left, top, right, bottom = unite(boxes)
+    left, right = median(box[0] for box in boxes), median(box[2] for box in boxes)
+    return left, top, right, bottom
 
 
 def _columns_at(spans: Sequence[Box | None], box: Box) -> list[int]:
