@@ -310,7 +310,7 @@ def _locate_words(grid: Grid, lines: Sequence[list[TextLine]], taken: set[tuple[
             cells = [
                 cell
                 for band, row in bands
-                if _contains(band, point)
+                if band[1] - _EDGE_POINTS <= point[1] <= band[3] + _EDGE_POINTS
                 for cell in row
                 if cell.box and _contains(cell.box, point)
             ]
