@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from dowse.errors import Unreadable
 from dowse.ingest.extract.documents.document import Document, Table
 from dowse.ingest.extract.documents.ocr import (
     DEFAULT_OCR_LIMITS,
@@ -105,8 +106,11 @@ DEFAULT_LIMITS: Final = PdfLimits()
 
 
 def read_pdf(data: bytes, limits: PdfLimits = DEFAULT_LIMITS) -> Document:
-    """Read a PDF; raise Unreadable if it is encrypted, damaged or empty."""
-    return _PdfReader(data, limits).read()
+    """Read a PDF; raise Unreadable if it is encrypted, damaged, empty or larger than the memory."""
+    try:
+        return _PdfReader(data, limits).read()
+    except MemoryError as error:
+        raise Unreadable("the PDF needs more memory than the limit of a worker process") from error
 
 
 class _PdfReader:

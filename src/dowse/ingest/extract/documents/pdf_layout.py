@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ _MAX_UNITED_CELLS: Final = 5
 _MIN_TABLE_COVERAGE: Final = 0.9
 _EDGE_POINTS: Final = 1.5
 _NO_TEXT: Final = re.compile(r"[\W_]*")
+_PLAIN_SIGNS: Final = str.maketrans("‘’“”–—−", "''\"\"---")
 _WORD: Final = re.compile(r"\w+")
 
 
@@ -397,6 +399,13 @@ def _use_layer_text(cell: Cell, places: _Places, lines: Sequence[list[TextLine]]
     return Cell(" ".join(lines[line][word].text for line, word in words), cell.box)
 
 
+def _simplify(text: str) -> str:
+    """Return a text without spaces, ligatures, curved quotes and long dashes, which the engines write differently."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).translate(_PLAIN_SIGNS)
+    return text.replace(" ", "")
+
+
 def _match_words(
     cells: list[Cell],
     places: _Places,
@@ -406,9 +415,14 @@ def _match_words(
     exact: bool,
 ) -> set[tuple[int, int]]:
     """Return the words of the text layer that the cells repeat."""
-    matched = {place for cell in cells for place in places.get(id(cell), ())}
     if not exact:
-        return matched
+        return {place for cell in cells for place in places.get(id(cell), ())}
+    matched = set()
+    for cell in cells:
+        text = _simplify(cell.text)
+        matched |= {
+            (line, word) for line, word in places.get(id(cell), ()) if _simplify(lines[line][word].text) in text
+        }
     # Cells without a box repeat words that stand between the other cells.
     loose = Counter(word for cell in cells if not cell.box for word in cell.text.split())
     region = unite([cell.box for cell in cells if cell.box]) if any(cell.box for cell in cells) else None
