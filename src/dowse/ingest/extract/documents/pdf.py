@@ -265,7 +265,10 @@ class _PdfReader:
             self._decide(f"OCR failed ({error})", number)
             return None
         words = sum(len(line.text.split()) for lines in groups for line in lines)
-        if words == 0 or (not is_garbled(text.raw) and words < MIN_OCR_GAIN * len(text.raw.split())):
+        if not is_garbled(text.raw) and words < MIN_OCR_GAIN * len(text.raw.split()):
+            self._decide("OCR finds no more than the text layer", number)
+            return None
+        if words == 0:
             return None
         self._engines[number] = OCR_ENGINE
         self._decide("no text layer, read by OCR" if not text.raw.strip() else "poor text layer, read by OCR", number)
