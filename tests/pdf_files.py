@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from dowse.ingest.extract.documents.document import assemble
+from dowse.ingest.extract.documents.pdf import read_pdf
+from dowse.model import Extraction, Item
 
 WIDTH, HEIGHT = 612, 792
 REGULAR, BOLD, MONO = "F1", "F2", "F3"
@@ -135,3 +139,8 @@ def make_paragraph(seed: str, words: int, width: int = 12) -> list[str]:
     """Return lines of made-up words that name their place: `seed0001 seed0002 …`."""
     names = [f"{seed}{index:03}" for index in range(words)]
     return [" ".join(names[start : start + width]) for start in range(0, words, width)]
+
+
+def extract_pdf(item: Item, data: bytes) -> Extraction:
+    """Extract the text of a PDF; a worker process imports this by name."""
+    return replace(assemble(item.path, read_pdf(data)), layout=None)

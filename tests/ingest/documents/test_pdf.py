@@ -141,13 +141,27 @@ def test_reads_columns_one_after_the_other():
 
 
 def test_reads_columns_one_after_the_other_even_if_the_file_writes_row_by_row():
-    left, right = make_paragraph("left", 60, 3), make_paragraph("right", 60, 3)
+    left, right = make_paragraph("left", 80, 4), make_paragraph("right", 80, 4)
     page = Page()
     for index, (first, second) in enumerate(zip(left, right, strict=True)):
         page.write(60, 100 + 12 * index, first).write(330, 100 + 12 * index, second)
     document = read_pdf(make_pdf(page))
     assert text_of(document).split() == [*" ".join(left).split(), *" ".join(right).split()]
     assert any(note.startswith("order by") for note in document.notes)
+
+
+def test_reads_a_table_without_headers_and_rules_row_by_row():
+    rows = [(f"name{index}", f"{index}.5", f"{index + 40}") for index in range(20)]
+    page = Page()
+    for index, row in enumerate(rows):
+        for x, cell in zip((60, 250, 400), row, strict=True):
+            page.write(x, 100 + 12 * index, cell)
+    document = read_pdf(make_pdf(page))
+    words = [word for part in document.parts if isinstance(part, Element) for word in part.text.split()]
+    words += [
+        cell for part in document.parts if isinstance(part, Table) for row in part.rows for cell in row.cells if cell
+    ]
+    assert words == [cell for row in rows for cell in row]
 
 
 def test_sorts_lines_that_the_file_writes_from_the_bottom():

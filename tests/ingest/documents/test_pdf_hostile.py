@@ -7,17 +7,22 @@ import subprocess
 import sys
 import time
 import zlib
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse.errors import Unreadable
+from dowse.ingest.chunk import ChunkLimits
 from dowse.ingest.extract.documents import ocr
 from dowse.ingest.extract.documents.document import assemble
 from dowse.ingest.extract.documents.ocr import OcrLimits
 from dowse.ingest.extract.documents.pdf import PdfLimits, read_pdf
-from pdf_files import Page, make_encrypted_pdf, make_paragraph, make_pdf, scan
+from dowse.ingest.pipeline import PrepareTask
+from dowse.ingest.workers import WorkerPool
+from dowse.model import Item
+from pdf_files import Page, extract_pdf, make_encrypted_pdf, make_paragraph, make_pdf, scan
 
 NO_OCR = PdfLimits(ocr=OcrLimits(max_pages=0))
 SAMPLE = make_pdf(*(Page().write_lines(72, 100, make_paragraph(f"page{number}", 60)) for number in range(3)))
@@ -151,3 +156,29 @@ def test_text_and_recognition_work_under_the_memory_limit_of_a_worker():
     outcome, megabytes = result.stdout.decode().splitlines()
     assert outcome.split() == ["text", "1", "liteparse", "tesseract" if ocr.is_installed() else "pdfium"]
     assert int(megabytes) < 400
+
+
+@pytest.fixture
+def workers() -> Iterator[WorkerPool]:
+    pool = WorkerPool(1, 60.0, extract=extract_pdf)
+    yield pool
+    pool.close()
+
+
+def test_a_worker_process_reads_text_and_scans(workers: WorkerPool):
+    data = make_pdf(Page().write_lines(72, 100, make_paragraph("word", 60)), scan(SAMPLE))
+    prepared = workers.prepare(PrepareTask(Item("scan.pdf", len(data), 1), data, ChunkLimits()))
+    assert "word059" in prepared.extract.text
+    assert prepared.extract.facets["pages"] == "2"
+    if ocr.is_installed():
+        assert "page0050" in prepared.extract.text
+        assert prepared.extract.facets["engine"] == "pdfium+liteparse+tesseract"
+
+
+def test_a_worker_process_refuses_an_encrypted_file_and_reads_the_next(workers: WorkerPool):
+    encrypted = make_encrypted_pdf(Page().write(72, 100, "secret"))
+    with pytest.raises(Unreadable, match="encrypted") as failure:
+        workers.prepare(PrepareTask(Item("a.pdf", len(encrypted), 1), encrypted, ChunkLimits()))
+    assert failure.value.lasting
+    prepared = workers.prepare(PrepareTask(Item("b.pdf", len(SAMPLE), 1), SAMPLE, ChunkLimits()))
+    assert "page2059" in prepared.extract.text

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from dowse.errors import Unreadable
 from dowse.ingest.extract.documents.document import Document, Table
 from dowse.ingest.extract.documents.ocr import (
     DEFAULT_OCR_LIMITS,
@@ -79,7 +80,10 @@ _LITEPARSE: Final = "liteparse"
 _MAX_TITLE_CHARS: Final = 200
 _MAX_NOTE_PAGES: Final = 12
 _MAX_GROWTH_POINTS: Final = 100.0
-_WORD: Final = re.compile(r"\w+")
+# An ideograph is a word of its own: its lines are joined without a space.
+_WORD: Final = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|(?:(?![\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])\w)+"
+)
 _NO_TITLE: Final = re.compile(
     r"untitled|microsoft word|powerpoint presentation|slide 1|document\d*$"
     r"|\.(?:docx?|pptx?|xlsx?|tex|dvi|indd|pdf|qxd)$|^\W*$|^\S*\d{4,}\S*$",
@@ -102,8 +106,11 @@ DEFAULT_LIMITS: Final = PdfLimits()
 
 
 def read_pdf(data: bytes, limits: PdfLimits = DEFAULT_LIMITS) -> Document:
-    """Read a PDF; raise Unreadable if it is encrypted, damaged or empty."""
-    return _PdfReader(data, limits).read()
+    """Read a PDF; raise Unreadable if it is encrypted, damaged, empty or larger than the memory."""
+    try:
+        return _PdfReader(data, limits).read()
+    except MemoryError as error:
+        raise Unreadable("the PDF needs more memory than the limit of a worker process") from error
 
 
 class _PdfReader:
@@ -258,7 +265,10 @@ class _PdfReader:
             self._decide(f"OCR failed ({error})", number)
             return None
         words = sum(len(line.text.split()) for lines in groups for line in lines)
-        if words == 0 or (not is_garbled(text.raw) and words < MIN_OCR_GAIN * len(text.raw.split())):
+        if not is_garbled(text.raw) and words < MIN_OCR_GAIN * len(text.raw.split()):
+            self._decide("OCR finds no more than the text layer", number)
+            return None
+        if words == 0:
             return None
         self._engines[number] = OCR_ENGINE
         self._decide("no text layer, read by OCR" if not text.raw.strip() else "poor text layer, read by OCR", number)

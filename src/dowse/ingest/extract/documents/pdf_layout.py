@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dowse.ingest.extract.documents.document import PageBox, Row, Table
@@ -22,9 +24,12 @@ _MAX_CELL_WORDS: Final = 60
 _MAX_PROSE_WORDS: Final = 20
 _MAX_RUN_GAP_LINES: Final = 2
 _MIN_FILLED_ROWS: Final = 0.5
+_MIN_RECORD_ROWS: Final = 0.3
+_MAX_UNITED_CELLS: Final = 5
 _MIN_TABLE_COVERAGE: Final = 0.9
 _EDGE_POINTS: Final = 1.5
 _NO_TEXT: Final = re.compile(r"[\W_]*")
+_PLAIN_SIGNS: Final = str.maketrans("‘’“”–—−", "''\"\"---")
 _WORD: Final = re.compile(r"\w+")
 
 
@@ -190,7 +195,11 @@ def _find_table(
         return None
     region = unite([cell.box for cell in cells if cell.box])
     if not _covers(words, region, lines, taken):
-        return None
+        rows = _adopt_lines(rows, region, lines, taken, words)
+        if not _covers(words, region, lines, taken):
+            return None
+    if header and len({cell.box for cell in header if cell.text}) < 2:
+        header = None  # one merged cell names no column
     has_header = bool(header and {it.text for it in rows[0] if it.text} & {it.text for it in header})
     has_header = has_header or _has_bold_header(rows, places, lines)
     growth = _Growth(rows, lines, taken | words)
@@ -211,12 +220,7 @@ class _Growth:
     def __init__(self, rows: list[list[Cell]], lines: Sequence[list[TextLine]], taken: set[tuple[int, int]]) -> None:
         self._lines = lines
         self._taken = taken
-        self._columns = [
-            unite([cell.box for row in rows if (cell := row[index]).box])
-            if any(row[index].box for row in rows)
-            else None
-            for index in range(len(rows[0]))
-        ]
+        self._columns = _column_spans(rows)
         self._top = min(cell.box[1] for row in rows for cell in row if cell.box)
         self.rows = [list(row) for row in rows]
         self.has_new_rows = False
@@ -240,7 +244,7 @@ class _Growth:
         index = first_line - 1
         while boxes and index >= 0 and self._lines[index] and (index, 0) not in self._taken:
             box = unite([word.box for word in self._lines[index]])
-            columns = self._columns_of(box)
+            columns = _columns_at(self._columns, box)
             overlap = min(box[3], boxes[0][3]) - max(box[1], boxes[0][1])
             if overlap <= 0 or len(columns) != 1 or row[columns[0]].text:
                 break
@@ -284,17 +288,10 @@ class _Growth:
             return None
         if one_row and pieces and abs(box[3] - pieces[0][2][3]) > 0.6 * height:
             return None
-        columns = self._columns_of(box)
+        columns = _columns_at(self._columns, box)
         if len(columns) != 1:
             return None
         return index, columns[0], box, " ".join(word.text for word in words)
-
-    def _columns_of(self, box: Box) -> list[int]:
-        return [
-            column
-            for column, span in enumerate(self._columns)
-            if span and min(span[2], box[2]) - max(span[0], box[0]) > 0
-        ]
 
     def _is_bold(self, first_line: int, count: int) -> bool:
         return all(word.is_bold for line in self._lines[first_line : first_line + count] for word in line)
@@ -315,7 +312,7 @@ def _locate_words(grid: Grid, lines: Sequence[list[TextLine]], taken: set[tuple[
             cells = [
                 cell
                 for band, row in bands
-                if _contains(band, point)
+                if band[1] - _EDGE_POINTS <= point[1] <= band[3] + _EDGE_POINTS
                 for cell in row
                 if cell.box and _contains(cell.box, point)
             ]
@@ -388,15 +385,25 @@ def _is_bullet(text: str) -> bool:
 
 
 def _is_table(rows: list[list[Cell]]) -> bool:
+    """Check that most rows have two cells or more, or in a longer table every third: the others continue cells."""
     if len(rows) < 2 or len(rows[0]) < 2:
         return False
     filled = sum(sum(bool(cell.text) for cell in row) >= 2 for row in rows)
-    return filled >= 2 and filled >= _MIN_FILLED_ROWS * len(rows)
+    return (filled >= 2 and filled >= _MIN_FILLED_ROWS * len(rows)) or (
+        filled > 4 and filled >= _MIN_RECORD_ROWS * len(rows)
+    )
 
 
 def _use_layer_text(cell: Cell, places: _Places, lines: Sequence[list[TextLine]]) -> Cell:
     words = sorted(places.get(id(cell), ()))
     return Cell(" ".join(lines[line][word].text for line, word in words), cell.box)
+
+
+def _simplify(text: str) -> str:
+    """Return a text without spaces, ligatures, curved quotes and long dashes, which the engines write differently."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).translate(_PLAIN_SIGNS)
+    return text.replace(" ", "")
 
 
 def _match_words(
@@ -408,9 +415,14 @@ def _match_words(
     exact: bool,
 ) -> set[tuple[int, int]]:
     """Return the words of the text layer that the cells repeat."""
-    matched = {place for cell in cells for place in places.get(id(cell), ())}
     if not exact:
-        return matched
+        return {place for cell in cells for place in places.get(id(cell), ())}
+    matched = set()
+    for cell in cells:
+        text = _simplify(cell.text)
+        matched |= {
+            (line, word) for line, word in places.get(id(cell), ()) if _simplify(lines[line][word].text) in text
+        }
     # Cells without a box repeat words that stand between the other cells.
     loose = Counter(word for cell in cells if not cell.box for word in cell.text.split())
     region = unite([cell.box for cell in cells if cell.box]) if any(cell.box for cell in cells) else None
@@ -422,6 +434,57 @@ def _match_words(
                     loose[word.text] -= 1
                     matched.add(place)
     return matched
+
+
+def _adopt_lines(
+    rows: list[list[Cell]],
+    region: Box,
+    lines: Sequence[list[TextLine]],
+    taken: set[tuple[int, int]],
+    words: set[tuple[int, int]],
+) -> list[list[Cell]]:
+    """Append lines inside the table that no cell has to the cell above them in their column; add them to `words`."""
+    rows = [list(row) for row in rows]
+    spans = _column_spans(rows)
+    tops = [min((cell.box[1] for cell in row if cell.box), default=float("inf")) for row in rows]
+    for index, line in enumerate(lines):
+        places = {(index, word) for word in range(len(line))}
+        if not line or places & words or places & taken:
+            continue
+        box = unite([word.box for word in line])
+        columns = _columns_at(spans, box)
+        above = [row for row, top in enumerate(tops) if top < (box[1] + box[3]) / 2]
+        if len(columns) == 1 and above and _contains(region, ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)):
+            cell = rows[above[-1]][columns[0]]
+            text = " ".join([cell.text, *(word.text for word in line)]).strip()
+            rows[above[-1]][columns[0]] = Cell(text, unite([cell.box, box]) if cell.box else box)
+            words |= places
+    return rows
+
+
+def _column_spans(rows: list[list[Cell]]) -> list[Box | None]:
+    """Return a box for each column, None for one without boxes.
+
+    It is around all cells of a short column and has the median edges of a long one; merged cells do not count.
+    """
+    counts = [Counter(cell.box for cell in row) for row in rows]
+    columns = [
+        [row[index].box for row, count in zip(rows, counts, strict=True) if count[row[index].box] == 1]
+        for index in range(len(rows[0]))
+    ]
+    return [_span([box for box in column if box]) for column in columns]
+
+
+def _span(boxes: list[Box]) -> Box | None:
+    if len(boxes) <= _MAX_UNITED_CELLS:
+        return unite(boxes) if boxes else None
+    left, top, right, bottom = unite(boxes)
+    left, right = median(box[0] for box in boxes), median(box[2] for box in boxes)
+    return left, top, right, bottom
+
+
+def _columns_at(spans: Sequence[Box | None], box: Box) -> list[int]:
+    return [column for column, span in enumerate(spans) if span and min(span[2], box[2]) - max(span[0], box[0]) > 0]
 
 
 def _covers(

@@ -29,6 +29,7 @@ _MAX_TABLE_GAP_POINTS: Final = 40.0
 _MIN_CONTENTS_ROWS: Final = 3
 _MAX_CONTENTS_CHARS: Final = 400
 _MAX_ORDERED_LINES: Final = 2_000
+_MAX_CELL_SHARE: Final = 0.22
 _MAX_WORD_CHARS: Final = 60
 _MAX_PARAGRAPH_CHARS: Final = 20_000
 
@@ -176,7 +177,10 @@ def order_lines(draft: PageDraft) -> str:
             orders["content"], key=lambda i: (ranks[i] if ranks[i] >= 0 else len(draft.blocks), i)
         )
     orders["columns"] = cut_columns(lines, right_to_left=draft.is_right_to_left)
-    costs = {name: _count_jumps([lines[i] for i in order], draft.is_right_to_left) for name, order in orders.items()}
+    costs = {
+        name: _count_jumps([lines[i] for i in order], draft.is_right_to_left, draft.width)
+        for name, order in orders.items()
+    }
     best = min(costs, key=lambda name: costs[name])
     if costs["content"] <= 1.5 * costs[best] + 1:
         best = "content"
@@ -187,16 +191,28 @@ def order_lines(draft: PageDraft) -> str:
     return best
 
 
-def _count_jumps(lines: Sequence[TextLine], right_to_left: bool) -> int:
-    """Count the steps that go up, back on the same row, or down to a place beside the last line."""
+def _count_jumps(lines: Sequence[TextLine], right_to_left: bool, page_width: float) -> int:
+    """Count the steps that go up, back on the same row, or down to a place beside the last line.
+
+    Short pieces side by side are the cells of a table without rules: a step from one of its rows to the next is none.
+    """
     jumps = 0
+    in_table = False
+    row: list[float] = []  # the widths of the pieces of the row so far, if there are two or more
     for last, line in pairwise(lines):
         if _share_row(last, line):
             jumps += (line.box[0] > last.box[0]) if right_to_left else (line.box[0] < last.box[0])
-        elif line.middle[1] < last.middle[1]:
+            row += [line.width] if row else [last.width, line.width]
+            continue
+        if row:
+            in_table = sum(row) / len(row) < _MAX_CELL_SHARE * page_width
+        elif last.width > 2 * _MAX_CELL_SHARE * page_width:
+            in_table = False
+        if line.middle[1] < last.middle[1]:
             jumps += 1
-        else:
+        elif not in_table:
             jumps += not _overlap_columns(last.box, line.box)
+        row = []
     return jumps
 
 

@@ -175,7 +175,9 @@ def read_words(page: PdfPage, lines: Sequence[TextLine], regions: Sequence[Box])
         if any(_RIGHT_TO_LEFT.search(line.text) for line in lines):
             reader.read_raw(min(text_page.count_chars(), MAX_PAGE_CHARS))
         return [
-            [word for word in reader.split(line) if word.text] if _touches(line.box, regions) else [line]
+            [word for word in reader.split(line) if word.text]
+            if " " in line.text and _touches(line.box, regions)
+            else [line]
             for line in lines
         ]
     finally:
@@ -270,6 +272,7 @@ class _LineReader:
         self._raw = text_page.raw
         self._swapped: dict[int, str] = {}
         self._transform = transform
+        self._axis = 1 if text_page.page.get_rotation() in (90, 270) else 0  # of the rows, on the canvas
         self._corners = [ctypes.c_double() for _ in range(4)]
         self._pointers = [ctypes.byref(corner) for corner in self._corners]
         self._matrix = pdfium.FS_MATRIX()
@@ -310,21 +313,36 @@ class _LineReader:
 
     def split(self, line: TextLine, gap: float = 0.0) -> Iterator[TextLine]:
         """Yield the words of a line, or the pieces between gaps of at least that width."""
+        read_box, read_char, raw = self._pdfium.FPDFText_GetCharBox, self._pdfium.FPDFText_GetUnicode, self._raw
+        left, right, bottom, top = self._corners
+        pointers = self._pointers
         chars: list[str] = []
-        boxes: list[Box] = []
-        start = line.start
-        for index in range(line.start, line.start + line.count):
-            char = self._swapped.get(index) or chr(self._pdfium.FPDFText_GetUnicode(self._raw, index))
-            is_space = char.isspace()
-            box = None if is_space else self._char_box(index)
-            if boxes and ((box and _distance(boxes[-1], box) > gap) if gap else is_space):
-                yield _piece(line, chars, boxes, start, index)
-                chars, boxes, start = [], [], index
+        edges: list[tuple[float, float, float, float]] = []  # of the characters, on the canvas
+        start, end = line.start, line.start + line.count
+        for index in range(start, end):
+            char = self._swapped.get(index) or chr(read_char(raw, index))
+            edge = None
+            if char.isspace():
+                if edges and not gap:
+                    yield self._piece(line, chars, edges, start, index)
+                    chars, edges, start = [], [], index
+            elif read_box(raw, index, *pointers):
+                edge = left.value, bottom.value, right.value, top.value
+                if gap and edges and _distance(edges[-1], edge, self._axis) > gap:
+                    yield self._piece(line, chars, edges, start, index)
+                    chars, edges, start = [], [], index
+                if edge[2] > edge[0] or edge[3] > edge[1]:
+                    edges.append(edge)
             chars.append(char)
-            if box:
-                boxes.append(box)
-        if boxes:
-            yield _piece(line, chars, boxes, start, line.start + line.count, is_last=True)
+        if edges:
+            yield self._piece(line, chars, edges, start, end)
+
+    def _piece(self, line: TextLine, chars: list[str], edges: list[Box], start: int, end: int) -> TextLine:
+        has_hyphen = line.has_hyphen and end == line.start + line.count
+        box = self._transform(*unite(edges))
+        return TextLine(
+            clean_text("".join(chars)), box, line.size, line.is_bold, line.is_mono, has_hyphen, start, end - start
+        )
 
     def _pieces(self, line: TextLine) -> Iterator[TextLine]:
         pieces = list(self.split(line, max(_MIN_GAP_POINTS, _GAP_PER_SIZE * line.size)))
@@ -382,14 +400,6 @@ class _LineReader:
         return bool(bold) or weight >= _BOLD_WEIGHT, bool(mono)
 
 
-def _piece(
-    line: TextLine, chars: list[str], boxes: list[Box], start: int, end: int, *, is_last: bool = False
-) -> TextLine:
-    text = clean_text("".join(chars))
-    has_hyphen = line.has_hyphen and is_last
-    return TextLine(text, unite(boxes), line.size, line.is_bold, line.is_mono, has_hyphen, start, end - start)
-
-
-def _distance(first: Box, second: Box) -> float:
-    """Return the horizontal gap between two boxes, 0 if they overlap."""
-    return max(0.0, second[0] - first[2], first[0] - second[2])
+def _distance(first: Box, second: Box, axis: int = 0) -> float:
+    """Return the gap between two boxes along an axis, 0 if they overlap."""
+    return max(0.0, second[axis] - first[axis + 2], first[axis] - second[axis + 2])
