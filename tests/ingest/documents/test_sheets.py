@@ -143,6 +143,19 @@ def test_two_cells_at_the_ends_of_a_sheet_do_not_fill_the_memory(cell: str, monk
 
 
 @pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("xl/sharedStrings.xml", f'<sst xmlns="{SHEET}" uniqueCount="4294967296"><si><t>x</t></si></sst>'.encode()),
+        ("xl/sharedStrings.bin", b"\x9f\x01\x08\xff\xff\xff\xff\xff\xff\xff\x7f"),
+    ],
+)
+def test_memory_is_not_reserved_for_texts_that_a_file_cannot_hold(name: str, texts: bytes):
+    data = make_zip({"xl/workbook.bin": b"x", "_rels/.rels": relationships([]), name: texts})
+    with pytest.raises(Unreadable, match="more texts than it can hold"):
+        read_sheets(data)
+
+
+@pytest.mark.parametrize(
     ("data", "reason"),
     [
         (b"", "empty"),

@@ -11,11 +11,11 @@ from urllib.parse import unquote
 from xml.etree.ElementTree import Element as XmlNode
 
 from dowse.errors import Unreadable
-from dowse.ingest.extract.documents.archive import Archive, open_archive
+from dowse.ingest.extract.documents.archive import Archive, open_archive, parse_integer
 from dowse.ingest.extract.documents.coverage import MIN_COVERAGE, measure_coverage
 from dowse.ingest.extract.documents.decoding import decode_text
 from dowse.ingest.extract.documents.document import Document, Element, Role, Table
-from dowse.ingest.extract.documents.tables import Grid, build_table
+from dowse.ingest.extract.documents.tables import MAX_SPAN, Grid, build_table
 from dowse.model import PageReport
 
 if TYPE_CHECKING:
@@ -183,8 +183,7 @@ class _PageReader:
 
     def _read_list(self, node: LexborNode, depth: int, level: int) -> None:
         self._flush()
-        start = node.attrs.sget("start", "1")
-        number = int(start) if start.isdecimal() else 1
+        number = parse_integer(node.attrs.sget("start", ""), 1)
         for child in node.iter(include_text=True):
             if child.tag != "li":
                 self._read_stray(child, depth, level)
@@ -302,8 +301,7 @@ def _is_in_head(row: LexborNode) -> bool:
 
 
 def _span(cell: LexborNode, name: str) -> int:
-    value = cell.attrs.sget(name, "1").strip()
-    return int(value) if value.isdecimal() and len(value) < 6 else 1
+    return parse_integer(cell.attrs.sget(name, "").strip(), 1, low=1, high=MAX_SPAN)
 
 
 # --- EPUB ------------------------------------------------------------------------------------------

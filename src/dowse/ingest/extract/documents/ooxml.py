@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from xml.etree.ElementTree import Element as XmlNode
 
 from dowse.errors import Unreadable
-from dowse.ingest.extract.documents.archive import Archive, attribute, find, open_archive
+from dowse.ingest.extract.documents.archive import Archive, find, open_archive, parse_integer
 from dowse.ingest.extract.documents.document import PageBox, Table
 from dowse.ingest.extract.documents.equations import latex_of_equation
 from dowse.ingest.extract.documents.tables import build_table
@@ -190,9 +190,8 @@ def _points(series: XmlNode, *tags: str) -> dict[int, str]:
     holder = next((node for node in map(series.find, tags) if node is not None), None)
     found: dict[int, str] = {}
     for point in _descendants(holder, "c:pt"):
-        index = attribute(point, "idx", "0")
-        if index.isdecimal() and len(found) < MAX_CHART_POINTS:
-            found[int(index)] = _round_value(point.findtext("c:v") or "")
+        if len(found) < MAX_CHART_POINTS:
+            found[parse_integer(point.get("idx", ""), 0)] = _round_value(point.findtext("c:v") or "")
     return found
 
 

@@ -9,13 +9,14 @@ import datetime
 import gc
 import io
 import re
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from dowse.errors import Unreadable
-from dowse.ingest.extract.documents.archive import OLE_MAGIC, describe_wrong_container
+from dowse.ingest.extract.documents.archive import OLE_MAGIC, Archive, describe_wrong_container, parse_integer
 from dowse.ingest.extract.documents.document import Document, Element, PageBox, Table
 from dowse.ingest.extract.documents.ooxml import Package, format_comment, read_chart
 from dowse.ingest.extract.documents.tables import build_table, has_header
@@ -32,10 +33,15 @@ MAX_SHEET_AREA: Final = 20_000_000
 MAX_TITLE_CHARS: Final = 200
 
 _LARGEST_EXACT_INTEGER: Final = 1e15
-_LAST_ROW: Final = re.compile(rb'<row [^>]*?\br="(\d+)"')
+_LAST_ROW: Final = re.compile(rb'<row [^>]*?\br="(\d{1,20})"')
 _COLUMN: Final = re.compile(rb'<c r="([A-Z]{1,3})')
 _WIDE_COLUMN: Final = re.compile(rb' r="[A-Z]{3}\d')
 _TWO_LETTER_COLUMNS: Final = 702
+_TEXT_COUNTS: Final = re.compile(rb'uniqueCount="(\d{1,20})')
+_SEARCHED_BYTES: Final = 4096
+# The record that begins the shared texts of an XLSB: two numbers follow, of all uses and of different texts.
+_BINARY_TEXTS: Final = b"\x9f\x01\x08"
+_BINARY_TEXTS_BYTES: Final = 11
 _WORKBOOK_STREAMS: Final = tuple(name.encode("utf-16-le") for name in ("Workbook", "Book"))
 
 
@@ -119,10 +125,24 @@ def _open_package(data: bytes) -> Package | None:
             raise Unreadable(describe_wrong_container(data))
         return None
     package = Package(data)
+    _check_shared_texts(package.archive)
     if "xl/workbook.bin" in package.archive or "content.xml" in package.archive:
         package.archive.verify_sizes()
         return None
     return package
+
+
+def _check_shared_texts(archive: Archive) -> None:
+    """Refuse a number of shared texts that the file cannot hold: the library reserves memory for all of them."""
+    for name in archive.names:
+        if not name.casefold().endswith(("sharedstrings.xml", "sharedstrings.bin")):
+            continue
+        data = archive.read(name)
+        declared = [int(number) for number in _TEXT_COUNTS.findall(data, 0, _SEARCHED_BYTES)]
+        if data.startswith(_BINARY_TEXTS) and len(data) >= _BINARY_TEXTS_BYTES:
+            declared += struct.unpack_from("<II", data, len(_BINARY_TEXTS))
+        if any(number > len(data) for number in declared):
+            raise Unreadable(f"the workbook is damaged: '{name}' declares more texts than it can hold")
 
 
 # --- cells -----------------------------------------------------------------------------------------
@@ -297,7 +317,7 @@ class _WorkbookParts:
         self._parts = {
             sheet.get("name", ""): package.target(part, sheet.get("r:id", "")) for sheet in root.iter("x:sheet")
         }
-        package.archive.verify_sizes(skip=set(self._parts.values()))
+        package.archive.verify_sizes(skip={*self._parts.values(), *package.related(part, "sharedStrings")})
         self._persons = {
             person.get("id", ""): person.get("displayName", "")
             for name in package.related(part, "person")
@@ -333,8 +353,8 @@ class _WorkbookParts:
             root = self._package.read(part)
             authors = [author.text or "" for author in root.iter("x:author")]
             for comment in root.iter("x:comment"):
-                index = comment.get("authorId", "")
-                author = authors[int(index)] if index.isdecimal() and int(index) < len(authors) else ""
+                index = parse_integer(comment.get("authorId", ""), len(authors))
+                author = authors[index] if index < len(authors) else ""
                 text = "".join(run.text or "" for run in comment.iter("x:t"))
                 if text and not author.startswith("tc="):
                     cell = comment.get("ref", "")
