@@ -131,10 +131,11 @@ def test_further_cells_than_the_limit_are_left_out_and_noted(monkeypatch: pytest
     assert document.pages[0].coverage == 6 / 24
 
 
-@pytest.mark.parametrize("cell", ["XFD1048576", "A1048576"])
-def test_two_cells_at_the_ends_of_a_sheet_do_not_fill_the_memory(cell: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("cell", ["XFD1048576", "A1048576", "B4294967296"])
+@pytest.mark.parametrize("row", ["", "2"])
+def test_two_cells_at_the_ends_of_a_sheet_do_not_fill_the_memory(cell: str, row: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sheets, "MAX_SHEET_AREA", 1_000_000)
-    number = cell.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    number = row or cell.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     last = f'<row r="{number}"><c r="{cell}"><v>2</v></c></row>'
     rows = f'<sheetData><row r="1"><c r="A1"><v>1</v></c></row>{last}</sheetData>'
     document = read_sheets(make_xlsx({"Wide": rows, "Good": sheet_rows({1: ["text"]})}))

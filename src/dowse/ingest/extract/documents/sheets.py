@@ -33,9 +33,9 @@ MAX_SHEET_AREA: Final = 20_000_000
 MAX_TITLE_CHARS: Final = 200
 
 _LARGEST_EXACT_INTEGER: Final = 1e15
-_LAST_ROW: Final = re.compile(rb'<row [^>]*?\br="(\d{1,20})"')
-_COLUMN: Final = re.compile(rb'<c r="([A-Z]{1,3})')
-_WIDE_COLUMN: Final = re.compile(rb' r="[A-Z]{3}\d')
+_LAST_ROW: Final = re.compile(rb"""<row [^>]*?\br=["'](\d{1,20})""")
+_COLUMN: Final = re.compile(rb""" r=["']([A-Z]{1,3})""")
+_CELL_ROW: Final = re.compile(rb""" r=["'][A-Z]{1,3}(\d{1,20})""")
 _TWO_LETTER_COLUMNS: Final = 702
 _TEXT_COUNTS: Final = re.compile(rb'uniqueCount="(\d{1,20})')
 _SEARCHED_BYTES: Final = 4096
@@ -334,8 +334,11 @@ class _WorkbookParts:
         last = _LAST_ROW.match(data, data.rfind(b"<row "))
         rows = int(last[1]) if last else data.count(b"<row")
         columns = _TWO_LETTER_COLUMNS
-        if rows * columns > MAX_SHEET_AREA or _WIDE_COLUMN.search(data):
+        outside = re.compile(rb""" r=["'](?:[A-Z]{3}|[A-Z]*\d{%d})""" % (len(str(rows)) + 1)).search(data)
+        if outside or rows * columns > MAX_SHEET_AREA:
             columns = max((_column_number(letters) for letters in set(_COLUMN.findall(data))), default=1)
+        if outside:
+            rows = max((int(number) for number in _CELL_ROW.findall(data)), default=rows)
         return cells or None, rows * columns
 
     def read_charts(self, name: str, places: tuple[PageBox, ...]) -> Iterator[Table]:
