@@ -28,6 +28,12 @@ _FAMILIES: Final = {
     "xdr": "drawingml/spreadsheetDrawing",
     "r": "officeDocument/relationships",
 }
+# Titles that programs write on their own.
+_EMPTY_TITLE: Final = re.compile(
+    r"(?:(?:word|microsoft word) document|powerpoint presentation|presentation|document|untitled|title|slide 1)\d*$"
+    r"|microsoft (?:word|powerpoint|excel) - ",
+    re.IGNORECASE,
+)
 # PowerPoint and Word append this to descriptions that they write themselves.
 _GENERATED_DESCRIPTION: Final = "AI-generated content may be incorrect."
 _PICTURE_FILE: Final = re.compile(r"\S+\.(?:png|jpe?g|gif|bmp|tiff?|svg|emf|wmf|webp)|https?://\S+", re.IGNORECASE)
@@ -105,11 +111,11 @@ class Package:
         return root
 
     def read_properties(self) -> tuple[str, dict[str, str]]:
-        """Return the title, and the author as a facet."""
+        """Return the title, unless a program made it up, and the author as a facet."""
         for part in self.related("", "core-properties"):
             root = self.archive.read_xml(part, PREFIXES)
-            title, author = root.findtext("dc:title") or "", root.findtext("dc:creator") or ""
-            return title.strip(), {"author": author.strip()} if author.strip() else {}
+            title, author = (root.findtext("dc:title") or "").strip(), (root.findtext("dc:creator") or "").strip()
+            return "" if _EMPTY_TITLE.match(title) else title, {"author": author} if author else {}
         return "", {}
 
     def _read_relations(self, part: str) -> dict[str, Relation]:

@@ -27,7 +27,7 @@ _FORMATS: Final = {
     "docx": _Format("Word", "docx", "read_docx", "docx docm dotx dotm"),
     "pptx": _Format("PowerPoint", "pptx", "read_pptx", "pptx pptm ppsx ppsm potx"),
     "xlsx": _Format("Excel", "sheets", "read_sheets", "xlsx xlsm xlsb xltx xls ods"),
-    "odf": _Format("OpenDocument", "odf", "read_odf", "odt ott odp otp fodt"),
+    "odf": _Format("OpenDocument", "odf", "read_odf", "odt ott odp otp"),
     "epub": _Format("EPUB", "html", "read_epub", "epub"),
     "html": _Format("HTML", "html", "read_html", "html htm xhtml xht"),
     "csv": _Format("CSV", "delimited", "read_csv", "csv tsv tab"),
