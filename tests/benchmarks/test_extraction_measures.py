@@ -23,6 +23,7 @@ from extraction.measures import (
         ("**un***believ*able `code`", ["unbelievable", "code"]),
         ("[text](http://a.b/c_(d)) ![alt](x.png)", ["text", "alt"]),
         ("[![alt](x.png)](http://a.b)", ["alt"]),
+        (r"fact[[5]](#cite_note-5) [\[ 6 \]](#note)", ["fact", "5", "6"]),
         ("<!-- image --> a<br>b H<sub>2</sub>O", ["a", "b", "h2o"]),
         (r"snake\_case \* &lt;b&gt; &amp;", ["snake_case", "b"]),
         (r"$\frac{a}{b}$ _emphasis_", ["frac", "a", "b", "emphasis"]),

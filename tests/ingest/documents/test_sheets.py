@@ -79,6 +79,7 @@ def test_merged_cells_repeat_their_value():
         ({0: ["Voltage", "", "kV", "130"], 1: ["Phases", "", "", "3"]}, [
             ("", (), [("Voltage", "kV", "130"), ("Phases", "", "3")]),
         ]),
+        ({0: ["Name:", "Ann"], 1: ["City:", "Rome"]}, [("", (), [("Name:", "Ann"), ("City:", "Rome")])]),
         ({0: ["one"], 1: ["two"], 3: ["end"]}, ["one", "two", "end"]),
     ],
 )  # fmt: skip
