@@ -26,6 +26,8 @@ MAX_RATIO: Final = 200
 RATIO_CHECKED_BYTES: Final = 8 << 20
 MAX_XML_BYTES: Final = 64 << 20
 MAX_XML_DEPTH: Final = 250
+MAX_XML_NODES: Final = 4_000_000
+"""Elements and attributes of one part: they take far more memory than their bytes."""
 MAX_INTEGER: Final = 1 << 31
 
 ZIP_MAGIC: Final = b"PK\x03\x04"
@@ -153,11 +155,14 @@ def parse_xml(data: bytes, prefixes: Mapping[str, str], name: str = "document") 
     parser = expat.ParserCreate(namespace_separator="}")
     parser.buffer_text = True
     names = _ShortNames(prefixes)
-    depth = 0
+    depth = nodes = 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal depth
+        nonlocal depth, nodes
         depth += 1
+        nodes += 1 + len(attributes)
+        if nodes > MAX_XML_NODES:
+            raise Unreadable(f"the part '{name}' has more than {MAX_XML_NODES:,} elements and attributes")
         if depth > MAX_XML_DEPTH:
             raise Unreadable(f"the part '{name}' nests elements deeper than {MAX_XML_DEPTH} levels")
         add_start(names[tag], {names[key]: value for key, value in attributes.items()} if attributes else attributes)

@@ -332,13 +332,13 @@ class _DocxReader:
         """Read text boxes, charts, diagrams and the descriptions of pictures."""
         line.anchored += node.iter("w:txbxContent")
         for chart in node.iter("c:chart"):
-            if (part := self._package.target(self._part, chart.get("r:id", ""))) and (
-                table := read_chart(self._package.read(part))
-            ):
+            root = self._package.read_drawing(self._part, chart.get("r:id", ""))
+            if root is not None and (table := read_chart(root)) is not None:
                 self.parts.append(table)
         for diagram in node.iter("dgm:relIds"):
-            if part := self._package.target(self._part, diagram.get("r:dm", "")):
-                self.parts += [Element("list_item", text) for text in read_diagram(self._package.read(part))]
+            root = self._package.read_drawing(self._part, diagram.get("r:dm", ""))
+            if root is not None:
+                self.parts += [Element("list_item", text) for text in read_diagram(root)]
         for picture in node.iter("wp:docPr"):
             if description := describe_picture(picture.get("descr", "")):
                 line.notes.append(description)

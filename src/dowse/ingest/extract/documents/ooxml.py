@@ -77,6 +77,7 @@ class Package:
     def __init__(self, data: bytes) -> None:
         self.archive: Archive = open_archive(data)
         self._relations: dict[str, dict[str, Relation]] = {}
+        self._read_drawings: set[str] = set()
 
     def main_part(self) -> str:
         """Return the name of the part with the content."""
@@ -102,6 +103,14 @@ class Package:
         relation = self.relations(part).get(relation_id)
         known = relation is not None and not relation.external and relation.target in self.archive
         return relation.target if relation is not None and known else ""
+
+    def read_drawing(self, part: str, relation_id: str) -> XmlNode | None:
+        """Return the tree of a chart or a diagram that a part refers to, once however often it is named."""
+        target = self.target(part, relation_id)
+        if not target or target in self._read_drawings:
+            return None
+        self._read_drawings.add(target)
+        return self.read(target)
 
     def read(self, part: str) -> XmlNode:
         """Return the tree of a part. Of alternatives for old and new programs, the first with text stays."""

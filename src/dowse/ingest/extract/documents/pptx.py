@@ -47,11 +47,8 @@ def read_pptx(data: bytes) -> Document:
     pages: list[PageReport] = []
     notes: list[str] = []
     links: list[tuple[int, str]] = []
-    for slide in presentation.iter("p:sldId"):
-        name = package.target(part, slide.get("r:id", ""))
-        if not name:
-            continue
-        number = len(pages) + 1
+    listed = (package.target(part, slide.get("r:id", "")) for slide in presentation.iter("p:sldId"))
+    for number, name in enumerate(dict.fromkeys(filter(None, listed)), start=1):
         reader = _SlideReader(package, name, number)
         root = package.read(name)
         reader.read(root)
@@ -213,13 +210,13 @@ class _SlideReader:
         for table in shape.iter("a:tbl"):
             self.parts.append(_read_table(table, places))
         for chart in shape.iter("c:chart"):
-            part = self._package.target(self._name, chart.get("r:id", ""))
-            if part and (built := read_chart(self._package.read(part), places)):
+            root = self._package.read_drawing(self._name, chart.get("r:id", ""))
+            if root is not None and (built := read_chart(root, places)) is not None:
                 self.parts.append(built)
         for diagram in shape.iter("dgm:relIds"):
-            if part := self._package.target(self._name, diagram.get("r:dm", "")):
-                texts = read_diagram(self._package.read(part))
-                self.parts += [Element("list_item", text, places) for text in texts]
+            root = self._package.read_drawing(self._name, diagram.get("r:dm", ""))
+            if root is not None:
+                self.parts += [Element("list_item", text, places) for text in read_diagram(root)]
 
     # --- places ----------------------------------------------------------------------------------
 

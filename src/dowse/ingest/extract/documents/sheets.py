@@ -30,6 +30,7 @@ MAX_CELLS: Final = 3_000_000
 """Of all sheets together; further rows are left out and a note says so."""
 MAX_SHEET_AREA: Final = 20_000_000
 """Rows times columns of one sheet: the library keeps empty cells, too."""
+MAX_SHEETS: Final = 2_000
 MAX_TITLE_CHARS: Final = 200
 
 _LARGEST_EXACT_INTEGER: Final = 1e15
@@ -92,7 +93,10 @@ def _read_workbook(data: bytes) -> Document:
     pages: list[PageReport] = []
     notes: list[str] = []
     cells_left = MAX_CELLS
-    for index, name in enumerate(workbook.sheet_names):
+    names = workbook.sheet_names
+    if len(names) > MAX_SHEETS:
+        notes.append(f"the workbook was cut: the limit is {MAX_SHEETS:,} sheets")
+    for index, name in enumerate(names[:MAX_SHEETS]):
         places = (PageBox(index + 1),)
         raw_cells, area = measured.get(name, (None, 0))
         rows = _Rows()
@@ -326,7 +330,8 @@ class _WorkbookParts:
 
     def measure_sheets(self) -> dict[str, tuple[int | None, int]]:
         """Return for each sheet how many cells of its raw XML have a value, and its rows times columns."""
-        return {name: self._measure_sheet(part) for name, part in self._parts.items() if part}
+        measured = {part: self._measure_sheet(part) for part in set(self._parts.values()) if part}
+        return {name: measured[part] for name, part in self._parts.items() if part}
 
     def _measure_sheet(self, part: str) -> tuple[int | None, int]:
         data = self._package.archive.read(part)
