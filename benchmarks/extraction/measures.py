@@ -17,7 +17,10 @@ from typing import Final
 from dowse.ingest.extract.documents.document import Document, Table
 
 _COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
-_LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
+_LINK: Final = re.compile(
+    r"!?\[((?:\\.|[^\[\]\\]|\[[^\[\]]*\])*)\]"  # its text, with one pair of brackets in it
+    r"\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)"
+)
 _TAG: Final = re.compile(r"(?i)</?(?:a|b|br|code|del|em|i|ins|mark|p|s|small|span|strong|sub|sup|u)\b[^<>]*>")
 _ESCAPE: Final = re.compile(r"\\([^A-Za-z0-9\s])")
 _EMPHASIS: Final = re.compile(r"\*+|~~|`+")

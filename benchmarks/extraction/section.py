@@ -22,6 +22,7 @@ FORMATS = ("pdf", "docx", "pptx", "xlsx", "html", "odf", "epub", "csv", "md", "a
 DOWSE = "dowse"
 FILE_TIMEOUT_S = 600
 LARGE_SHEET_ROWS, LARGE_SHEET_COLUMNS = 20_000, 50
+LARGE_SHEET_ROUNDS = 3
 LARGE_SHEET_CPU_S, LARGE_SHEET_MB = 1.0, 200
 WORST_FILES = 10
 
@@ -216,7 +217,7 @@ def _show(share: float | None) -> str:
 
 
 def _read_large_sheet() -> tuple[float, float]:
-    """Return CPU-seconds and peak megabytes of reading 10⁶ cells."""
+    """Return CPU-seconds and peak megabytes of reading 10⁶ cells: the best of several processes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.xlsx"
         write_large_sheet(path, LARGE_SHEET_ROWS, LARGE_SHEET_COLUMNS)
@@ -230,9 +231,12 @@ def _read_large_sheet() -> tuple[float, float]:
             "read_sheets(data)\n"
             "print(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)\n"
         )
-        done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
-    cpu_s, peak_mb = map(float, done.stdout.split())
-    return cpu_s, peak_mb
+        found = []
+        for _ in range(LARGE_SHEET_ROUNDS):
+            done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
+            cpu_s, peak_mb = map(float, done.stdout.split())
+            found.append((cpu_s, peak_mb))
+    return min(found)
 
 
 def write_large_sheet(path: Path, rows: int, columns: int) -> None:

@@ -130,6 +130,13 @@ def test_xml_is_refused_with_a_reason(xml: str | bytes, reason: str):
         parse_xml(xml if isinstance(xml, bytes) else xml.encode(), {})
 
 
+def test_many_elements_and_attributes_are_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(archive, "MAX_XML_NODES", 10)
+    for xml in (b"<x>" + b"<y/>" * 20 + b"</x>", b'<x a="" b="" c=""><y d="" e="" f="" g="" h="" i="" j=""/></x>'):
+        with pytest.raises(Unreadable, match="elements and attributes"):
+            parse_xml(xml, {})
+
+
 def test_large_xml_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(archive, "MAX_XML_BYTES", 10)
     with pytest.raises(Unreadable, match="MiB of XML"):

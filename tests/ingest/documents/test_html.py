@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dowse.errors import Unreadable
+from dowse.ingest.extract.documents import html
 from dowse.ingest.extract.documents.document import Element, Table
 from dowse.ingest.extract.documents.html import MAX_DEPTH, decode_page, read_epub, read_html
 from office_files import make_zip
@@ -126,6 +127,14 @@ def test_anything_is_a_page(data: bytes):
     assert read_html(data).pages[0].coverage == 1.0
 
 
+def test_long_pages_are_refused_and_long_books_cut(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(html, "MAX_PAGE_CHARS", 100)
+    with pytest.raises(Unreadable, match="characters"):
+        read_html(b"x" * 101)
+    monkeypatch.setattr(html, "MAX_BOOK_CHARS", 60)
+    assert read_epub(make_zip(BOOK)).notes == ("the book was cut: the limit is 60 characters",)
+
+
 CONTAINER = (
     '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
     '<rootfile full-path="b/c.opf"/></rootfiles></container>'
@@ -137,7 +146,8 @@ CONTENT = (
     '<item id="two" href="t%20wo.xhtml" media-type="application/xhtml+xml"/>'
     '<item id="toc" href="toc.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
     '<item id="gone" href="gone.xhtml" media-type="application/xhtml+xml"/></manifest>'
-    '<spine><itemref idref="toc"/><itemref idref="two"/><itemref idref="gone"/><itemref idref="one"/></spine></package>'
+    '<spine><itemref idref="toc"/><itemref idref="two"/><itemref idref="gone"/><itemref idref="one"/>'
+    '<itemref idref="one"/></spine></package>'
 )
 BOOK = {
     "mimetype": "application/epub+zip",

@@ -7,7 +7,7 @@ import pytest
 from dowse.errors import Unreadable
 from dowse.ingest.extract.documents.document import Element, PageBox, Table
 from dowse.ingest.extract.documents.pptx import read_pptx
-from office_files import NAMESPACES, make_docx, make_pptx, paragraph, shape
+from office_files import NAMESPACES, change_entries, make_docx, make_pptx, paragraph, shape
 
 
 def texts(data: bytes) -> list[str]:
@@ -92,6 +92,13 @@ def test_shapes_in_groups_and_unknown_containers_are_read():
     slide = f"<p:grpSp>{shape('grouped')}</p:grpSp><mc:AlternateContent><mc:Choice>{shape('new')}</mc:Choice>"
     slide += f"<mc:Fallback>{shape('old')}</mc:Fallback></mc:AlternateContent>"
     assert texts(make_pptx(slide)) == ["grouped", "new"]
+
+
+def test_a_slide_that_is_listed_twice_is_read_once():
+    data = make_pptx(shape("once"))
+    slides = '<p:sldId r:id="r1"/>' * 2
+    twice = f"<p:presentation {NAMESPACES}><p:sldIdLst>{slides}</p:sldIdLst></p:presentation>"
+    assert texts(change_entries(data, {"ppt/presentation.xml": twice})) == ["once"]
 
 
 def test_a_word_document_is_no_presentation():

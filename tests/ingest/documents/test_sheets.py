@@ -79,6 +79,7 @@ def test_merged_cells_repeat_their_value():
         ({0: ["Voltage", "", "kV", "130"], 1: ["Phases", "", "", "3"]}, [
             ("", (), [("Voltage", "kV", "130"), ("Phases", "", "3")]),
         ]),
+        ({0: ["Name:", "Ann"], 1: ["City:", "Rome"]}, [("", (), [("Name:", "Ann"), ("City:", "Rome")])]),
         ({0: ["one"], 1: ["two"], 3: ["end"]}, ["one", "two", "end"]),
     ],
 )  # fmt: skip
@@ -131,15 +132,29 @@ def test_further_cells_than_the_limit_are_left_out_and_noted(monkeypatch: pytest
     assert document.pages[0].coverage == 6 / 24
 
 
-@pytest.mark.parametrize("cell", ["XFD1048576", "A1048576"])
-def test_two_cells_at_the_ends_of_a_sheet_do_not_fill_the_memory(cell: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("cell", ["XFD1048576", "A1048576", "B4294967296"])
+@pytest.mark.parametrize("row", ["", "2"])
+def test_two_cells_at_the_ends_of_a_sheet_do_not_fill_the_memory(cell: str, row: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sheets, "MAX_SHEET_AREA", 1_000_000)
-    number = cell.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    number = row or cell.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     last = f'<row r="{number}"><c r="{cell}"><v>2</v></c></row>'
     rows = f'<sheetData><row r="1"><c r="A1"><v>1</v></c></row>{last}</sheetData>'
     document = read_sheets(make_xlsx({"Wide": rows, "Good": sheet_rows({1: ["text"]})}))
     assert "sheet 'Wide' spans" in document.notes[0]
     assert document.parts[-1] == Element("paragraph", "text", (PageBox(2),))
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("xl/sharedStrings.xml", f'<sst xmlns="{SHEET}" uniqueCount="4294967296"><si><t>x</t></si></sst>'.encode()),
+        ("xl/sharedStrings.bin", b"\x9f\x01\x08\xff\xff\xff\xff\xff\xff\xff\x7f"),
+    ],
+)
+def test_memory_is_not_reserved_for_texts_that_a_file_cannot_hold(name: str, texts: bytes):
+    data = make_zip({"xl/workbook.bin": b"x", "_rels/.rels": relationships([]), name: texts})
+    with pytest.raises(Unreadable, match="more texts than it can hold"):
+        read_sheets(data)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ FORMATS: Final[Mapping[str, DocumentFormat]] = {
     "docx": DocumentFormat("Word", "docx", "read_docx", "docx docm dotx dotm"),
     "pptx": DocumentFormat("PowerPoint", "pptx", "read_pptx", "pptx pptm ppsx ppsm potx"),
     "xlsx": DocumentFormat("Excel", "sheets", "read_sheets", "xlsx xlsm xlsb xltx xls ods"),
-    "odf": DocumentFormat("OpenDocument", "odf", "read_odf", "odt ott odp otp fodt"),
+    "odf": DocumentFormat("OpenDocument", "odf", "read_odf", "odt ott odp otp"),
     "epub": DocumentFormat("EPUB", "html", "read_epub", "epub"),
     "html": DocumentFormat("HTML", "html", "read_html", "html htm xhtml xht"),
     "csv": DocumentFormat("CSV", "delimited", "read_csv", "csv tsv tab"),

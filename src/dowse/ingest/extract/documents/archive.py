@@ -7,6 +7,7 @@ decompressed. XML with a document type or entities is refused, and its nesting i
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 import zlib
 from collections.abc import Collection, Mapping, Sequence
@@ -25,6 +26,9 @@ MAX_RATIO: Final = 200
 RATIO_CHECKED_BYTES: Final = 8 << 20
 MAX_XML_BYTES: Final = 64 << 20
 MAX_XML_DEPTH: Final = 250
+MAX_XML_NODES: Final = 4_000_000
+"""Elements and attributes of one part: they take far more memory than their bytes."""
+MAX_INTEGER: Final = 1 << 31
 
 ZIP_MAGIC: Final = b"PK\x03\x04"
 OLE_MAGIC: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -32,6 +36,7 @@ OLE_MAGIC: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # One byte of deflate data expands to at most this many bytes.
 _DEFLATE_MAX_RATIO: Final = 1032
 _ENCRYPTED_FLAG: Final = 0x1
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,20}")
 _READ_BYTES: Final = 1 << 20
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OSError)
 
@@ -150,11 +155,14 @@ def parse_xml(data: bytes, prefixes: Mapping[str, str], name: str = "document") 
     parser = expat.ParserCreate(namespace_separator="}")
     parser.buffer_text = True
     names = _ShortNames(prefixes)
-    depth = 0
+    depth = nodes = 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal depth
+        nonlocal depth, nodes
         depth += 1
+        nodes += 1 + len(attributes)
+        if nodes > MAX_XML_NODES:
+            raise Unreadable(f"the part '{name}' has more than {MAX_XML_NODES:,} elements and attributes")
         if depth > MAX_XML_DEPTH:
             raise Unreadable(f"the part '{name}' nests elements deeper than {MAX_XML_DEPTH} levels")
         add_start(names[tag], {names[key]: value for key, value in attributes.items()} if attributes else attributes)
@@ -200,6 +208,11 @@ def find(node: Element | None, *path: str) -> Element | None:
             return None
         node = node.find(tag)
     return node
+
+
+def parse_integer(text: str, default: int, *, low: int = 0, high: int = MAX_INTEGER) -> int:
+    """Return the number in an attribute, bounded; the default if there is none."""
+    return min(max(int(text), low), high) if _INTEGER.fullmatch(text) else default
 
 
 def attribute(node: Element | None, name: str, default: str = "") -> str:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.etree.ElementTree import Element as XmlNode
 
-from dowse.ingest.extract.documents.archive import attribute, find
+from dowse.ingest.extract.documents.archive import attribute, find, parse_integer
 from dowse.ingest.extract.documents.coverage import MIN_COVERAGE, measure_coverage
 from dowse.ingest.extract.documents.document import MAX_HEADING_LEVEL, Document, Element, Role, Table
 from dowse.ingest.extract.documents.equations import latex_of_equation
-from dowse.ingest.extract.documents.numbering import Numbering, read_numbering
+from dowse.ingest.extract.documents.numbering import LEVELS, Numbering, read_numbering
 from dowse.ingest.extract.documents.ooxml import Package, describe_picture, format_comment, read_chart, read_diagram
 from dowse.ingest.extract.documents.tables import MAX_SPAN, Grid, build_table
 from dowse.model import PageReport
@@ -99,8 +99,7 @@ def _read_styles(package: Package, part: str) -> dict[str, _Style]:
 
 
 def _number(node: XmlNode | None) -> int | None:
-    value = attribute(node, "w:val")
-    return int(value) if value.lstrip("-").isdecimal() else None
+    return None if node is None else parse_integer(node.get("w:val", ""), 0)
 
 
 def _is_on(node: XmlNode | None) -> bool:
@@ -261,7 +260,7 @@ class _DocxReader:
         level = (style.number_level or 0) if level is None else level
         if not number_id or number_id == "0":
             return "", None
-        return self._context.numbering.count(number_id, level), level
+        return self._context.numbering.count(number_id, level), min(level, LEVELS - 1)
 
     def _is_monospaced_code(self, node: XmlNode, style: _Style, text: str) -> bool:
         if not _CODE_CHARACTERS.search(text):
@@ -333,13 +332,13 @@ class _DocxReader:
         """Read text boxes, charts, diagrams and the descriptions of pictures."""
         line.anchored += node.iter("w:txbxContent")
         for chart in node.iter("c:chart"):
-            if (part := self._package.target(self._part, chart.get("r:id", ""))) and (
-                table := read_chart(self._package.read(part))
-            ):
+            root = self._package.read_drawing(self._part, chart.get("r:id", ""))
+            if root is not None and (table := read_chart(root)) is not None:
                 self.parts.append(table)
         for diagram in node.iter("dgm:relIds"):
-            if part := self._package.target(self._part, diagram.get("r:dm", "")):
-                self.parts += [Element("list_item", text) for text in read_diagram(self._package.read(part))]
+            root = self._package.read_drawing(self._part, diagram.get("r:dm", ""))
+            if root is not None:
+                self.parts += [Element("list_item", text) for text in read_diagram(root)]
         for picture in node.iter("wp:docPr"):
             if description := describe_picture(picture.get("descr", "")):
                 line.notes.append(description)

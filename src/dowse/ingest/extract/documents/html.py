@@ -11,11 +11,11 @@ from urllib.parse import unquote
 from xml.etree.ElementTree import Element as XmlNode
 
 from dowse.errors import Unreadable
-from dowse.ingest.extract.documents.archive import Archive, open_archive
+from dowse.ingest.extract.documents.archive import Archive, open_archive, parse_integer
 from dowse.ingest.extract.documents.coverage import MIN_COVERAGE, measure_coverage
 from dowse.ingest.extract.documents.decoding import decode_text
 from dowse.ingest.extract.documents.document import Document, Element, Role, Table
-from dowse.ingest.extract.documents.tables import Grid, build_table
+from dowse.ingest.extract.documents.tables import MAX_SPAN, Grid, build_table
 from dowse.model import PageReport
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 ENGINE: Final = "selectolax"
 MAX_DEPTH: Final = 200
 """Deeper elements are read as text without structure."""
+MAX_PAGE_CHARS: Final = 32 << 20
+MAX_BOOK_CHARS: Final = 64 << 20
 
 _HEADINGS: Final = frozenset(f"h{level}" for level in range(1, 7))
 _BLOCK_NAMES: Final = (
@@ -69,6 +71,8 @@ def _read_page(text: str) -> tuple[_PageReader, LexborNode | None, str]:
     """Return the reader of a page, its body, and its title."""
     from selectolax.lexbor import LexborHTMLParser
 
+    if len(text) > MAX_PAGE_CHARS:
+        raise Unreadable(f"the page has {len(text):,} characters; the limit is {MAX_PAGE_CHARS:,}")
     page = LexborHTMLParser(text)
     title_node = page.css_first("title")
     title = " ".join(title_node.text().split()) if title_node is not None else ""
@@ -183,8 +187,7 @@ class _PageReader:
 
     def _read_list(self, node: LexborNode, depth: int, level: int) -> None:
         self._flush()
-        start = node.attrs.sget("start", "1")
-        number = int(start) if start.isdecimal() else 1
+        number = parse_integer(node.attrs.sget("start", ""), 1)
         for child in node.iter(include_text=True):
             if child.tag != "li":
                 self._read_stray(child, depth, level)
@@ -302,8 +305,7 @@ def _is_in_head(row: LexborNode) -> bool:
 
 
 def _span(cell: LexborNode, name: str) -> int:
-    value = cell.attrs.sget(name, "1").strip()
-    return int(value) if value.isdecimal() and len(value) < 6 else 1
+    return parse_integer(cell.attrs.sget(name, "").strip(), 1, low=1, high=MAX_SPAN)
 
 
 # --- EPUB ------------------------------------------------------------------------------------------
@@ -326,8 +328,15 @@ def read_epub(data: bytes) -> Document:
     parts: list[Element | Table] = []
     links: list[tuple[int, str]] = []
     coverages: list[float] = []
+    chars = 0
+    notes: tuple[str, ...] = ()
     for chapter in _spine(archive, package, posixpath.dirname(name)):
-        reader, body, _ = _read_page(decode_page(archive.read(chapter)))
+        text = decode_page(archive.read(chapter))
+        chars += len(text)
+        if chars > MAX_BOOK_CHARS:
+            notes = (f"the book was cut: the limit is {MAX_BOOK_CHARS:,} characters",)
+            break
+        reader, body, _ = _read_page(text)
         links += [(len(parts) + index, address) for index, address in reader.links if "://" in address]
         parts += reader.parts
         coverages.append(_page_coverage(body, reader.parts))
@@ -335,11 +344,11 @@ def read_epub(data: bytes) -> Document:
     author = next((node.text or "" for node in package.iter("dc:creator")), "").strip()
     coverage = sum(coverages) / len(coverages) if coverages else None
     facets = {"author": author} if author else {}
-    return Document(tuple(parts), ENGINE, title, (PageReport(1, ENGINE, coverage),), tuple(links), facets)
+    return Document(tuple(parts), ENGINE, title, (PageReport(1, ENGINE, coverage),), tuple(links), facets, notes)
 
 
 def _spine(archive: Archive, package: XmlNode, folder: str) -> Iterator[str]:
-    """Yield the names of the pages in reading order; the table of contents is left out."""
+    """Yield the names of the pages in reading order, each once; the table of contents is left out."""
     pages = {}
     for item in package.iter("opf:item"):
         if "html" in item.get("media-type", "") and "nav" not in item.get("properties", "").split():
@@ -347,5 +356,5 @@ def _spine(archive: Archive, package: XmlNode, folder: str) -> Iterator[str]:
             if name in archive:
                 pages[item.get("id", "")] = name
     for reference in package.iter("opf:itemref"):
-        if (page := pages.get(reference.get("idref", ""))) is not None:
+        if (page := pages.pop(reference.get("idref", ""), None)) is not None:
             yield page

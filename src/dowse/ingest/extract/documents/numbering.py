@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from dowse.ingest.extract.documents.archive import attribute, find
+from dowse.ingest.extract.documents.archive import attribute, find, parse_integer
 from dowse.ingest.extract.documents.ooxml import Package
 
 _ROMAN: Final = (
@@ -92,14 +92,11 @@ def read_numbering(package: Package, part: str) -> Numbering:
         for node in root.findall("w:abstractNum"):
             levels = [_Level() for _ in range(LEVELS)]
             for level in node.findall("w:lvl"):
-                index = level.get("w:ilvl", "0")
-                if index.isdecimal() and int(index) < LEVELS:
-                    start = attribute(level.find("w:start"), "w:val", "1")
-                    levels[int(index)] = _Level(
-                        attribute(level.find("w:numFmt"), "w:val", "decimal"),
-                        attribute(level.find("w:lvlText"), "w:val"),
-                        int(start) if start.isdecimal() else 1,
-                    )
+                levels[parse_integer(level.get("w:ilvl", ""), 0, high=LEVELS - 1)] = _Level(
+                    attribute(level.find("w:numFmt"), "w:val", "decimal"),
+                    attribute(level.find("w:lvlText"), "w:val"),
+                    parse_integer(attribute(level.find("w:start"), "w:val"), 1, high=_MAX_NUMBER),
+                )
             abstract[node.get("w:abstractNumId", "")] = levels
         for node in root.findall("w:num"):
             abstract_id = attribute(node.find("w:abstractNumId"), "w:val")
@@ -107,7 +104,7 @@ def read_numbering(package: Package, part: str) -> Numbering:
                 continue
             found = lists[node.get("w:numId", "")] = _List(abstract_id, abstract[abstract_id])
             for override in node.findall("w:lvlOverride"):
-                index, start = override.get("w:ilvl", ""), attribute(find(override, "w:startOverride"), "w:val")
-                if index.isdecimal() and start.isdecimal():
-                    found.restarts[int(index)] = int(start)
+                if (start := find(override, "w:startOverride")) is not None:
+                    index = parse_integer(override.get("w:ilvl", ""), 0, high=LEVELS - 1)
+                    found.restarts[index] = parse_integer(start.get("w:val", ""), 1, high=_MAX_NUMBER)
     return Numbering(lists)

@@ -10,7 +10,7 @@ from typing import Final
 from xml.etree.ElementTree import Element as XmlNode
 
 from dowse.errors import Unreadable
-from dowse.ingest.extract.documents.archive import Archive, attribute, find, open_archive
+from dowse.ingest.extract.documents.archive import Archive, attribute, find, open_archive, parse_integer
 from dowse.ingest.extract.documents.coverage import MIN_COVERAGE, measure_coverage
 from dowse.ingest.extract.documents.document import MAX_HEADING_LEVEL, Document, Element, PageBox, Role, Table
 from dowse.ingest.extract.documents.numbering import format_number
@@ -20,6 +20,7 @@ from dowse.ingest.extract.documents.tables import MAX_SPAN, Grid, build_table
 from dowse.model import Box, PageReport
 
 ENGINE: Final = "odf"
+LEVELS: Final = 10
 
 _FAMILIES: Final = {
     "office": "office", "text": "text", "table": "table", "draw": "drawing", "presentation": "presentation",
@@ -160,10 +161,10 @@ class _Styles:
 
 def _read_levels(style: XmlNode) -> Iterator[tuple[int, _Level]]:
     for node in style:
-        level, shown = node.get("text:level", ""), node.get("text:display-levels", "1")
-        if level.isdecimal() and shown.isdecimal():
-            number_style = _NUMBER_STYLES.get(node.get("style:num-format", ""), "")
-            yield int(level), _Level(number_style, node.get("style:num-suffix", ""), int(shown))
+        number_style = _NUMBER_STYLES.get(node.get("style:num-format", ""), "")
+        shown = parse_integer(node.get("text:display-levels", ""), 1, high=LEVELS)
+        level = parse_integer(node.get("text:level", ""), 1, low=1, high=LEVELS)
+        yield level, _Level(number_style, node.get("style:num-suffix", ""), shown)
 
 
 class _Counters:
@@ -252,8 +253,7 @@ class _OdfReader:
     def _classify(self, node: XmlNode, text: str, item: tuple[int, str] | None) -> tuple[Role, int, str]:
         names = self._styles.names(node.get("text:style-name", ""))
         if node.tag == "text:h":
-            level = node.get("text:outline-level", "1")
-            number = max(int(level), 1) if level.isdecimal() else 1
+            number = parse_integer(node.get("text:outline-level", ""), 1, low=1, high=LEVELS)
             levels = self._styles.headings
             marker = self._heading_counters.count(number, levels, levels.get(number)).rstrip(".")
             return "heading", min(number, MAX_HEADING_LEVEL), f"{marker} {text}" if marker else text
@@ -270,8 +270,7 @@ class _OdfReader:
         for child in node:
             tag = child.tag
             if tag == "text:s":
-                count = child.get("text:c", "1")
-                self._pieces.append(" " * (min(int(count), MAX_SPAN) if count.isdecimal() else 1))
+                self._pieces.append(" " * parse_integer(child.get("text:c", ""), 1, high=MAX_SPAN))
             elif tag in ("text:tab", "text:line-break"):
                 self._pieces.append("\t" if tag == "text:tab" else "\n")
             elif tag == "text:note":
@@ -375,8 +374,7 @@ def _rows(node: XmlNode, *, in_header: bool) -> Iterator[tuple[XmlNode, bool]]:
 
 
 def _count(node: XmlNode, name: str) -> int:
-    value = node.get(name, "1")
-    return max(1, int(value)) if value.isdecimal() else 1
+    return parse_integer(node.get(name, ""), 1, low=1)
 
 
 def _read_box(shape: XmlNode) -> Box | None:

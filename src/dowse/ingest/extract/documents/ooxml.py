@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from xml.etree.ElementTree import Element as XmlNode
 
 from dowse.errors import Unreadable
-from dowse.ingest.extract.documents.archive import Archive, attribute, find, open_archive
+from dowse.ingest.extract.documents.archive import Archive, find, open_archive, parse_integer
 from dowse.ingest.extract.documents.document import PageBox, Table
 from dowse.ingest.extract.documents.equations import latex_of_equation
 from dowse.ingest.extract.documents.tables import build_table
@@ -28,6 +28,12 @@ _FAMILIES: Final = {
     "xdr": "drawingml/spreadsheetDrawing",
     "r": "officeDocument/relationships",
 }
+# Titles that programs write on their own.
+_EMPTY_TITLE: Final = re.compile(
+    r"(?:(?:word|microsoft word) document|powerpoint presentation|presentation|document|untitled|title|slide 1)\d*$"
+    r"|microsoft (?:word|powerpoint|excel) - ",
+    re.IGNORECASE,
+)
 # PowerPoint and Word append this to descriptions that they write themselves.
 _GENERATED_DESCRIPTION: Final = "AI-generated content may be incorrect."
 _PICTURE_FILE: Final = re.compile(r"\S+\.(?:png|jpe?g|gif|bmp|tiff?|svg|emf|wmf|webp)|https?://\S+", re.IGNORECASE)
@@ -71,6 +77,7 @@ class Package:
     def __init__(self, data: bytes) -> None:
         self.archive: Archive = open_archive(data)
         self._relations: dict[str, dict[str, Relation]] = {}
+        self._read_drawings: set[str] = set()
 
     def main_part(self) -> str:
         """Return the name of the part with the content."""
@@ -97,6 +104,14 @@ class Package:
         known = relation is not None and not relation.external and relation.target in self.archive
         return relation.target if relation is not None and known else ""
 
+    def read_drawing(self, part: str, relation_id: str) -> XmlNode | None:
+        """Return the tree of a chart or a diagram that a part refers to, once however often it is named."""
+        target = self.target(part, relation_id)
+        if not target or target in self._read_drawings:
+            return None
+        self._read_drawings.add(target)
+        return self.read(target)
+
     def read(self, part: str) -> XmlNode:
         """Return the tree of a part. Of alternatives for old and new programs, the first with text stays."""
         root = self.archive.read_xml(part, PREFIXES)
@@ -105,11 +120,11 @@ class Package:
         return root
 
     def read_properties(self) -> tuple[str, dict[str, str]]:
-        """Return the title, and the author as a facet."""
+        """Return the title, unless a program made it up, and the author as a facet."""
         for part in self.related("", "core-properties"):
             root = self.archive.read_xml(part, PREFIXES)
-            title, author = root.findtext("dc:title") or "", root.findtext("dc:creator") or ""
-            return title.strip(), {"author": author.strip()} if author.strip() else {}
+            title, author = (root.findtext("dc:title") or "").strip(), (root.findtext("dc:creator") or "").strip()
+            return "" if _EMPTY_TITLE.match(title) else title, {"author": author} if author else {}
         return "", {}
 
     def _read_relations(self, part: str) -> dict[str, Relation]:
@@ -190,9 +205,8 @@ def _points(series: XmlNode, *tags: str) -> dict[int, str]:
     holder = next((node for node in map(series.find, tags) if node is not None), None)
     found: dict[int, str] = {}
     for point in _descendants(holder, "c:pt"):
-        index = attribute(point, "idx", "0")
-        if index.isdecimal() and len(found) < MAX_CHART_POINTS:
-            found[int(index)] = _round_value(point.findtext("c:v") or "")
+        if len(found) < MAX_CHART_POINTS:
+            found[parse_integer(point.get("idx", ""), 0)] = _round_value(point.findtext("c:v") or "")
     return found
 
 

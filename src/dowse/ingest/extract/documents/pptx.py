@@ -7,7 +7,7 @@ from typing import Final
 from xml.etree.ElementTree import Element as XmlNode
 
 from dowse.errors import Unreadable
-from dowse.ingest.extract.documents.archive import attribute, find
+from dowse.ingest.extract.documents.archive import MAX_INTEGER, attribute, find, parse_integer
 from dowse.ingest.extract.documents.coverage import MIN_COVERAGE, measure_coverage
 from dowse.ingest.extract.documents.document import Document, Element, PageBox, Table
 from dowse.ingest.extract.documents.ooxml import (
@@ -25,6 +25,7 @@ ENGINE: Final = "pptx"
 EMU_PER_POINT: Final = 12_700
 ROW_TOLERANCE_POINTS: Final = 15
 """Shapes whose tops differ by less stand in one row."""
+MAX_LIST_DEPTH: Final = 8
 
 _GROUP_BOX: Final = "group-box"
 _TITLES: Final = frozenset(("title", "ctrTitle"))
@@ -41,16 +42,13 @@ def read_pptx(data: bytes) -> Document:
         raise Unreadable("the archive is no presentation: its extension is wrong")
     authors = _read_authors(package, part)
     size = presentation.find("p:sldSz")
-    width, height = (int(attribute(size, name, "0")) / EMU_PER_POINT for name in ("cx", "cy"))
+    width, height = (parse_integer(attribute(size, name), 0) / EMU_PER_POINT for name in ("cx", "cy"))
     parts: list[Element | Table] = []
     pages: list[PageReport] = []
     notes: list[str] = []
     links: list[tuple[int, str]] = []
-    for slide in presentation.iter("p:sldId"):
-        name = package.target(part, slide.get("r:id", ""))
-        if not name:
-            continue
-        number = len(pages) + 1
+    listed = (package.target(part, slide.get("r:id", "")) for slide in presentation.iter("p:sldId"))
+    for number, name in enumerate(dict.fromkeys(filter(None, listed)), start=1):
         reader = _SlideReader(package, name, number)
         root = package.read(name)
         reader.read(root)
@@ -183,15 +181,14 @@ class _SlideReader:
             if not text:
                 continue
             properties = paragraph.find("a:pPr")
-            level = attribute(properties, "lvl", "0")
-            depth = int(level) if level.isdecimal() else 0
+            depth = parse_integer(attribute(properties, "lvl"), 0, high=MAX_LIST_DEPTH)
             number = find(properties, "a:buAutoNum")
             bullet = find(properties, "a:buChar") is not None or find(properties, "a:buBlip") is not None
             for deeper in [known for known in counters if known > depth or (known == depth and number is None)]:
                 del counters[deeper]
             if number is not None:
-                start = attribute(number, "startAt", "1")
-                counters[depth] = counters.get(depth, (int(start) if start.isdecimal() else 1) - 1) + 1
+                start = parse_integer(number.get("startAt", ""), 1)
+                counters[depth] = counters.get(depth, start - 1) + 1
                 text = f"{counters[depth]}. {text}"
             is_item = number is not None or bullet or (kind in _LISTS and find(properties, "a:buNone") is None)
             self.parts.append(Element("list_item" if is_item else "paragraph", text, places, depth if is_item else 0))
@@ -213,13 +210,13 @@ class _SlideReader:
         for table in shape.iter("a:tbl"):
             self.parts.append(_read_table(table, places))
         for chart in shape.iter("c:chart"):
-            part = self._package.target(self._name, chart.get("r:id", ""))
-            if part and (built := read_chart(self._package.read(part), places)):
+            root = self._package.read_drawing(self._name, chart.get("r:id", ""))
+            if root is not None and (built := read_chart(root, places)) is not None:
                 self.parts.append(built)
         for diagram in shape.iter("dgm:relIds"):
-            if part := self._package.target(self._name, diagram.get("r:dm", "")):
-                texts = read_diagram(self._package.read(part))
-                self.parts += [Element("list_item", text, places) for text in texts]
+            root = self._package.read_drawing(self._name, diagram.get("r:dm", ""))
+            if root is not None:
+                self.parts += [Element("list_item", text, places) for text in read_diagram(root)]
 
     # --- places ----------------------------------------------------------------------------------
 
@@ -266,9 +263,10 @@ def _read_box(frame: XmlNode | None) -> Box | None:
 def _parse_box(text: str) -> Box | None:
     """Return the box of four numbers in English Metric Units: left, top, width, height."""
     numbers = text.split()
-    if len(numbers) != 4 or not all(number.lstrip("-").isdecimal() for number in numbers):
+    if len(numbers) != 4 or "?" in numbers:
         return None
-    left, top, width, height = (round(int(number) / EMU_PER_POINT, 1) for number in numbers)
+    units = (parse_integer(number, 0, low=-MAX_INTEGER) for number in numbers)
+    left, top, width, height = (round(unit / EMU_PER_POINT, 1) for unit in units)
     return (left, top, left + width, top + height)
 
 
@@ -293,7 +291,6 @@ def _read_table(node: XmlNode, places: tuple[PageBox, ...]) -> Table:
             if cell.get("hMerge") in ("1", "true") or cell.get("vMerge") in ("1", "true"):
                 continue
             text = "\n".join(line for line in map(drawing_text, cell.iter("a:p")) if line.strip())
-            spans = (cell.get("gridSpan", "1"), cell.get("rowSpan", "1"))
-            columns, rows = (int(span) if span.isdecimal() else 1 for span in spans)
+            columns, rows = (parse_integer(cell.get(name, ""), 1) for name in ("gridSpan", "rowSpan"))
             grid.add_cell(text, columns, rows)
     return build_table(grid.finish(), places=places)

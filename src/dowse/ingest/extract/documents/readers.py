@@ -38,7 +38,10 @@ def read_document(path: str, data: bytes) -> Document:
     if found not in FORMATS:
         raise Unreadable(f"there is no reader for '{suffix}'" if data else "the file is empty")
     chosen = FORMATS[found]
-    document: Document = getattr(import_module(f"{__package__}.{chosen.module}"), chosen.function)(data)
+    try:
+        document: Document = getattr(import_module(f"{__package__}.{chosen.module}"), chosen.function)(data)
+    except RecursionError as error:
+        raise Unreadable("the document nests too deeply") from error
     if found == expected:
         return document
     return replace(document, notes=(*document.notes, f"the content is {chosen.name}, not what '{suffix}' says"))

@@ -41,7 +41,7 @@ _CHARACTERS: Final = {
     "tab": "\t", "line": "\n", "emdash": "—", "endash": "–", "emspace": " ", "enspace": " ", "qmspace": " ",
     "bullet": "•", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”",
 }  # fmt: skip
-_STYLE: Final = re.compile(rb"\{(?:\\\*)?\\s(\d+)\b[^{}]*?heading (\d)\s*;\}", re.IGNORECASE)
+_STYLE: Final = re.compile(rb"\{(?:\\\*)?\\s(\d{1,9})\b[^{}]*?heading (\d)\s*;\}", re.IGNORECASE)
 _TITLE: Final = re.compile(rb"\{\\title ([^{}\\]+)\}")
 
 

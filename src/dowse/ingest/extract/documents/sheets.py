@@ -9,13 +9,14 @@ import datetime
 import gc
 import io
 import re
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from dowse.errors import Unreadable
-from dowse.ingest.extract.documents.archive import OLE_MAGIC, describe_wrong_container
+from dowse.ingest.extract.documents.archive import OLE_MAGIC, Archive, describe_wrong_container, parse_integer
 from dowse.ingest.extract.documents.document import Document, Element, PageBox, Table
 from dowse.ingest.extract.documents.ooxml import Package, format_comment, read_chart
 from dowse.ingest.extract.documents.tables import build_table, has_header
@@ -29,13 +30,19 @@ MAX_CELLS: Final = 3_000_000
 """Of all sheets together; further rows are left out and a note says so."""
 MAX_SHEET_AREA: Final = 20_000_000
 """Rows times columns of one sheet: the library keeps empty cells, too."""
+MAX_SHEETS: Final = 2_000
 MAX_TITLE_CHARS: Final = 200
 
 _LARGEST_EXACT_INTEGER: Final = 1e15
-_LAST_ROW: Final = re.compile(rb'<row [^>]*?\br="(\d+)"')
-_COLUMN: Final = re.compile(rb'<c r="([A-Z]{1,3})')
-_WIDE_COLUMN: Final = re.compile(rb' r="[A-Z]{3}\d')
+_LAST_ROW: Final = re.compile(rb"""<row [^>]*?\br=["'](\d{1,20})""")
+_COLUMN: Final = re.compile(rb""" r=["']([A-Z]{1,3})""")
+_CELL_ROW: Final = re.compile(rb""" r=["'][A-Z]{1,3}(\d{1,20})""")
 _TWO_LETTER_COLUMNS: Final = 702
+_TEXT_COUNTS: Final = re.compile(rb'uniqueCount="(\d{1,20})')
+_SEARCHED_BYTES: Final = 4096
+# The record that begins the shared texts of an XLSB: two numbers follow, of all uses and of different texts.
+_BINARY_TEXTS: Final = b"\x9f\x01\x08"
+_BINARY_TEXTS_BYTES: Final = 11
 _WORKBOOK_STREAMS: Final = tuple(name.encode("utf-16-le") for name in ("Workbook", "Book"))
 
 
@@ -86,7 +93,10 @@ def _read_workbook(data: bytes) -> Document:
     pages: list[PageReport] = []
     notes: list[str] = []
     cells_left = MAX_CELLS
-    for index, name in enumerate(workbook.sheet_names):
+    names = workbook.sheet_names
+    if len(names) > MAX_SHEETS:
+        notes.append(f"the workbook was cut: the limit is {MAX_SHEETS:,} sheets")
+    for index, name in enumerate(names[:MAX_SHEETS]):
         places = (PageBox(index + 1),)
         raw_cells, area = measured.get(name, (None, 0))
         rows = _Rows()
@@ -119,10 +129,24 @@ def _open_package(data: bytes) -> Package | None:
             raise Unreadable(describe_wrong_container(data))
         return None
     package = Package(data)
+    _check_shared_texts(package.archive)
     if "xl/workbook.bin" in package.archive or "content.xml" in package.archive:
         package.archive.verify_sizes()
         return None
     return package
+
+
+def _check_shared_texts(archive: Archive) -> None:
+    """Refuse a number of shared texts that the file cannot hold: the library reserves memory for all of them."""
+    for name in archive.names:
+        if not name.casefold().endswith(("sharedstrings.xml", "sharedstrings.bin")):
+            continue
+        data = archive.read(name)
+        declared = [int(number) for number in _TEXT_COUNTS.findall(data, 0, _SEARCHED_BYTES)]
+        if data.startswith(_BINARY_TEXTS) and len(data) >= _BINARY_TEXTS_BYTES:
+            declared += struct.unpack_from("<II", data, len(_BINARY_TEXTS))
+        if any(number > len(data) for number in declared):
+            raise Unreadable(f"the workbook is damaged: '{name}' declares more texts than it can hold")
 
 
 # --- cells -----------------------------------------------------------------------------------------
@@ -297,7 +321,7 @@ class _WorkbookParts:
         self._parts = {
             sheet.get("name", ""): package.target(part, sheet.get("r:id", "")) for sheet in root.iter("x:sheet")
         }
-        package.archive.verify_sizes(skip=set(self._parts.values()))
+        package.archive.verify_sizes(skip={*self._parts.values(), *package.related(part, "sharedStrings")})
         self._persons = {
             person.get("id", ""): person.get("displayName", "")
             for name in package.related(part, "person")
@@ -306,7 +330,8 @@ class _WorkbookParts:
 
     def measure_sheets(self) -> dict[str, tuple[int | None, int]]:
         """Return for each sheet how many cells of its raw XML have a value, and its rows times columns."""
-        return {name: self._measure_sheet(part) for name, part in self._parts.items() if part}
+        measured = {part: self._measure_sheet(part) for part in set(self._parts.values()) if part}
+        return {name: measured[part] for name, part in self._parts.items() if part}
 
     def _measure_sheet(self, part: str) -> tuple[int | None, int]:
         data = self._package.archive.read(part)
@@ -314,8 +339,11 @@ class _WorkbookParts:
         last = _LAST_ROW.match(data, data.rfind(b"<row "))
         rows = int(last[1]) if last else data.count(b"<row")
         columns = _TWO_LETTER_COLUMNS
-        if rows * columns > MAX_SHEET_AREA or _WIDE_COLUMN.search(data):
+        outside = re.compile(rb""" r=["'](?:[A-Z]{3}|[A-Z]*\d{%d})""" % (len(str(rows)) + 1)).search(data)
+        if outside or rows * columns > MAX_SHEET_AREA:
             columns = max((_column_number(letters) for letters in set(_COLUMN.findall(data))), default=1)
+        if outside:
+            rows = max((int(number) for number in _CELL_ROW.findall(data)), default=rows)
         return cells or None, rows * columns
 
     def read_charts(self, name: str, places: tuple[PageBox, ...]) -> Iterator[Table]:
@@ -333,8 +361,8 @@ class _WorkbookParts:
             root = self._package.read(part)
             authors = [author.text or "" for author in root.iter("x:author")]
             for comment in root.iter("x:comment"):
-                index = comment.get("authorId", "")
-                author = authors[int(index)] if index.isdecimal() and int(index) < len(authors) else ""
+                index = parse_integer(comment.get("authorId", ""), len(authors))
+                author = authors[index] if index < len(authors) else ""
                 text = "".join(run.text or "" for run in comment.iter("x:t"))
                 if text and not author.startswith("tc="):
                     cell = comment.get("ref", "")

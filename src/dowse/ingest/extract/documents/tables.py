@@ -12,6 +12,7 @@ MAX_SPAN: Final = 1000
 """A cell that claims to cover more rows or columns covers only these."""
 MAX_GRID_CELLS: Final = 2_000_000
 MAX_HEADER_CHARS: Final = 120
+_FORM_ROWS: Final = 20
 
 # A value, not a name: a number with signs and units of a number, a date, a time.
 _VALUE: Final = re.compile(r"[\s\d.,:/%+\-–−()€$£¥]*\d[\s\d.,:/%+\-–−()€$£¥]*")
@@ -106,11 +107,17 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
         return False
     names = [name.strip() for name in rows[0]]
     filled = [name for name in names if name]
-    if len(filled) < max(2, (len(names) + 1) // 2):
+    if len(filled) < max(2, (len(names) + 1) // 2) or _is_form(rows):
         return False
     if any(len(name) > MAX_HEADER_CHARS or _VALUE.fullmatch(name) for name in filled):
         return _is_year_header(filled, rows)
     return len(set(filled)) > len(filled) // 2
+
+
+def _is_form(rows: Sequence[Sequence[str]]) -> bool:
+    """Check whether the first column names the rows, like `Name:`."""
+    first = [row[0].strip() for row in rows[:_FORM_ROWS] if row and row[0].strip()]
+    return sum(name.endswith(":") for name in first) * 2 > len(first)
 
 
 def _is_year_header(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
