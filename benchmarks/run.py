@@ -24,6 +24,7 @@
                                                                   first answers, and questions during encoding
     python benchmarks/run.py definitions --languages ruby php     definitions compared with ctags
     python benchmarks/run.py against --before DIR --repositories DIR   two checkouts: build, answers, memory
+    python benchmarks/run.py extraction --peers PYTHON            documents beside other extractors
     python benchmarks/run.py shape --before DIR       files, functions, imports, flows and sentences of the source
 
 Scores, indexes, vectors and fetched corpora are stored in --work, so an interrupted run continues where it stopped.
@@ -49,6 +50,7 @@ from code_search.corpora import PLANS
 from definitions.listers import LISTERS
 from dowse.encoders.choose import choose_encoder
 from dowse.errors import DowseError
+from extraction.section import FORMATS
 from labelled.catalogue import SETS
 from measuring import Bench, say
 from report import RESULTS, Section, write_section
@@ -235,6 +237,15 @@ def _against(options: argparse.Namespace) -> Done:
     return measured, True, good
 
 
+def _extraction(options: argparse.Namespace) -> Done:
+    from extraction import section
+
+    if not (options.bench / "doc_extract").is_dir():
+        raise SystemExit(f"there is no doc_extract in {options.bench}; say where it is with --bench")
+    measured, good = section.measure(options.bench, options.peers, options.formats)
+    return measured, list(options.formats) == list(section.FORMATS), good
+
+
 def _shape(options: argparse.Namespace) -> Done:
     import shape
 
@@ -267,6 +278,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Done]] = {
     "first": _first,
     "mixed": _mixed,
     "definitions": _definitions,
+    "extraction": _extraction,
     "shape": _shape,
     "against": _against,
 }
@@ -281,6 +293,7 @@ UNLABELLED = {
     "answers",
     "first",
     "definitions",
+    "extraction",
     "shape",
     "against",
 }
@@ -367,6 +380,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--encoder", default="static", metavar="NAME", help="encoder for the semantic part (default: static)")
     add = parser.add_argument_group("shape and against").add_argument
     add("--before", type=Path, metavar="PATH", help="another checkout to compare with")
+    add = parser.add_argument_group("extraction").add_argument
+    add("--formats", nargs="+", choices=FORMATS, default=list(FORMATS), metavar="NAME", help=f"of {', '.join(FORMATS)}")
+    add("--peers", type=Path, metavar="PYTHON", help="an interpreter with markitdown and kreuzberg, if not this one")
     add = parser.add_argument_group("definitions").add_argument
     add(
         "--languages",

@@ -62,11 +62,15 @@ class Settings:
         "index and show files with secret names, and do not mask keys and tokens in others; not in dowse.toml",
     )
     max_file_bytes: int = _setting(10_000_000, "skip larger files (they are listed as skipped)")
+    max_document_bytes: int = _setting(
+        64_000_000, "skip larger documents (PDF, Office …); at least max_file_bytes applies"
+    )
     max_files: int = _setting(1_000_000, "maximum number of files per root, in path order")
     max_total_bytes: int = _setting(20_000_000_000, "maximum number of bytes per root, in path order")
     memory_mb: int = _setting(4000, "memory limit in MB for parsing and read-ahead while indexing (0 = no limit)")
     workers: int = _setting(0, "number of processes that parse code (0 = one per core, at most 8)")
     parse_timeout_s: float = _setting(10.0, "seconds to parse one file before it is indexed as plain text instead")
+    document_timeout_s: float = _setting(120.0, "seconds to read one document, text recognition included")
     git: bool = _setting(
         True,
         "index the history of repositories below a root: messages and changes of commits; false also drops history "
@@ -123,6 +127,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         _check_range("max_file_bytes", self.max_file_bytes, 1, _MAX_FILE_BYTES_LIMIT)
+        _check_range("max_document_bytes", self.max_document_bytes, 1, _MAX_FILE_BYTES_LIMIT)
+        _check_range("document_timeout_s", self.document_timeout_s, 0.01, 86_400)
         _check_range("max_files", self.max_files, 1, 2**40)
         _check_range("max_total_bytes", self.max_total_bytes, 1, 2**60)
         _check_range("memory_mb", self.memory_mb or _MIN_MEMORY_MB, _MIN_MEMORY_MB, 2**30)
@@ -176,7 +182,8 @@ _USER_ONLY_SETTINGS = (
 _ENABLE_ONLY_SETTINGS = ("default_excludes", "gitignore")
 _DISABLE_ONLY_SETTINGS = ("background",)
 _LOWER_ONLY_SETTINGS = (
-    "max_file_bytes", "max_files", "max_total_bytes", "memory_mb", "workers", "encoder_threads", "parse_timeout_s",
+    "max_file_bytes", "max_document_bytes", "max_files", "max_total_bytes", "memory_mb", "workers", "encoder_threads",
+    "parse_timeout_s", "document_timeout_s",
 )  # fmt: skip
 """Resource limits: a file may lower them but not raise them."""
 _MAX_DEFAULT_WORKERS = 8  # the default maximum

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 # --------------------------------------------------------------------------------------------------
 # Indexed content: items from a source, and the records, chunks, symbols, links and calls made from them.
@@ -135,6 +135,61 @@ class Link:
     context: str = ""
 
 
+Box: TypeAlias = tuple[float, float, float, float]
+"""A rectangle on a page, in points from the top left: left, top, right, bottom."""
+
+
+class Fragment(NamedTuple):
+    """Lines of a document's text and one place where they stand. Slides and sheets count as pages."""
+
+    start_line: int
+    end_line: int
+    page: int
+    box: Box | None = None
+
+
+class PageReport(NamedTuple):
+    """How one page was read: the engine, and the share of the words of its raw layer that were extracted.
+
+    `coverage` is None where there is no raw layer to compare with, as on a scanned page.
+    """
+
+    page: int
+    engine: str
+    coverage: float | None = None
+    width: float = 0.0
+    height: float = 0.0
+
+
+class DocumentTable(NamedTuple):
+    """A table of a document. Row `i` is line `start_line + i` of the text; `pages[i]` is its page, 0 if unknown."""
+
+    title: str
+    headers: tuple[str, ...]
+    units: tuple[str, ...]
+    start_line: int
+    rows: tuple[tuple[str, ...], ...]
+    pages: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentLayout:
+    """Where the text of a document stands on its pages, its tables, and how well each page was read."""
+
+    pages: tuple[PageReport, ...] = ()
+    fragments: tuple[Fragment, ...] = ()
+    tables: tuple[DocumentTable, ...] = ()
+
+    def fragments_of(self, chunk: Chunk) -> tuple[Fragment, ...]:
+        """Return the places of the lines of a chunk."""
+        return tuple(it for it in self.fragments if it.start_line <= chunk.end_line and it.end_line >= chunk.start_line)
+
+    def lines_of_page(self, page: int) -> tuple[int, int] | None:
+        """Return the first and the last line of a page; None if nothing of the text is on it."""
+        lines = [it for it in self.fragments if it.page == page]
+        return (min(it.start_line for it in lines), max(it.end_line for it in lines)) if lines else None
+
+
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """The output of an extractor for one item. Blocks are ordered, do not overlap and cover the body of `text`.
@@ -155,6 +210,7 @@ class Extraction:
     facets: Mapping[str, str] = field(default_factory=lambda: NO_FACETS)
     at_ns: int | None = None
     has_line_index: bool = True
+    layout: DocumentLayout | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,6 +471,7 @@ class Hit:
     - `replaces`: the hit that matched the query, if this one is shown in its place (a memory that supersedes another).
       Relevance is judged by that hit.
     - `root`: the name of the root, if the query covered several.
+    - `fragments`: where the passage of a document stands on its pages.
     - `display_path`: the path of a memory, relative to the root around its folder or absolute; empty for other kinds.
     """
 
@@ -426,6 +483,12 @@ class Hit:
     replaces: Hit | None = None
     root: str = ""
     display_path: str = ""
+    fragments: tuple[Fragment, ...] = ()
+
+    @property
+    def pages(self) -> tuple[int, ...]:
+        """Return the pages of the document that the passage is on, in order; empty for other files."""
+        return tuple(sorted({it.page for it in self.fragments if it.page}))
 
     @property
     def path(self) -> str:

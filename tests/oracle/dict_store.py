@@ -21,6 +21,7 @@ from dowse.model import (
     FILES,
     Call,
     Collection,
+    DocumentLayout,
     IndexCounts,
     ItemVersion,
     Link,
@@ -100,6 +101,7 @@ class DictEntry:
     links: tuple[Link, ...]
     calls: tuple[Call, ...]
     text: str | None
+    layout: DocumentLayout | None = None
 
 
 @dataclass(slots=True)
@@ -408,6 +410,7 @@ class DictCatalog(DictWords, DictVectors):
         links: Sequence[Link] = (),
         calls: Sequence[Call] = (),
         text: str | None = "",
+        layout: DocumentLayout | None = None,
     ) -> None:
         before = {
             (row.digest, row.stored.chunk.text, row.stored.chunk.role): self._vectors_of(row.stored.key)
@@ -416,7 +419,7 @@ class DictCatalog(DictWords, DictVectors):
         self.drop(record.collection, [record.path])
         self._skipped.pop((record.collection, record.path), None)
         self._entries[record.collection, record.path] = DictEntry(
-            record, tuple(symbols), tuple(links), tuple(calls), text
+            record, tuple(symbols), tuple(links), tuple(calls), text, layout
         )
         for piece in pieces:
             stored = StoredChunk(self._next_key, piece.chunk, record)
@@ -538,6 +541,10 @@ class DictCatalog(DictWords, DictVectors):
     def text(self, record: Record) -> str:
         entry = self._entries.get((record.collection, record.path))
         return (entry.text or "") if entry else ""
+
+    def layout(self, record: Record) -> DocumentLayout | None:
+        entry = self._entries.get((record.collection, record.path))
+        return entry.layout if entry else None
 
     def records_with_links(self, kinds: Sequence[str], scope: Scope = EVERYTHING) -> list[tuple[Record, list[Link]]]:
         within = self._within(scope)

@@ -429,6 +429,7 @@ def make_file_source(
         use_gitignore=settings.gitignore,
         show_secrets=settings.show_secrets,
         max_file_bytes=settings.max_file_bytes,
+        max_document_bytes=settings.max_document_bytes,
         paths=subpaths,
         barred_directories=barred | {DataPaths.of(settings).data_dir, root / MEMORIES_FOLDER},
         is_stored=True,

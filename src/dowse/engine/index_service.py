@@ -199,7 +199,12 @@ class SyncRunner:
 
         settings = self._settings
         secrets = "shown" if settings.show_secrets else f"s{SECRET_RULES_VERSION}"
-        return ChunkLimits(settings.max_chunk_chars, settings.min_chunk_chars, f"{secrets}{withheld}")
+        return ChunkLimits(
+            settings.max_chunk_chars,
+            settings.min_chunk_chars,
+            f"{secrets}{withheld}",
+            masks_secrets=not settings.show_secrets,
+        )
 
     def history_limits(self) -> ChunkLimits:
         """Return the chunk limits of histories. They include the exclude rules, so that a rule change reindexes the
@@ -233,6 +238,7 @@ class SyncRunner:
             self._core.workers = WorkerPool(
                 share.workers,
                 self._settings.parse_timeout_s,
+                document_timeout_s=self._settings.document_timeout_s,
                 memory_bytes=share.worker_bytes,
                 ahead_bytes=share.ahead_bytes,
             )

@@ -10,6 +10,7 @@ from dowse.engine.freshness import FreshnessResult, FreshnessService
 from dowse.engine.memory_service import _MAX_RANKED_MEMORIES, MEMORY_RECIPE, MEMORY_SCOPE, MemoryService
 from dowse.engine.status_service import StatusService
 from dowse.errors import BadInput
+from dowse.ingest.extract.documents import is_document
 from dowse.ingest.sources.base import Source
 from dowse.lookup.memories import (
     LinkingMemory,
@@ -21,6 +22,8 @@ from dowse.model import (
     FILES,
     MEMORIES,
     Answer,
+    DocumentLayout,
+    Fragment,
     Hit,
     Item,
     Link,
@@ -95,14 +98,26 @@ class SearchService:
         """Yield each hit with the freshness of its file and the caveats a reader should know."""
         folders = self._memory_folder_paths()
         sources: dict[str, Source | None] = {}  # looked up once each, because the lookup takes longer than the query
+        layouts: dict[RecordKey, DocumentLayout | None] = {}
         for hit in hits:
             record = hit.stored.record
             if record.collection not in sources:
                 sources[record.collection] = self._source_of(record.collection)
             source = sources[record.collection]
             freshness = source.freshness(Item(record.path, record.size, record.mtime_ns)) if source else "gone"
+            fragments = self._fragments(layouts, hit.stored) if is_document(record.path) else ()
             place = f"{folders[record.collection]}/{record.path}" if record.collection in folders else ""
-            yield replace(hit, freshness=freshness, notes=self._memory.caveats(record), display_path=place)
+            yield replace(
+                hit, freshness=freshness, notes=self._memory.caveats(record), display_path=place, fragments=fragments
+            )
+
+    def _fragments(self, layouts: dict[RecordKey, DocumentLayout | None], stored: StoredChunk) -> tuple[Fragment, ...]:
+        """Return where the chunk stands on the pages of its document. Each layout is read once."""
+        key = record_key(stored.record)
+        if key not in layouts:
+            layouts[key] = self._core.view().layout(stored.record)
+        layout = layouts[key]
+        return layout.fragments_of(stored.chunk) if layout else ()
 
     def _memory_folder_paths(self) -> dict[str, str]:
         """Return the folder of each memory collection, relative to the root it lies below, else absolute."""
@@ -180,13 +195,26 @@ class ReadService:
 
     def lines(self, record: Record, start_line: int = 1, end_line: int | None = None) -> Passage:
         """Return the current lines of a record, with its current caveats."""
-        passage = read_lines(
-            self._core.view(), record, self._sources.read_text(record), "unknown", start_line, end_line
-        )
+        view = self._core.view()
+        # The lines of a document exist only in the index.
+        current = view.text(record) if is_document(record.path) else self._sources.read_text(record)
+        passage = read_lines(view, record, current, "unknown", start_line, end_line)
         record = self._refreshed_memory(record)  # after the lines were read: the index has none of a deleted file then
         return replace(
             passage, record=record, freshness=self._freshness.freshness_of(record), notes=self._memory.caveats(record)
         )
+
+    def page_lines(self, record: Record, first_page: int, last_page: int) -> tuple[int, int]:
+        """Return the first and the last line of these pages of a document."""
+        layout = self._core.view().layout(record)
+        pages = sorted({it.page for it in layout.fragments}) if layout else []
+        if not layout or not pages:
+            raise BadInput(f"{record.path} has no pages; give lines instead, as in {record.path}:10-20")
+        spans = [layout.lines_of_page(it) for it in pages if first_page <= it <= last_page]
+        lines = [span for span in spans if span]
+        if not lines:
+            raise BadInput(f"{record.path} has text on pages {pages[0]} to {pages[-1]}, not on page {first_page}")
+        return min(first for first, _ in lines), max(last for _, last in lines)
 
     def _refreshed_memory(self, record: Record) -> Record:
         """Return a memory as indexed after a freshness check: it, or its anchor target, may have been saved just

@@ -32,12 +32,14 @@ _ZERO_WIDTH_JOINER: Final = "\u200d"
 class ChunkLimits:
     """Chunk sizes. No chunk is longer than `max_chars`; one shorter than `min_chars` joins a neighbour if possible.
 
-    `redaction_key` identifies the rules by which texts are masked or left out before chunking.
+    `redaction_key` identifies the rules by which texts are masked or left out before chunking. With `masks_secrets`,
+    the text of documents is masked here; other files are masked when they are read.
     """
 
     max_chars: int = 2000
     min_chars: int = 120
     redaction_key: str = ""
+    masks_secrets: bool = False
 
     def __post_init__(self) -> None:
         if self.max_chars < MIN_MAX_CHARS:

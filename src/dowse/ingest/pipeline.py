@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from dowse.errors import ParserFailed, Unreadable
 from dowse.ingest.chunk import ChunkLimits, chunk_extract
 from dowse.ingest.embed import digest_encoder_input
+from dowse.ingest.extract.documents import is_document
+from dowse.ingest.extract.documents.document import mask_document
 from dowse.ingest.extract.registry import Extractor, extract, extract_as_text, needs_parser
 from dowse.ingest.sources.base import Source
 from dowse.model import MASKED_FACET, UNPARSED_FACET, Chunk, Extraction, Item
@@ -131,12 +133,17 @@ def prepare_file(task: PrepareTask, extract: Extractor) -> PreparedFile:
         found = extract(task.item, task.data)
         if not isinstance(found, Extraction):
             raise TypeError(f"{type(found).__name__} is not an extract")
-        return chunk_prepared(found, task.limits)
+        return chunk_prepared(_mask(task, found), task.limits)
     except MemoryError:
         raise ParserFailed("the parser ran out of memory") from None
     except _PARSER_ERRORS as error:
         reason = f"the parser failed ({type(error).__name__}: {error})"
         raise ParserFailed(reason[:_MAX_FAILURE_CHARS]) from error
+
+
+def _mask(task: PrepareTask, found: Extraction) -> Extraction:
+    """Mask secrets in a document, which was read unmasked; other files were masked by their source."""
+    return mask_document(found) if task.limits.masks_secrets and is_document(task.item.path) else found
 
 
 def chunk_prepared(extract: Extraction, limits: ChunkLimits, facets: Mapping[str, str] | None = None) -> PreparedFile:
@@ -227,7 +234,7 @@ class ItemReader:
 
     def _prepare(self, task: PrepareTask, is_large_run: bool) -> PreparedFile:
         parsed = needs_parser(task.item)
-        if parsed and len(task.data) > MAX_PARSED_BYTES:
+        if parsed and len(task.data) > MAX_PARSED_BYTES and not is_document(task.item.path):
             return _prepare_as_text(
                 task, f"too large to parse ({len(task.data):,} bytes, at most {MAX_PARSED_BYTES:,})"
             )
@@ -236,6 +243,8 @@ class ItemReader:
         try:
             return pool.prepare(task) if pool else prepare_file(task, extract)
         except ParserFailed as failure:
+            if is_document(task.item.path) and b"\0" in task.data:
+                raise Unreadable(str(failure)) from failure  # its bytes are no text
             return _prepare_as_text(task, str(failure))
 
 
@@ -246,7 +255,8 @@ def _add_masked_count(content: PreparedFile, masked: int) -> PreparedFile:
 
 def _prepare_as_text(task: PrepareTask, reason: str) -> PreparedFile:
     try:
-        return chunk_prepared(extract_as_text(task.item, task.data), task.limits, {UNPARSED_FACET: reason})
+        found = _mask(task, extract_as_text(task.item, task.data))
+        return chunk_prepared(found, task.limits, {UNPARSED_FACET: reason})
     except (ValueError, ArithmeticError, LookupError, RecursionError, MemoryError, UnicodeError) as error:
         # This catches broadly on purpose: a broken file must not end the run.
         raise Unreadable(f"cannot be parsed ({type(error).__name__}: {error})"[:300]) from error

@@ -177,7 +177,9 @@ class CollectionSync:
             at_ns=extract.at_ns,
         )
         text = extract.text if extract.has_line_index else None
-        self.store.writer.put(record, content.chunk_inputs, extract.symbols, extract.links, extract.calls, text)
+        self.store.writer.put(
+            record, content.chunk_inputs, extract.symbols, extract.links, extract.calls, text, extract.layout
+        )
 
     def _skip(self, item: Item, reason: str, lasting: bool, report: SyncReport) -> None:
         """Record that an item was skipped.

@@ -17,9 +17,21 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from dowse.errors import ParserFailed, Unreadable
+from dowse.ingest.extract.documents import is_document
 from dowse.ingest.extract.registry import Extractor
 from dowse.ingest.pipeline import PreparedFile, PrepareTask, prepare_file
-from dowse.model import Call, Chunk, Extraction, FunctionMetrics, Link, Symbol
+from dowse.model import (
+    Call,
+    Chunk,
+    DocumentLayout,
+    DocumentTable,
+    Extraction,
+    Fragment,
+    FunctionMetrics,
+    Link,
+    PageReport,
+    Symbol,
+)
 from dowse.store.types import ChunkInput
 
 # --------------------------------------------------------------------------------------------------
@@ -32,7 +44,7 @@ _SYMBOL: Final = attrgetter(*Symbol._fields[:-1])
 _LINK: Final = attrgetter(*(it.name for it in fields(Link)))
 _CHUNK: Final = attrgetter(*(it.name for it in fields(Chunk)))
 _OTHER_FIELDS: Final = tuple(
-    it.name for it in fields(Extraction) if it.name not in ("text", "blocks", "symbols", "links", "calls")
+    it.name for it in fields(Extraction) if it.name not in ("text", "blocks", "symbols", "links", "calls", "layout")
 )
 
 
@@ -43,6 +55,7 @@ class PackedFile(NamedTuple):
     links: list[_Row]
     calls: list[_Row]
     chunk_inputs: list[tuple[_Row, bytes, str | None]]
+    layout: tuple[list[_Row], list[_Row], list[_Row]] | None
 
 
 def pack_file(content: PreparedFile) -> PackedFile:
@@ -54,6 +67,15 @@ def pack_file(content: PreparedFile) -> PackedFile:
         [_LINK(it) for it in extract.links],
         [tuple(it) for it in extract.calls],
         [(_CHUNK(it.chunk), it.digest, it.names) for it in content.chunk_inputs],
+        _pack_layout(extract.layout) if extract.layout else None,
+    )
+
+
+def _pack_layout(layout: DocumentLayout) -> tuple[list[_Row], list[_Row], list[_Row]]:
+    return (
+        [tuple(it) for it in layout.pages],
+        [tuple(it) for it in layout.fragments],
+        [tuple(it) for it in layout.tables],
     )
 
 
@@ -65,10 +87,19 @@ def unpack_file(packed: PackedFile) -> PreparedFile:
         symbols=tuple(Symbol(*(*row, FunctionMetrics(*stats) if stats else None)) for row, stats in packed.symbols),
         links=tuple(Link(*row) for row in packed.links),
         calls=tuple(Call(*row) for row in packed.calls),
+        layout=_unpack_layout(*packed.layout) if packed.layout else None,
         **packed.rest,
     )
     return PreparedFile(
         extract, tuple(ChunkInput(Chunk(*row), digest, names) for row, digest, names in packed.chunk_inputs)
+    )
+
+
+def _unpack_layout(pages: list[_Row], fragments: list[_Row], tables: list[_Row]) -> DocumentLayout:
+    return DocumentLayout(
+        tuple(PageReport(*row) for row in pages),
+        tuple(Fragment(*row) for row in fragments),
+        tuple(DocumentTable(*row) for row in tables),
     )
 
 
@@ -131,7 +162,11 @@ class WorkerSetup:
 
     extract: Extractor
     timeout_s: float
+    document_timeout_s: float
     memory_bytes: int  # 0 means no limit
+
+    def timeout_for(self, task: PrepareTask) -> float:
+        return self.document_timeout_s if is_document(task.item.path) else self.timeout_s
 
 
 class WorkerReady(NamedTuple):
@@ -161,7 +196,7 @@ def main() -> None:
         send_message(answers, WorkerReady(os.getpid()))
         while True:
             task = pickle.loads(receive_message(tasks))
-            with _end_on_timeout(tasks, setup.timeout_s):
+            with _end_on_timeout(tasks, setup.timeout_for(task)):
                 answer = _run_task(task, setup.extract)
             send_message(answers, answer)
 

@@ -78,15 +78,15 @@ class WorkerProcess:
         # Also runs when the object is garbage-collected or the interpreter exits.
         self._finalizer = weakref.finalize(self, _end_process, self._process)
         self.pid = self._process.pid
-        self._timeout_s = _START_TIMEOUT_S
         try:
-            self._send_and_receive(setup, WorkerReady)
+            self._send_and_receive(setup, _START_TIMEOUT_S, WorkerReady)
         except (WorkerDied, ParserFailed) as failure:
             raise _start_failure(str(failure)) from None
-        self._timeout_s = setup.timeout_s + _GRACE_S
+        self._setup = setup
 
     def ask(self, task: PrepareTask) -> WorkerAnswer:
-        answer = self._send_and_receive(task, PackedFile, WorkerRefusal, WorkerFailure)
+        timeout_s = self._setup.timeout_for(task) + _GRACE_S
+        answer = self._send_and_receive(task, timeout_s, PackedFile, WorkerRefusal, WorkerFailure)
         try:
             return (
                 unpack_file(answer) if isinstance(answer, PackedFile) else cast(WorkerRefusal | WorkerFailure, answer)
@@ -106,11 +106,11 @@ class WorkerProcess:
     def _pipes(self) -> tuple[BinaryIO, BinaryIO]:
         return cast(BinaryIO, self._process.stdin), cast(BinaryIO, self._process.stdout)
 
-    def _send_and_receive(self, message: object, *expected: type) -> object:
+    def _send_and_receive(self, message: object, timeout_s: float, *expected: type) -> object:
         tasks, answers = self._pipes
         try:
             send_message(tasks.fileno(), message)
-            answer = unpickle_answer(receive_message(answers.fileno(), self._timeout_s))
+            answer = unpickle_answer(receive_message(answers.fileno(), timeout_s))
         except TimeoutError:
             self.end()
             raise ParserFailed("the parser did not answer") from None
@@ -168,12 +168,13 @@ class WorkerPool:
         timeout_s: float,
         *,
         extract: Extractor = extract,
+        document_timeout_s: float = 120.0,
         memory_bytes: int = DEFAULT_WORKER_MEMORY_BYTES,
         ahead_bytes: int = MAX_AHEAD_BYTES,
     ) -> None:
         self.count = count
         self.ahead_bytes = ahead_bytes
-        self._setup = WorkerSetup(extract, timeout_s, memory_bytes)
+        self._setup = WorkerSetup(extract, timeout_s, document_timeout_s, memory_bytes)
         self._lock = threading.Lock()
         self._idle: list[WorkerProcess] = []
         self._workers: set[WorkerProcess] = set()
@@ -185,13 +186,13 @@ class WorkerPool:
             return _unwrap_answer(self._ask(task, self._idle_or_new()))
         except WorkerDied as death:
             if death.code == -TIMEOUT_SIGNAL:
-                raise self._describe_death(death) from None
+                raise self._describe_death(death, task) from None
         # Another file may have damaged the worker, or someone killed it. Blame this file only if a fresh worker dies
         # too.
         try:
             return _unwrap_answer(self._ask(task, self._start_worker()))
         except WorkerDied as death:
-            raise self._describe_death(death) from None
+            raise self._describe_death(death, task) from None
 
     def warm(self) -> None:
         """Start a worker, so that the next file need not wait for one."""
@@ -246,9 +247,9 @@ class WorkerPool:
             self._workers.discard(worker)
         worker.end()
 
-    def _describe_death(self, death: WorkerDied) -> ParserFailed:
+    def _describe_death(self, death: WorkerDied, task: PrepareTask) -> ParserFailed:
         if death.code == -TIMEOUT_SIGNAL:
-            return ParserFailed(f"the parser took longer than {self._setup.timeout_s:g} s")
+            return ParserFailed(f"the parser took longer than {self._setup.timeout_for(task):g} s")
         if death.code < 0:
             return ParserFailed(f"the parser crashed (signal {-death.code})")
         return ParserFailed(f"the parser ended its process (exit code {death.code})")

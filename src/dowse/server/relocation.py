@@ -196,6 +196,7 @@ def describe_broad_root(workspace: Workspace) -> str:
         extensions=settings.extra_extensions,
         use_gitignore=settings.gitignore,
         max_file_bytes=settings.max_file_bytes,
+        max_document_bytes=settings.max_document_bytes,
         barred_directories=frozenset({DataPaths.of(settings).data_dir}),
     )
     return f"{root} has more than {most:,} files" if source.has_more_than(most) else ""

@@ -13,6 +13,7 @@ from dowse.model import (
     FILES,
     Call,
     Collection,
+    DocumentLayout,
     IndexCounts,
     ItemVersion,
     Link,
@@ -134,6 +135,10 @@ class Catalog(Protocol):
         """Return the whole text as indexed; empty if none is stored."""
         ...
 
+    def layout(self, record: Record) -> DocumentLayout | None:
+        """Return pages, boxes and tables of a document; None for a record without any."""
+        ...
+
     def export(self) -> Iterator[StoredChunk]:
         """Yield every chunk, ordered by collection, path and ordinal."""
         ...
@@ -186,6 +191,7 @@ class CatalogWriter(Protocol):
         links: Sequence[Link] = (),
         calls: Sequence[Call] = (),
         text: str | None = "",
+        layout: DocumentLayout | None = None,
     ) -> None:
         """Replace everything known of the record; chunks with unchanged text and role keep their key and vector.
 

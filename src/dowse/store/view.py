@@ -19,6 +19,7 @@ from dowse.model import (
     FILE_KINDS,
     Call,
     Collection,
+    DocumentLayout,
     IndexCounts,
     Link,
     Record,
@@ -189,6 +190,10 @@ class StoreView:
     def text(self, record: Record) -> str:
         """Return the whole text as indexed; empty if none is stored."""
         return self._store.catalog.text(record) if self._sees(record.collection, record.path) else ""
+
+    def layout(self, record: Record) -> DocumentLayout | None:
+        """Return pages, boxes and tables of a document; None for a record without any."""
+        return self._store.catalog.layout(record) if self._sees(record.collection, record.path) else None
 
     def export(self) -> Iterator[StoredChunk]:
         """Yield every chunk, ordered by collection, path and ordinal."""

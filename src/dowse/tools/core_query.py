@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -85,6 +86,9 @@ def whole_file_recipe(recipe: str) -> str:
     return f"{recipe}-files"
 
 
+_PAGE_RANGE_PATTERN = re.compile(r"(?P<name>.+):p(?P<first>\d{1,6})(?:-p?(?P<last>\d{1,6}))?", re.DOTALL)
+
+
 def read_passage(
     engine: Engine,
     target: str,
@@ -93,10 +97,18 @@ def read_passage(
     collection: str | None,
     chosen_with: str = "`collection`",
 ) -> Passage:
-    """Read a chunk by id, a record by path or a commit by hash prefix. Without line numbers, return the chunk's passage
-    or the whole record. `chosen_with` is the caller's name for the parameter `collection`."""
+    """Read a chunk by id, a record by path, pages of a document (`FILE:p12`, `FILE:p12-14`) or a commit by hash prefix.
+
+    Without line numbers, return the chunk's passage or the whole record. `chosen_with` is the caller's name for the
+    parameter `collection`.
+    """
     chunks = engine.passages.chunk(target, collection)
     records = [it.record for it in chunks] or engine.record(target, collection)
+    if not records and (pages := _PAGE_RANGE_PATTERN.fullmatch(target)):
+        first_page = int(pages["first"])
+        records = engine.record(pages["name"], collection)
+        if len(records) == 1:
+            start_line, end_line = engine.passages.page_lines(records[0], first_page, int(pages["last"] or first_page))
     records = records or engine.history.commits_like(target, collection)
     if not records:
         raise BadInput(f"no indexed id or path {target[:200]!r}; search results show both")

@@ -74,7 +74,13 @@ def hit_location_text(hit: Hit, answer: Answer) -> str:
 
 
 def _format_lines(hit: Hit, now: float) -> str:
-    return f"{hit.path}:{hit.stored.chunk.start_line}-{hit.stored.chunk.end_line}"
+    pages = f" {pages_text(hit.pages)}" if hit.pages else ""
+    return f"{hit.path}:{hit.stored.chunk.start_line}-{hit.stored.chunk.end_line}{pages}"
+
+
+def pages_text(pages: Sequence[int]) -> str:
+    """Cite pages: `p. 12` or `pp. 12-13`."""
+    return f"p. {pages[0]}" if len(pages) == 1 else f"pp. {pages[0]}-{pages[-1]}"
 
 
 def _format_commit(hit: Hit, now: float) -> str:
@@ -174,8 +180,17 @@ def hit_json(rank: int, hit: Hit) -> dict[str, object]:
         "tags": list(record.tags),
         "facets": {name: value for name, value in record.facets.items() if len(value) <= _FACET_CHARS},
         "notes": list(hit.notes),
+        **_places_json(hit),
         **({"root": hit.root} if hit.root else {}),
     }
+
+
+def _places_json(hit: Hit) -> dict[str, object]:
+    """Return pages and boxes of a hit in a document; a box is left, top, right, bottom in points from the top left."""
+    if not hit.pages:
+        return {}
+    boxes = [{"page": it.page, "box": it.box} for it in hit.fragments if it.box]
+    return {"pages": list(hit.pages), "boxes": boxes}
 
 
 def passage_json(passage: Passage) -> dict[str, object]:
@@ -446,6 +461,7 @@ class _ShownHit:
             "start_line": first_line,
             "end_line": first_line + len(best.lines) - 1,
             "passage": [chunk.start_line, chunk.end_line] if best.cut else None,
+            "pages": list(hit.pages),
             "trail": BREADCRUMB_SEPARATOR.join(chunk.trail),
             "confidence": round_significant(hit.evidence["confidence"]) if "confidence" in hit.evidence else None,
             "freshness": "" if hit.freshness in ("fresh", "unknown") else hit.freshness,
@@ -528,7 +544,8 @@ def _hit_lines(rank: int, hit: ReplyShape) -> Iterator[str]:
     trail = hit.get("trail", "")
     confidence = f"confidence {hit['confidence']}" if "confidence" in hit else ""
     passage_lines = f"of {hit['passage'][0]}-{hit['passage'][1]}" if "passage" in hit else ""
-    parts = (_location_text(hit), passage_lines, trail, confidence, f"id {hit['chunk_id']}")
+    pages = pages_text(hit["pages"]) if "pages" in hit else ""
+    parts = (_location_text(hit), passage_lines, pages, trail, confidence, f"id {hit['chunk_id']}")
     yield to_one_line(f"{rank}. {'  '.join(filter(None, parts))}{_state_text(hit)}")
     if "evidence" in hit:
         yield f"   score {hit['score']}: {evidence_text(hit['evidence'])}"

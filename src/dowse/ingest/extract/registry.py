@@ -10,6 +10,7 @@ from dowse.ingest.extract.code import extract_code
 from dowse.ingest.extract.code.extract import split_unparsed_code
 from dowse.ingest.extract.code.languages import language_of
 from dowse.ingest.extract.commit import extract_commit
+from dowse.ingest.extract.documents import DOCUMENT_SUFFIXES, extract_document
 from dowse.ingest.extract.markdown import extract_markdown
 from dowse.ingest.extract.memory import extract_memory
 from dowse.ingest.extract.plain import extract_plain
@@ -20,7 +21,7 @@ from dowse.text.unicode import decode
 Extractor: TypeAlias = Callable[[Item, bytes], Extraction]
 
 # Increment when the output of any extractor changes: indexed files are then extracted again.
-EXTRACTION_VERSION: Final = 7
+EXTRACTION_VERSION: Final = 8
 
 _MARKDOWN: Final = "md markdown mdx mkd"
 _SQL: Final = "sql tsql ddl prc pks pkb pkg pck pls plsql plb tps tpb fnc"
@@ -50,10 +51,7 @@ _DATA: Final = (
     " mat rds rdata onnx pt pth ckpt safetensors gguf tflite pb tfrecord bin mo p12 pfx jks keystore der"
     " gpg"
 )
-_DOCUMENTS: Final = (
-    "pdf djvu epub mobi azw3 doc docx dotx xls xlsx xlsm xlsb ppt pptx pptm odt ods odp pages numbers"
-    " vsd vsdx dwg skp blend fbx glb 3ds sketch fig"
-)
+_OTHER_DOCUMENTS: Final = "djvu mobi azw3 doc ppt pages numbers vsd vsdx dwg skp blend fbx glb 3ds sketch fig"
 
 
 def _suffixes(*lists: str) -> frozenset[str]:
@@ -61,12 +59,15 @@ def _suffixes(*lists: str) -> frozenset[str]:
 
 
 # A walker skips these without opening them to look for a NUL byte.
-KNOWN_BINARY_SUFFIXES: Final = _suffixes(_IMAGES, _SOUND_AND_FILM, _ARCHIVES, _FONTS, _MACHINE_CODE, _DATA, _DOCUMENTS)
+KNOWN_BINARY_SUFFIXES: Final = (
+    _suffixes(_IMAGES, _SOUND_AND_FILM, _ARCHIVES, _FONTS, _MACHINE_CODE, _DATA, _OTHER_DOCUMENTS) - DOCUMENT_SUFFIXES
+)
 _BY_NAME: Final = frozenset(_CODE_NAMES.split())
 _BY_SUFFIX: Final[dict[str, Extractor]] = {
     **dict.fromkeys(_suffixes(_MARKDOWN), extract_markdown),
     **dict.fromkeys(_suffixes(_PLAIN), extract_plain),
     **dict.fromkeys(_suffixes(_SQL), extract_sql),
+    **dict.fromkeys(DOCUMENT_SUFFIXES, extract_document),
     "": extract_plain,
 }
 
@@ -93,7 +94,9 @@ def needs_parser(item: Item) -> bool:
     if item.source_kind:
         return False
     extractor = extractor_for(item.path)
-    return extractor is extract_sql or (extractor is extract_code and language_of(item.path) is not None)
+    return extractor in (extract_sql, extract_document) or (
+        extractor is extract_code and language_of(item.path) is not None
+    )
 
 
 def extract_as_text(item: Item, data: bytes) -> Extraction:

@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dowse.errors import BadInput, Unreadable
+from dowse.ingest.extract.documents import is_document
 from dowse.ingest.sources.base import Listing, ListingScope
 from dowse.ingest.sources.walk import (
     DEFAULT_EXCLUDE,
+    MAX_DOCUMENT_BYTES,
     MAX_FILE_BYTES,
     WHOLE_TREE,
     PathSelection,
+    SizeLimits,
     TooManyItems,
     WalkResult,
     default_excludes_for,
-    format_too_large,
     secret_file_matcher,
     subtree_of,
     walk_files,
@@ -57,6 +59,7 @@ class FileSource:
     default_excludes: bool = True
     extensions: tuple[str, ...] = ()
     max_file_bytes: int = MAX_FILE_BYTES
+    max_document_bytes: int = MAX_DOCUMENT_BYTES
     use_gitignore: bool = True
     show_secrets: bool = False
     paths: tuple[str, ...] = ()
@@ -98,7 +101,7 @@ class FileSource:
             ),
             self._resolved_barred(),
             use_gitignore=self.use_gitignore,
-            max_file_bytes=self.max_file_bytes,
+            sizes=self._sizes,
             most=most,
         )
 
@@ -112,16 +115,17 @@ class FileSource:
         for _ in range(READ_ATTEMPTS):
             try:
                 with open_below(str(self.root), item.path) as handle:
-                    status, content = read_file(handle, self.max_file_bytes)
+                    status, content = read_file(handle, self._sizes.of(item.path))
             except FileChangedError:
                 continue
             except NotRegularError as error:
                 raise Unreadable(str(error), lasting=False) from error
             except OSError as error:
                 raise Unreadable(f"cannot be read: {error.strerror}", lasting=False) from error
-            if status.st_size > self.max_file_bytes:
-                raise Unreadable(format_too_large(status.st_size, self.max_file_bytes))
-            shown, count = (content, 0) if self.show_secrets else mask_secrets(content)
+            if too_large := self._sizes.refusal(item.path, status.st_size):
+                raise Unreadable(too_large)
+            # The text of a document is masked once it is extracted.
+            shown, count = (content, 0) if self.show_secrets or is_document(item.path) else mask_secrets(content)
             return Item(item.path, status.st_size, status.st_mtime_ns, self.source_kind, count), shown
         raise Unreadable("the file changed while it was read", lasting=False)
 
@@ -171,6 +175,10 @@ class FileSource:
             return rules is None or rules.ignores(f"{root}/{directory}/" if directory else f"{root}/", name)
 
         return is_left_out
+
+    @property
+    def _sizes(self) -> SizeLimits:
+        return SizeLimits(self.max_file_bytes, self.max_document_bytes)
 
     def _secret_matcher(self) -> PathPredicate:
         return secret_file_matcher(str(self.root), self.show_secrets)
@@ -249,7 +257,7 @@ def _is_in_scope(path: str, listing_scope: ListingScope, under_depth: int) -> bo
 def _list_wanted(root: str, directory: str, exclude: tuple[str, ...], use_gitignore: bool) -> list[Item]:
     part = subtree_of((directory,) if directory else ())
     selection = PathSelection(compile_globs(("**",)), compile_globs(exclude), frozenset(), part, is_secret_file)
-    found = walk_files(root, selection, frozenset(), use_gitignore=use_gitignore, max_file_bytes=_ANY_SIZE)
+    found = walk_files(root, selection, frozenset(), use_gitignore=use_gitignore, sizes=SizeLimits(_ANY_SIZE))
     return found.listing().items
 
 

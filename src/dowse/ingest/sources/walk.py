@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from dowse.git.ignore import NO_RULES, IgnoreRules, build_pathspecs
 from dowse.git.repository import (
@@ -21,6 +22,7 @@ from dowse.git.repository import (
     work_tree_above,
 )
 from dowse.git.worktree import list_tracked_ignored, list_work_tree
+from dowse.ingest.extract.documents import is_document
 from dowse.ingest.sources.base import Listing
 from dowse.model import Item
 from dowse.paths import ancestors_and_self, cached_with_ancestors
@@ -33,6 +35,7 @@ from dowse.text.unicode import escape_invalid_bytes, is_valid_name
 # The default excludes of a collection of files, and their names in reports.
 
 MAX_FILE_BYTES = 10_000_000
+MAX_DOCUMENT_BYTES = 64_000_000
 
 # Directories filled by tools: version control, environments, caches, build output.
 _TOOL_DIRECTORIES = (
@@ -209,20 +212,20 @@ class WalkResult:
         "_is_secret",
         "_items",
         "_left_out",
-        "_max_file_bytes",
         "_most",
         "_passed_over",
         "_refused",
         "_root",
+        "_sizes",
         "_unseen",
     )
 
     def __init__(
-        self, root: str, max_file_bytes: int, is_secret: PathPredicate = match_nothing, most: int | None = None
+        self, root: str, sizes: SizeLimits, is_secret: PathPredicate = match_nothing, most: int | None = None
     ) -> None:
         self._root = root
         self._is_secret = is_secret
-        self._max_file_bytes = max_file_bytes
+        self._sizes = sizes
         self._most = most
         self._items: dict[str, Item] = {}
         self._refused: dict[str, str] = {}
@@ -254,8 +257,8 @@ class WalkResult:
             self.refuse(path, f"{file_kind(status.st_mode)}, not a regular file")
         elif self._is_secret(path):
             self.refuse(path, HELD_BACK_REASON)
-        elif status.st_size > self._max_file_bytes:
-            self.refuse(path, format_too_large(status.st_size, self._max_file_bytes))
+        elif too_large := self._sizes.refusal(path, status.st_size):
+            self.refuse(path, too_large)
         elif not is_valid_name(path):
             self.refuse(path, "its name is not valid UTF-8; rename it")
         else:
@@ -292,8 +295,22 @@ class WalkResult:
             self.refuse(path, "a symbolic link that points out of the collection; links are not followed")
 
 
-def format_too_large(size: int, limit: int) -> str:
-    return f"{size / 1e6:,.1f} MB, larger than max_file_bytes ({limit / 1e6:,.1f} MB)"
+class SizeLimits(NamedTuple):
+    """The largest file that is read, in bytes. Documents have a limit of their own: most of a PDF is pictures."""
+
+    file_bytes: int
+    document_bytes: int = 0
+
+    def of(self, path: str) -> int:
+        return max(self) if is_document(path) else self.file_bytes
+
+    def refusal(self, path: str, size: int) -> str:
+        """Return why a file of this size is not read; empty if it is."""
+        limit = self.of(path)
+        if size <= limit:
+            return ""
+        setting = "max_document_bytes" if is_document(path) else "max_file_bytes"
+        return f"{size / 1e6:,.1f} MB, larger than {setting} ({limit / 1e6:,.1f} MB)"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -564,11 +581,11 @@ class FileWalker:
     root: str
     walk: DirectoryWalker
     work_tree: GitListingFilter
-    max_file_bytes: int
+    sizes: SizeLimits
     max_items: int | None = None
 
     def run(self) -> WalkResult:
-        result = WalkResult(self.root, self.max_file_bytes, self.walk.selection.is_secret, self.max_items)
+        result = WalkResult(self.root, self.sizes, self.walk.selection.is_secret, self.max_items)
         pending = [""]
         while pending:
             pending += self._list_files(pending.pop(), result)
@@ -595,7 +612,7 @@ class FileWalker:
 
     def _find_unreadable(self, territory: str, result: WalkResult) -> None:
         """Find unreadable directories by walking, because git reports them only in prose."""
-        walked = WalkResult(self.root, self.max_file_bytes)
+        walked = WalkResult(self.root, self.sizes)
         self.walk.walk(territory, walked)
         result.copy_unreadable(walked)
 
@@ -606,7 +623,7 @@ def walk_files(
     barred: frozenset[str],
     *,
     use_gitignore: bool,
-    max_file_bytes: int,
+    sizes: SizeLimits,
     most: int | None = None,
 ) -> WalkResult:
     """List everything below `root` (absolute, resolved) that the selection wants. Raises TooManyItems if there are more
@@ -614,7 +631,7 @@ def walk_files(
     directory_filter = DirectoryFilter(root, barred)
     bare = BareRepositories(root)
     walk = DirectoryWalker(root, selection, directory_filter, bare, use_gitignore)
-    return FileWalker(root, walk, GitListingFilter(root, selection, directory_filter, bare), max_file_bytes, most).run()
+    return FileWalker(root, walk, GitListingFilter(root, selection, directory_filter, bare), sizes, most).run()
 
 
 # --------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from dowse.model import (
     EVERYTHING,
     Call,
     Collection,
+    DocumentLayout,
     IndexCounts,
     ItemVersion,
     Link,
@@ -37,6 +38,7 @@ from dowse.store.sqlite.rows import (
     UNENCODED_CHUNKS_SQL,
     ChecksumMismatch,
     chunk_from_row,
+    decode_layout,
     decompress_text,
     record_from_row,
     symbol_from_row,
@@ -194,6 +196,14 @@ class SqliteCatalog:
             return decompress_text(rows[0][0]) if rows else ""
         except (zlib.error, UnicodeDecodeError):
             self._health.record("records", f"cannot decompress the text of {record.path!r}")
+            raise ChecksumMismatch(record.path) from None
+
+    def layout(self, record: Record) -> DocumentLayout | None:
+        rows = self._detail_rows("layouts", "body", record, order="layouts.record")
+        try:
+            return decode_layout(rows[0][0]) if rows else None
+        except (zlib.error, ValueError, TypeError):
+            self._health.record("records", f"cannot read the layout of {record.path!r}")
             raise ChecksumMismatch(record.path) from None
 
     def _detail_rows(self, table: str, columns: str, record: Record, order: str = "ordinal") -> list[Row]:

@@ -221,6 +221,7 @@ MIGRATIONS = (
     Path(__file__).with_name("code.sql"),
     Path(__file__).with_name("seals.sql"),
     Path(__file__).with_name("sources.sql"),
+    Path(__file__).with_name("layouts.sql"),
 )
 
 

@@ -182,7 +182,7 @@ class SqliteMaintenance:
     def _drop_orphans(self, connection: apsw.Connection) -> None:
         chunks = fetch_rows(connection, "SELECT id FROM chunks WHERE record NOT IN (SELECT id FROM records)")
         delete_chunks(connection, self._writer.fts_buffer, [key for (key,) in chunks])
-        for table in ("texts", "symbols", "traits", "links", "calls"):
+        for table in ("texts", "symbols", "traits", "links", "calls", "layouts"):
             connection.execute(f"DELETE FROM {table} WHERE record NOT IN (SELECT id FROM records)")
         for table in ("vectors", "next_vectors"):
             connection.execute(f"DELETE FROM {table} WHERE chunk NOT IN (SELECT id FROM chunks)")
@@ -326,6 +326,7 @@ class _RecordRows:
         self._calls = self._load_table("calls", CALL_COLUMNS)
         self._traits = self._load_table("traits", "kind, value, symbol", order="kind")
         self._texts = self._load_table("texts", "body", order="record")
+        self._layouts = self._load_table("layouts", "body", order="record")
 
     def _load_table(self, table: str, columns: str, order: str = "ordinal") -> defaultdict[int, list[Row]]:
         rows = self._db.rows(
@@ -344,8 +345,8 @@ class _RecordRows:
         chunks = self._chunks[key]
         if not matches_checksum(sealed, own_values) or not all(matches_checksum(row[0], row[1:]) for row in chunks):
             return False
-        symbols, texts = self._symbols[key], self._texts[key]
-        body = texts[0][0] if texts else b""
+        symbols = self._symbols[key]
+        body = b"".join(row[0] for table in (self._texts, self._layouts) for row in table[key])
         details = checksum_details(sorted(row[0] for row in chunks), symbols, self._links[key], self._calls[key], body)
         return details == own_values[-1] and set(self._traits[key]) == _expected_traits(symbols)
 

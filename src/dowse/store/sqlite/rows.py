@@ -9,7 +9,18 @@ from functools import lru_cache
 from typing import Any
 
 from dowse.errors import DowseError, IndexDamaged
-from dowse.model import NO_FACETS, Chunk, FunctionMetrics, Record, StoredChunk, Symbol
+from dowse.model import (
+    NO_FACETS,
+    Chunk,
+    DocumentLayout,
+    DocumentTable,
+    Fragment,
+    FunctionMetrics,
+    PageReport,
+    Record,
+    StoredChunk,
+    Symbol,
+)
 from dowse.store.sqlite.database import Row
 from dowse.store.types import UNENCODED_ROLES
 
@@ -161,6 +172,22 @@ def symbol_from_row(row: Row) -> Symbol:
 def compress_text(text: str) -> bytes:
     """Compress a whole text with the fastest level."""
     return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+
+
+def encode_layout(layout: DocumentLayout) -> bytes:
+    return zlib.compress(to_json([layout.pages, layout.fragments, layout.tables]).encode("utf-8", "surrogatepass"), 6)
+
+
+def decode_layout(body: bytes) -> DocumentLayout:
+    pages, fragments, tables = json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"))
+    return DocumentLayout(
+        tuple(PageReport(*row) for row in pages),
+        tuple(Fragment(first, last, page, tuple(box) if box else None) for first, last, page, box in fragments),
+        tuple(
+            DocumentTable(title, tuple(headers), tuple(units), line, tuple(map(tuple, rows)), tuple(numbers))
+            for title, headers, units, line, rows, numbers in tables
+        ),
+    )
 
 
 def decompress_text(body: bytes) -> str:

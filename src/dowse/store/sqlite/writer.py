@@ -14,13 +14,14 @@ from typing import NamedTuple
 import apsw
 
 from dowse.errors import BadInput, Unreadable
-from dowse.model import FILES, Call, Collection, Link, Record, SkippedItem, Symbol, public_chunk_id
+from dowse.model import FILES, Call, Collection, DocumentLayout, Link, Record, SkippedItem, Symbol, public_chunk_id
 from dowse.store.sqlite.damage import WORDS_PART, mark_unfinished, unfinished_rebuilds
 from dowse.store.sqlite.database import Database, Row, fetch_rows
 from dowse.store.sqlite.rows import (
     checksum,
     checksum_details,
     compress_text,
+    encode_layout,
     join_breadcrumb,
     matches_checksum,
     to_json,
@@ -325,7 +326,7 @@ def encode_lists(record: Record) -> RecordLists:
 
 
 def delete_details(connection: apsw.Connection, key: int) -> None:
-    for table in ("symbols", "traits", "links", "calls"):
+    for table in ("symbols", "traits", "links", "calls", "layouts"):
         connection.execute(f"DELETE FROM {table} WHERE record = ?", (key,))
 
 
@@ -356,6 +357,15 @@ def put_text(connection: apsw.Connection, key: int, text: str | None, before: Pr
     body = compress_text(text)
     if is_new or fetch_rows(connection, "SELECT body FROM texts WHERE record = ?", (key,)) != [(body,)]:
         connection.execute("INSERT OR REPLACE INTO texts (record, body) VALUES (?, ?)", (key, body))
+    return body
+
+
+def put_layout(connection: apsw.Connection, key: int, layout: DocumentLayout | None) -> bytes:
+    """Store the layout of a document, if it has one; return the stored bytes."""
+    if layout is None:
+        return b""
+    body = encode_layout(layout)
+    connection.execute("INSERT OR REPLACE INTO layouts (record, body) VALUES (?, ?)", (key, body))
     return body
 
 
@@ -395,6 +405,7 @@ class SqliteWriter:
         links: Sequence[Link] = (),
         calls: Sequence[Call] = (),
         text: str | None = "",
+        layout: DocumentLayout | None = None,
     ) -> None:
         with self.batch() as connection, _reject_unstorable():
             collection = collection_id(connection, record.collection)
@@ -405,7 +416,7 @@ class SqliteWriter:
             chunk_seals = put_chunks(connection, self.fts_buffer, key, record, pieces, before)
             rows = put_details(connection, key, symbols, links, calls)
             self.fts_buffer.add_symbol_names(it.name.lower() for it in symbols)
-            body = put_text(connection, key, text, before)
+            body = put_text(connection, key, text, before) + put_layout(connection, key, layout)
             update_checksums(connection, key, record, lists, checksum_details(sorted(chunk_seals), *rows, body))
             change_revision(connection)
             connection.execute("DELETE FROM skipped WHERE collection = ? AND path = ?", (collection, record.path))
