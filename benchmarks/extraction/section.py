@@ -83,7 +83,8 @@ def measure(bench: Path, peers_python: Path | None, formats: Sequence[str]) -> t
         *_loose_lines(runs[DOWSE]),
         *_costs_table(runs, files),
         "",
-        f"A sheet of 10⁶ cells by Dowse: {cpu_s:.2f} CPU-seconds, {peak_mb:.0f} MB; the best of {LARGE_SHEET_ROUNDS} processes.",
+        f"A sheet of 10⁶ cells by Dowse: {cpu_s:.2f} CPU-seconds, {peak_mb:.0f} MB; "
+        f"the best of {LARGE_SHEET_ROUNDS} processes.",
         "",
         f"The files with the fewest words found by Dowse, up to {WORST_FILES}:",
         "",
