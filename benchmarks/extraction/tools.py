@@ -13,13 +13,15 @@ import json
 import resource
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 ROUNDS = 2
 PLAIN = (".md", ".asciidoc")
-Extracted = tuple[str, list[str] | None, int]
-"""The text, the cells if the tool gives them (None: they are read from the tables of Markdown), pages if known."""
+Extracted = tuple[str, list[str] | None, int, list[str]]
+"""The text, the cells if the tool gives them (None: they are read from the tables of Markdown), pages if known,
+and texts of a sheet that stand in no table."""
 
 
 def extract_with_dowse() -> Callable[[Path], Extracted]:
@@ -30,11 +32,13 @@ def extract_with_dowse() -> Callable[[Path], Extracted]:
     def extract(path: Path) -> Extracted:
         data = path.read_bytes()
         if path.suffix in PLAIN:
-            return data.decode(), None, 1
+            return data.decode(), None, 1, []
         document = read_document(path.name, data)
         assemble(path.name, document)
-        found = text_of_document(document, is_sheet=path.suffix in (".xlsx", ".xlsm", ".ods"))
-        return found.text, list(found.cells), len(document.pages)
+        found = text_of_document(document)
+        is_sheet = path.suffix in (".xlsx", ".xlsm", ".ods")
+        loose = Counter(text_of_document(document, is_sheet=is_sheet).cells) - Counter(found.cells)
+        return found.text, list(found.cells), len(document.pages), list(loose.elements())
 
     return extract
 
@@ -42,14 +46,14 @@ def extract_with_dowse() -> Callable[[Path], Extracted]:
 def extract_with_office_oxide() -> Callable[[Path], Extracted]:
     import office_oxide
 
-    return lambda path: (office_oxide.to_markdown(str(path)), None, 0)
+    return lambda path: (office_oxide.to_markdown(str(path)), None, 0, [])
 
 
 def extract_with_markitdown() -> Callable[[Path], Extracted]:
     from markitdown import MarkItDown
 
     converter = MarkItDown(enable_plugins=False)
-    return lambda path: (converter.convert(str(path)).text_content, None, 0)
+    return lambda path: (converter.convert(str(path)).text_content, None, 0, [])
 
 
 def extract_with_kreuzberg() -> Callable[[Path], Extracted]:
@@ -58,7 +62,7 @@ def extract_with_kreuzberg() -> Callable[[Path], Extracted]:
     config = kreuzberg.ExtractionConfig(output_format="markdown")
 
     def extract(path: Path) -> Extracted:
-        return kreuzberg.extract_file_sync(str(path), config=config).content, None, 0
+        return kreuzberg.extract_file_sync(str(path), config=config).content, None, 0, []
 
     return extract
 
@@ -91,11 +95,11 @@ def _measure(extract: Callable[[Path], Extracted], path: Path, rounds: int) -> d
     for _ in range(rounds):
         started = time.process_time()
         try:
-            text, cells, pages = extract(path)
+            text, cells, pages, loose = extract(path)
         except BaseException as error:  # noqa: BLE001 - a peer may fail in any way
             return {"path": str(path), "error": f"{type(error).__name__}: {error}"[:200]}
         best = min(best, (time.process_time() - started) * 1000)
-    return {"path": str(path), "text": text, "cells": cells, "pages": pages, "cpu_ms": best}
+    return {"path": str(path), "text": text, "cells": cells, "pages": pages, "loose": loose, "cpu_ms": best}
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from dowse.errors import Unreadable
 from dowse.ingest.extract.documents import html
 from dowse.ingest.extract.documents.document import Element, Table
 from dowse.ingest.extract.documents.html import MAX_DEPTH, decode_page, read_epub, read_html
+from dowse.ingest.extract.documents.tables import MAX_GRID_CELLS
 from office_files import make_zip
 
 
@@ -125,6 +126,29 @@ def test_deep_nesting_is_read_as_text(tag: str):
 @pytest.mark.parametrize("data", [b"", b"\1\2", b"<", b"<!DOCTYPE html>", b"<!ENTITY a 'b'>&a;" * 10])
 def test_anything_is_a_page(data: bytes):
     assert read_html(data).pages[0].coverage == 1.0
+
+
+def test_many_parts_are_cut_and_noted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(html, "MAX_PARTS", 3)
+    document = read_html(b"<p>a" * 10)
+    assert len(document.parts) == 3
+    assert document.notes == ("the page was cut: the limit is 3 parts",)
+
+
+def test_nesting_that_takes_square_time_is_refused():
+    with pytest.raises(Unreadable, match="not closed"):
+        read_html(b"<UL><li>" * 20_000)
+
+
+def test_large_spans_on_many_rows_stay_bounded():
+    page = b"<table>" + b"<tr><td colspan=1000>x" * 20_000
+    (table,) = read_html(page).parts
+    assert isinstance(table, Table)
+    assert sum(len(row.cells) for row in table.rows) <= MAX_GRID_CELLS
+    page = b"<table><tr><td>a" + b"<td rowspan=1000 colspan=1000>x" * 20 + b"<tr>" * 1000
+    (table,) = read_html(page).parts
+    assert isinstance(table, Table)
+    assert sum(len(row.cells) for row in table.rows) <= MAX_GRID_CELLS
 
 
 def test_long_pages_are_refused_and_long_books_cut(monkeypatch: pytest.MonkeyPatch):

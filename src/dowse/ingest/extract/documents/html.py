@@ -25,6 +25,9 @@ ENGINE: Final = "selectolax"
 MAX_DEPTH: Final = 200
 """Deeper elements are read as text without structure."""
 MAX_PAGE_CHARS: Final = 32 << 20
+MAX_PARTS: Final = 300_000
+MAX_UNCLOSED_TAGS: Final = 10_000
+"""The time of any HTML parser grows with the square of the nesting."""
 MAX_BOOK_CHARS: Final = 64 << 20
 
 _HEADINGS: Final = frozenset(f"h{level}" for level in range(1, 7))
@@ -39,6 +42,7 @@ _DROPPED_NAMES: Final = "script style noscript template head iframe object embed
 _DROPPED: Final = frozenset(_DROPPED_NAMES.split())
 _NAVIGATION: Final = "nav, [role=navigation], [role=search], .navbox, .noprint, .mw-jump-link"
 _CONTENT: Final = "main, article, [role=main], h1"
+_NESTING_TAGS: Final = ("ul", "ol", "dl", "div", "section", "article", "blockquote", "details", "form", "span")
 _CHARSET: Final = re.compile(rb"<meta[^>]+charset=[\"'\s]*([\w-]+)|<\?xml[^>]+encoding=[\"']([\w-]+)", re.IGNORECASE)
 _CHARSET_SEARCHED_BYTES: Final = 2048
 
@@ -47,6 +51,9 @@ def read_html(data: bytes) -> Document:
     """Return the content of a page."""
     reader, body, title = _read_page(decode_page(data))
     coverage = _page_coverage(body, reader.parts)
+    if reader.is_cut:
+        notes = (f"the page was cut: the limit is {MAX_PARTS:,} parts",)
+        return Document(tuple(reader.parts), ENGINE, title, (PageReport(1, ENGINE, coverage),), notes=notes)
     if coverage < MIN_COVERAGE and body is not None:
         lines = tuple(Element("paragraph", line) for line in body.text(separator="\n").splitlines() if line.strip())
         notes = (f"coverage {coverage:.2f}: read as plain lines",)
@@ -73,6 +80,8 @@ def _read_page(text: str) -> tuple[_PageReader, LexborNode | None, str]:
 
     if len(text) > MAX_PAGE_CHARS:
         raise Unreadable(f"the page has {len(text):,} characters; the limit is {MAX_PAGE_CHARS:,}")
+    if _count_unclosed_tags(text) > MAX_UNCLOSED_TAGS:
+        raise Unreadable(f"the page has more than {MAX_UNCLOSED_TAGS:,} tags that are not closed")
     page = LexborHTMLParser(text)
     title_node = page.css_first("title")
     title = " ".join(title_node.text().split()) if title_node is not None else ""
@@ -86,6 +95,11 @@ def _read_page(text: str) -> tuple[_PageReader, LexborNode | None, str]:
             node.decompose()
     reader.read(body)
     return reader, body, title
+
+
+def _count_unclosed_tags(text: str) -> int:
+    lower = text.lower()
+    return sum(max(lower.count(f"<{tag}") - lower.count(f"</{tag}"), 0) for tag in _NESTING_TAGS)
 
 
 def _drop_navigation(body: LexborNode) -> None:
@@ -121,6 +135,7 @@ class _PageReader:
     def __init__(self) -> None:
         self.parts: list[Element | Table] = []
         self.links: list[tuple[int, str]] = []
+        self.is_cut = False
         self._pieces: list[str] = []
         self._addresses: list[str] = []
         self._place = _Place()
@@ -230,7 +245,8 @@ class _PageReader:
         text = " ".join("".join(self._pieces).split())
         self._pieces = []
         addresses, self._addresses = self._addresses, []
-        if not text:
+        if not text or len(self.parts) >= MAX_PARTS:
+            self.is_cut |= bool(text)
             return
         place = self._place
         level = place.level if place.role in ("heading", "list_item") else 0

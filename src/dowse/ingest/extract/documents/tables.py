@@ -11,6 +11,7 @@ from dowse.ingest.extract.documents.document import PageBox, Row, Table
 MAX_SPAN: Final = 1000
 """A cell that claims to cover more rows or columns covers only these."""
 MAX_GRID_CELLS: Final = 2_000_000
+"""Of one table; further cells are left out."""
 MAX_HEADER_CHARS: Final = 120
 _FORM_ROWS: Final = 20
 
@@ -46,8 +47,7 @@ class Grid:
             self.rows.append([])
         self._place_spans()
         columns, rows = min(max(columns, 1), MAX_SPAN), min(max(rows, 1), MAX_SPAN)
-        self._cells += columns
-        if self._cells > MAX_GRID_CELLS:
+        if not self._has_room_for(columns):
             return
         row = self.rows[-1]
         if rows > 1:
@@ -55,14 +55,23 @@ class Grid:
         row += [text] * columns
 
     def finish(self) -> list[list[str]]:
-        """Return the rows, all of the same length; empty rows and columns at the end are dropped."""
+        """Return the rows, all of the same length unless that takes too many cells."""
         self._finish_row()
         width = max((len(row) for row in self.rows), default=0)
+        if width * len(self.rows) > MAX_GRID_CELLS:
+            return self.rows
         return [row + [""] * (width - len(row)) for row in self.rows]
+
+    def _has_room_for(self, cells: int) -> bool:
+        self._cells += cells
+        return self._cells <= MAX_GRID_CELLS
 
     def _place_spans(self) -> None:
         row = self.rows[-1]
         while (span := self._open_spans.get(len(row))) is not None:
+            if not self._has_room_for(1):
+                self._open_spans.clear()
+                return
             left, text = span
             if left > 1:
                 self._open_spans[len(row)] = (left - 1, text)
@@ -75,7 +84,8 @@ class Grid:
             return
         while self._open_spans:
             self._place_spans()
-            if not (later := [column for column in self._open_spans if column >= len(self.rows[-1])]):
+            later = [column for column in self._open_spans if column >= len(self.rows[-1])]
+            if not later or not self._has_room_for(min(later) - len(self.rows[-1])):
                 break
             self.rows[-1] += [""] * (min(later) - len(self.rows[-1]))
 
