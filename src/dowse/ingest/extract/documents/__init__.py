@@ -64,11 +64,14 @@ def is_document(path: str) -> bool:
 
 
 def extract_document(item: Item, data: bytes) -> Extraction:
-    """Read a document as what its content shows it to be. HTML with template commands is code."""
+    """Read a document as what its content shows it to be. HTML with template commands is code, and so are text files
+    that share a suffix with Outlook."""
     from dowse.ingest.extract.code import extract_code
     from dowse.ingest.extract.documents.document import assemble
     from dowse.ingest.extract.documents.readers import read_document
 
-    if FORMAT_BY_SUFFIX.get(PurePosixPath(item.path).suffix.lower()) == "html" and _TEMPLATE.search(data):
+    suffix = PurePosixPath(item.path).suffix.lower()
+    is_template = FORMAT_BY_SUFFIX.get(suffix) == "html" and _TEMPLATE.search(data)
+    if is_template or (suffix == ".msg" and b"\0" not in data):
         return extract_code(item, data)
     return assemble(item.path, read_document(item.path, data))
