@@ -54,7 +54,7 @@ def test_a_history_that_an_older_version_read_is_told_by_git_until_it_is_read_an
     with monkeypatch.context() as older, open_engine(diff_lines=diff_lines) as engine:
         older.setattr(histories, "COMMIT_FORMAT", "-")
         older.setattr(CommitSource, "_version", lambda self, is_edge: 2 * self._diff_lines + is_edge)
-        older.setattr(MergeReader, "touched", lambda *_: [])
+        older.setattr(MergeReader, "changed_files", lambda *_: [])
         indexed(engine, root)
         assert told_of_notes(engine, root) == (["Walk the trail"], AnswerSource("index"))
     engine = open_engine(diff_lines=diff_lines)

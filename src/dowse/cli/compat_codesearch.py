@@ -137,8 +137,8 @@ _LINE_COUNT = click.IntRange(0)
 @threads_option
 def find(pattern: str, contents: bool, max_depth: int, hidden: bool, no_ignore: bool, **options: Any) -> None:  # noqa: ANN401
     """Find files on disk as they are now, by name or by contents."""
-    reach = ListingScope(include_hidden=hidden, include_ignored=no_ignore, max_depth=max_depth)
-    names = _make_name_query(pattern, options, "files", reach=reach)
+    listing_scope = ListingScope(include_hidden=hidden, include_ignored=no_ignore, max_depth=max_depth)
+    names = _make_name_query(pattern, options, "files", listing_scope=listing_scope)
     tools = FileTools(_open_tools(options["directory"]))
     _print_lines(file_lines((tools.contents(names) if contents else tools.live(names)).data))
 

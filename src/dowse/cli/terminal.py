@@ -178,7 +178,7 @@ class _EscapingStream:
         self.stream, self._quiet = stream, quiet
         self.is_pipe_closed = False  # the reader closed the pipe
         self.is_coloured = wants_colour("auto", stream.isatty(), os.environ)
-        self.buffer: BufferedOutput | None = None
+        self.buffered_output: BufferedOutput | None = None
 
     def write(self, text: str) -> int:
         # Split at our own marks: every second piece holds the parameters of a colour sequence.
@@ -186,8 +186,8 @@ class _EscapingStream:
         pieces[::2] = map(escape, pieces[::2])
         pieces[1::2] = [f"\x1b[{it}m" if self.is_coloured else "" for it in pieces[1::2]]
         if shown := "".join(pieces):
-            if self.buffer is not None and self.buffer.should_buffer(is_output=not self._quiet):
-                self.buffer.add(self._write, shown)
+            if self.buffered_output is not None and self.buffered_output.should_buffer(is_output=not self._quiet):
+                self.buffered_output.add(self._write, shown)
             else:
                 self._write(shown)
         return len(text)
@@ -244,7 +244,7 @@ def buffer_output() -> None:
     buffered = None if size is None else BufferedOutput(size)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, _EscapingStream) and stream.isatty():
-            stream.buffer = buffered
+            stream.buffered_output = buffered
 
 
 def with_safe_streams(main: MainFunction) -> MainFunction:
@@ -276,10 +276,10 @@ def _run_guarded(main: MainFunction, arguments: Sequence[str] | None) -> str | i
 
 
 def _show_buffered(stdout: _EscapingStream, *, may_page: bool) -> None:
-    buffered = stdout.buffer
+    buffered = stdout.buffered_output
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, _EscapingStream):
-            stream.buffer = None
+            stream.buffered_output = None
     if buffered is not None:
         with contextlib.suppress(OSError):  # the terminal is gone
             buffered.show(os.environ, may_page=may_page)

@@ -396,7 +396,9 @@ def config_lines(workspace: Workspace, setup: RagdocsConfig, cwd: Path) -> Itera
         yield f"active project: {active.name if active else 'none'}"
     yield from _changed_values(settings, Settings(), set(_SETTING_KEYS.values()) - {"memory_location"})
     yield from _changed_values(setup.tuning, DEFAULT_TUNING, {it.name for it in fields(RagdocsTuning)})
-    yield from _changed_values(setup.memory, DEFAULT_MEMORY_OPTIONS, {"enabled", "score_threshold", "paces"}, "memory.")
+    yield from _changed_values(
+        setup.memory, DEFAULT_MEMORY_OPTIONS, {"enabled", "score_threshold", "decay_rates"}, "memory."
+    )
     yield from (f"warning: {it}" for it in setup.notes)
 
 

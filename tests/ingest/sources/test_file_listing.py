@@ -150,7 +150,7 @@ def test_under_must_lie_inside(root, under):
 
 def test_barred_directories_are_not_entered(root):
     make(root, "a.md", "other/b.md", "other/deep/c.md", "others/d.md")
-    assert paths(root, barred=frozenset({root / "other"})) == ["a.md", "others/d.md"]
+    assert paths(root, barred_directories=frozenset({root / "other"})) == ["a.md", "others/d.md"]
 
 
 def test_a_file_that_is_too_large_is_refused_with_the_setting(root):
