@@ -367,7 +367,7 @@ def test_hostile_clients_do_not_keep_it_from_serving(served: Site) -> None:
         for connection, line in zip(crowd, rude, strict=False):
             connection.sendall(line)
         refused.sendall(b'{"verb": "serve", "asked": 5}\n')
-        assert b"must be a hello" in refused.recv(10_000)
+        assert b"must be a Dowse handshake" in refused.recv(10_000)
         with suppress(ConnectionError):
             for _ in range(1000):
                 endless.sendall(b"x" * 100_000)

@@ -116,7 +116,7 @@ def test_a_link_does_not_lead_out_of_the_directory(tmp_path: Path) -> None:
     (tmp_path / "secret").mkdir()
     configured(tmp_path / "repo", "[indexing]\ndocuments_path = 'docs'")
     (tmp_path / "repo/docs").symlink_to(tmp_path / "secret")
-    with pytest.raises(BadInput, match="documents_path must lie inside"):
+    with pytest.raises(BadInput, match="documents_path must be inside"):
         find_ragdocs_config(tmp_path / "repo", {})
 
 
@@ -229,8 +229,8 @@ def test_our_own_settings_count_more(tmp_path: Path) -> None:
         ("[indexing]\nexclude = 5", "indexing.exclude must be globs, not 5"),
         ("[indexing]\nrecursive = 'no'", "indexing.recursive must be true or false, not 'no'"),
         ("[indexing]\ndocuments_path = 5", "indexing.documents_path must be text, not 5"),
-        ("[indexing]\ndocuments_path = '..'", "indexing.documents_path must lie inside"),
-        ("[indexing]\ndocuments_path = '/etc'", "indexing.documents_path must lie inside"),
+        ("[indexing]\ndocuments_path = '..'", "indexing.documents_path must be inside"),
+        ("[indexing]\ndocuments_path = '/etc'", "indexing.documents_path must be inside"),
         ("[search]\nmmr_enabled = 1", "search.mmr_enabled must be true or false, not 1"),
         ("[search]\nmmr_lambda = 2", "search.mmr_lambda must be a number from 0 to 1, not 2"),
         ("[search]\nmax_chunks_per_doc = 0", "search.max_chunks_per_doc must be a whole number from 1 to 1000"),

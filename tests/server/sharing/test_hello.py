@@ -67,7 +67,7 @@ def test_a_hello_is_read_as_it_was_said(site: Site) -> None:
     st.binary(max_size=200) | st.recursive(st.none() | st.text() | st.integers(), st.lists).map(repr).map(str.encode)
 )
 def test_anything_else_is_refused_in_one_sentence(line: bytes) -> None:
-    with pytest.raises(DaemonUnavailable, match="must be a hello"):
+    with pytest.raises(DaemonUnavailable, match="must be a Dowse handshake"):
         parse_hello(line)
 
 
