@@ -103,7 +103,8 @@ def open_engine(tmp_path: Path) -> Iterator[OpenEngine]:
         fixed = {"encoder": "hashing", "data_dir": tmp_path / "data", "freshness_timeout_ms": _PATIENT_MS}
         values: dict[str, object] = {**fixed, **changes}
         settings = Settings(**values)  # type: ignore[arg-type]
-        engine = Engine(settings, tmp_path / "index" / "index.db", create=True, workers=shared_workers())
+        workers = None if "memory_mb" in changes else shared_workers()  # shared processes have no memory limit
+        engine = Engine(settings, tmp_path / "index" / "index.db", create=True, workers=workers)
         opened.append(engine)
         return engine
 

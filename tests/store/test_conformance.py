@@ -337,12 +337,12 @@ def test_a_query_is_only_compared_with_vectors_of_its_encoder(store: Store) -> N
     keys = two_texts(store)
     store.vectors.prepare_vectors("new")
     query = np.array([1, 0], dtype=np.float32)
-    with pytest.raises(EncoderMismatch, match="of old, not of new"):
+    with pytest.raises(EncoderMismatch, match="from old, not from new"):
         store.vectors.near(query, Scope(), 1, "new")
     store.vectors.put_vectors(keys, np.array([[0, 1], [1, 0]], dtype=np.float32), "new")
     assert store.vectors.near(query, Scope(), 1, "old")[0].key == keys[0]
     store.vectors.switch_vectors()
-    with pytest.raises(EncoderMismatch, match="of new, not of old"):
+    with pytest.raises(EncoderMismatch, match="from new, not from old"):
         store.vectors.near(query, Scope(), 1, "old")
     assert store.vectors.near(query, Scope(), 1, "new")[0].key == keys[1]
 

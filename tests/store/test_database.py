@@ -340,6 +340,7 @@ BACK_TO_VERSION_4 = (
     "CREATE INDEX links_target ON links (target);"
     "ALTER TABLE records DROP COLUMN at_ns; ALTER TABLE records DROP COLUMN lined;"
     "ALTER TABLE collections DROP COLUMN source;"
+    "DROP TABLE layouts;"
     "PRAGMA user_version = 4;"
 )
 

@@ -268,7 +268,7 @@ def test_switching_leaves_no_copy(open_store: OpenStore, tmp_path: Path) -> None
     assert len(reader.vectors.near(old[0], Scope(), 5, "one")) == 5
     replace_vectors(store, "two", clustered(50, seed=2)[:, :40])
     assert not vector_sidecar_path(tmp_path / "index.db").exists()
-    with pytest.raises(EncoderMismatch, match="of two, not of one"):
+    with pytest.raises(EncoderMismatch, match="from two, not from one"):
         reader.vectors.near(old[0], Scope(), 5, "one")
     assert len(reader.vectors.near(old[0, :40], Scope(), 5, "two")) == 5
     with store.encoding(1.0):

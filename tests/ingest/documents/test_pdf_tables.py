@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dowse.ingest.extract.documents.document import Table
-from dowse.ingest.extract.documents.pdf_layout import Cell, FoundTable, Grid, find_tables
+from dowse.ingest.extract.documents.pdf_layout import Cell, FoundTable, PdfGrid, find_tables
 from dowse.ingest.extract.documents.pdf_structure import match_contents
 from dowse.ingest.extract.documents.pdf_text import TextLine
 
@@ -28,7 +28,7 @@ def cell(text: str, column: int, row: int) -> Cell:
     return Cell(text, (COLUMN * column, ROW * row, COLUMN * column + 90, ROW * row + 12))
 
 
-def make_grid(rows: list[list[str]], *, header: bool = False, first_row: int = 0, first_column: int = 0) -> Grid:
+def make_grid(rows: list[list[str]], *, header: bool = False, first_row: int = 0, first_column: int = 0) -> PdfGrid:
     cells = [
         [
             cell(text, first_column + column, first_row + row) if text else Cell("", None)
@@ -37,7 +37,7 @@ def make_grid(rows: list[list[str]], *, header: bool = False, first_row: int = 0
         for row, it in enumerate(rows)
     ]
     right, bottom = COLUMN * (first_column + len(rows[0])), ROW * (first_row + len(rows))
-    return Grid(cells, (COLUMN * first_column, ROW * first_row, right, bottom), header)
+    return PdfGrid(cells, (COLUMN * first_column, ROW * first_row, right, bottom), header)
 
 
 def lines_of(rows: list[list[str]], *, first_row: int = 0, bold_rows: int = 0) -> list[list[TextLine]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dowse.errors import Unreadable
+from dowse.ingest.extract.documents import DOCUMENT_SUFFIXES
 from dowse.ingest.extract.documents.document import assemble
-from dowse.ingest.extract.documents.readers import DOCUMENT_SUFFIXES, detect_format, read_document
+from dowse.ingest.extract.documents.readers import detect_format, read_document
 from office_files import make_docx, make_odf, make_ole, make_pptx, make_xlsx, make_zip, paragraph, shape, sheet_rows
 
 DOCX = make_docx(paragraph("words"))

@@ -23,7 +23,7 @@ from dowse.ingest.extract.registry import KNOWN_BINARY_SUFFIXES, extractor_for
         ),
         (
             extract_code,
-            "x.py x.rs x.json x.unknown Makefile a/Dockerfile Dockerfile.dev .gitignore a/.bashrc x.html",
+            "x.py x.rs x.json x.unknown Makefile a/Dockerfile Dockerfile.dev .gitignore a/.bashrc x.vue",
         ),
     ],
 )
@@ -31,7 +31,7 @@ def test_extractor_for(extractor, paths):
     assert {path: extractor_for(path) for path in paths.split()} == dict.fromkeys(paths.split(), extractor)
 
 
-@pytest.mark.parametrize("suffix", [".png", ".pdf", ".zip", ".woff2", ".so", ".mp4", ".docx", ".sqlite"])
+@pytest.mark.parametrize("suffix", [".png", ".zip", ".woff2", ".so", ".mp4", ".sqlite"])
 def test_binary_suffixes(suffix):
     assert suffix in KNOWN_BINARY_SUFFIXES
 

@@ -92,21 +92,21 @@ def test_hidden_files_are_listed_but_tools_directories_are_not(root):
 
 
 def test_known_binaries_are_not_offered(root):
-    make(root, "a.png", "b.PDF", "c.md")
+    make(root, "a.png", "b.ZIP", "c.md")
     listing = FileSource(root).listing()
     assert [item.path for item in listing.items] == ["c.md"]
     assert listing.refused == []
-    assert listing.excluded_files == {("binary", ".png"): 1, ("binary", ".pdf"): 1}
+    assert listing.excluded_files == {("binary", ".png"): 1, ("binary", ".zip"): 1}
 
 
 _LEFT_OUT = {
-    ("data", ".csv"): 2, ("data", ".log"): 1, ("data", ".svg"): 1, ("binary", ".pdf"): 1, ("binary", ".o"): 1,
+    ("data", ".csv"): 2, ("data", ".log"): 1, ("data", ".svg"): 1, ("binary", ".zip"): 1, ("binary", ".o"): 1,
     ("generated", ".json"): 1, ("generated", ".lock"): 1,
 }  # fmt: skip
 
 
 def test_what_is_left_out_is_counted_by_reason_and_suffix(root):
-    make(root, "a.md", "o", "x/so", "one.csv", "x/two.csv", "x/run.log", "logo.svg", "paper.pdf", "m.o")
+    make(root, "a.md", "o", "x/so", "one.csv", "x/two.csv", "x/run.log", "logo.svg", "papers.zip", "m.o")
     make(root, "package-lock.json", "x/poetry.lock", ".DS_Store", "mine.csv", "theirs.png", "node_modules/y/n.csv")
     make(root, "x/node_modules/z.png", "x/venv/v.py", "ignored.csv", "no/deep.png")
     (root / ".gitignore").write_text("ignored.csv\n")

@@ -18,6 +18,7 @@ from dowse.ingest.sources.walk import (
     BareRepositories,
     DirectoryFilter,
     DirectoryWalker,
+    SizeLimits,
     WalkResult,
     make_selection,
 )
@@ -68,7 +69,7 @@ def git_lists(root: Path) -> list[str]:
 
 def walk_lists(root: Path) -> list[str]:
     place = os.path.realpath(root)
-    ledger = WalkResult(place, 1_000_000)
+    ledger = WalkResult(place, SizeLimits(1_000_000))
     walk = DirectoryWalker(
         place,
         make_selection((), (), WHOLE_TREE),

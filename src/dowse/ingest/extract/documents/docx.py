@@ -106,7 +106,7 @@ def _is_on(node: XmlNode | None) -> bool:
     return node is not None and node.get("w:val", "1") not in ("0", "false", "off")
 
 
-class _Styles:
+class _DocxStyles:
     """The styles of a document; a style inherits from the one it is based on."""
 
     def __init__(self, styles: dict[str, _Style]) -> None:
@@ -161,7 +161,7 @@ class _Context:
     def __init__(self, package: Package, part: str) -> None:
         self.package = package
         self.part = part
-        self.styles = _Styles(_read_styles(package, part))
+        self.styles = _DocxStyles(_read_styles(package, part))
         self.numbering: Numbering = read_numbering(package, part)
         self.notes = dict(self._read_notes())
 

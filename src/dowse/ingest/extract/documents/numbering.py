@@ -18,7 +18,7 @@ LEVELS: Final = 9
 
 
 @dataclass(slots=True)
-class _Level:
+class _NumberingLevel:
     format: str = ""
     pattern: str = ""
     start: int = 1
@@ -29,7 +29,7 @@ class _List:
     """The levels of one numbering; several lists may share the counters of one abstract numbering."""
 
     abstract_id: str
-    levels: list[_Level]
+    levels: list[_NumberingLevel]
     restarts: dict[int, int] = field(default_factory=dict)
 
 
@@ -57,7 +57,7 @@ class Numbering:
         return _format(found.levels, counters, level)
 
 
-def _format(levels: list[_Level], counters: list[int | None], level: int) -> str:
+def _format(levels: list[_NumberingLevel], counters: list[int | None], level: int) -> str:
     if levels[level].format in _UNNUMBERED:
         return ""
     text = levels[level].pattern
@@ -85,14 +85,14 @@ def format_number(number: int, style: str) -> str:
 
 def read_numbering(package: Package, part: str) -> Numbering:
     """Return the lists that a document defines."""
-    abstract: dict[str, list[_Level]] = {}
+    abstract: dict[str, list[_NumberingLevel]] = {}
     lists: dict[str, _List] = {}
     for name in package.related(part, "numbering"):
         root = package.read(name)
         for node in root.findall("w:abstractNum"):
-            levels = [_Level() for _ in range(LEVELS)]
+            levels = [_NumberingLevel() for _ in range(LEVELS)]
             for level in node.findall("w:lvl"):
-                levels[parse_integer(level.get("w:ilvl", ""), 0, high=LEVELS - 1)] = _Level(
+                levels[parse_integer(level.get("w:ilvl", ""), 0, high=LEVELS - 1)] = _NumberingLevel(
                     attribute(level.find("w:numFmt"), "w:val", "decimal"),
                     attribute(level.find("w:lvlText"), "w:val"),
                     parse_integer(attribute(level.find("w:start"), "w:val"), 1, high=_MAX_NUMBER),

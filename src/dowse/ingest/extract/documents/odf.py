@@ -53,7 +53,7 @@ def read_odf(data: bytes) -> Document:
     _check_encryption(archive)
     root = archive.read_xml("content.xml", _PREFIXES)
     trees = [archive.read_xml("styles.xml", _PREFIXES), root] if "styles.xml" in archive else [root]
-    styles = _Styles(trees)
+    styles = _OdfStyles(trees)
     body = find(root, "office:body")
     content = next(iter(body), None) if body is not None else None
     if content is None:
@@ -123,7 +123,7 @@ def _characters(node: XmlNode) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Level:
+class _OdfListLevel:
     """How one level of a list or of headings is numbered; `style` is empty for bullets."""
 
     style: str
@@ -131,13 +131,13 @@ class _Level:
     shown_levels: int
 
 
-class _Styles:
+class _OdfStyles:
     """Paragraph styles by name with their parents, list styles, and the numbering of headings."""
 
     def __init__(self, trees: Iterable[XmlNode]) -> None:
         self._parents: dict[str, str] = {}
-        self._lists: dict[str, dict[int, _Level]] = {}
-        self.headings: dict[int, _Level] = {}
+        self._lists: dict[str, dict[int, _OdfListLevel]] = {}
+        self.headings: dict[int, _OdfListLevel] = {}
         for tree in trees:
             for style in tree.iter("style:style"):
                 if style.get("style:family") == "paragraph":
@@ -155,16 +155,16 @@ class _Styles:
             name = self._parents.get(name, "")
         return found
 
-    def list_level(self, name: str, level: int) -> _Level | None:
+    def list_level(self, name: str, level: int) -> _OdfListLevel | None:
         return self._lists.get(name, {}).get(level)
 
 
-def _read_levels(style: XmlNode) -> Iterator[tuple[int, _Level]]:
+def _read_levels(style: XmlNode) -> Iterator[tuple[int, _OdfListLevel]]:
     for node in style:
         number_style = _NUMBER_STYLES.get(node.get("style:num-format", ""), "")
         shown = parse_integer(node.get("text:display-levels", ""), 1, high=LEVELS)
         level = parse_integer(node.get("text:level", ""), 1, low=1, high=LEVELS)
-        yield level, _Level(number_style, node.get("style:num-suffix", ""), shown)
+        yield level, _OdfListLevel(number_style, node.get("style:num-suffix", ""), shown)
 
 
 class _Counters:
@@ -173,7 +173,7 @@ class _Counters:
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
 
-    def count(self, level: int, levels: dict[int, _Level] | None, own: _Level | None) -> str:
+    def count(self, level: int, levels: dict[int, _OdfListLevel] | None, own: _OdfListLevel | None) -> str:
         """Advance a level by one and return its number, like `2.1.`; "" for a bullet."""
         self._numbers = {known: number for known, number in self._numbers.items() if known <= level}
         self._numbers[level] = self._numbers.get(level, 0) + 1
@@ -190,7 +190,7 @@ class _Counters:
 class _OdfReader:
     """Collects the parts of a text document, of one slide, or of one cell."""
 
-    def __init__(self, archive: Archive, styles: _Styles, page: tuple[PageBox, ...]) -> None:
+    def __init__(self, archive: Archive, styles: _OdfStyles, page: tuple[PageBox, ...]) -> None:
         self.parts: list[Element | Table] = []
         self.links: list[tuple[int, str]] = []
         self.page = page

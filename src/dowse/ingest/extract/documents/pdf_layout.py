@@ -46,7 +46,7 @@ class Cell(NamedTuple):
     box: Box | None
 
 
-class Grid(NamedTuple):
+class PdfGrid(NamedTuple):
     """The cells of a table as liteparse sees them. The first row is the header if `has_header`."""
 
     rows: list[list[Cell]]
@@ -57,7 +57,7 @@ class Grid(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class PageLayout:
     blocks: tuple[LayoutBlock, ...] = ()
-    grids: tuple[Grid, ...] = ()
+    grids: tuple[PdfGrid, ...] = ()
     is_garbled: bool = False
 
 
@@ -104,10 +104,10 @@ def _read_layout(page: ParsedPage) -> PageLayout:
     return PageLayout(tuple(blocks), tuple(grids), bool(page.complexity and page.complexity.is_garbled))
 
 
-def _read_grid(block: LiteparseBlock) -> Grid:
+def _read_grid(block: LiteparseBlock) -> PdfGrid:
     rows = [*([block.header] if block.header else []), *(block.rows or [])]
     cells = [[_read_cell(cell) for cell in row] for row in rows]
-    return Grid(cells, _box(block.bbox), bool(block.header))
+    return PdfGrid(cells, _box(block.bbox), bool(block.header))
 
 
 def _read_cell(cell: LayoutCell) -> Cell:
@@ -133,7 +133,7 @@ class FoundTable(NamedTuple):
 
 
 def find_tables(
-    page: int, grids: Sequence[Grid], lines: Sequence[list[TextLine]], *, use_layer_text: bool = False
+    page: int, grids: Sequence[PdfGrid], lines: Sequence[list[TextLine]], *, use_layer_text: bool = False
 ) -> list[FoundTable]:
     """Return the tables of a page that agree with its text layer, given as words per line in content order.
 
@@ -151,11 +151,11 @@ def find_tables(
     return tables
 
 
-def _join_halves(grids: Sequence[Grid]) -> list[Grid]:
+def _join_halves(grids: Sequence[PdfGrid]) -> list[PdfGrid]:
     """Join grids side by side with the same rows: halves of one table that liteparse split at a rule."""
-    joined: list[Grid] = []
+    joined: list[PdfGrid] = []
     for grid in grids:
-        grid = Grid(_drop_empty(grid.rows), grid.box, grid.has_header)
+        grid = PdfGrid(_drop_empty(grid.rows), grid.box, grid.has_header)
         last = joined[-1] if joined else None
         if (
             last
@@ -165,7 +165,7 @@ def _join_halves(grids: Sequence[Grid]) -> list[Grid]:
             and last.has_header == grid.has_header
         ):
             rows = [[*left, *right] for left, right in zip(last.rows, grid.rows, strict=True)]
-            joined[-1] = Grid(rows, unite([last.box, grid.box]), grid.has_header)
+            joined[-1] = PdfGrid(rows, unite([last.box, grid.box]), grid.has_header)
         else:
             joined.append(grid)
     return joined
@@ -173,7 +173,7 @@ def _join_halves(grids: Sequence[Grid]) -> list[Grid]:
 
 def _find_table(
     page: int,
-    grid: Grid,
+    grid: PdfGrid,
     lines: Sequence[list[TextLine]],
     taken: set[tuple[int, int]],
     use_layer_text: bool,
@@ -300,7 +300,7 @@ class _Growth:
 _Places = dict[int, list[tuple[int, int]]]  # the words of a cell, by the id of the cell
 
 
-def _locate_words(grid: Grid, lines: Sequence[list[TextLine]], taken: set[tuple[int, int]]) -> _Places:
+def _locate_words(grid: PdfGrid, lines: Sequence[list[TextLine]], taken: set[tuple[int, int]]) -> _Places:
     """Return the words whose middle is in each cell."""
     bands = [(unite([cell.box for cell in row if cell.box]), row) for row in grid.rows if any(it.box for it in row)]
     places: _Places = {}

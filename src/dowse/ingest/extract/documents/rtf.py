@@ -46,7 +46,7 @@ _TITLE: Final = re.compile(rb"\{\\title ([^{}\\]+)\}")
 
 
 @dataclass(slots=True)
-class _Group:
+class _RtfGroup:
     """What holds inside the current braces."""
 
     is_hidden: bool = False
@@ -81,7 +81,7 @@ class _RtfReader:
         self.is_cut = False
         self._heading_styles = heading_styles
         self._encoding = "cp1252"
-        self._groups = [_Group()]
+        self._groups = [_RtfGroup()]
         self._text: list[str] = []
         self._bytes = bytearray()
         self._skip = 0
@@ -123,7 +123,7 @@ class _RtfReader:
         if brace == b"{":
             if len(self._groups) > MAX_DEPTH:
                 raise Unreadable(f"the document nests groups deeper than {MAX_DEPTH} levels")
-            self._groups.append(_Group(self._groups[-1].is_hidden, self._groups[-1].skipped_chars))
+            self._groups.append(_RtfGroup(self._groups[-1].is_hidden, self._groups[-1].skipped_chars))
         elif len(self._groups) > 1:
             self._groups.pop()
 
