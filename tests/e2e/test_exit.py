@@ -245,20 +245,20 @@ def test_it_ends_with_its_client_although_its_input_stays_open(
 
 
 def test_work_that_never_ends_keeps_nobody() -> None:
-    assert left("ShutdownGuard(lambda: Event().wait()).now()") == 0
+    assert left("ShutdownGuard(lambda: Event().wait()).exit_now()") == 0
 
 
 def test_work_ends_while_the_last_words_are_written() -> None:
-    script = "ended = Event(); ShutdownGuard(ended.set).within(3600); ended.wait(); sys.exit(3)"
+    script = "ended = Event(); ShutdownGuard(ended.set).exit_within(3600); ended.wait(); sys.exit(3)"
     assert left(script) == 3
 
 
 def test_it_leaves_once_whoever_asks_and_however_often() -> None:
     script = """
 leaving = ShutdownGuard(lambda: print("ended", flush=True))
-leaving.within(3600)
-leaving.within(3600)
-leaving.now()
+leaving.exit_within(3600)
+leaving.exit_within(3600)
+leaving.exit_now()
 """
     assert left(script, says=b"ended\n") == 0
 
@@ -268,7 +268,7 @@ def test_a_system_without_threads_to_spare_keeps_nobody() -> None:
 def refused(self):
     raise RuntimeError("can't start new thread")
 threading.Thread.start = refused
-ShutdownGuard(Event().wait).now()
+ShutdownGuard(Event().wait).exit_now()
 """
     assert left(script) == 0
 

@@ -553,7 +553,7 @@ def serve_stdio(profile: ToolSet, on_exit: Callable[[], None]) -> None:
         log.warning("the client no longer reads answers")
     except* Exception:
         log.exception("the server failed; exiting")
-    shutdown_guard.now()
+    shutdown_guard.exit_now()
 
 
 async def _serve_over_stdio(profile: ToolSet, on_end: Callable[[], None]) -> None:

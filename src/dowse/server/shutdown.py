@@ -40,16 +40,16 @@ class ShutdownGuard:
         """Wait for a signal or a change of the parent process."""
         while not select.select([wakeup], [], [], _PARENT_CHECK_SECONDS)[0] and not parent.parent_exited():
             pass
-        self.now()
+        self.exit_now()
 
     def exit_within(self, seconds: float) -> None:
         """End the work in progress now, and exit after this time unless that has happened before."""
         self._start_ending_work()
-        timer = threading.Timer(seconds, self.now)
+        timer = threading.Timer(seconds, self.exit_now)
         timer.daemon = True
         timer.start()
 
-    def now(self) -> NoReturn:
+    def exit_now(self) -> NoReturn:
         self._work_ended.wait(self._start_ending_work() - self._clock())
         os._exit(0)
 
