@@ -488,7 +488,8 @@ MOST = {
     "max_file_bytes": 2**30, "max_document_bytes": 2**30, "max_files": 2**40, "max_total_bytes": 2**60,
     "memory_mb": 2**30, "workers": 64, "max_commits": 2**40, "diff_lines": 1_000_000, "max_chunk_chars": 100_000,
     "min_chunk_chars": 2000, "rrf_k": 1_000_000, "limit": 1000, "max_response_kb": 1_000_000,
-    "freshness_timeout_ms": 60_000, "debounce_ms": 600_000, "bulk_threshold": 1_000_000, "ask_above_files": 2**40, "encoder_threads": 256,
+    "freshness_timeout_ms": 60_000, "debounce_ms": 600_000, "bulk_threshold": 1_000_000, "ask_above_files": 2**40,
+    "encoder_threads": 256,
 }  # fmt: skip
 
 
