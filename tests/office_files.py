@@ -45,7 +45,9 @@ def make_zip(entries: Mapping[str, str | bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in entries.items():
-            archive.writestr(name, content)
+            entry = zipfile.ZipInfo(name)  # with a fixed date: test ids contain these bytes
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
     return buffer.getvalue()
 
 
